@@ -8,13 +8,12 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from gshtui.agents.conversation import Conversation, answered_turn
 from gshtui.agents.loop import Turn, TurnLimit, request_draft, unlimited
-from gshtui.agents.ports import InboxPrompt, ModelHandle
-from gshtui.agents.sessions import OpenSessions
+from gshtui.agents.ports import InboxPrompt, ModelHandle, Record
+from gshtui.agents.sessions import OpenedSession, OpenSessions
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
-    AgentAdded,
     AgentStatusChanged,
     InterruptRequested,
     ModelChanged,
@@ -106,10 +105,10 @@ class Agent:
 
     def start(self) -> None:
         """Start answering prompts."""
-        self._life = keep_on(self._live, f"the agent {self.name}")
+        self._life = keep_on(self._run, f"the agent {self.name}")
 
     async def stop(self, timeout: float = 5.0) -> None:
-        """Interrupt the turn in progress, let it record what it has, and end. Waits at most `timeout` seconds."""
+        """Interrupt the turn in progress, let it record its state, and stop. Waits at most `timeout` seconds."""
         self._subscription.unsubscribe()
         if (turn := self._turn) is not None:
             turn.cancel()
@@ -119,24 +118,24 @@ class Agent:
             await asyncio.wait([self._life], timeout=timeout)
 
     def converse(self, conversation: Conversation | None) -> None:
-        """Open this conversation; `None`: it is open for reading only, and prompts are refused.
+        """Open this conversation; `None`: it is read-only, and prompts are refused.
 
         Raises:
             RuntimeError: a turn is in progress.
         """
         if self.working:
-            raise RuntimeError(f"{self.name} is at work")
+            raise RuntimeError(f"{self.name} is busy")
         self._conversation = conversation
         if conversation is not None:
             self.engine.converse(conversation.session)
-        self._say("idle")
+        self._publish_status("idle")
         self._wake.set()
 
     async def think_with(self, provider: str, model: str) -> None:
         """Use another model from the next iteration on.
 
         Raises:
-            ProviderError: there is no such provider or model, or its key is missing; the old one stays.
+            ProviderError: there is no such provider or model, or its key is missing; the old one stays in use.
         """
         handle = await self._choose(provider, model)
         if handle.instead_of and (self._model is None or self._model.model != handle.model):
@@ -161,7 +160,7 @@ class Agent:
                 continue
             match event:
                 case PromptSubmitted():
-                    self._take(InboxPrompt(event.prompt, event.text, event.attachments, event.source))
+                    self._queue_prompt(InboxPrompt(event.prompt, event.text, event.attachments, event.source))
                 case PromptEditRequested():
                     self._edit(event)
                 case InterruptRequested():
@@ -171,13 +170,13 @@ class Agent:
                     await self._change_model(event)
                 case CutRequested():
                     self.engine.request_cut(
-                        event.kind, CutRequest(event.by, "It was asked for.", event.focus, event.request)
+                        event.kind, CutRequest(event.by, "It was requested.", event.focus, event.request)
                     )
                     self._wake.set()
                 case _:
                     pass
 
-    def _take(self, prompt: InboxPrompt) -> None:
+    def _queue_prompt(self, prompt: InboxPrompt) -> None:
         if any(waiting.id == prompt.id for waiting in self._inbox):
             return
         self._inbox.append(prompt)
@@ -190,7 +189,7 @@ class Agent:
     def _edit(self, event: PromptEditRequested) -> None:
         at = next((i for i, prompt in enumerate(self._inbox) if prompt.id == event.prompt), None)
         if at is None:
-            text = "That prompt is no longer waiting: the agent has it already."
+            text = "That prompt is no longer waiting: the agent has already started it."
             self._bus.publish(Noticed(level="warning", text=text, about=self.name))
             return
         old = self._inbox[at]
@@ -207,7 +206,7 @@ class Agent:
         except ProviderError as error:
             self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
 
-    async def _live(self) -> None:
+    async def _run(self) -> None:
         while True:
             while self._inbox and self._conversation is not None:
                 await self._answer(self._inbox.popleft(), self._conversation)
@@ -228,7 +227,7 @@ class Agent:
             self.engine.forget(f"The cut failed inside gsh-tui: {self._bus.report('a cut', error, shown=True).why}.")
 
     async def draft(self) -> ContextDraft:
-        """Its next request, as the context engine is told of it. Raises `ProviderError`."""
+        """The inputs of its next request for the context engine. Raises `ProviderError`."""
         if self._model is None:
             await self.think_with("", "")
         return request_draft(self._current_model(), self._toolbox, self._turn_id)
@@ -245,7 +244,7 @@ class Agent:
             Noticed(
                 level="warning",
                 text="This conversation is open for reading only, so the prompt was not sent.",
-                hint="`/clear` starts a conversation of your own.",
+                hint="`/clear` starts a new conversation.",
                 about=self.name,
             )
         )
@@ -264,7 +263,7 @@ class Agent:
         finally:
             self._turn, self._turn_id = None, ""
         if finished is not None:
-            self._say("failed" if finished.stop == "error" else "idle", finished.error)
+            self._publish_status("failed" if finished.stop == "error" else "idle", finished.error)
 
     async def _take_turn(self, prompt: InboxPrompt, conversation: Conversation) -> TurnFinished | None:
         """Run the prompt's turn; `None` if there is none."""
@@ -274,7 +273,7 @@ class Agent:
         except ProviderError as error:
             self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
             return None
-        if await self._told_again(prompt, conversation):
+        if await self._republish_outcome(prompt, conversation):
             return None
         turn = Turn(
             self._bus,
@@ -307,7 +306,7 @@ class Agent:
         self._bus.publish(finished)
         return finished
 
-    async def _told_again(self, prompt: InboxPrompt, conversation: Conversation) -> bool:
+    async def _republish_outcome(self, prompt: InboxPrompt, conversation: Conversation) -> bool:
         """Return whether this prompt already had its turn; if so, publish the outcome again for those who missed it."""
         try:
             messages = await conversation.messages()
@@ -317,49 +316,59 @@ class Agent:
         for event in before or ():
             self._bus.publish(event)
         if before is not None:
-            self._say("idle")
+            self._publish_status("idle")
         return before is not None
 
     def _current_model(self) -> ModelHandle:
         assert self._model is not None
         return self._model
 
-    def _say(self, status: Status, doing: str = "") -> None:
+    def _publish_status(self, status: Status, doing: str = "") -> None:
         self.status = status
         self._bus.publish(AgentStatusChanged(agent=self.name, status=status, doing=doing))
 
 
 class LocalRoster:
-    """Agents by name, in the order in which they were added."""
+    """Agents by id, in the order in which they were added."""
 
     def __init__(self, bus: Bus, sessions: OpenSessions, cwd: str) -> None:
         self._bus = bus
         self._sessions = sessions
         self._cwd = cwd
         self._agents: dict[str, Agent] = {}
+        self._ids: dict[str, str] = {}
+        """By name, of agents whose name is not their id."""
         self._subscription = bus.subscribe(self._listen, SessionChangeRequested, name="roster")
 
     def __iter__(self) -> Iterator[Agent]:
         return iter(tuple(self._agents.values()))
 
-    def get(self, name: str) -> Agent | None:
-        """Return the agent with this name."""
-        return self._agents.get(name)
+    @property
+    def record(self) -> Record:
+        """Where their conversations are kept."""
+        return self._sessions.record
 
-    async def add(self, name: str, make: Callable[[], Agent], session: str) -> Agent:
+    def get(self, name: str) -> Agent | None:
+        """Return the agent with this id or name."""
+        return self._agents.get(self._ids.get(name, name))
+
+    async def add(self, agent: Agent, session: str, *, name: str = "") -> OpenedSession:
         """Add an agent, give it a conversation and start it.
+
+        Args:
+            name: what people call it, where that is not its id.
 
         Raises:
             StoreError: there is no such conversation.
         """
-        agent = make()
-        self._agents[name] = agent
-        self._bus.publish(AgentAdded(agent=name, name=name, cwd=self._cwd))
-        await self.open(agent, session)
+        self._agents[agent.name] = agent
+        if name:
+            self._ids[name] = agent.name
+        opened = await self.open(agent, session)
         agent.start()
-        return agent
+        return opened
 
-    async def open(self, agent: Agent, session: str) -> None:
+    async def open(self, agent: Agent, session: str) -> OpenedSession:
         """Give the agent another conversation. Raises `StoreError`."""
         handle = agent.model_handle
         opened = await self._sessions.open(
@@ -370,6 +379,7 @@ class LocalRoster:
             model=handle.model if handle else "",
         )
         agent.converse(opened.conversation)
+        return opened
 
     async def stop(self) -> None:
         """Stop every agent, then close their conversations."""
@@ -384,8 +394,8 @@ class LocalRoster:
 
     async def _change(self, agent: Agent, session: str) -> None:
         if agent.working:
-            hint = "`escape` interrupts it; then try again."
-            self._bus.publish(Noticed(level="warning", text=f"{agent.name} is at work.", hint=hint, about=agent.name))
+            hint = "Interrupt it with `escape`, then try again."
+            self._bus.publish(Noticed(level="warning", text=f"{agent.name} is busy.", hint=hint, about=agent.name))
             return
         try:
             await self.open(agent, session)

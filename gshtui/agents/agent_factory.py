@@ -1,4 +1,4 @@
-"""Makes a native agent, in whichever process it lives: its tools behind the guard, its engine, its limits."""
+"""Creates a native agent in any process: its tools behind the guard, its context engine and its limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gshtui.settings.model import Settings
 
 @dataclass(frozen=True, slots=True)
 class AgentSurroundings:
-    """What an agent works with, whoever it is."""
+    """What every agent works with."""
 
     bus: Bus
     settings: Settings
@@ -29,19 +29,19 @@ class AgentSurroundings:
     choose: ChooseModel
     record: Record
     contexts: ContextStore | None
-    """Keeps what is sent; `None`: this process's memory does, as long as it lives."""
+    """Stores what is sent; `None`: in memory, while this process lives."""
     dirs: WorkDirs
 
 
 @dataclass(frozen=True, slots=True)
 class AgentCharacter:
-    """What one agent is told, and how far it may go."""
+    """The texts and limits of one agent."""
 
     name: str
     sections: Callable[[], tuple[str, ...]]
     """The system section's texts, the facts of the environment last."""
     attended: Callable[[], bool]
-    """Whether somebody is at a window who can answer."""
+    """Whether a person at a window can answer."""
     more: Sequence[Contribute] = ()
     """Further sources of text, asked after system and memory files."""
     max_iterations: int = 0

@@ -1,7 +1,7 @@
-"""One model answer: the provider's deltas become events, the answer so far is kept against a crash.
+"""One model answer: publishes the provider's deltas as events, and saves the answer so far in case of a crash.
 
-An answer ends in one of three ways: whole; cut off by the person (`Interrupted`); cut off by the provider
-(`AnswerFailed`). In the last two what was said so far comes along.
+An answer ends complete, interrupted by the person (`Interrupted`) or broken off by the provider (`AnswerFailed`). Both
+errors carry the answer so far.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class AnswerFailed(Exception):
 
 
 class AnswerStream:
-    """The answer of one iteration, as it comes in."""
+    """The answer of one iteration, as it arrives."""
 
     def __init__(self, bus: Bus, conversation: Conversation, agent: str, blank: Message) -> None:
         """`blank` is the answer's message without blocks: id, turn, iteration, provider, model."""
@@ -83,7 +83,7 @@ class AnswerStream:
             async for delta in deltas:
                 if isinstance(delta, Completed):
                     return delta
-                await self._take(provider, delta)
+                await self._handle_delta(provider, delta)
         except asyncio.CancelledError:
             raise Interrupted(self.so_far("interrupted")) from None
         except ProviderError as error:
@@ -103,7 +103,7 @@ class AnswerStream:
         )
         raise AnswerFailed(self.so_far("error"), cut)
 
-    async def _take(self, provider: Provider, delta: TextPart | ThinkingPart | CallPart | Retrying) -> None:
+    async def _handle_delta(self, provider: Provider, delta: TextPart | ThinkingPart | CallPart | Retrying) -> None:
         session, message = self._conversation.session, self._blank.id
         match delta:
             case TextPart(text):

@@ -1,4 +1,4 @@
-"""Puts together an agent's context engine, and the context service of a process with the agents that it can find."""
+"""Creates an agent's context engine, and a process's context service with the agents it can find."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message
 from gshtui.context.commands.context_router import ContextRouter
+from gshtui.context.context_editor import ContextEditor
 from gshtui.context.engine import ContextEngine
 from gshtui.context.limits import ContextSettings
 from gshtui.context.memory_section import MemorySection
 from gshtui.context.ports import ContextStore, Contribute, MemoryContextStore
-from gshtui.context.queries import ContextEnvironment, ContextSubject
-from gshtui.context.service import ContextService
+from gshtui.context.queries import ContextEnvironment, ContextQueries, ContextSubject
 from gshtui.context.summary import SummaryReviewer
 from gshtui.context.system_section import system_source
 from gshtui.context.views import ContextError
@@ -47,9 +47,9 @@ def make_engine(
     """An agent's engine.
 
     Args:
-        store: keeps what is sent; `None`: this process's memory does, as long as it lives.
-        sections: the system section's texts, the facts of the environment last.
-        attended: whether somebody is at a window who can answer.
+        store: stores what is sent; `None`: in memory, while this process lives.
+        sections: the texts of the system section, with the facts about the environment last.
+        attended: whether a person at a window can answer.
         more: further sources of text, asked after system and memory files.
     """
     settings = ContextSettings.from_table(table)
@@ -74,7 +74,7 @@ class AgentFinder:
         self._sessions = session_lookup(store, self._session_here, cwd)
 
     async def find(self, agent: str) -> ContextSubject:
-        """The agent, or whoever held the conversation of this id. Raises `ContextError` (`unknown`), `StoreError`."""
+        """The agent, or the one that had this conversation. Raises `ContextError` (`unknown`), `StoreError`."""
         live = self._here(agent)
         if live is not None and live.session:
             return ContextSubject(live.name, live.session, cast("LiveAgent", live))
@@ -95,7 +95,7 @@ class AgentFinder:
         return live.session if live is not None else ""
 
     async def _kept_as(self, agent: str) -> str:
-        """The name under which its requests are kept: the id of an agent of the roster."""
+        """The name under which its requests are stored: the id of an agent on the roster."""
         try:
             return (await self._store.agents.find(agent)).id
         except StoreError:
@@ -111,7 +111,7 @@ def make_contexts(
     cwd: str,
     redact: Callable[[str], str],
 ) -> ContextRouter:
-    """The service for every agent, other programs' too."""
+    """The contexts of every agent, other programs' too."""
 
     async def choose(provider: str, model: str) -> tuple[Provider, str]:
         handle = await models.choose(provider, model)
@@ -135,5 +135,7 @@ def make_contexts(
         return Transcripts(known)
 
     around = ContextEnvironment(AgentFinder(store, here, cwd).find, choose, abilities, load, redact)
-    ours = ContextService(bus, store.contexts, ContextSettings.from_table(table), around)
-    return ContextRouter(ours, store.agents.find, transcripts, known)
+    settings = ContextSettings.from_table(table)
+    queries = ContextQueries(bus, store.contexts, settings, around)
+    editor = ContextEditor(bus, store.contexts, settings, queries)
+    return ContextRouter(queries, editor, store.agents.find, transcripts, known)

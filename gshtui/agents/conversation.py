@@ -1,5 +1,5 @@
 """One agent's conversation: an append-only log in memory and in its record, loaded when first needed.
-Records: the store, or memory alone. A prompt that arrives twice is recognised by what the log has of it.
+The record is the store, or memory only. A prompt that arrives twice is recognised by its entry in the log.
 """
 
 from __future__ import annotations
@@ -62,26 +62,26 @@ class MemoryRecord:
         """Nothing to guard against: memory goes with the process."""
 
     async def partials(self, session: str) -> list[Message]:
-        """None: see `save_partial`."""
+        """There are none: see `save_partial`."""
         return []
 
     async def put_output(self, session: str, call: str, text: str) -> str:
-        """Not kept; an empty key says so."""
+        """Not stored, as the empty key shows."""
         return ""
 
     async def set_title(self, session: str, title: str) -> None:
-        """Nobody lists what is not kept."""
+        """Does nothing: an unrecorded conversation is not listed."""
 
 
 def unanswered_prompt(messages: Sequence[Message], prompt: str) -> Message | None:
-    """The prompt where it is the newest message: it was taken up, and nothing came of it yet."""
+    """The prompt, if it is the newest message: it was accepted, but has no answer yet."""
     return messages[-1] if messages and messages[-1].id == prompt else None
 
 
 def answered_turn(
     agent: str, session: str, messages: Sequence[Message], prompt: str
 ) -> tuple[TurnStarted, TurnFinished] | None:
-    """The turn of a prompt that was taken up and went on, as the log has it; `None` for a prompt that is to be run."""
+    """The logged turn of a prompt that was already answered; `None` for a prompt that still has to run."""
     at = next((n for n, message in enumerate(messages) if message.id == prompt), None)
     if at is None or at == len(messages) - 1:
         return None
@@ -93,7 +93,7 @@ def answered_turn(
 
 
 def _stop(said: Sequence[Message]) -> Stop:
-    """How a turn ended. One that ends with results, or without any word, was cut off."""
+    """How a turn ended. One that ends with results, or without text, was cut off."""
     last = said[-1] if said else None
     whole = last is not None and last.role == "assistant" and not last.calls and last.stop in get_args(Stop)
     return cast("Stop", last.stop) if last is not None and whole else "interrupted"
@@ -155,7 +155,7 @@ class Conversation:
 
 
 def without_calls(message: Message) -> Message:
-    """What of an unfinished answer may be kept: its words and thoughts. A half-built call is never run nor recorded."""
+    """The parts of an unfinished answer to keep: text and thoughts. An incomplete call is never run or recorded."""
     blocks = tuple(block for block in message.blocks if not isinstance(block, ToolCall) and not _is_blank(block))
     # A thought that its provider did not finish has no valid signature, and would be refused when sent back.
     blocks = tuple(Thinking(b.text) if isinstance(b, Thinking) else b for b in blocks)

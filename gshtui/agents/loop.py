@@ -1,5 +1,5 @@
 """The agent loop: one turn answers one prompt, iteration by iteration, until the model stops or a limit is reached.
-Every tool call gets exactly one result, also after an interrupt or a fault.
+Every tool call gets exactly one result, even after an interrupt or a fault.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gshtui.providers.request_hash import hash_of_body
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 
-_STILL_SHOWN = "The partial answer is still shown; send the prompt again."
+_STILL_SHOWN = "The partial answer stays visible; send the prompt again."
 _MAX_BYTES = 20 * 1024 * 1024
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
@@ -59,10 +59,12 @@ def _block(path: Path) -> Block:
     try:
         size = path.stat().st_size
         if size > _MAX_BYTES:
-            raise ProviderError("bad_request", f"{path} has {size:,} bytes; {_MAX_BYTES:,} can be attached.")
+            raise ProviderError(
+                "bad_request", f"{path} has {size:,} bytes; the limit for attachments is {_MAX_BYTES:,}."
+            )
         data = base64.b64encode(path.read_bytes()).decode()
     except OSError as error:
-        raise ProviderError("bad_request", f"{path} can't be attached: {error.strerror}.") from error
+        raise ProviderError("bad_request", f"Cannot attach {path}: {error.strerror}.") from error
     if media_type in _IMAGES:
         return Image(media_type, data, path.name)
     return Document(media_type, data, path.name)
@@ -79,7 +81,7 @@ async def unlimited(_: ModelHandle) -> str:
 
 @dataclass(slots=True)
 class TurnProgress:
-    """How far a turn has come."""
+    """The progress of a turn."""
 
     text: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -125,11 +127,11 @@ class Turn:
 
     @property
     def id(self) -> str:
-        """Under which its messages are kept."""
+        """The id under which its messages are stored."""
         return self._id
 
     async def run(self, prompt: InboxPrompt) -> TurnFinished:
-        """Answer the prompt. Returns what it published last; cancellation ends the turn as interrupted."""
+        """Answer the prompt. Returns the last event published; cancellation ends the turn as interrupted."""
         started = time.monotonic()
         try:
             await self._run(prompt)
@@ -160,10 +162,10 @@ class Turn:
             await self._record_prompt(prompt)
             await self._iterate()
         except AnswerFailed as failed:
-            await self._keep(failed.partial)
+            await self._keep_partial(failed.partial)
             self._fail(failed.error.message, failed.error.kind, failed.error.hint)
         except Interrupted as cut:
-            await self._keep(cut.partial)
+            await self._keep_partial(cut.partial)
             self._progress.stop = "interrupted"
         except asyncio.CancelledError:
             self._progress.stop = "interrupted"
@@ -213,7 +215,7 @@ class Turn:
 
     async def _iterate(self) -> None:
         for iteration in range(1, self._max_iterations + 1):
-            self._say("thinking")
+            self._publish_status("thinking")
             handle = self._model()
             if reached := await self._limit(handle):
                 self._progress.stop, self._progress.hint = "max_iterations", reached
@@ -223,8 +225,8 @@ class Turn:
             if not answer.blocks:
                 raise ProviderError(
                     "garbage",
-                    f"{handle.provider.name} answered with nothing.",
-                    hint="Send it again, or change /model.",
+                    f"{handle.provider.name} sent an empty answer.",
+                    hint="Send the prompt again, or change the model with /model.",
                 )
             self._progress.text = answer.text or self._progress.text
             self._open = answer if answer.calls else None
@@ -243,10 +245,10 @@ class Turn:
 
     def _stop_at(self, limit: str) -> None:
         self._progress.stop = "max_iterations"
-        self._progress.hint = f"Say `continue` to let it go on, or raise `{limit}`."
+        self._progress.hint = f"Type `continue` to let it go on, or raise `{limit}`."
 
     async def _answer(self, handle: ModelHandle, iteration: int) -> Completed:
-        """One answer. A provider that says "too long" before it says anything is asked again with less."""
+        """Get one answer. If the provider rejects the request as too long before answering, retry with less."""
         while True:
             draft = request_draft(handle, self._toolbox, self._id, iteration)
             prepared = await self._engine.prepare(await self._conversation.messages(), draft)
@@ -332,7 +334,7 @@ class Turn:
             iteration=answer.iteration,
         )
 
-    async def _keep(self, partial: Message) -> None:
+    async def _keep_partial(self, partial: Message) -> None:
         if partial.blocks:
             self._progress.text = partial.text or self._progress.text
             try:
@@ -344,12 +346,12 @@ class Turn:
         p = self._progress
         p.stop, p.error, p.error_kind, p.hint = "error", error, kind, hint
 
-    def _say(self, status: Status, doing: str = "") -> None:
+    def _publish_status(self, status: Status, doing: str = "") -> None:
         self._bus.publish(AgentStatusChanged(agent=self._agent, status=status, doing=doing))
 
 
 def request_draft(handle: ModelHandle, toolbox: Toolbox, turn: str = "", iteration: int = 0) -> ContextDraft:
-    """What the context engine is told of a request with this model and these tools."""
+    """The inputs for the context engine of a request with this model and these tools."""
     tools = toolbox.specs() if handle.provider.capabilities(handle.model).tools else ()
     return ContextDraft(handle.provider, handle.model, tools, turn, iteration, handle.max_output)
 

@@ -1,6 +1,6 @@
-"""Minds for agents: which provider and model, made once each and closed together.
+"""The models that agents use: one handle per provider and model, created once and closed together.
 
-The choice itself is the providers' (`gshtui.providers.selection`); this room keeps what was chosen.
+`gshtui.providers.selection` chooses; this module keeps what it chose.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _ALSO_CALLED = {"description": "summary", "words": "prompt"}
 
 
 class Persona(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an agent is for: words of its system section, and what it may not use. Narrows, never widens."""
+    """What an agent is for: text for its system section, and what it may not use. Narrows, never widens."""
 
     name: str
     summary: str = ""
@@ -85,7 +85,7 @@ BUILT_IN: dict[str, Persona] = {
 
 @dataclass(slots=True)
 class Personas:
-    """Those that there are, by name, and what is wrong with files that should have been some."""
+    """The personas by name, and the problems of bad persona files."""
 
     found: dict[str, Persona] = field(default_factory=lambda: dict(BUILT_IN))
     problems: list[str] = field(default_factory=list[str])
@@ -112,10 +112,12 @@ def load_personas(cwd: Path) -> Personas:
                 if trust.file_state(root, file) == "trusted":
                     _add(personas, file, project=True)
                 else:
-                    said = "is not used: it is changed or new since you trusted this folder; `gsh-tui config trust`."
+                    said = (
+                        "is not used: it is new or changed since you trusted this folder; run `gsh-tui config trust`."
+                    )
                     personas.problems.append(f"The persona {file} {said}")
         else:
-            personas.problems.append(f"{folder} is not used: this folder is not trusted; `gsh-tui config trust`.")
+            personas.problems.append(f"{folder} is not used: this folder is not trusted; run `gsh-tui config trust`.")
     return personas
 
 
@@ -125,10 +127,10 @@ def _files(folder: Path, personas: Personas) -> Iterator[Path]:
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        personas.problems.append(f"{folder} cannot be read: {error.strerror or error}.")
+        personas.problems.append(f"Cannot read {folder}: {error.strerror or error}.")
         return
     if len(files) > MAX_FILES:
-        personas.problems.append(f"{folder} holds {len(files)} files; the first {MAX_FILES} are read.")
+        personas.problems.append(f"{folder} has {len(files)} files; only the first {MAX_FILES} are read.")
     yield from files[:MAX_FILES]
 
 
@@ -138,7 +140,7 @@ def _add(personas: Personas, file: Path, *, project: bool) -> None:
         persona = _persona(file, fields)
         if project:
             if persona.name in personas.found:
-                raise ValueError(f"there is a persona {persona.name!r} already, which a project cannot replace")
+                raise ValueError(f"there is already a persona {persona.name!r}, which a project cannot replace")
             if persona.provider or persona.model:
                 raise ValueError("a project's persona cannot choose the provider or the model")
     except (OSError, ValueError) as error:
@@ -150,23 +152,23 @@ def _add(personas: Personas, file: Path, *, project: bool) -> None:
 
 def _fields(file: Path) -> dict[str, Any]:
     if file.is_symlink() or not file.is_file():
-        raise ValueError("it is a link or no file")
+        raise ValueError("it is a link or not a regular file")
     if (size := file.stat().st_size) > MAX_BYTES:
-        raise ValueError(f"it has {size:,} bytes; {MAX_BYTES:,} are the most")
+        raise ValueError(f"it has {size:,} bytes; the limit is {MAX_BYTES:,}")
     try:
         text = file.read_bytes().decode()
     except UnicodeDecodeError as error:
-        raise ValueError("it is no UTF-8 text") from error
+        raise ValueError("it is not UTF-8 text") from error
     if file.suffix == ".toml":
         try:
             return tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise ValueError(f"it is no TOML: {error}") from error
+            raise ValueError(f"it is not valid TOML: {error}") from error
     return _front_matter(text)
 
 
 def _front_matter(text: str) -> dict[str, Any]:
-    """The keys of its front matter, where it has one, and the words below."""
+    """The keys of its front matter, if any, and the text below."""
     if not has_front_matter(text):
         return {"prompt": text}
     front = parse(text)
@@ -175,7 +177,7 @@ def _front_matter(text: str) -> dict[str, Any]:
 
 
 def _value(key: str, text: str | list[str]) -> Any:
-    """What the text means for this key. A list of names may be written with commas alone."""
+    """The text's value for this key. A list of names can be separated by commas."""
     kind = _KEYS.get(_ALSO_CALLED.get(key, key))
     if isinstance(text, list):
         return text
@@ -196,17 +198,17 @@ def _persona(file: Path, fields: dict[str, Any]) -> Persona:
     for key, value in given.items():
         kind = _KEYS.get(key)
         if kind is None:
-            raise ValueError(f"it has the key {key!r}; there are {', '.join(_KEYS)}")
+            raise ValueError(f"it has the unknown key {key!r}; the keys are {', '.join(_KEYS)}")
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise ValueError(f"{key} is {value!r}, which is no {_wanted(key)}")
+            raise ValueError(f"{key} is {value!r}, but must be {_wanted(key)}")
     tools = cast("list[Any]", given.get("tools", []))
     if not all(isinstance(tool, str) and tool for tool in tools):
-        raise ValueError("tools is a list of names")
+        raise ValueError("tools must be a list of names")
     name = str(given.get("name", file.stem)).strip().lower()
     if not _NAME.fullmatch(name):
-        raise ValueError(f"its name {name!r} is not one word of a-z, 0-9 and -")
+        raise ValueError(f"its name {name!r} must be one word of a-z, 0-9 and -")
     if min(given.get("max_iterations", 0), given.get("budget_usd", 0)) < 0:
-        raise ValueError("a limit below 0 is none")
+        raise ValueError("a limit cannot be below 0")
     return msgspec.convert(
         {
             "name": name,
@@ -225,5 +227,7 @@ def _persona(file: Path, fields: dict[str, Any]) -> Persona:
 
 
 def _wanted(key: str) -> str:
-    names = {"tools": "list", "read_only": "true or false", "max_iterations": "whole number", "budget_usd": "number"}
-    return names.get(key, "text")
+    if key == "read_only":
+        return "true or false"
+    names = {"tools": "a list", "max_iterations": "a whole number", "budget_usd": "a number"}
+    return names.get(key, "a text")

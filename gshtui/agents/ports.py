@@ -1,4 +1,4 @@
-"""What the loop needs from others, as small protocols: a record that keeps, and the word that a prompt is here."""
+"""What the loop needs from others, as small protocols: a record of messages, and news that a prompt is waiting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gshtui.providers.port import Provider
 
 
 class Record(Protocol):
-    """Where a conversation is kept. Every call returns when the data is safe. Raises `StoreError`."""
+    """Stores a conversation. Every call returns once the data is safe. Raises `StoreError`."""
 
     async def append(self, session: str, message: Message) -> object:
         """Add a message; adding one of the same id again does nothing."""
@@ -55,6 +55,6 @@ class ModelHandle:
     model: str
     label: str = ""
     max_output: int = 0
-    """Longest answer of one request, tokens; 0: as much as the model gives."""
+    """Maximum tokens of one answer; 0: the model's maximum."""
     instead_of: str = ""
-    """The configured model, where that is no longer served and this one took its place."""
+    """The configured model, if it is no longer available and this one replaces it."""

@@ -1,5 +1,5 @@
-"""Opening conversations: which one, who writes it, and reading along when that is somewhere else.
-`session_lookup` finds the conversation that an agent has in hand, in whichever process it lives.
+"""Opens conversations: which one, who may write to it, and following it if that is another process.
+`session_lookup` finds the current conversation of an agent in any process.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _FOLLOW_EVERY = 1.0
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A conversation that was opened. `conversation` is `None` when it is open for reading only."""
+    """An opened conversation. `conversation` is `None` if it is read-only."""
 
     info: SessionInfo
     conversation: Conversation | None
@@ -61,7 +61,7 @@ class OpenSessions:
     """The conversations that are open in this hub, one an agent."""
 
     def __init__(self, bus: Bus, store: Store | None, where: str) -> None:
-        """`where` tells another window where this one is."""
+        """`where` tells other windows where this one is."""
         self._bus = bus
         self._store = store
         self._where = where
@@ -70,29 +70,29 @@ class OpenSessions:
         self._followers: dict[str, asyncio.Task[None]] = {}
         self._open: dict[str, str] = {}
         self._read_to: dict[str, int] = {}
-        """How far each conversation that is read along was told."""
+        """How far each followed conversation has been published."""
 
     @property
     def record(self) -> Record:
-        """Where the conversations are kept."""
+        """The store of the conversations."""
         return self._record
 
     def reads_along(self, session: str) -> bool:
-        """Whether the conversation is written elsewhere, where its events are journalled too."""
+        """Whether another process writes the conversation, and journals its events."""
         return any(self._open.get(agent) == session for agent in self._followers)
 
     async def open(self, wanted: str, *, agent: str, cwd: str, provider: str = "", model: str = "") -> OpenedSession:
-        """Open a conversation for an agent, in place of the one that it has.
+        """Open a conversation for an agent, replacing its current one.
 
         Args:
-            wanted: `new`, `latest` (of this folder; a new one when there is none), an id, or a prefix of one.
-            agent: whose conversation it becomes here.
+            wanted: `new`, `latest` (in this folder; a new one if there is none), an id, or a prefix of one.
+            agent: the agent that gets it.
             cwd: the folder; part of a new conversation.
             provider: for a new conversation's entry.
             model: likewise.
 
         Raises:
-            StoreError: there is no such conversation, or the store failed. What is open stays open.
+            StoreError: there is no such conversation, or the store failed. The current one stays open.
         """
         info, fresh = await self._find(wanted, agent, cwd, provider, model)
         held_by = ""
@@ -129,7 +129,7 @@ class OpenSessions:
         return OpenedSession(info, conversation)
 
     async def close(self, agent: str) -> None:
-        """Let go of the agent's conversation."""
+        """Close the agent's conversation."""
         if (session := self._open.pop(agent, None)) is None:
             return
         if (follower := self._followers.pop(agent, None)) is not None:
@@ -139,7 +139,7 @@ class OpenSessions:
         self._bus.publish(SessionClosed(session=session, agent=agent))
 
     async def close_all(self) -> None:
-        """Let go of every conversation."""
+        """Close every conversation."""
         for agent in list(self._open):
             await self.close(agent)
 
@@ -162,8 +162,8 @@ class OpenSessions:
         self._bus.publish(
             Noticed(
                 level="warning",
-                text=f"This conversation is open for writing in {self._held(info)}; here it is read along.",
-                hint="`/clear` starts one of your own.",
+                text=f"This conversation is open for writing in {self._held(info)}; here you can only follow it.",
+                hint="`/clear` starts a new one.",
                 about=agent,
             )
         )

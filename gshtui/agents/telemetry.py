@@ -1,4 +1,4 @@
-"""What is kept of agents' work: the journal of all events, the redacted log, and usage.
+"""What we keep about agents' work: the journal of events, the redacted log, and usage.
 An agent in another process keeps its own.
 """
 
@@ -31,14 +31,14 @@ class Journal:
         self.sessions: OpenSessions | None = None
         self.carries: Callable[[str], bool] = lambda _: False
         self._store = store
-        bus.subscribe(self._take, name="journal")
+        bus.subscribe(self._handle_events, name="journal")
 
     @property
     def folder(self) -> Path:
         """Where the record is."""
         return self._store.path.parent
 
-    def _take(self, batch: Sequence[Event]) -> None:
+    def _handle_events(self, batch: Sequence[Event]) -> None:
         for event in batch:
             session: str = getattr(event, "session", "")
             elsewhere = self.sessions is not None and self.sessions.reads_along(session)
@@ -68,7 +68,7 @@ class Telemetry:
 
     @cached_property
     def redactor(self) -> Redactor:
-        """Takes secrets out of what is kept."""
+        """Removes secrets from everything that is saved."""
         return redactor(self._settings, self._environ)
 
     def keep_usage(self, store: Store) -> None:
@@ -87,7 +87,7 @@ class Telemetry:
         return BudgetWatch(self._bus, agent, limits_of(table), table.warn_at, store.usage, gate, self._recorder.settled)
 
     def limit(self, agent: str, store: Store | None, gate: Gate, session_of: Callable[[str], str]) -> TurnLimit:
-        """What an agent asks before each request; nothing where there is no record to keep budgets by."""
+        """The budget check before each request; none without a record."""
         from gshtui.agents.loop import unlimited
 
         if store is None:

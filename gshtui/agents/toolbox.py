@@ -1,4 +1,4 @@
-"""Run the tool calls of one answer: check, review by the gate, run and shorten each; every call gets one result.
+"""Runs the tool calls of one answer: checks, asks the gate, runs and shortens each; every call gets one result.
 
 Consecutive reads run in parallel, everything else one at a time in the model's order. Only cancellation raises, and
 only after every call has its result.
@@ -49,7 +49,7 @@ class Toolbox:
         registry: Registry,
         gate: Gate,
         agent: str,
-        ground: WorkDirs,
+        dirs: WorkDirs,
         keep_output: Callable[[str, str, str], Awaitable[str]],
         max_output_bytes: int,
     ) -> None:
@@ -58,7 +58,7 @@ class Toolbox:
         self._registry = registry
         self._gate = gate
         self._agent = agent
-        self._ground = ground
+        self._dirs = dirs
         self._keep_output = keep_output
         self.max_output_bytes = max_output_bytes
         """Bytes of one result that are sent; the whole of a longer one goes to the store. 0: all."""
@@ -66,7 +66,7 @@ class Toolbox:
         """Whether a cut says how to read the whole: only to who is offered `output`."""
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as a model is told of them, in a stable order."""
+        """The tools as described to a model, in a stable order."""
         return tuple(ToolSpec(c.name, tool_description(c), lean_schema(c)) for c in self._registry.tools())
 
     async def run(self, calls: Sequence[ToolCall], session: str, message: str) -> tuple[tuple[ToolResult, ...], bool]:
@@ -151,15 +151,15 @@ class Toolbox:
                 tool=call.name,
                 arguments=call.arguments,
                 subject=subject,
-                cwd=str(self._ground.cwd),
+                cwd=str(self._dirs.cwd),
             )
         )
 
     async def _result(self, call: ToolCall, session: str, message: str, block: str) -> ToolResult:
         invocation = Invocation(
             caller=Caller(self._agent, is_agent=True),
-            cwd=self._ground.cwd,
-            project=self._ground.project,
+            cwd=self._dirs.cwd,
+            project=self._dirs.project,
             session=session,
             agent=self._agent,
             call=call.id,
@@ -192,12 +192,12 @@ class Toolbox:
     def _check(self, call: ToolCall) -> tuple[AnyCommand, Any]:
         if call.broken:
             raise CommandError(
-                f"The arguments of {call.name} did not arrive as one JSON object, so nothing was run.",
+                f"The arguments of {call.name} are not one JSON object, so nothing was run.",
                 hint="Send the call again with complete arguments.",
             )
         command = self._registry.get(call.name)
         if not command.tool or not may_run(command, Caller(self._agent, is_agent=True)):
-            raise CommandError(f"{call.name} is not among your tools.")
+            raise CommandError(f"{call.name} is not one of your tools.")
         return command, validate(command, call.arguments)
 
     async def _shortened(
@@ -231,9 +231,9 @@ class Toolbox:
         )
 
     async def _cut(self, call: ToolCall, session: str, text: str, outcome: Outcome) -> tuple[str, bool, str]:
-        """What is sent of a result, whether that is a part of it, and the key of the whole.
+        """The text to send for a result, whether it was shortened, and the key of the full text.
 
-        It is cut once, from all that there is, however much of that its tool shows.
+        The full result is cut once, however much of it the tool shows.
         """
         limit, full = self.max_output_bytes, outcome.full
         planned = _KEY if self.says_key else ""
@@ -249,10 +249,10 @@ class Toolbox:
 
 
 async def assess(command: AnyCommand, invocation: Invocation, parameters: Any, arguments: dict[str, Any]) -> Assessment:
-    """What the run would do: the command's own word, or its declared effect and its arguments.
+    """What the run would do: the command's own assessment, or its declared effect and its arguments.
 
     Raises:
-        CommandError: it can't be worked out, so it must not run.
+        CommandError: it cannot be assessed, so it must not run.
     """
     exact = json.dumps(arguments, sort_keys=True, default=str)
     if command.assess is None:

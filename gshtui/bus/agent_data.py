@@ -8,6 +8,10 @@ import msgspec
 
 AgentKind = Literal["native", "cli"]
 Runtime = Literal["local", "tmux"]
+AnswerSource = Literal["", "report", "transcript", "screen"]
+"""Where the text of an answer comes from. Empty: from the agent's own events. report: its program reported it (hooks).
+transcript: its program's own record of the conversation. screen: what its terminal showed, which may be more or less.
+"""
 ENDED_STATUSES: tuple[str, ...] = ("done", "failed", "lost")
 """Statuses in which nothing is running. `lost` can be recovered, the other two restarted."""
 AT_WORK: tuple[str, ...] = ("thinking", "tool", "waiting")

@@ -1,4 +1,4 @@
-"""What an event makes of an agent's row: the one reducer that the record, the hub, the headless commands and the window
+"""How an event changes an agent's row: the one reducer that the record, the hub, the headless commands and the window
 share. Pure; keeps no state and reads no clock.
 """
 
@@ -95,7 +95,7 @@ def _with_status(row: AgentRow, event: AgentStatusChanged) -> AgentRow:
     if event.status != row.status or not row.status_at:
         said = replace(said, status=event.status, status_at=event.at)
     if row.runtime == "tmux" and event.status in ENDED_STATUSES and event.status != "lost":
-        # What ends an agent in a terminal is that its process does, and the look at its terminal says so.
+        # An agent in a terminal ends when its process does, and the check of its terminal reports that.
         return replace(said, status=row.status, status_at=row.status_at)
     if event.status == "waiting" or row.status == "waiting" or row.kind == "cli":
         return replace(said, needs_you=event.status == "waiting")
@@ -114,7 +114,7 @@ def _with_usage(row: AgentRow, event: UsageReported) -> AgentRow:
 
 
 def _in_conversation(row: AgentRow, session: str) -> AgentRow:
-    """In another conversation than before the figures count from zero; those of an agent in a terminal are its own."""
+    """In a new conversation the figures start from zero; an agent in a terminal keeps its own."""
     if row.runtime == "tmux":
         return replace(row, session=session)
     return replace(row, session=session, context=0, tokens=0, cost=0.0, report="")

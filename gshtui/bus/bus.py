@@ -35,7 +35,6 @@ class Bus:
         self._routes: dict[type[Event], tuple[Subscription, ...]] = {}
         self._pending: deque[Event] = deque()
         self._publishing = False
-        self._loop = asyncio.get_running_loop()
         self.faults = FaultLog(paths.logs_dir)
         """Where tracebacks of isolated faults go: a subscriber's, a task's, a part's."""
 
@@ -85,11 +84,6 @@ class Bus:
             self._routes[kind] = route
         for subscription in route:
             subscription.offer(event)
-
-    def publish_from_thread(self, event: Event) -> None:
-        """`publish` for another thread. Does nothing once the loop is closed, because nobody listens."""
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self.publish, event)
 
     def subscribe(
         self,

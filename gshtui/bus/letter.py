@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from gshtui.bus.agent_data import AnswerSource
 from gshtui.bus.events.fleet_events import MessageState
 
 PERSON = "person"
@@ -43,3 +44,4 @@ class Letter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The turn that handled it is over."""
     answer: str = ""
     """The last thing said in that turn."""
+    answer_source: AnswerSource = ""

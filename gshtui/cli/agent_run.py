@@ -1,4 +1,4 @@
-"""`gsh-tui agent run`: being an agent, in its own terminal."""
+"""`gsh-tui agent run`: one agent in its own terminal."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import click
 from gshtui.cli.options import json_option
 
 
-@click.command(name="run", short_help="Be an agent, in this terminal.")
+@click.command(name="run", short_help="Run one agent in this terminal.")
 @click.option(
     "--spec",
     required=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="What it was started for; `agent spawn` writes such files.",
+    help="The agent's spec, a file that `agent spawn` writes.",
 )
 @json_option
 def run(spec: Path, as_json: bool) -> int:
-    """Be the agent that FILE describes, until its work is done.
+    """Run the agent that FILE describes until its work is done.
 
-    `agent spawn` starts this in a terminal of the agent's own. It works without a window, too: questions then wait for
-    the next one, or for your answer here. With --json each event is a line, and nothing is read from the terminal.
+    `agent spawn` runs this command in a new terminal. It also works without a window: questions then wait for the next
+    window, or for your answer here. With --json it prints one event per line and reads nothing from the terminal.
     """
     from gshtui.headless.agent_runner import run_agent
 

@@ -1,7 +1,7 @@
-"""`gsh` at the prompt: words are a question for an agent, a few first words are commands of `gsh-tui`.
+"""`gsh` at the shell prompt: its words are a question for an agent, or a `gsh-tui` command.
 
-Owns telling the two apart: a word is a command only where what follows fits it, so that `gsh show me the log` is a
-question and `gsh show 12` is not. Called by the console script `gsh`, and as `gsh-tui gsh` by the shells' plugins.
+Owns telling the two apart: a first word is a command only if the words after it fit, so `gsh show me the log` is a
+question and `gsh show 12` is not. Called by the console script `gsh`, and as `gsh-tui gsh` by the shell plugins.
 """
 
 from __future__ import annotations
@@ -11,33 +11,32 @@ from typing import Any
 
 import click
 
-from gshtui.cli.config import config
 from gshtui.cli.declared import DeclaredGroup, group
 from gshtui.cli.options import MODEL, PROVIDER, SESSION, agent_option, json_option, yes_option
 from gshtui.cli.prompt import prompt
 
 HELP = """\
-Ask an agent, with what you just did in this shell as context. A follow-up goes on with the same conversation.
+Ask an agent, with your recent commands in this shell as context. A follow-up continues the same conversation.
 
 \b
 Commands:
-  gsh fix the failing test      ask; the answer comes here, and so do questions for approval
-  gsh --background WORDS        hand it to an agent of its own and go on working
-  gsh show 12                   what that agent has found
-  gsh attach 12                 its terminal
-  gsh run -- COMMAND            run it as ever, and keep what it prints
-  gsh chat                      the window
+  gsh fix the failing test      ask; the answer and any approval questions appear here
+  gsh --background WORDS        give the task to a new agent and keep working
+  gsh show 12                   print that agent's report
+  gsh attach 12                 open its terminal
+  gsh run -- COMMAND            run a command as usual, and record its output
+  gsh chat                      open the window
   gsh agents | sessions | config | logs | prompt …    as `gsh-tui agent`, `session`, `config`, `logs`, `prompt`
 
-Quotes belong to the shell: write `gsh "what's this?"`, or press ctrl+g, which sends any line as it is.
+Your shell interprets quotes: write `gsh "what's this?"`, or press ctrl+g to send the line exactly as typed.
 """
 _AGENT = group("agent")
-_GROUPS: dict[str, click.Group] = {"agents": _AGENT, "sessions": group("session"), "config": config}
+_GROUPS: dict[str, DeclaredGroup] = {"agents": _AGENT, "sessions": group("session"), "config": group("config")}
 _FIRST = {"agents": "ls", "sessions": "ls", "config": "show"}
 
 
 def command_of(words: list[str]) -> list[str] | None:
-    """The arguments of `gsh-tui` that these words stand for; `None`: they are a question."""
+    """The `gsh-tui` arguments that these words mean; `None` if they are a question."""
     if not words:
         return None
     first, rest = words[0], words[1:]
@@ -45,8 +44,7 @@ def command_of(words: list[str]) -> list[str] | None:
         family = _GROUPS[first]
         if not rest or rest[0].startswith("-"):
             return [family.name or first, _FIRST[first], *rest]
-        known = family.knows(rest[0]) if isinstance(family, DeclaredGroup) else rest[0] in family.commands
-        return [family.name or first, *rest] if known else None
+        return [family.name or first, *rest] if family.knows(rest[0]) else None
     if first in ("show", "attach"):
         return ["agent", first, *rest] if len(rest) == 1 or (rest and rest[1:] == ["--json"]) else None
     if first == "logs":
@@ -59,12 +57,12 @@ def command_of(words: list[str]) -> list[str] | None:
 
 
 class AtPrompt(click.Group):
-    """Parses the options in front; what stands behind them is words, whatever it looks like."""
+    """Parses the leading options; everything after them is words, whatever it looks like."""
 
     allow_interspersed_args = False
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the words, and whether a `--` said that they are nothing but words."""
+        """Keep the words, and whether a `--` marked them all as plain words."""
         given = list(args)
         rest = click.Command.parse_args(self, ctx, args)
         ctx.params["words"] = tuple(rest)
@@ -72,7 +70,7 @@ class AtPrompt(click.Group):
         return rest
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the callback alone: the words are no subcommands of click's."""
+        """Run only the callback: the words are not click subcommands."""
         return click.Command.invoke(self, ctx)
 
 
@@ -85,14 +83,16 @@ class AtPrompt(click.Group):
     subcommand_metavar="WORDS…",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.option("--background", "-b", is_flag=True, help="An agent of its own does it in a terminal of its own.")
-@click.option("--new", "-n", is_flag=True, help="Begin a new conversation.")
-@click.option("--session", type=SESSION, default="", metavar="ID", help="Go on with this conversation.")
+@click.option("--background", "-b", is_flag=True, help="Start a new agent for it, in its own terminal.")
+@click.option("--new", "-n", is_flag=True, help="Start a new conversation.")
+@click.option("--session", type=SESSION, default="", metavar="ID", help="Continue this conversation.")
 @agent_option("Agent to ask.")
 @click.option("--provider", type=PROVIDER, default="", metavar="NAME", help="Provider to ask.")
 @click.option("--model", type=MODEL, default="", metavar="NAME", help="Model to ask.")
-@click.option("--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Give up after this time.")
-@yes_option("Let tools run without a question what clearly stays inside the project.")
+@click.option(
+    "--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Give up after this many seconds."
+)
+@yes_option("Allow, without asking, whatever clearly stays inside the project.")
 @json_option
 @click.pass_context
 def gsh(context: click.Context, words: tuple[str, ...], verbatim: bool, **options: Any) -> int:

@@ -1,17 +1,17 @@
-"""The forms of declared commands as plain data, from which click's commands are made without loading a declaration.
+"""The forms of declared commands as plain data, so that click commands can be made without loading a declaration.
 
-Imports nothing: the start of every call reads them (`declared_forms`).
+Imports nothing: every call reads them at its start (`declared_forms`).
 """
 
 from __future__ import annotations
 
 
 class FormValue:
-    """One field of a command's parameters: an option, or an argument when its name has no dashes."""
+    """One field of a command's parameters: an option, or an argument if its name has no dashes."""
 
     __slots__ = (
-        "choices", "default", "each", "field", "help", "high", "kind", "low", "many", "metavar", "name", "piped",
-        "required", "synonyms",
+        "choices", "default", "each", "field", "file", "help", "high", "kind", "lines", "low", "many", "metavar",
+        "name", "piped", "required", "synonyms",
     )  # fmt: skip
 
     def __init__(
@@ -31,24 +31,28 @@ class FormValue:
         each: bool = False,
         required: bool = False,
         piped: bool = False,
+        file: str = "",
+        lines: bool = False,
     ) -> None:
         """One field.
 
         Args:
             field: its name in the parameters.
-            name: as it is written, several with spaces between them.
-            kind: `text`, `flag`, `int`, `float`, `choice`, or what a text names (`agent`, `folder` …).
-            help: of an option.
-            metavar: what stands for the value in the usage; empty: as click makes it.
-            choices: the words that are allowed.
-            synonyms: other words for a choice, each with the choice.
-            low: the smallest number, and whether it is itself too small.
-            high: the largest number, and whether it is itself too large.
-            default: what counts when it is left out, where that is shown.
-            many: words that are joined to one text; -1: all that follow, 0: it is one.
-            each: it takes several values, as words or as an option that may be repeated.
-            required: an argument that must be there.
-            piped: `-` alone is all of standard input.
+            name: as typed; several names are separated by spaces.
+            kind: `text`, `flag`, `int`, `float`, `choice`, or what the text names (`agent`, `folder` …).
+            help: the option's help.
+            metavar: the placeholder for the value in the usage; empty: click's own.
+            choices: the allowed words.
+            synonyms: other words for a choice, each with its choice.
+            low: the lower bound, and whether the bound itself is excluded.
+            high: the upper bound, and whether the bound itself is excluded.
+            default: the value if the field is left out, where the help shows it.
+            many: how many words are joined into one text; -1: all that follow, 0: a single word.
+            each: it takes several values, as words or as a repeated option.
+            required: the argument must be given.
+            piped: a lone `-` means all of standard input.
+            file: the option that names a file with the text instead; empty: there is none.
+            lines: a lone `-` means that each line of standard input is a question of its own.
         """
         self.field = field
         self.name = name
@@ -64,15 +68,17 @@ class FormValue:
         self.each = each
         self.required = required
         self.piped = piped
+        self.file = file
+        self.lines = lines
 
     @property
     def is_argument(self) -> bool:
-        """Whether it is given by its place."""
+        """Whether it is positional."""
         return not self.name.startswith("-")
 
 
 class CommandForm:
-    """One command: `name` are the words that call it, `parameters` is the class that its values make."""
+    """One command: `name` is the words that call it, `parameters` the class built from its values."""
 
     __slots__ = ("help", "module", "name", "parameters", "summary", "takes_settings", "values", "yes")
 
@@ -91,12 +97,12 @@ class CommandForm:
 
         Args:
             name: the words that call it.
-            module: where the class of its parameters is.
+            module: the module of its parameter class.
             parameters: the name of that class.
             values: its fields, arguments first.
-            help: of the command.
+            help: the command's help.
             summary: its line in the list of commands; empty: the first sentence of the help.
-            yes: help of `--yes`; empty: it asks nothing.
+            yes: the help of `--yes`; empty: it asks nothing.
             takes_settings: it has `--set`.
         """
         self.name = name
@@ -110,7 +116,7 @@ class CommandForm:
 
 
 class GroupForm:
-    """A family of commands, `agent`, with other words for some of its commands."""
+    """A family of commands such as `agent`, with synonyms for some of them."""
 
     __slots__ = ("help", "name", "summary", "synonyms")
 

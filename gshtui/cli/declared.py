@@ -1,39 +1,36 @@
-"""The commands of `gsh-tui` that are declared ones: click's groups and commands, made from their forms.
+"""The declared commands of `gsh-tui`: click groups and commands made from their forms.
 
-A form is read from `declared_forms`, so that help and completion load no declaration; the call itself makes the
-parameters that the form names, and `headless` runs them. Called by `root` and `at_prompt`.
+The forms come from `declared_forms`, so help and completion load no declaration; a call builds the parameters that the
+form names, and `headless` runs them. Called by `root` and `at_prompt`.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
+from gshtui.cli import by_hand
 from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
 from gshtui.cli.declared_forms import COMMANDS, GROUPS
 from gshtui.cli.options import KINDS, json_option, set_option, yes_option
 
 Run = Callable[[CommandForm, dict[str, Any]], int]
-"""Runs a command with what the line says, by the names of its fields, and `as_json`, `yes`, `flags`."""
-BY_HAND = {
-    ("agent", "run"): "gshtui.cli.agent_run",
-}
-"""Commands of declared groups that are the command line's own, each with the module that has it under its name."""
+"""Runs a command with the given values by field name, plus `as_json`, `yes` and `flags`."""
 
 
 class DeclaredGroup(click.Group):
-    """A family. It makes the one command that is called, and no other."""
+    """A family. It makes only the command that is called."""
 
     def __init__(self, form: GroupForm) -> None:
         super().__init__(name=form.name, short_help=form.summary or None, help=form.help)
         self._synonyms = dict(form.synonyms)
-        self._forms = {
-            word: one for one in COMMANDS for first, _, word in [one.name.partition(" ")] if word and first == form.name
-        }
-        self._by_hand = {word: module for (group, word), module in BY_HAND.items() if group == form.name}
+        mine = f"{form.name} "
+        self._forms = {one.name.removeprefix(mine): one for one in COMMANDS if one.name.startswith(mine)}
+        self._by_hand = {name.removeprefix(mine) for name in by_hand.MODULES if name.startswith(mine)}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*self._forms, *self._by_hand})
@@ -42,20 +39,27 @@ class DeclaredGroup(click.Group):
         return self.command_named(cmd_name)
 
     def command_named(self, word: str) -> click.Command | None:
-        """The command of this word, made; `None`: there is none."""
+        """The command with this name, newly made; `None` if there is none."""
         name = self._synonyms.get(word, word)
         if name in self._by_hand:
-            return getattr(importlib.import_module(self._by_hand[name]), name)
+            return written(f"{self.name} {name}")
         return command(self._forms[name]) if name in self._forms else None
 
     def knows(self, word: str) -> bool:
-        """Whether this is a command of the group, by whichever word."""
+        """Whether this is a command of the group, synonyms included."""
         name = self._synonyms.get(word, word)
         return name in self._forms or name in self._by_hand
 
 
+def written(name: str) -> click.Command:
+    """The command of these words that is written by hand."""
+    found: object = getattr(importlib.import_module(by_hand.MODULES[name]), name.rpartition(" ")[2])
+    assert isinstance(found, click.Command)
+    return found
+
+
 def named(name: str) -> click.Command | None:
-    """The group or command of this first word; `None`: none is declared."""
+    """The group or command with this first word; `None` if none is declared."""
     if (form := next((one for one in GROUPS if one.name == name), None)) is not None:
         return DeclaredGroup(form)
     found = next((one for one in COMMANDS if one.name == name), None)
@@ -63,12 +67,12 @@ def named(name: str) -> click.Command | None:
 
 
 def group(name: str) -> DeclaredGroup:
-    """A group that is declared."""
+    """A declared group."""
     return DeclaredGroup(next(one for one in GROUPS if one.name == name))
 
 
 def command(form: CommandForm, run: Run | None = None) -> click.Command:
-    """click's command of a form. `run`: what its call does; else `headless` runs what is declared."""
+    """The click command for a form. `run`: what a call does; by default `headless` runs the declared command."""
 
     def call(**given: Any) -> int:
         return (run or _run)(form, given)
@@ -80,24 +84,48 @@ def command(form: CommandForm, run: Run | None = None) -> click.Command:
         made = yes_option(form.yes)(made)
     for value in reversed(form.values):
         made = _parameter(value)(made)
+        if value.file:
+            said = f"Read the {value.field} from this file; - is standard input."
+            made = click.option(value.file, type=KINDS["file"], metavar="FILE", help=said)(made)
     return click.command(form.name.rpartition(" ")[2], help=form.help, short_help=form.summary or None)(made)
 
 
 def values(form: CommandForm, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given of the fields, as the parameters take it; what was left out is left out."""
+    """The fields that were given, as the parameters take them; omitted ones are left out."""
     from gshtui.headless.streams import words
 
     found: dict[str, Any] = {}
     for value in form.values:
         one = given[value.name if value.is_argument else value.field]
+        if value.file:
+            file = given[value.file.strip("-").replace("-", "_")]
+            if bool(file) == bool(one):
+                raise click.UsageError(f"give the {value.field} either as words or by {value.file} FILE.")
+            if file:
+                found[value.field] = words(["-"]) if file == "-" else _text_of(file)
+                continue
         if value.each and one:
             parts = one if value.is_argument else [part for word in one for part in word.split(",")]
             found[value.field] = tuple(part.strip() for part in parts if part.strip())
         elif value.many and one:
             found[value.field] = words(one) if value.piped else " ".join(one)
-        elif one not in (None, "", False, ()):
+        elif not (one is None or one is False or one in ("", ())):
             found[value.field] = one
     return found
+
+
+def _text_of(file: str) -> str:
+    """The text in a file. Raises `click.UsageError`."""
+    from gshtui.headless.streams import LIMIT
+
+    try:
+        with Path(file).open("rb") as opened:
+            raw = opened.read(LIMIT + 1)
+    except OSError as error:
+        raise click.UsageError(f"cannot read {file}: {error.strerror or error}.") from error
+    if len(raw) > LIMIT:
+        raise click.UsageError(f"{file} is too long for a message; the limit is {LIMIT:,} bytes.")
+    return raw.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _run(form: CommandForm, given: dict[str, Any]) -> int:
@@ -106,7 +134,10 @@ def _run(form: CommandForm, given: dict[str, Any]) -> int:
     parameters = getattr(importlib.import_module(form.module), form.parameters)
     yes = bool(given.get("yes"))
     flags: dict[str, str] = given.get("flags") or {}
-    call = DeclaredCall(parameters, values(form, given), json=given["as_json"], yes=yes, flags=flags)
+    lines = any(value.lines and given[value.name] == "-" for value in form.values)
+    call = DeclaredCall(
+        parameters, values(form, given), form.name, json=given["as_json"], yes=yes, lines=lines, flags=flags
+    )
     return run_call(call, _open_session)
 
 
@@ -161,7 +192,7 @@ def _type(value: FormValue) -> click.ParamType[Any]:
 
 
 class _Choice(click.Choice[str]):
-    """One of these words, or another word for one."""
+    """One of these words, or a synonym of one."""
 
     def __init__(self, choices: tuple[str, ...], synonyms: Mapping[str, str]) -> None:
         super().__init__(choices)

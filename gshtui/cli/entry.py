@@ -1,7 +1,7 @@
-"""The `gsh-tui` command: opens the window by the shortest way, gives everything else to click.
+"""The `gsh-tui` command: opens the window by the shortest path and hands everything else to click.
 
-Imports `os` and `sys` only, until it knows what is wanted. No exception leaves as a traceback: what nobody expected is
-written to a file, and one sentence names it. Called by the console script and `python -m gshtui`.
+Imports only `os` and `sys` until it knows what to do. Never prints a traceback: an unexpected exception is written to a
+file, and one sentence names that file. Called by the console script and `python -m gshtui`.
 """
 
 from __future__ import annotations
@@ -11,36 +11,16 @@ import sys
 
 from gshtui.cli.opening import Opening, read_opening
 
-BY_HAND = {
-    "gsh": "at_prompt",
-    "prompt": "prompt",
-    "run": "run",
-    "context": "context",
-    "timeline": "context",
-    "shell": "shell",
-    "config": "config",
-    "doctor": "doctor",
-    "completion": "shell",
-    "logs": "doctor",
-    "guard": "run",
-    "help": "root",
-}
-"""The commands that are the command line's own, each with the module of this folder that has it."""
 NO_TERMINAL = """\
-gsh-tui opens a full-screen window and needs a terminal for it; here a standard stream is none.
-Without one, `gsh-tui prompt "…"` does one turn and `gsh-tui run '…'` one command; `gsh-tui --help` lists the rest.
+gsh-tui opens a full-screen window and needs a terminal; standard input, output or error is not one.
+Without a terminal, use `gsh-tui prompt "…"` for one turn or `gsh-tui run '…'` for one command; see `gsh-tui --help`.
 """
-
-
-def command_words() -> frozenset[str]:
-    """The first words that are commands."""
-    from gshtui.cli.declared_forms import COMMANDS
-
-    return frozenset(BY_HAND) | {form.name.partition(" ")[0] for form in COMMANDS}
 
 
 def is_command(word: str) -> bool:
     """Whether this first word is a command."""
+    from gshtui.cli.by_hand import command_words
+
     return word in command_words()
 
 
@@ -55,12 +35,12 @@ def gsh_program() -> None:
 
 
 def _exit(code: int) -> None:
-    """End the process at once: taking the interpreter apart would cost every command another 50 ms."""
+    """End the process at once: shutting the interpreter down properly would cost every command another 50 ms."""
     if "gshtui.cli.window" in sys.modules:
-        sys.exit(code)  # what the window has registered for its end puts the terminal back
+        sys.exit(code)  # the window's exit handlers restore the terminal
     for stream in (sys.stdout, sys.stderr):
         try:
-            if stream is not None:  # it is where the stream was closed from the start
+            if stream is not None:  # it is `None` if the stream was closed from the start
                 stream.flush()
         except BrokenPipeError:
             code = _nobody_reads()
@@ -70,11 +50,11 @@ def _exit(code: int) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run with these arguments (the process's own when `None`). Gives the exit code; raises nothing."""
+    """Run with these arguments (`None`: the process's own). Returns the exit code; raises nothing."""
     arguments = sys.argv[1:] if argv is None else argv
     _open_standard_streams()
     try:
-        # A shell that completes a word sets this variable, and click answers.
+        # A shell that is completing a word sets this variable, and click answers.
         completing = "_GSH_TUI_COMPLETE" in os.environ
         if not completing and arguments[:1] == ["shell"]:
             from gshtui.cli.shell_init import quick
@@ -101,7 +81,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _window(opening: Opening) -> int:
-    # Textual draws on standard error; somebody who redirected any of the three does not want a window.
+    # Textual draws on standard error; anyone who redirected one of the three does not want a window.
     if not (os.isatty(0) and os.isatty(1) and os.isatty(2)) or os.environ.get("TERM") == "dumb":
         os.write(2, NO_TERMINAL.encode())
         return 2
@@ -109,7 +89,7 @@ def _window(opening: Opening) -> int:
         try:
             os.chdir(opening.cwd)
         except OSError as error:
-            os.write(2, f"gsh-tui: {opening.cwd} cannot be opened: {error.strerror}.\n".encode())
+            os.write(2, f"gsh-tui: {opening.cwd} cannot open: {error.strerror}.\n".encode())
             return 1
     from gshtui.cli.window import open_window
 
@@ -119,7 +99,7 @@ def _window(opening: Opening) -> int:
 def _command(arguments: list[str]) -> int:
     import gc
 
-    # Loading makes tens of thousands of objects that all stay: looking for garbage among them finds none.
+    # Loading creates tens of thousands of objects that all stay: collecting garbage now would find none.
     gc.set_threshold(50_000, 20, 100)
     from gshtui.cli.root import run
     from gshtui.headless.runner import catch_in_threads
@@ -129,12 +109,12 @@ def _command(arguments: list[str]) -> int:
 
 
 def _open_standard_streams() -> None:
-    """Give every standard stream that is closed a place to go, so that no file of ours ever gets its number."""
+    """Open every closed standard stream on the null device, so that no file of ours ever gets its number."""
     for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            # Standard output opened for reading: writing fails as it did when it was closed.
+            # Open standard output for reading: writes fail, as they did when it was closed.
             opened = os.open(os.devnull, flags)
             if opened != number:
                 os.dup2(opened, number)
@@ -142,11 +122,11 @@ def _open_standard_streams() -> None:
 
 
 def _nobody_reads() -> int:
-    """The reader went away (`| head`): be quiet, also when the interpreter flushes at its end."""
+    """The reader went away (`| head`): stay quiet, even when the interpreter flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 1
 
 
 def _unwritten(error: OSError) -> int:
-    os.write(2, f"gsh-tui: the output could not be written: {error.strerror}.\n".encode())
+    os.write(2, f"gsh-tui: cannot write the output: {error.strerror}.\n".encode())
     return 1

@@ -1,6 +1,7 @@
-"""Makes the forms of commands in the shell from their declarations: docstrings, fields, types, bounds and positions.
+"""Makes the commands' shell forms from their declarations: docstrings, fields, types, bounds and positions.
 
-Loads the declarations, so the command line itself reads what `python -m tests.kit.shell_forms` has written of it.
+It has to load the declarations, so the command line instead reads the result that `python -m tests.kit.shell_forms`
+writes.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ _NUMBERS: dict[object, str] = {bool: "flag", int: "int", float: "float"}
 
 
 def forms(commands: Iterable[AnyCommand]) -> tuple[list[GroupForm], list[CommandForm]]:
-    """The groups and the commands that these declare, by name.
+    """The groups and commands that these declare, by name.
 
     Raises:
-        ValueError: a place names no field.
+        ValueError: a place does not name a field.
     """
     groups: list[GroupForm] = []
     made: list[CommandForm] = []
@@ -33,6 +34,8 @@ def forms(commands: Iterable[AnyCommand]) -> tuple[list[GroupForm], list[Command
         shell = command.parameters.SHELL
         if isinstance(shell, ShellGroup):
             groups.append(GroupForm(command.name, summary=shell.summary, help=shell.help, synonyms=shell.synonyms))
+        elif isinstance(shell, ShellForm) and command.bind is not None:
+            made.append(_form(command.parameters, command.name, asks=False))
         for action in command.actions:
             if isinstance(action.parameters.SHELL, ShellForm):
                 made.append(command_form(action))
@@ -40,19 +43,23 @@ def forms(commands: Iterable[AnyCommand]) -> tuple[list[GroupForm], list[Command
 
 
 def command_form(action: AnyAction) -> CommandForm:
-    """The form of one action whose parameters declare one."""
-    parameters: type[Parameters] = action.parameters
+    """The form of one action whose parameters declare a form."""
+    named = " ".join(filter(None, (action.parameters.COMMAND, action.parameters.WORD)))
+    return _form(action.parameters, named, asks=action.asks is not None)
+
+
+def _form(parameters: type[Parameters], named: str, *, asks: bool) -> CommandForm:
+    """The form of these parameters: of an action, or of a line that comes down to one of several."""
     shell = parameters.SHELL
     assert isinstance(shell, ShellForm)
     fields = parameters.model_fields
     if unknown := set(shell.places) - set(fields):
-        raise ValueError(f"{parameters.__name__}: places {sorted(unknown)} are no fields")
+        raise ValueError(f"{parameters.__name__}: places {sorted(unknown)} are not fields")
     values = [_value(name, fields[name], option_of(fields[name]), place=True) for name in shell.places]
     for name, field in fields.items():
         option = option_of(field)
         if name not in shell.places and name != "yes" and not (option.absent or option.fixed):
             values.append(_value(name, field, option))
-    named = " ".join(filter(None, (action.parameters.COMMAND, action.parameters.WORD)))
     return CommandForm(
         shell.name or named,
         parameters.__module__,
@@ -60,7 +67,7 @@ def command_form(action: AnyAction) -> CommandForm:
         *values,
         help=_help(parameters, shell),
         summary=shell.summary,
-        yes=shell.yes if action.asks is not None else "",
+        yes=shell.yes if asks else "",
         takes_settings=shell.takes_settings,
     )
 
@@ -91,11 +98,13 @@ def _value(name: str, field: FieldInfo, option: ShellOption, *, place: bool = Fa
         each=each,
         required=place and (field.is_required() or option.required),
         piped=option.piped,
+        file=option.file,
+        lines=option.lines,
     )
 
 
 def _type(annotation: object) -> tuple[str, tuple[str, ...], bool]:
-    """Kind, choices, and whether it takes several values."""
+    """Its kind, its choices, and whether it takes several values."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
         return _type(inner[0])
@@ -128,9 +137,9 @@ def _bounds(field: FieldInfo) -> tuple[tuple[float, bool] | None, tuple[float, b
 
 
 _HEAD = '''\
-"""Written by `python -m tests.kit.shell_forms` from the declarations of the commands: their forms in the shell.
+"""The commands' shell forms, generated from their declarations by `python -m tests.kit.shell_forms`.
 
-A test compares it with the declarations.
+A test checks that they match.
 """
 
 from __future__ import annotations
@@ -143,7 +152,7 @@ from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
 
 
 def source(groups: Iterable[GroupForm], commands: Iterable[CommandForm]) -> str:
-    """The module `declared_forms` with these."""
+    """The source of the module `declared_forms` with these."""
     lines = [_HEAD, "GROUPS = ("]
     for group in groups:
         said = _keywords((("summary", group.summary), ("help", group.help), ("synonyms", group.synonyms)))
@@ -163,6 +172,7 @@ def _value_source(value: FormValue) -> str:
         ("help", value.help), ("metavar", value.metavar), ("choices", value.choices), ("synonyms", value.synonyms),
         ("low", value.low), ("high", value.high), ("default", value.default), ("many", value.many),
         ("each", value.each), ("required", value.required), ("piped", value.piped),
+        ("file", value.file), ("lines", value.lines),
     )  # fmt: skip
     places = [repr(value.field), repr(value.name), *([repr(value.kind)] if value.kind != "text" else [])]
     return f"FormValue({', '.join([*places, *filter(None, [_keywords(more)])])})"

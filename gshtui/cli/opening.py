@@ -1,6 +1,6 @@
-"""What opens the window: the arguments that need no command-line library, read by hand so that the window is at once.
+"""The arguments that open the window, parsed by hand so that it opens without loading a command-line library.
 
-Imports nothing but `os`. Anything that it does not know is left to click, which also writes the help for it.
+Imports only `os`. Anything it does not know is left to click, which also writes the help.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _SESSIONS = {"--continue": "latest", "-c": "latest", "--new": "new"}
 
 
 class Opening:
-    """What to open: the folder, and what was asked of the conversation, the agent and its model."""
+    """What to open: the folder, the conversation, the agent and its model."""
 
     __slots__ = ("agent", "cwd", "model", "provider", "session")
 
@@ -29,9 +29,9 @@ class Opening:
 
 
 def read_opening(argv: list[str], is_command: Callable[[str], bool]) -> Opening | None:
-    """The window that these arguments ask for; `None` when they ask for something else or are not understood.
+    """The window that these arguments ask for; `None` if they ask for something else or are not understood.
 
-    A word that is the name of a command is that command, also where a folder is called so (`./run` is the folder).
+    A command's name always means the command, even if there is a folder of that name (`./run` is the folder).
     """
     opening = Opening()
     rest = list(argv)

@@ -1,4 +1,4 @@
-"""What commands share: options, groups with second names, types of arguments that a shell can complete."""
+"""What commands share: options, groups with synonyms, and argument types that a shell can complete."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import click
 from click.shell_completion import CompletionItem
 
 Named = Iterable[tuple[str, str]]
-"""Names, each with a few words about it."""
+"""Names, each with a short description."""
 
 
 class Name(click.ParamType[str]):
-    """A word of a kind. `known` gives those that there are; it is called when a shell asks, and may fail."""
+    """A word of one kind. `known` returns the existing ones; it is called when a shell asks for them, and may fail."""
 
     def __init__(self, name: str, known: Callable[[], Named]) -> None:
         self.name = name
         self._known = known
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Those that begin like this."""
+        """The ones that start like this."""
         try:
             return [CompletionItem(name, help=about) for name, about in self._known() if name.startswith(incomplete)]
-        except Exception:  # whatever is wrong: a shell that completes a word has no place for it
+        except Exception:  # whatever the error: a shell that is completing a word cannot show it
             return []
 
 
@@ -43,7 +43,7 @@ def _agents() -> Named:
 def _sessions() -> Named:
     from gshtui.store.name_lookup import sessions_in
 
-    yield "latest", "the last one of this folder"
+    yield "latest", "the latest one in this folder"
     for found in sessions_in(_record(), cwd=str(Path.cwd())):
         yield found.id, " ".join(found.title.split())[:60]
 
@@ -87,7 +87,7 @@ KINDS: dict[str, click.ParamType[Any]] = {
     "folder": click.Path(file_okay=False),
     "file": click.Path(dir_okay=False),
 }
-"""What a text of a declared command may name."""
+"""What the text parameters of declared commands can name."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -98,7 +98,7 @@ def _pairs(_context: click.Context, _parameter: click.Parameter, values: tuple[s
     for value in values:
         key, has_value, text = value.partition("=")
         if not has_value or not key.strip():
-            raise click.BadParameter(f"{value!r} is not KEY=VALUE, such as agent.max_steps=20.")
+            raise click.BadParameter(f"{value!r} is not of the form KEY=VALUE, such as agent.max_steps=20.")
         flags[key.strip()] = text
     return flags
 
@@ -116,12 +116,12 @@ def set_option(function: F) -> F:
         multiple=True,
         metavar="KEY=VALUE",
         callback=_pairs,
-        help="A setting for this run alone, such as context.max_iterations=5; may be repeated.",
+        help="Set one setting for this run only, such as context.max_iterations=5; repeatable.",
     )(function)
 
 
 def yes_option(help: str) -> Callable[[F], F]:
-    """`--yes`: with what it means for this command."""
+    """`--yes`, with its meaning for this command."""
     return click.option("--yes", "-y", is_flag=True, help=help)
 
 

@@ -7,7 +7,7 @@ import click
 from gshtui.cli.options import MODEL, PROVIDER, SESSION, agent_option, json_option, set_option, yes_option
 
 
-@click.command(short_help="One turn without a window.")
+@click.command(short_help="Run one turn without a window.")
 @click.argument("text", nargs=-1)
 @agent_option("Agent to ask.")
 @click.option(
@@ -17,17 +17,21 @@ from gshtui.cli.options import MODEL, PROVIDER, SESSION, agent_option, json_opti
     metavar="NAME",
     help="Provider: anthropic, openai, gemini, ollama, offline.",
 )
-@click.option("--model", type=MODEL, default="", metavar="NAME", help="Model; alone it also says which provider.")
+@click.option("--model", type=MODEL, default="", metavar="NAME", help="Model; alone it also selects the provider.")
+@click.option("--session", type=SESSION, default="", metavar="ID", help="Continue this conversation, or `latest`.")
 @click.option(
-    "--session", type=SESSION, default="", metavar="ID", help="Go on with this conversation, or with `latest`."
+    "--max-iterations",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help="Maximum number of model requests in the turn.",
 )
 @click.option(
-    "--max-iterations", type=click.IntRange(1, 10_000), metavar="N", help="Model requests that the turn may take."
+    "--timeout",
+    type=click.FloatRange(0.001, 1e7),
+    metavar="SECONDS",
+    help="Give up after this many seconds, with exit code 124.",
 )
-@click.option(
-    "--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Give up after this time, with code 124."
-)
-@yes_option("Let tools run without a question what clearly stays inside the project.")
+@yes_option("Allow, without asking, whatever clearly stays inside the project.")
 @set_option
 @json_option
 def prompt(
@@ -42,10 +46,10 @@ def prompt(
     flags: dict[str, str],
     as_json: bool,
 ) -> int:
-    """Do one turn without a window, and print the answer as it comes.
+    """Run one turn without a window, and print the answer as it arrives.
 
-    What is piped in is put behind TEXT. Without --yes whatever needs approval is refused (exit code 4), since nobody is
-    there to ask. With --json each event is a line, and the last one is {"type": "TurnFinished", …}.
+    Piped input is appended to TEXT. Without --yes, whatever needs approval is refused (exit code 4), since there is
+    nobody to ask. With --json each event is a line, and the last one is {"type": "TurnFinished", …}.
 
     \b
     Examples:

@@ -1,41 +1,39 @@
-"""The root of the command line: help, version, usage errors, and the commands, one file a group.
+"""The root of the command line: help, version, usage errors, and the commands, one file per group.
 
-click parses; nothing of the hub is imported here, and of the commands only the one that is called. Called by `entry`
-for all that is not simply opening the window.
+click parses. Imports nothing of the hub, and only the command that is called. Called by `entry` for everything except
+opening the window.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import Any
 
 import click
 
 from gshtui import __version__
-from gshtui.cli import declared
-from gshtui.cli.entry import BY_HAND, command_words
+from gshtui.cli import by_hand, declared
 from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option
 from gshtui.settings.paths import FolderError
 
 EPILOG = """\
-Exit codes: 0 done, 1 error, 2 wrong usage, 3 provider or tool unreachable, 4 approval denied or needed with nobody to
-ask, 124 time-out, 130 interrupted.
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 provider or tool unreachable, 4 approval denied or nobody there to give
+it, 124 time-out, 130 interrupted.
 """
 
 
 class Root(click.Group):
-    """The group. It loads the module of the one command that is called, and no other.
+    """The root group. It loads only the module of the command that is called.
 
-    A first word that is no command may have been meant as a folder.
+    A first word that is not a command may have been meant as a folder.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(command_words())
+        return sorted(by_hand.command_words())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in BY_HAND and cmd_name not in self.commands:
-            self.add_command(getattr(importlib.import_module(f"gshtui.cli.{BY_HAND[cmd_name]}"), cmd_name))
+        if cmd_name in by_hand.MODULES and cmd_name not in self.commands:
+            self.add_command(declared.written(cmd_name))
         return super().get_command(ctx, cmd_name) or declared.named(cmd_name)
 
     def resolve_command(
@@ -46,11 +44,11 @@ class Root(click.Group):
         except click.UsageError as error:
             if not args or args[0].startswith("-"):
                 raise
-            import difflib  # a mistake alone needs it
+            import difflib  # only a mistake needs it
 
-            near = difflib.get_close_matches(args[0], [name for name in command_words() if name != "help"], n=2)
+            near = difflib.get_close_matches(args[0], [name for name in by_hand.command_words() if name != "help"], n=2)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
-            said = f"There is no command {args[0]!r}, and no such folder.{hint}"
+            said = f"There is no command or folder {args[0]!r}.{hint}"
             raise click.UsageError(said, ctx) from error
 
 
@@ -75,7 +73,7 @@ def _version(context: click.Context, _parameter: click.Parameter, value: bool) -
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     subcommand_metavar="[FOLDER | COMMAND …]",
 )
-@click.option("--continue", "-c", "latest", is_flag=True, help="Open the last conversation of the folder.")
+@click.option("--continue", "-c", "latest", is_flag=True, help="Open the folder's latest conversation.")
 @click.option("--new", is_flag=True, help="Start a new conversation without asking.")
 @click.option("--resume", type=SESSION, metavar="ID", help="Open this conversation.")
 @click.option("--agent", type=AGENT, metavar="NAME", help="Agent to talk to.")
@@ -87,26 +85,28 @@ def _version(context: click.Context, _parameter: click.Parameter, value: bool) -
 )
 @click.option("--model", type=MODEL, metavar="NAME", help="Model to start with.")
 @json_option
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Say the version.")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
+)
 @click.pass_context
 def root(context: click.Context, **options: Any) -> int | None:
     """A full-screen terminal workbench for people who work in a shell beside several AI agents.
 
-    Without a command it opens the window for the current folder, or for FOLDER.
+    Without a command, open the window for FOLDER or the current folder.
     """
     given = [f"--{'continue' if name == 'latest' else name}" for name, value in options.items() if value]
     given = ["--json" if name == "--as_json" else name for name in given]
     if context.invoked_subcommand is not None:
         if given:
-            raise click.UsageError(f"{given[0]} before a command is for the window; put it behind the command.")
+            raise click.UsageError(f"{given[0]} before a command is for the window; put it after the command.")
         return None
     if "--json" in given:
-        raise click.UsageError("--json is for commands; the window has no output for scripts.")
-    # What is simply a window was opened before click was asked: these do not go together.
+        raise click.UsageError("--json is for commands; the window prints nothing for scripts.")
+    # A plain window opens before click is involved, so these arguments contradict each other.
     chosen = [name for name in given if name in ("--continue", "--new", "--resume")]
     if len(chosen) > 1:
-        raise click.UsageError(f"{' and '.join(chosen)} do not go together; choose one.")
-    raise click.UsageError("this does not say what to open; give each option once, with its value.")
+        raise click.UsageError(f"{' and '.join(chosen)} cannot be combined; choose one.")
+    raise click.UsageError("it is unclear what to open; give each option once, with its value.")
 
 
 @root.command("help", hidden=True)
@@ -124,9 +124,9 @@ def _help(context: click.Context, command: str | None) -> int:
 
 
 def run(arguments: list[str]) -> int:
-    """Parse and run; gives the exit code. Usage errors are said here, with code 2."""
+    """Parse and run; returns the exit code. Prints usage errors and returns 2 for them."""
     try:
-        code: Any = root.main(arguments, prog_name="gsh-tui", standalone_mode=False)
+        code: object = root.main(arguments, prog_name="gsh-tui", standalone_mode=False)
     except click.exceptions.Exit as left:
         return left.exit_code
     except click.Abort:

@@ -1,4 +1,4 @@
-"""`gsh-tui shell` and `completion`: the shell's side. The plugin and its line, pausing, the history of what ran."""
+"""`gsh-tui shell` and `completion`: the plugin and its line in a start-up file, pausing, the history of commands."""
 
 from __future__ import annotations
 
@@ -10,23 +10,29 @@ from gshtui.cli.options import AGENT, json_option, yes_option
 
 @click.command()
 @click.argument("words", nargs=-1)
-@click.option("--failed", is_flag=True, help="Only what ended with another status than 0.")
-@click.option("--exit", "code", type=int, metavar="N", help="Only what ended with this status.")
+@click.option("--failed", is_flag=True, help="Only commands with a non-zero exit code.")
+@click.option("--exit", "code", type=int, metavar="N", help="Only commands with this exit code.")
 @click.option(
     "--cwd",
     default="",
     type=click.Path(file_okay=False),
     metavar="FOLDER",
-    help="Only in this folder and below; `.` is this one.",
+    help="Only in this folder and below; `.` is the current one.",
 )
-@click.option("--shell", default="", metavar="ID", help="Only of this shell; `.` is the one you are in.")
+@click.option("--shell", default="", metavar="ID", help="Only from this shell; `.` is the one you are in.")
 @click.option(
-    "--agent", type=AGENT, default=None, metavar="NAME", help="Only what this agent ran; empty: only what people ran."
+    "--agent",
+    type=AGENT,
+    default=None,
+    metavar="NAME",
+    help="Only commands this agent ran; empty: only those people ran.",
 )
-@click.option("--since", default="", metavar="TIME", help="Not older: 30m, 2h, 3d, 2026-11-20, 2026-11-20T14:30.")
-@click.option("--until", default="", metavar="TIME", help="Older than this.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Commands at most.")
-@click.option("--output", "output", is_flag=True, help="With what they printed, where it was kept.")
+@click.option("--since", default="", metavar="TIME", help="Only since: 30m, 2h, 3d, 2026-11-20, 2026-11-20T14:30.")
+@click.option("--until", default="", metavar="TIME", help="Only before this time.")
+@click.option(
+    "--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="Maximum number of commands."
+)
+@click.option("--output", "output", is_flag=True, help="Include recorded output.")
 @json_option
 def log(
     words: tuple[str, ...],
@@ -41,7 +47,7 @@ def log(
     output: bool,
     as_json: bool,
 ) -> int:
-    """Print what ran in your shells, the newest last. WORDS must all occur in a command.
+    """Print the commands run in your shells, newest last. A command must contain all WORDS.
 
     \b
     Examples:
@@ -68,33 +74,33 @@ def log(
     )
 
 
-@click.command("import", short_help="Take in the history of zsh, bash or Atuin")
+@click.command("import", short_help="Import the history of zsh, bash or Atuin")
 @click.argument("source", type=click.Choice(["zsh", "bash", "atuin", "jsonl"]))
 @click.argument("file", default="", type=click.Path())
 @json_option
 def import_(source: str, file: str, as_json: bool) -> int:
-    """Take in a history: zsh's, bash's or Atuin's, or one as JSON lines (`shell export`, or `shell-history.jsonl`).
+    """Import a history from zsh, bash or Atuin, or from JSON lines (`shell export`, or `shell-history.jsonl`).
 
-    Doing so twice adds nothing twice. Secrets are taken out, and what [shell] ignore names is left out. Without FILE,
-    the usual place.
+    Importing twice adds nothing twice. Secrets are removed, and commands that match [shell] ignore are skipped. FILE
+    defaults to the usual place.
     """
     from gshtui.headless.shell_history import import_ as do
 
     return do(source, file, as_json=as_json)
 
 
-@click.command(short_help="Write the history as JSON lines")
+@click.command(short_help="Export the history as JSON lines")
 @click.argument("file", default="-", type=click.Path())
 @json_option
 def export(file: str, as_json: bool) -> int:
-    """Write the history of commands as JSON lines, oldest first, to a new FILE (standard output without one)."""
+    """Write the command history as JSON lines, oldest first, to a new FILE or to standard output."""
     from gshtui.headless.shell_history import export as do
 
     return do(file)
 
 
 VARIABLE = "_GSH_TUI_COMPLETE"
-"""How the shell's script asks; click derives the same name from the program's."""
+"""The variable by which a shell's script asks; click derives the same name from the program's."""
 
 
 @click.command()
@@ -106,7 +112,7 @@ def completion(shell: str, as_json: bool) -> int:
     \b
     To install it:
       zsh   gsh-tui completion zsh > "${fpath[1]}/_gsh-tui"       (then start a new shell)
-            or in ~/.zshrc, behind compinit: eval "$(gsh-tui completion zsh)"
+            or in ~/.zshrc, after compinit: eval "$(gsh-tui completion zsh)"
       bash  in ~/.bashrc: eval "$(gsh-tui completion bash)"       (bash 4.4 or newer)
       fish  gsh-tui completion fish > ~/.config/fish/completions/gsh-tui.fish
     """
@@ -115,7 +121,7 @@ def completion(shell: str, as_json: bool) -> int:
 
     kind = get_completion_class(shell)
     if kind is None:
-        raise click.UsageError(f"click has no completion for {shell}.")
+        raise click.UsageError(f"there is no completion for {shell}.")
     script = kind(root, {}, "gsh-tui", VARIABLE).source()
     if as_json:
         result_json({"shell": shell, "script": script})
@@ -129,7 +135,7 @@ SHELL = click.Choice(["zsh", "bash"])
 
 @click.group(short_help="Your shells: install, status, pause, log …")
 def shell() -> None:
-    """Your shells: what runs in them is part of the conversation.
+    """Your shells: agents can see what you run in them.
 
     \b
     By hand, in ~/.zshrc:   source <(gsh-tui shell init zsh)
@@ -142,7 +148,10 @@ def shell() -> None:
 @click.argument("shell", type=SHELL)
 @json_option
 def init(shell: str, as_json: bool) -> int:
-    """Print the text to source: `source <(gsh-tui shell init zsh)`, in bash `eval "$(gsh-tui shell init bash)"`."""
+    """Print the code that a shell has to source.
+
+    For zsh: `source <(gsh-tui shell init zsh)`; for bash: `eval "$(gsh-tui shell init bash)"`.
+    """
     from gshtui.cli.shell_init import command
     from gshtui.headless import streams
     from gshtui.shell import plugin
@@ -159,7 +168,7 @@ def init(shell: str, as_json: bool) -> int:
 @click.argument("shell", type=SHELL, default="zsh")
 @json_option
 def path(shell: str, as_json: bool) -> int:
-    """Print the plugin's file, for a plugin manager that loads by path."""
+    """Print the plugin's path, for plugin managers that load by path."""
     from gshtui.headless import streams
     from gshtui.shell import plugin
 
@@ -172,10 +181,10 @@ def path(shell: str, as_json: bool) -> int:
 
 @shell.command()
 @click.argument("shell", type=SHELL, default="zsh")
-@yes_option("Do not show it and ask first.")
+@yes_option("Skip the preview and the question.")
 @json_option
 def install(shell: str, yes: bool, as_json: bool) -> int:
-    """Add one line to your .zshrc (or .bashrc): it is shown first, and a copy of the file is kept."""
+    """Add one line to your .zshrc (or .bashrc). It first shows the line, and keeps a copy of the file."""
     from gshtui.headless.shell_plugin import install as do
 
     return do(shell, yes=yes, as_json=as_json)
@@ -185,7 +194,7 @@ def install(shell: str, yes: bool, as_json: bool) -> int:
 @click.argument("shell", type=SHELL, default="zsh")
 @json_option
 def uninstall(shell: str, as_json: bool) -> int:
-    """Take that line out again; everything else in the file stays."""
+    """Remove that line. The rest of the file stays unchanged."""
     from gshtui.headless.shell_plugin import uninstall as do
 
     return do(shell, as_json=as_json)
@@ -194,7 +203,7 @@ def uninstall(shell: str, as_json: bool) -> int:
 @shell.command()
 @json_option
 def status(as_json: bool) -> int:
-    """Say whether your shells report, to whom, and what stands in the way."""
+    """Show whether your shells report, and what prevents it."""
     from gshtui.headless.shell_plugin import status as do
 
     return do(as_json=as_json)
@@ -203,7 +212,7 @@ def status(as_json: bool) -> int:
 @shell.command()
 @json_option
 def pause(as_json: bool) -> int:
-    """Record nothing from now on, in any shell, until `gsh-tui shell resume`."""
+    """Stop recording in all shells until `gsh-tui shell resume`."""
     from gshtui.headless.shell_plugin import pause as do
 
     return do(True, as_json=as_json)
@@ -212,17 +221,17 @@ def pause(as_json: bool) -> int:
 @shell.command()
 @json_option
 def resume(as_json: bool) -> int:
-    """Record again."""
+    """Start recording again."""
     from gshtui.headless.shell_plugin import pause as do
 
     return do(False, as_json=as_json)
 
 
 @shell.command(hidden=True)
-@click.option("--busy", is_flag=True, help="Only those that do something.")
+@click.option("--busy", is_flag=True, help="Only agents that are busy.")
 @json_option
 def menu(busy: bool, as_json: bool) -> int:
-    """Print the agents for the prompt's menu, a line each: ID, TAB, what is shown."""
+    """Print the agents for the prompt's menu, one per line: ID, TAB, label."""
     from gshtui.headless.agent_menu import print_menu as do
 
     return do(busy=busy, as_json=as_json)

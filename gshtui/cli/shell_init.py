@@ -1,6 +1,6 @@
-"""`gsh-tui shell init zsh` by the shortest way: it runs at the start of shells, where every millisecond is waited for.
+"""`gsh-tui shell init zsh` by the shortest path: it runs when a shell starts, and the user waits for every millisecond.
 
-Imports `os` and `sys` only. Called by `entry` before click is loaded, and by `shell init` for the command's path.
+Imports only `os` and `sys`. Called by `entry` before click is loaded, and by `shell init` for the command's path.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gshtui.shell import plugin
 
 
 def quick(arguments: list[str]) -> bool:
-    """Print the text if that is all that is asked for; False: click is to look at it."""
+    """Print the text if nothing else was asked for; False: leave it to click."""
     if len(arguments) != 3 or arguments[:2] != ["shell", "init"] or arguments[2] not in plugin.SHELLS:
         return False
     os.write(1, os.fsencode(plugin.text(arguments[2], command())))
@@ -20,7 +20,7 @@ def quick(arguments: list[str]) -> bool:
 
 
 def command() -> str:
-    """The `gsh-tui` that runs, to be called again by its path; empty when it was not started as one."""
+    """The path of the running `gsh-tui`, for calling it again; empty if it was started under another name."""
     name = sys.argv[0]
     if os.path.basename(name) != "gsh-tui":  # noqa: PTH119
         return ""

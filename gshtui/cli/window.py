@@ -1,6 +1,6 @@
 """Opens the workbench: a first frame before Textual is imported, then the app.
 
-Imports nothing of weight itself. Called by `entry`, and by the commands that end in a window.
+Imports nothing heavy itself. Called by `entry`, and by commands that end by opening a window.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from gshtui.cli.opening import Opening
 
 
 def open_window(opening: Opening) -> int:
-    """Show the workbench until the person leaves it; gives the exit code."""
+    """Show the workbench until the person leaves it; returns the exit code."""
     from gshtui.ui.window.first_frame import paint
 
     cwd = current_folder()
@@ -31,13 +31,13 @@ def open_window(opening: Opening) -> int:
             first_frame=first_frame,
         )
     finally:
-        # Also when the import fails: what is said about it must not vanish with the frame.
+        # Also if the import fails: its message must not vanish with the frame.
         if first_frame is not None:
             first_frame.abandon()
 
 
 def current_folder() -> str:
-    """The folder that we are in, by its real path; empty when it was removed."""
+    """The real path of the current folder; empty if it was removed."""
     try:
         return os.getcwd()  # noqa: PTH109  # pathlib takes longer to import than all of this
     except OSError:

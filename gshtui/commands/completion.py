@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typing
 from dataclasses import dataclass
-from typing import Any
 
 from gshtui.commands.declaration import Invocation, UsageError
 from gshtui.commands.language import quote, tokens_of_rest
@@ -31,7 +30,7 @@ async def complete(registry: Registry, invocation: Invocation, line: str, cursor
     name, _, rest = body.partition(" ")
     if not rest and " " not in body:
         fits = [command for command in registry.visible(invocation.caller) if command.name.startswith(name)]
-        fits.sort(key=lambda command: command.name != name)  # what is written whole is meant, not what it begins
+        fits.sort(key=lambda command: command.name != name)  # a complete name comes before longer ones
         return [Completion(command.name, offset, cursor, "command", command.summary) for command in fits]
     try:
         command = registry.get(name)
@@ -66,7 +65,7 @@ async def _values(command: AnyCommand, invocation: Invocation, name: str, prefix
     return values
 
 
-def _choices(annotation: Any) -> list[str]:
+def _choices(annotation: object) -> list[str]:
     if annotation is bool:
         return ["true", "false"]
     if typing.get_origin(annotation) is typing.Literal:

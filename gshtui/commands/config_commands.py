@@ -1,17 +1,24 @@
-"""The `config` command: shows, explains, sets and trusts settings, and gives their schema and paths."""
+"""The `config` command: shows, explains, sets and trusts settings, and gives their schema and paths.
+
+A line becomes one of the calls of `config_calls`. An agent may read the settings, but change nothing.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from pydantic import Field
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import SettingChanged
+from gshtui.commands import config_calls as calls
 from gshtui.commands.declaration import (
+    Access,
+    Action,
     Assessment,
     Command,
     CommandError,
@@ -19,8 +26,10 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Parameters,
+    Question,
     UsageError,
 )
+from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.settings import paths, trust, user_config
 from gshtui.settings.keys import flat, known_keys
@@ -28,13 +37,18 @@ from gshtui.settings.loader import Loaded
 from gshtui.settings.model import schema
 from gshtui.settings.toml_file import Origin, Problem, read_bytes
 
+_SHOWN = 64 * 1024
+"""Bytes of a file shown to a person before they trust it."""
+A = TypeVar("A", bound=Parameters)
+R = TypeVar("R")
+
 
 def report(loaded: Loaded, under: str = "") -> dict[str, Any]:
     """Everything about the settings as plain data; `under` keeps one key or table."""
     values = {
         key: {"value": value, "origin": origin_data(loaded.origins.get(key, Origin("default")))}
         for key, value in ((".".join(path), value) for path, value in flat(loaded.settings))
-        if not under or key == under or key.startswith(f"{under}.")
+        if _is_under(key, under)
     }
     return {
         "file": str(paths.config_file()),
@@ -46,6 +60,11 @@ def report(loaded: Loaded, under: str = "") -> dict[str, Any]:
         "values": values,
         "problems": [problem_data(problem) for problem in loaded.problems],
     }
+
+
+def _is_under(key: str, under: str) -> bool:
+    """Whether a key is this one, or in this table."""
+    return not under or key == under or key.startswith(f"{under}.")
 
 
 def origin_data(origin: Origin) -> dict[str, Any]:
@@ -80,14 +99,15 @@ def _short(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-Action = Literal["show", "path", "schema", "set", "edit", "trust", "untrust"]
+Word = Literal["show", "path", "schema", "set", "edit", "trust", "untrust"]
 _LOOKING = frozenset({"show", "path", "schema"})
 
 
 class ConfigParameters(Parameters):
     """Parameters of `config`."""
 
-    action: Action = Field(
+    SHELL = calls.CONFIG_GROUP
+    action: Word = Field(
         default="show",
         description="show: every value and its origin. path: the files. schema: every key. set: change a value. edit: "
         "prepare the file for editing. trust, untrust: whether to use this folder's .gsh/config.toml.",
@@ -96,18 +116,27 @@ class ConfigParameters(Parameters):
     value: str = Field(default="", description="The new value (set); lists are JSON.")
 
 
-def commands(loaded: Loaded, *, publish: Callable[[Event], None] | None = None) -> list[AnyCommand]:
-    """The config family, about these layers. `publish` is told of changes (`SettingChanged`)."""
+def _ignored(_: object) -> None:
+    """The default: changes are not announced."""
+
+
+def commands(
+    loaded: Loaded, *, publish: Callable[[Event], None] = _ignored, changed: Callable[[Loaded], None] = _ignored
+) -> list[AnyCommand]:
+    """The config family, about these layers.
+
+    Args:
+        publish: receives `SettingChanged` after a change.
+        changed: receives the changed settings, in a thread.
+    """
+    family = _family(_Handlers(loaded, changed), publish)
 
     async def run(invocation: Invocation, parameters: ConfigParameters) -> Outcome:
         if invocation.caller.is_agent and parameters.action not in _LOOKING:
             raise UsageError(
                 "Only a person can change the configuration.", hint="Agents can use show, path and schema."
             )
-        outcome = await asyncio.to_thread(_run, loaded, parameters)
-        if parameters.action == "set" and publish is not None:
-            publish(SettingChanged(key=parameters.key, value=outcome.data["value"]))
-        return outcome
+        return await family.handle(invocation, parameters)
 
     async def assess(_invocation: Invocation, parameters: ConfigParameters) -> Assessment:
         effect = Effect.READ if parameters.action in _LOOKING else Effect.WRITE
@@ -128,96 +157,197 @@ def commands(loaded: Loaded, *, publish: Callable[[Event], None] | None = None) 
             family="workbench",
             assess=assess,
             complete=complete,
+            actions=family.actions,
+            bind=family.bind,
         )
     ]
 
 
-def _run(loaded: Loaded, parameters: ConfigParameters) -> Outcome:
-    match parameters.action:
+def _bindings(given: ConfigParameters) -> Parameters:
+    """A line's parameters as those of the word that it uses."""
+    match given.action:
         case "show":
-            return _show(loaded.again(), parameters.key)
+            return calls.ShowSettings(key=given.key)
         case "path":
-            return _paths(loaded)
+            return calls.ShowPlaces()
         case "schema":
-            made = schema()
-            return Outcome(made, json.dumps(made, indent=2, ensure_ascii=False))
+            return calls.ShowSchema()
         case "set":
-            return _set(parameters.key, parameters.value)
+            return calls.SetSetting(key=given.key, value=given.value)
         case "edit":
-            return _edit()
+            return calls.MakeConfigFile()
         case "trust":
-            return trusting(loaded, project_bytes(loaded))
+            return calls.TrustProject()
         case "untrust":
-            return _untrust(loaded)
+            return calls.TrustProject(revoke=True)
 
 
-def _show(loaded: Loaded, key: str) -> Outcome:
-    data = report(loaded, key)
-    if key and not data["values"]:
-        raise CommandError(f"There is no setting {key!r}.", hint="`config show` lists them all.")
+def _action(
+    parameters: type[A],
+    result: type[R],
+    run: Callable[[A], R],
+    render: Callable[[R], Outcome],
+    asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
+    access: Access = Access.HUMAN_ONLY,
+    then: Callable[[R], None] = _ignored,
+) -> Action[A, R]:
+    """An action that reads and writes files, and so runs in a thread. `then` gets its result, outside the thread."""
+
+    async def in_thread(_invocation: Invocation, given: A) -> R:
+        result = await asyncio.to_thread(run, given)
+        then(result)
+        return result
+
+    effect = Effect.READ if access is Access.SHARED else Effect.WRITE
+    return Action(parameters, result, in_thread, lambda _, found: render(found), asks, access=access, effect=effect)
+
+
+def _family(do: _Handlers, publish: Callable[[Event], None]) -> Family[ConfigParameters]:
+    shared = Access.SHARED
+
+    def announce(done: calls.ChangedSetting) -> None:
+        publish(SettingChanged(key=done.key, value=done.value))
+
+    return Family(
+        _bindings,
+        _action(calls.ShowSettings, calls.ShownSettings, do.show, _render_settings, access=shared),
+        _action(calls.ShowPlaces, calls.ConfigPlaces, do.places, _render_places, access=shared),
+        _action(calls.ShowSchema, calls.SettingsSchema, do.schema, _render_schema, access=shared),
+        _action(calls.SetSetting, calls.ChangedSetting, do.set, _render_changed, then=announce),
+        _action(calls.MakeConfigFile, calls.ConfigFile, do.make_file, _render_file),
+        _action(calls.TrustProject, calls.ProjectTrust, do.trust, _render_trust, do.ask_trust),
+    )
+
+
+class _Handlers:
+    """The actions' handlers. All except the question block, so they run in a thread."""
+
+    def __init__(self, loaded: Loaded, changed: Callable[[Loaded], None]) -> None:
+        self._loaded = loaded
+        self._changed = changed
+
+    def show(self, wanted: calls.ShowSettings) -> calls.ShownSettings:
+        loaded = self._loaded.again()
+        if not any(_is_under(".".join(path), wanted.key) for path, _ in flat(loaded.settings)):
+            raise CommandError(f"There is no setting {wanted.key!r}.", hint="`config show` lists all settings.")
+        return calls.ShownSettings(loaded, wanted.key)
+
+    def places(self, _: calls.ShowPlaces) -> calls.ConfigPlaces:
+        places = {
+            "config": paths.config_file(),
+            "project": paths.project_config_file(self._loaded.project),
+            "data": paths.data_dir(create=False),
+            "state": paths.state_dir(create=False),
+            "logs": self._loaded.settings.general.log_dir,
+            "runtime": paths.runtime_dir(create=False),
+        }
+        return calls.ConfigPlaces(places)
+
+    def schema(self, _: calls.ShowSchema) -> calls.SettingsSchema:
+        return calls.SettingsSchema(schema())
+
+    def set(self, wanted: calls.SetSetting) -> calls.ChangedSetting:
+        if not wanted.key:
+            raise UsageError("Name the setting and its value.", hint="For example: config set agent.max_steps 30")
+        try:
+            written = user_config.set_value(wanted.key, wanted.value)
+        except user_config.EditError as error:
+            raise CommandError(str(error)) from error
+        self._changed(self._loaded.again())
+        return calls.ChangedSetting(wanted.key, written, paths.config_file())
+
+    def make_file(self, _: calls.MakeConfigFile) -> calls.ConfigFile:
+        try:
+            return calls.ConfigFile(user_config.make_ready())
+        except user_config.EditError as error:
+            raise CommandError(str(error)) from error
+
+    async def ask_trust(self, _invocation: Invocation, wanted: calls.TrustProject) -> Question | None:
+        """Show exactly what would be trusted; nothing if trust is withdrawn."""
+        return None if wanted.revoke else await asyncio.to_thread(_trust_question, self._loaded.project)
+
+    def trust(self, wanted: calls.TrustProject) -> calls.ProjectTrust:
+        """Trust the files as the person saw them, whatever they contain now."""
+        project = self._loaded.project
+        seen = None if wanted.revoke else wanted.seen or _seen(project)
+        try:
+            if seen is None:
+                trust.revoke(project)
+            else:
+                trust.trust(project, seen.config, seen.files)
+        except OSError as error:
+            raise CommandError(str(error)) from error
+        fresh = self._loaded.again()
+        if seen is None:
+            return calls.ProjectTrust(project, fresh.trust, revoked=True)
+        refused = tuple(problem for problem in fresh.problems if problem.origin.layer == "project")
+        return calls.ProjectTrust(project, fresh.trust, tuple(seen.files), refused)
+
+
+def _seen(project: Path) -> calls.SeenProject:
+    """The project's files as they are now. Raises `CommandError`."""
+    file = paths.project_config_file(project)
+    try:
+        return calls.SeenProject(read_bytes(file), trust.brought(project))
+    except OSError as error:
+        raise CommandError(f"Can't read {file}: {error.strerror or error}.") from error
+
+
+def _trust_question(project: Path) -> Question:
+    seen = _seen(project)
+    file = paths.project_config_file(project)
+    said = f"{file} says:\n\n{seen.config.decode('utf-8', 'replace')}" if seen.config is not None else ""
+    try:
+        changes = [_shown_change(project, *found) for found in trust.differences(project, seen.files)]
+    except trust.TrustError as error:
+        raise CommandError(str(error)) from error
+    quoted = "\n\n".join([said.rstrip() or f"There is no {file}.", *changes])
+    return Question(calls.TrustProject(seen=seen), f"Trust {project}?", yes="Trust", quoted=quoted)
+
+
+def _shown_change(project: Path, name: str, how: str) -> str:
+    """A file of the folder that differs from the trusted version, with its current text."""
+    if how == "removed":
+        return f"{name} is gone."
+    try:
+        with (project / name).open("rb") as file:
+            text = file.read(_SHOWN).decode("utf-8", "replace")
+            more = "\n[the rest is not shown]" if file.read(1) else ""
+    except OSError as error:
+        text, more = f"cannot read it: {error.strerror or error}", ""
+    return f"{name} ({how}) says:\n\n{text.rstrip()}{more}"
+
+
+def _render_settings(found: calls.ShownSettings) -> Outcome:
+    data = report(found.loaded, found.key)
     return Outcome(data, report_text(data))
 
 
-def _paths(loaded: Loaded) -> Outcome:
-    data: dict[str, Any] = {
-        "config": str(paths.config_file()),
-        "project": str(paths.project_config_file(loaded.project)),
-        "data": str(paths.data_dir(create=False)),
-        "state": str(paths.state_dir(create=False)),
-        "logs": str(loaded.settings.general.log_dir),
-        "runtime": str(paths.runtime_dir(create=False)),
-    }
+def _render_places(found: calls.ConfigPlaces) -> Outcome:
+    data = {name: str(path) for name, path in found.paths.items()}
     return Outcome(data, "\n".join(f"{name:8} {path}" for name, path in data.items()))
 
 
-def _set(key: str, value: str) -> Outcome:
-    if not key:
-        raise UsageError("Name the setting and its value.", hint="For example: config set agent.max_steps 30")
-    try:
-        written = user_config.set_value(key, value)
-    except user_config.EditError as error:
-        raise CommandError(str(error)) from error
-    data = {"key": key, "value": written, "file": str(paths.config_file())}
-    return Outcome(data, f"{key} = {json.dumps(written, ensure_ascii=False)} is in {paths.config_file()}.")
+def _render_schema(found: calls.SettingsSchema) -> Outcome:
+    return Outcome(found.schema, json.dumps(found.schema, indent=2, ensure_ascii=False))
 
 
-def _edit() -> Outcome:
-    try:
-        file = user_config.make_ready()
-    except user_config.EditError as error:
-        raise CommandError(str(error)) from error
-    return Outcome({"file": str(file)}, f"Edit {file}; `config show` then says what counts.")
+def _render_changed(done: calls.ChangedSetting) -> Outcome:
+    data = {"key": done.key, "value": done.value, "file": str(done.file)}
+    return Outcome(data, f"{done.key} = {_short(done.value)} is in {done.file}.")
 
 
-def project_bytes(loaded: Loaded) -> bytes | None:
-    """The project's configuration as it is now; `None` when there is none. Raises `CommandError`."""
-    file = paths.project_config_file(loaded.project)
-    try:
-        return read_bytes(file)
-    except OSError as error:
-        raise CommandError(f"{file} cannot be read: {error.strerror or error}.") from error
+def _render_file(found: calls.ConfigFile) -> Outcome:
+    return Outcome({"file": str(found.file)}, f"Edit {found.file}; `config show` then shows what applies.")
 
 
-def trusting(loaded: Loaded, raw: bytes | None, files: dict[str, str] | None = None) -> Outcome:
-    """Trust the project with exactly this configuration and these files: what the person saw, whatever they say now."""
-    files = trust.brought(loaded.project) if files is None else files
-    try:
-        trust.trust(loaded.project, raw, files)
-    except OSError as error:
-        raise CommandError(str(error)) from error
-    fresh = loaded.again()
-    refused = [str(problem) for problem in fresh.problems if problem.origin.layer == "project"]
-    said = f"{loaded.project} is trusted; its configuration counts from the next start on, where it is stricter."
-    named = [name if name.isprintable() else repr(name) for name in list(files)[:8]]
-    brings = [f"These count as they are now: {', '.join([*named, *['…'][: len(files) > 8]])}."] if files else []
-    data = {"project": str(loaded.project), "trust": fresh.trust, "problems": refused, "files": sorted(files)}
-    return Outcome(data, "\n".join([said, *brings, *refused]))
-
-
-def _untrust(loaded: Loaded) -> Outcome:
-    try:
-        trust.revoke(loaded.project)
-    except OSError as error:
-        raise CommandError(str(error)) from error
-    data: dict[str, Any] = {"project": str(loaded.project), "trust": loaded.again().trust, "problems": []}
-    return Outcome(data, f"{loaded.project} is not trusted.")
+def _render_trust(done: calls.ProjectTrust) -> Outcome:
+    data: dict[str, Any] = {"project": str(done.project), "trust": done.trust}
+    data["problems"] = refused = [str(problem) for problem in done.refused]
+    if done.revoked:
+        return Outcome(data, f"{done.project} is not trusted.")
+    said = f"{done.project} is trusted; its configuration applies from the next start, where it is stricter."
+    named = [name if name.isprintable() else repr(name) for name in done.files[:8]]
+    more = ["…"] if len(done.files) > len(named) else []
+    brings = [f"Trusted as they are now: {', '.join([*named, *more])}."] if named else []
+    return Outcome(data | {"files": sorted(done.files)}, "\n".join([said, *brings, *refused]))

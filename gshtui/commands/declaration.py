@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -30,7 +30,7 @@ class Access(enum.Enum):
 
     SHARED = "shared"
     AGENT_PRIMARY = "agent-primary"
-    """For agents first; a person may."""
+    """Meant for agents; a person may run it too."""
     HUMAN_ONLY = "human-only"
 
 
@@ -44,7 +44,7 @@ class Effect(enum.Enum):
 
 
 class Parameters(BaseModel):
-    """Base of every command's parameters: unknown names are refused, text is taken for numbers and booleans."""
+    """Base of every command's parameters: it refuses unknown names, and accepts text for numbers and booleans."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     SHELL: ClassVar[ShellForm | ShellGroup | None] = None
@@ -57,10 +57,10 @@ def option_of(field: FieldInfo) -> ShellOption:
 
 
 class Word(str):
-    """Text that is one word of a line, where text in the last position takes the rest of it."""
+    """Text that is one word of a line, even in the last position, where other text takes the rest."""
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
         return str_schema()
 
 
@@ -69,7 +69,7 @@ def synonyms(words: Mapping[str, str]) -> BeforeValidator:
     return BeforeValidator(lambda given: words.get(given, given) if isinstance(given, str) else given)
 
 
-P = TypeVar("P", bound=BaseModel)
+P = TypeVar("P", bound=Parameters)
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 A = TypeVar("A", bound=Parameters)
@@ -82,10 +82,10 @@ class Returns(Generic[R_co]):
     COMMAND: ClassVar[str]
     """The command's name."""
     WORD: ClassVar[str] = ""
-    """In a family such as `agent`, the word that chooses this."""
+    """In a family such as `agent`, the word that selects this action."""
 
     def words(self) -> str:
-        """What a run is called where nobody typed a line: command, word and first value."""
+        """The name of a run for which nobody typed a line: command, word and first value."""
         first = next(iter(vars(self).values()), "")
         return " ".join(filter(None, (self.COMMAND, self.WORD, str(first or ""))))
 
@@ -93,18 +93,18 @@ class Returns(Generic[R_co]):
 class CommandError(ExpectedError):
     """The command could not do it. `message` is one clear sentence, `hint` says what to do.
 
-    `shown`: whoever ran it has seen this already, where it ran.
+    `shown`: the person has already seen this where the command ran.
     """
 
     shown = False
 
-    def __init__(self, message: str, *, hint: str = "", data: Any = None) -> None:
+    def __init__(self, message: str, *, hint: str = "", data: object = None) -> None:
         super().__init__(message, hint)
         self.data = data
 
 
 class UsageError(CommandError):
-    """The line was no valid use of a command: unknown name, wrong or missing parameter."""
+    """The line does not use a command correctly: unknown name, wrong or missing parameter."""
 
 
 class UnknownCommand(UsageError):
@@ -112,7 +112,7 @@ class UnknownCommand(UsageError):
 
 
 class Unconfirmed(CommandError):
-    """The command does this only once a person has agreed to what it costs: ask, and run what the question gives."""
+    """The command does this only after a person agrees to its cost: ask, then run what the question contains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Caller:
 
 
 def _silent(_: str) -> None:
-    """The default for output as it comes: nobody watches."""
+    """The default for output as it arrives: nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,28 +135,28 @@ class Invocation:
     cwd: Path
     """Folder that relative paths start from."""
     project: Path
-    """Root that is the agent's own ground: reads inside need no question."""
+    """Root of the agent's own files: reads inside it need no question."""
     session: str = ""
     agent: str = ""
-    """The agent that the command is about when it names none: the one in front."""
+    """The agent that the command applies to if it names none: the one in front."""
     call: str = ""
     """Id of the tool call, when an agent runs it."""
     output: Callable[[str], None] = _silent
-    """Takes output as it comes, already sanitised."""
+    """Receives output as it arrives, already sanitised."""
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     output_bytes: int | None = None
-    """Bytes of its answer that the caller is given; 0: any number, `None`: as the settings say."""
+    """Most bytes of an answer to the caller; 0: no limit, `None`: the settings decide."""
 
     def limit(self, setting: int) -> int:
-        """Bytes of its answer: what the caller said, else what is set. 0: no limit."""
+        """Most bytes of its answer: the caller's limit, else the configured one. 0: no limit."""
         return setting if self.output_bytes is None else self.output_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked before a command acts, made from its own dry run."""
+    """The question to a person before a command acts, made from its own dry run."""
 
-    agreed: Parameters
+    agreed: Returns[object]
     """What to run after a yes."""
     title: str = ""
     text: str = ""
@@ -169,7 +169,9 @@ class Question:
     preview: Receipt | None = None
     """The cut that it would make; shown item by item in place of title and text."""
     doing: str = ""
-    """Said when a person has agreed to something that takes a while."""
+    """Shown after the person agrees, if the command takes a while."""
+    quoted: str = ""
+    """Text to read before answering, line by line, such as a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +183,11 @@ class AttachView:
 
 @dataclass(frozen=True, slots=True)
 class ToastView:
-    """A window says this for a moment, in place of the outcome's text."""
+    """A window shows this for a moment instead of the outcome's text."""
 
     text: str
     seconds: float | None = None
-    """How long; `None`: as long as usual."""
+    """How long to show it; `None`: the usual time."""
 
 
 View = AttachView | ToastView
@@ -193,14 +195,13 @@ View = AttachView | ToastView
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command came to.
+    """The outcome of a command.
 
-    `data` is for scripts (plain JSON data), `text` for people and models. `full` is exactly what was printed, where
-    `text` says more or less than that: a cut for another limit is made from it, and the whole goes to the store.
-    `diff` is what changed, for people.
+    `data` is for scripts (plain JSON data), `text` for people and models. `full` is exactly what was printed, if `text`
+    differs from it: it goes to the store, and cuts for other limits are made from it. `diff` shows people the change.
 
-    `intent` is what a window does with it in place of showing `text`; where there is none, `text` says how it is done.
-    `shown`: whoever ran it saw it as it ran.
+    `intent` is what a window does instead of showing `text`; without a window, `text` says how to do it. `shown`: the
+    person saw the output while it ran.
     """
 
     data: Any = None
@@ -208,9 +209,9 @@ class Outcome:
     is_error: bool = False
     full: str = ""
     notes: str = ""
-    """The last lines of `text` that are not in `full`: how it ended. No cut takes them away."""
+    """The last lines of `text`, which are not in `full`: how it ended. No cut removes them."""
     gap: Gap | None = None
-    """What `full` lacks itself, where it was too much to keep."""
+    """The part that `full` itself lacks because it was too much to keep."""
     cut: bool = False
     """`text` leaves out some of `full`."""
     diff: str = ""
@@ -222,16 +223,18 @@ class Outcome:
     view: View | None = None
     """How a window shows it; `None`: its text."""
     plain: str = ""
-    """What its form in the shell prints, where that is another text."""
+    """The text that its shell form prints, if it differs."""
+    aside: str = ""
+    """The text for a person on standard error, beside `plain` or when there is nothing to print."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What one particular run would do, worked out without doing it; the guard decides on this.
+    """What one particular run would do, determined without doing it; the guard decides from this.
 
-    `inside` says that all it touches is inside the project. `key` identifies this exact run, for `allow this exact
-    call for the session`. `pattern` is what `always allow` would let through, empty when that must not be offered;
-    `pattern_matches` of later runs is by equality of `pattern`.
+    `inside`: everything that it touches is inside the project. `key` identifies this exact run, for `allow this exact
+    call for the session`. `pattern` is what `always allow` would permit, empty if that must not be offered; a later
+    run matches if its `pattern` is equal.
     """
 
     effect: Effect
@@ -254,19 +257,19 @@ Complete = Callable[[Invocation, str, str], Awaitable[list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Where(Generic[Row, A]):
-    """A pane of the window in which an action fits: in the menu of a row, and on a key while the row is chosen."""
+    """A pane of the window that offers an action: in a row's menu, and on a key while the row is selected."""
 
     key: str
     """Its row of the key table, which has keys, label and help: `agents.kill`."""
     of: Callable[[Row], A | None]
-    """The parameters for a row of the pane; `None`: it means nothing for that row."""
+    """The parameters for a row of the pane; `None`: it does not apply to that row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action(Generic[A, R]):
     """One thing that a command does, with parameters and a result of its own. Code calls it by its parameters' type.
 
-    A command of one word has one; a family such as `agent` has one for each word, to which a line comes down.
+    A command of one word has one; a family such as `agent` has one for each word, and a line becomes one of them.
     """
 
     parameters: type[A]
@@ -275,12 +278,16 @@ class Action(Generic[A, R]):
     run: Callable[[Invocation, A], Awaitable[R]]
     render: Callable[[Invocation, R], Outcome]
     asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None
-    """Makes the question before it acts; `None`: with these parameters there is nothing to ask."""
+    """Makes the question to ask before it acts; `None`: these parameters need none."""
     shows: Callable[[Invocation, R], Awaitable[View | None]] | None = None
     access: Access = Access.SHARED
     effect: Effect = Effect.READ
     where: tuple[Where[Any, A], ...] = ()
     """The panes that offer it, each with its key."""
+    streams: Callable[[Invocation, A], AsyncIterator[R] | None] | None = None
+    """Yields its result piece by piece until the caller stops; `None`: these parameters give the whole at once."""
+    answers: Callable[[Invocation, object], object] | None = None
+    """Answers one JSON value with another, at once, so that scripts can ask many times over standard input."""
 
     async def handle(self, invocation: Invocation, parameters: A) -> Outcome:
         """Run and render. Raises as `run` does."""
@@ -306,7 +313,7 @@ class Command(Generic[P]):
     access: Access = Access.SHARED
     effect: Effect = Effect.READ
     positions: tuple[str, ...] = ()
-    """Parameters that may be given by place, in order; the last one takes the rest of the line when it is text."""
+    """Positional parameters, in order; the last one takes the rest of the line if it is text."""
     description: str = ""
     """For models and the reference, where `summary` is not enough."""
     aliases: tuple[str, ...] = ()
@@ -315,10 +322,10 @@ class Command(Generic[P]):
     tool: bool = False
     """Offered to agents as a tool (where access allows)."""
     assess: Assess[P] | None = None
-    """Works out what a run would do; without it the declared effect and the arguments stand."""
+    """Determines what a run would do; without it, the declared effect and the arguments count."""
     complete: Complete | None = None
     actions: tuple[AnyAction, ...] = ()
-    """What code can call, and what a window asks about."""
+    """The actions that code can call, and about which a window asks."""
     bind: Callable[[P], Parameters] | None = None
     """In a family, a line's parameters as those of one of `actions`. Raises `UsageError`."""
     opens: str = ""

@@ -2,15 +2,26 @@
 
 Access is checked here, approval is not.
 
-Every way that a handler can fail comes out as a `CommandError`; cancellation passes through.
+Every failure of a handler becomes a `CommandError`; cancellation passes through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import Any, TypeVar, cast
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
-from gshtui.commands.declaration import Access, Action, CommandError, Invocation, Outcome, Question, Returns, UsageError
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    CommandError,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    Returns,
+    UsageError,
+)
 from gshtui.commands.language import parse, strip_slash, validate
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.system.tasks import report_unexpected
@@ -20,7 +31,7 @@ async def run_line(registry: Registry, line: str, invocation: Invocation) -> Out
     """Run one line.
 
     Raises:
-        UsageError: the line is no valid use of a command that the caller may run.
+        UsageError: the line does not correctly use a command that the caller may run.
         CommandError: the command could not do it.
     """
     parsed = parse(registry, line)
@@ -32,7 +43,7 @@ async def run_call(command: AnyCommand, arguments: dict[str, Any], invocation: I
     return await run_parsed(command, validate(command, arguments), invocation)
 
 
-async def run_parsed(command: AnyCommand, parameters: Any, invocation: Invocation) -> Outcome:
+async def run_parsed(command: AnyCommand, parameters: Parameters, invocation: Invocation) -> Outcome:
     """Run a command with validated parameters. Raises as `run_line` does."""
     if not may_run(command, invocation.caller):
         raise UsageError(f"{command.name} is for people only.")
@@ -43,32 +54,67 @@ T = TypeVar("T")
 
 
 async def call(registry: Registry, parameters: Returns[T], invocation: Invocation) -> T:
-    """Run what these parameters call, and give its typed result. Raises as `run_line` does."""
+    """Run the action of these parameters, and return its typed result. Raises as `run_line` does."""
     action = _allowed(registry, parameters, invocation)
     return await _guarded(parameters.COMMAND, action.run(invocation, parameters))
 
 
 async def run_value(registry: Registry, parameters: Returns[Any], invocation: Invocation) -> Outcome:
-    """Run what these parameters call, and render its result. Raises as `run_line` does."""
+    """Run the action of these parameters, and render its result. Raises as `run_line` does."""
     action = _allowed(registry, parameters, invocation)
     return await _guarded(parameters.COMMAND, action.handle(invocation, parameters))
 
 
 async def question(registry: Registry, parameters: Returns[Any], invocation: Invocation) -> Question | None:
-    """What a person is asked before it runs; `None`: nothing. Raises as `run_line` does."""
+    """The question to a person before it runs; `None`: there is none. Raises as `run_line` does."""
     action = _allowed(registry, parameters, invocation)
     if action.asks is None:
         return None
     return await _guarded(parameters.COMMAND, action.asks(invocation, parameters))
 
 
+def stream(registry: Registry, parameters: Returns[Any], invocation: Invocation) -> AsyncIterator[Outcome] | None:
+    """The result of these parameters' action, piece by piece until the caller stops; `None`: it comes at once.
+
+    Raises as `run_line` does, also while it is read.
+    """
+    action = _allowed(registry, parameters, invocation)
+    pieces = None if action.streams is None else action.streams(invocation, parameters)
+    if pieces is None:
+        return None
+
+    async def rendered() -> AsyncGenerator[Outcome]:
+        with _command_errors(parameters.COMMAND):
+            async for piece in pieces:
+                yield action.render(invocation, piece)
+
+    return rendered()
+
+
+def answering(registry: Registry, parameters: Returns[Any], invocation: Invocation) -> Callable[[object], object]:
+    """The function that answers one JSON value after another for these parameters.
+
+    Raises:
+        UsageError: their action answers none.
+    """
+    answers = _allowed(registry, parameters, invocation).answers
+    if answers is None:
+        raise UsageError(f"{parameters.COMMAND} reads no lines from standard input.")
+    return lambda value: answers(invocation, value)
+
+
 def bound(registry: Registry, line: str) -> Returns[Any] | None:
     """A line as the value that code would call; `None`: its command has none. Raises `UsageError`."""
     parsed = parse(registry, line)
-    if not parsed.command.actions:
-        return None
-    bind = parsed.command.bind
-    return cast("Returns[Any]", parsed.parameters if bind is None else bind(parsed.parameters))
+    return bound_parameters(parsed.command, parsed.parameters) if parsed.command.actions else None
+
+
+def bound_parameters(command: AnyCommand, parameters: Parameters) -> Returns[Any]:
+    """A line's parameters as the value that code would call. Raises `UsageError`."""
+    value = parameters if command.bind is None else command.bind(parameters)
+    if not isinstance(value, Returns):
+        raise UsageError(f"{command.name} cannot be called by value.")
+    return value
 
 
 def opened_list(registry: Registry, line: str) -> str:
@@ -85,9 +131,16 @@ def _allowed(registry: Registry, parameters: Returns[T], invocation: Invocation)
 
 
 async def _guarded(name: str, work: Awaitable[T]) -> T:
-    """What a handler gives, every failure as a `CommandError`."""
-    try:
+    """The handler's result; every failure becomes a `CommandError`."""
+    with _command_errors(name):
         return await work
+
+
+@contextmanager
+def _command_errors(name: str) -> Generator[None]:
+    """Raise every failure as a `CommandError`."""
+    try:
+        yield
     except CommandError:
         raise
     except TimeoutError as error:

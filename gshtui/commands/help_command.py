@@ -19,7 +19,7 @@ class HelpParameters(Parameters):
 
 
 def describe(command: AnyCommand) -> dict[str, Any]:
-    """A command as plain data: what scripts and the reference get."""
+    """A command as plain data, for scripts and the reference."""
     return {
         "name": command.name,
         "summary": command.summary,
@@ -56,7 +56,7 @@ def _overview(commands: list[AnyCommand]) -> str:
         lines += [f"**{family}**", ""]
         lines += [f"- `/{c.name}` — {c.summary}" for c in sorted(families[family], key=lambda c: c.name)]
         lines.append("")
-    return "\n".join([*lines, "`help <command>` explains one."])
+    return "\n".join([*lines, "`help <command>` explains a command."])
 
 
 def commands(registry: Registry) -> list[AnyCommand]:

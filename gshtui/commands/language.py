@@ -12,9 +12,10 @@ import typing
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
-from gshtui.commands.declaration import UsageError
+from gshtui.commands.declaration import Parameters, UsageError
 from gshtui.commands.registry import AnyCommand, Registry
 
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"'}
@@ -108,7 +109,7 @@ class Parsed:
     """A line bound to its command: what to run and with which validated parameters."""
 
     command: AnyCommand
-    parameters: BaseModel
+    parameters: Parameters
 
 
 def parse(registry: Registry, line: str) -> Parsed:
@@ -155,7 +156,7 @@ def _named(command: AnyCommand, text: str, start: int) -> dict[str, Any]:
                 raise UsageError(f"{command.name}: {name} is given twice.")
         else:
             if not free:
-                raise UsageError(f"{command.name}: {text[word.start : word.end]!r} is too much.", hint=usage(command))
+                raise UsageError(f"{command.name}: unexpected {text[word.start : word.end]!r}.", hint=usage(command))
             name = free.pop(0)
             raw = takes_rest and not word.quoted
             value = text[word.start :].rstrip() if raw else (f"{word.key}={word.text}" if word.key else word.text)
@@ -173,7 +174,7 @@ def tokens_of_rest(command: AnyCommand, text: str, start: int, *, lenient: bool 
     return tokens(shifted, lenient=lenient or takes_rest)
 
 
-def _bare(annotation: Any) -> tuple[Any, ...]:
+def _bare(annotation: object) -> tuple[Any, ...]:
     """The alternatives of an annotation, without None."""
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
         return tuple(a for a in typing.get_args(annotation) if a is not type(None))
@@ -185,7 +186,7 @@ def _takes_text(command: AnyCommand, name: str) -> bool:
 
 
 def _shape(command: AnyCommand, name: str, value: str) -> Any:
-    """Text as the parameter's shape wants it: lists as `[a, b]` or one value, objects as JSON."""
+    """Text in the shape that the parameter expects: lists as `[a, b]` or one value, objects as JSON."""
     field = command.parameters.model_fields.get(name)
     kinds = {typing.get_origin(a) or a for a in _bare(field.annotation)} if field else set[Any]()
     if kinds & {list, tuple, set}:
@@ -201,7 +202,7 @@ def _shape(command: AnyCommand, name: str, value: str) -> Any:
     return value
 
 
-def validate(command: AnyCommand, values: dict[str, Any]) -> BaseModel:
+def validate(command: AnyCommand, values: dict[str, Any]) -> Parameters:
     """The command's parameters from plain values (a line's, or a model's JSON).
 
     Raises:
@@ -214,7 +215,7 @@ def validate(command: AnyCommand, values: dict[str, Any]) -> BaseModel:
         raise UsageError(f"{command.name}: {'; '.join(said[:5])}.", hint=usage(command)) from error
 
 
-def _complaint(command: AnyCommand, detail: Any) -> str:
+def _complaint(command: AnyCommand, detail: ErrorDetails) -> str:
     where = ".".join(str(part) for part in detail["loc"])
     if detail["type"] == "missing":
         return f"{where} is missing"

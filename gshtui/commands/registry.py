@@ -1,6 +1,6 @@
 """The registry: every command of the hub by name and alias. Packages declare, the hub registers, faces look up.
 
-It refuses two commands of one name, and hands an agent nothing that is for people only.
+It refuses two commands with the same name, and never gives an agent a command that is for people only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ AnyCommand = Command[Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Offer:
-    """Commands that are not made yet."""
+    """Commands that have not been created yet."""
 
     names: tuple[str, ...]
     make: Callable[[], Iterable[AnyCommand]]
@@ -29,13 +29,13 @@ class Registry:
 
     def __init__(self, commands: Iterable[AnyCommand] = ()) -> None:
         self._places: dict[str, AnyCommand | _Offer] = {}
-        """What stands where in the order: a command, or what makes some."""
+        """The order of the names: each is a command's, or an offer's that creates some."""
         self._commands: dict[str, AnyCommand] = {}
         self._names: dict[str, str | _Offer] = {}
         self._actions: dict[type[Any], AnyAction] = {}
         """By the type of their parameters."""
-        self._where: dict[str, Where[Any, Any]] = {}
-        """Where an action fits, by its key."""
+        self._where: dict[str, list[Where[Any, Any]]] = {}
+        """The panes that offer actions, by key; one key can have several, such as pin and unpin."""
         for command in commands:
             self.register(command)
 
@@ -50,7 +50,7 @@ class Registry:
         self._places[command.name] = command
 
     def offer(self, names: Sequence[str], make: Callable[[], Iterable[AnyCommand]]) -> None:
-        """Add commands that are made when one of them is first asked for: a short call loads only what it uses.
+        """Add commands that are created when one of them is first requested: a short call loads only what it uses.
 
         Args:
             names: the names and aliases of all of them, in their order.
@@ -70,6 +70,11 @@ class Registry:
     def __contains__(self, name: object) -> bool:
         return name in self._names
 
+    @property
+    def offered_names(self) -> tuple[str, ...]:
+        """Every name and alias, without loading the commands."""
+        return tuple(self._names)
+
     def _claim(self, names: Iterable[str], owner: str | _Offer) -> None:
         for name in names:
             if name in self._names:
@@ -78,14 +83,15 @@ class Registry:
 
     def _add(self, command: AnyCommand) -> None:
         if unknown := set(command.positions) - set(command.parameters.model_fields):
-            raise ValueError(f"{command.name}: positions {sorted(unknown)} are no parameters")
+            raise ValueError(f"{command.name}: positions {sorted(unknown)} are not parameters")
         for action in command.actions:
             called = action.parameters
             if getattr(called, "COMMAND", "") != command.name or returned(called) is not action.result:
                 name = action.result.__name__
                 raise ValueError(f"{called.__name__} must be Returns[{name}] with COMMAND = {command.name!r}")
             self._actions[called] = action
-            self._where.update({place.key: place for place in action.where})
+            for place in action.where:
+                self._where.setdefault(place.key, []).append(place)
         self._commands[command.name] = command
 
     def _make_all(self) -> None:
@@ -93,11 +99,11 @@ class Registry:
             self._make(offer)
 
     def _make(self, offer: _Offer) -> None:
-        """Put the commands of an offer in its place. Raises `ValueError` when they are not the ones it named."""
+        """Replace an offer with its commands. Raises `ValueError` if they are not the ones that it named."""
         made = list(offer.make())
         named = [name for command in made for name in (command.name, *command.aliases)]
         if tuple(named) != offer.names:
-            raise ValueError(f"{', '.join(offer.names)} were offered, and {', '.join(named)} were made")
+            raise ValueError(f"{', '.join(offer.names)} were offered, but {', '.join(named)} were created")
         places: dict[str, AnyCommand | _Offer] = {}
         for name, place in self._places.items():
             places.update({command.name: command for command in made} if place is offer else {name: place})
@@ -123,27 +129,27 @@ class Registry:
         raise UnknownCommand(f"There is no command {name!r}.", hint=hint)
 
     def action(self, parameters: Returns[R]) -> Action[Any, R]:
-        """What these parameters call. Raises `UnknownCommand`."""
+        """The action that these parameters call. Raises `UnknownCommand`."""
         self.get(parameters.COMMAND)
         return self._actions[type(parameters)]
 
     def for_row(self, key: str, row: object) -> Returns[object] | None:
-        """What a key of a pane does with one of its rows; `None`: nothing, or no command has this key.
+        """The call that a pane's key makes for one of its rows; `None`: none, or no command has this key.
 
         Args:
             key: its id in the key table: `agents.kill`.
             row: of the kind that the pane has.
         """
         self._make_all()
-        place = self._where.get(key)
-        return None if place is None else place.of(row)
+        found = (place.of(row) for place in self._where.get(key, ()))
+        return next((parameters for parameters in found if parameters is not None), None)
 
     def keys(self) -> set[str]:
         """Ids of the keys that actions are declared for."""
         return {place.key for command in self for action in command.actions for place in action.where}
 
     def _doing(self, action: str) -> list[str]:
-        """The commands that know this word as what to do: `session export` for `export`."""
+        """The commands that have this word as an action: `session export` for `export`."""
         return [f"`{command.name} {action}`" for command in self if action in _actions(command)][:3]
 
     def names(self) -> list[str]:
@@ -155,7 +161,7 @@ class Registry:
         return [command for command in self if may_run(command, caller)]
 
     def tools(self) -> list[AnyCommand]:
-        """The commands that agents are offered as tools, by name: a stable order keeps a provider's prompt cache."""
+        """The commands that agents get as tools, sorted by name: a stable order keeps a provider's prompt cache."""
         offered = [command for command in self if command.tool and command.access is not Access.HUMAN_ONLY]
         return sorted(offered, key=lambda command: command.name)
 
@@ -177,5 +183,5 @@ def returned(parameters: type[Any]) -> Any:
 
 
 def may_run(command: AnyCommand, caller: Caller) -> bool:
-    """Whether access allows it at all; whether a run needs approval is the guard's question."""
+    """Whether access allows it at all; the guard decides whether a run needs approval."""
     return not (caller.is_agent and command.access is Access.HUMAN_ONLY)

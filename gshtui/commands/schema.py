@@ -1,71 +1,83 @@
-"""A command as a model's tool: its JSON schema, and the base of its parameters, where `null` means left out."""
+"""A command as a model's tool: its JSON schema, and a parameter base class in which `null` means omitted."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from pydantic import model_validator
+from pydantic import JsonValue, model_validator
 
 from gshtui.commands.declaration import Parameters
 from gshtui.commands.registry import AnyCommand
 
 
 class ToolParameters(Parameters):
-    """Parameters of a tool: as any command's, and `null` counts as not given."""
+    """Parameters of a tool: like any command's, but `null` counts as omitted."""
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, data: Any) -> Any:
+    def _without_nulls(cls, data: object) -> object:
         if not isinstance(data, dict):
             return data
-        return {name: value for name, value in cast("dict[str, Any]", data).items() if value is not None}
+        return {name: value for name, value in cast("dict[str, object]", data).items() if value is not None}
 
 
 FOR_PEOPLE: dict[str, Any] = {"for_people": True}
-"""`json_schema_extra` of a parameter that models are not told of: it is of no use to them."""
+"""`json_schema_extra` of a parameter that is hidden from models, because it is of no use to them."""
 PLAIN: dict[str, Any] = {"plain": True}
-"""`json_schema_extra` of a parameter whose name says it all to a model; its description is for people."""
+"""`json_schema_extra` of a parameter whose name tells a model enough; its description is for people."""
+Schema = dict[str, JsonValue]
+_NOTHING: tuple[JsonValue, ...] = ({"type": "null"}, {"type": "string", "const": ""})
+"""Choices that stand for an omitted value."""
 _FAR = 600
-"""Upper bounds from which on they are not told."""
+"""Upper bounds from this value on are left out."""
 
 
 def tool_schema(command: AnyCommand) -> dict[str, Any]:
     """JSON schema of an object with the command's parameters; references are resolved in place."""
-    schema = command.parameters.model_json_schema()
-    definitions = cast("dict[str, Any]", schema.pop("$defs", {}))
-    plain = cast("dict[str, Any]", _plain(schema, definitions))
+    schema: Schema = command.parameters.model_json_schema()
+    definitions = _object(schema.pop("$defs", None))
+    plain = _plain_fields(schema, definitions)
     plain.setdefault("properties", {})
     plain.pop("description", None)
     return plain
 
 
 def lean_schema(command: AnyCommand) -> dict[str, Any]:
-    """The schema as it is sent with every request: without what costs tokens and tells a model nothing.
+    """The schema as sent with every request, without the parts that cost tokens and tell a model nothing.
 
-    What is left out is checked all the same when a call comes in: bounds no call comes near, and that there are no
-    other parameters. Empty defaults are what the descriptions say of an empty value.
+    The omitted rules still apply when a call arrives: bounds that no call comes near, and the refusal of unknown
+    parameters. The descriptions explain empty defaults.
     """
-    return cast("dict[str, Any]", _lean(tool_schema(command)))
+    return _lean_fields(tool_schema(command))
 
 
-def _lean(node: Any, name_of_property: bool = False) -> Any:
+def _object(value: JsonValue) -> Schema:
+    return value if isinstance(value, dict) else {}
+
+
+def _lean(node: JsonValue, *, properties: bool = False) -> JsonValue:
     if isinstance(node, list):
-        return [_lean(item) for item in cast("list[Any]", node)]
-    if not isinstance(node, dict):
-        return node
-    fields = cast("dict[str, Any]", node)
-    if name_of_property:
-        return {name: _lean(value) for name, value in fields.items() if not value.get("for_people")}
-    choices = [one for one in fields.get("anyOf", ()) if one not in ({"type": "null"}, {"type": "string", "const": ""})]
+        return [_lean(item) for item in node]
+    return _lean_fields(node, properties=properties) if isinstance(node, dict) else node
+
+
+def _lean_fields(fields: Schema, *, properties: bool = False) -> Schema:
+    """`properties`: the fields are parameters' names, each with its schema."""
+    if properties:
+        return {name: _lean(value) for name, value in fields.items() if not _object(value).get("for_people")}
+    offered = fields.get("anyOf")
+    choices = [one for one in offered if one not in _NOTHING] if isinstance(offered, list) else []
     if len(choices) == 1:
-        fields = {**choices[0], **{name: value for name, value in fields.items() if name != "anyOf"}}
+        fields = {**_object(choices[0]), **{name: value for name, value in fields.items() if name != "anyOf"}}
     said = {"plain", "description"} if fields.get("plain") else set[str]()
     return {
-        name: _lean(v, name == "properties") for name, v in fields.items() if name not in said and not _idle(name, v)
+        name: _lean(value, properties=name == "properties")
+        for name, value in fields.items()
+        if name not in said and not _idle(name, value)
     }
 
 
-def _idle(name: str, value: Any) -> bool:
+def _idle(name: str, value: JsonValue) -> bool:
     match name:
         case "default":
             return not value
@@ -74,24 +86,26 @@ def _idle(name: str, value: Any) -> bool:
         case "minimum":
             return value == 0
         case "maximum":
-            return value >= _FAR
+            return isinstance(value, int | float) and value >= _FAR
         case _:
             return False
 
 
-def _plain(node: Any, definitions: dict[str, Any], name_of_property: bool = False) -> Any:
+def _plain(node: JsonValue, definitions: Schema, *, properties: bool = False) -> JsonValue:
     if isinstance(node, list):
-        return [_plain(item, definitions) for item in cast("list[Any]", node)]
-    if not isinstance(node, dict):
-        return node
-    fields = cast("dict[str, Any]", node)
+        return [_plain(item, definitions) for item in node]
+    return _plain_fields(node, definitions, properties=properties) if isinstance(node, dict) else node
+
+
+def _plain_fields(fields: Schema, definitions: Schema, *, properties: bool = False) -> Schema:
+    """`properties`: the fields are parameters' names, each with its schema."""
     if isinstance(reference := fields.get("$ref"), str):
-        target = definitions.get(reference.rsplit("/", 1)[-1], {})
-        return _plain({**target, **{k: v for k, v in fields.items() if k != "$ref"}}, definitions)
-    kept = {k: v for k, v in fields.items() if name_of_property or k != "title"}
-    return {k: _plain(v, definitions, name_of_property=k == "properties") for k, v in kept.items()}
+        target = _object(definitions.get(reference.rsplit("/", 1)[-1]))
+        return _plain_fields({**target, **{k: v for k, v in fields.items() if k != "$ref"}}, definitions)
+    kept = {k: v for k, v in fields.items() if properties or k != "title"}
+    return {k: _plain(v, definitions, properties=k == "properties") for k, v in kept.items()}
 
 
 def tool_description(command: AnyCommand) -> str:
-    """What a model is told of it."""
+    """The part of it that a model sees."""
     return command.description or command.summary

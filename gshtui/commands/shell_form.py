@@ -1,7 +1,7 @@
-"""What the form of a command in the shell, `gsh-tui NAME …`, needs beyond its declaration. Plain data.
+"""What a command's shell form, `gsh-tui NAME …`, needs beyond the command's declaration. Plain data.
 
-A command has such a form where its parameters declare one (`Parameters.SHELL`); names, help, types and bounds come from
-the parameters themselves, and `cli/form_projection.py` makes the form of them.
+A command has a shell form if its parameters declare one (`Parameters.SHELL`). Names, help, types and bounds come from
+the parameters; `cli/form_projection.py` makes the form.
 """
 
 from __future__ import annotations
@@ -10,35 +10,39 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["", "agent", "session", "persona", "profile", "model", "provider", "folder", "file"]
-"""What a text names: a shell completes it, and paths are checked. Empty: any text."""
+"""What a text names, so that a shell can complete it; paths are also checked. Empty: any text."""
 
 ALL_COMMANDS = frozenset({"store", "guard", "providers", "fleet"})
-"""The parts of the hub that bring all commands."""
+"""The parts of the hub that together provide all commands."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellOption:
-    """One field in the shell, as the metadata of its annotation. What is empty comes from the field."""
+    """How one field appears in the shell, as metadata of its annotation. Empty values come from the field."""
 
     name: str = ""
-    """Another name than the field's; options may have several (`--out -o`)."""
+    """A name other than the field's; options can have several (`--out -o`)."""
     metavar: str = ""
     kind: Kind = ""
     help: str = ""
     choices: tuple[str, ...] = ()
     synonyms: tuple[tuple[str, str], ...] = ()
-    """Other words for a choice, each with the choice."""
+    """Other words for a choice, each with its choice."""
     default: str = ""
     required: bool = False
-    """An argument that a line may leave out, and a shell may not."""
+    """The argument is optional in a command line of the window, but required in the shell."""
     words: int = 1
-    """Words of the shell that make one text; -1: all that follow."""
+    """How many shell words make one text; -1: all that follow."""
     piped: bool = False
-    """`-` alone is all of standard input."""
+    """A lone `-` means all of standard input."""
+    file: str = ""
+    """The option that names a file with the text, in place of the words; `-` means standard input."""
+    lines: bool = False
+    """A lone `-` means that each line of standard input is a JSON value, answered with one line (`Action.answers`)."""
     absent: bool = False
-    """It is no option."""
+    """The shell has no option for it."""
     fixed: bool = False
-    """A switch that is always on; it is no option."""
+    """A switch that is always on in the shell, without an option."""
     with_json: bool = False
     """A switch that `--json` turns on."""
 
@@ -48,9 +52,9 @@ class ShellForm:
     """How a command is called in the shell."""
 
     places: tuple[str, ...] = ()
-    """Fields that are given by place, in order; all others are options."""
+    """The positional fields, in order; all others are options."""
     name: str = ""
-    """What calls it, `agent spawn`; empty: the command's name and word."""
+    """The words that call it, such as `agent spawn`; empty: the command's name and word."""
     summary: str = ""
     """Its line in the list of commands; empty: the first sentence of its help."""
     help: str = ""
@@ -58,24 +62,30 @@ class ShellForm:
     examples: tuple[str, ...] = ()
     """Whole lines."""
     parts: frozenset[str] = ALL_COMMANDS
-    """The parts of the hub that it needs."""
+    """The parts of the hub that the command needs; none: the settings are enough (`CommandOffers.offer_local`)."""
     waiting: str = "Working"
-    """What a person reads after a second of silence."""
+    """The progress line shown after a second of silence."""
     prints_agents: bool = False
-    """Its result is the id of each agent that it starts, written as soon as that one runs."""
+    """It prints the id of each agent it starts, as soon as the agent runs."""
     needs_terminal: str = ""
-    """What is said, with exit code 2, where there is none and `--json` is not given; empty: it needs none."""
-    yes: str = "Do not ask, also in a terminal."
-    """Help of `--yes`, which every command has that asks something."""
+    """The error without a terminal, with exit code 2, unless `--json` is given; empty: it needs no terminal."""
+    yes: str = "Do not ask, even in a terminal."
+    """Help of `--yes`, which every command that asks a question has."""
     takes_settings: bool = False
-    """It has `--set KEY=VALUE`."""
+    """Whether it has `--set KEY=VALUE`."""
+    needs_answer: str = ""
+    """The error, with exit code 4, where it has a question and there is nobody to ask; empty: the command decides."""
+    json_lines: bool = False
+    """Whether `--json` prints each item of the data as a line."""
+    quiet: bool = False
+    """Problems of the settings are not printed on stderr, because the result reports those that matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShellGroup:
-    """The group of a family such as `agent`, declared with the family's own parameters."""
+    """The group of a family such as `agent`, declared with the family's parameters."""
 
     summary: str
     help: str
     synonyms: tuple[tuple[str, str], ...] = ()
-    """Other words for its commands, each with the command."""
+    """Synonyms for its commands, each with its command."""

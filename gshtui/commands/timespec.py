@@ -1,6 +1,6 @@
-"""A moment as people write it: `2h`, `3 days`, `today`, `yesterday`, `2026-11-21`, `2026-11-21 14:30`, `14:30`.
+"""Times as people write them: `2h`, `3 days`, `today`, `yesterday`, `2026-11-21`, `2026-11-21 14:30`, `14:30`.
 
-Pure. Refuses what it cannot read, in one sentence. Used by every command that looks back in time.
+Pure. Rejects what it cannot parse, in one sentence. Used by every command that looks back in time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FORMS = "as 30m, 2h, 7d, today, yesterday, 14:30, 2026-11-21 or 2026-11-21T14:30
 
 
 def parse_time(text: str, now: float) -> float | None:
-    """Seconds since the epoch of what the text names, in local time; `None` for an empty one.
+    """The moment that the text names, in seconds since the epoch; it is read as local time. `None` for an empty text.
 
     Raises:
         UsageError: it names no moment.
@@ -39,4 +39,4 @@ def parse_time(text: str, now: float) -> float | None:
             return float(said)
         return datetime.datetime.fromisoformat(text.strip().upper()).timestamp()
     except (ValueError, OverflowError, OSError) as error:
-        raise UsageError(f"{text.strip()[:60]!r} is no moment.", hint=f"Write it {FORMS}.") from error
+        raise UsageError(f"{text.strip()[:60]!r} is not a time.", hint=f"Write it {FORMS}.") from error

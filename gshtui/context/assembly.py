@@ -1,7 +1,7 @@
 """Assembly: what one iteration sends, a pure function of log, plan and inputs, in a fixed order of sections.
 
-Owns the order of the sections and the list of blocks; refuses to read or write anything. It costs what changed since
-the last one of the same conversation. Called by the engine and the service.
+Owns the order of the sections and the list of blocks; does no I/O. Its cost is proportional to what changed since the
+conversation's last assembly. Called by the engine and the service.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from gshtui.providers.port import Request, ToolSpec
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What an assembly is made of besides log and plan."""
+    """The inputs of an assembly besides log and plan."""
 
     model: str
     passages: tuple[Passage, ...] = ()
-    """Of the sections system, call and memory; each section keeps the order in which they are given."""
+    """Texts of the sections system, call and memory; each section keeps their given order."""
     tools: tuple[ToolSpec, ...] = ()
     turn: str = ""
     max_output: int = 0
@@ -42,9 +42,9 @@ class Assembly:
     sections: tuple[SectionSize, ...]
     tokens: int
     parts: tuple[Part | str, ...] = ()
-    """What each block stands for."""
+    """What each block represents."""
     fixed: int = 0
-    """How many blocks stand before the history."""
+    """The number of blocks before the history."""
 
     def text(self, number: int) -> str:
         """The text of a block."""
@@ -57,7 +57,7 @@ class Assembly:
 
 
 class Assembler:
-    """Makes the assemblies of one conversation, one after the other."""
+    """Makes the assemblies of one conversation, one after another."""
 
     def __init__(self) -> None:
         self.history = HistorySection()
@@ -98,5 +98,5 @@ class Assembler:
 
 
 def assemble(log: Sequence[Message], plan: ContextPlan, inputs: Inputs) -> Assembly:
-    """One assembly from nothing. The same as an `Assembler` makes step by step."""
+    """One assembly from scratch, the same as an `Assembler` makes step by step."""
     return Assembler().assemble(log, plan, inputs)

@@ -1,7 +1,7 @@
-"""What differs between two assemblies: blocks that were added, removed, rewritten or moved. Pure.
+"""The difference between two assemblies: blocks added, removed, rewritten or moved. Pure.
 
-It compares turns of one agent, or two agents, whose messages have other ids: a block that has the same text under
-another id counts as the same one. Costs n log n of the blocks. Called by `service`.
+It compares requests of one agent or of two. Two agents' messages have different ids, so a block with the same text
+under another id counts as the same block. Takes n log n for n blocks. Called by `service`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from gshtui.bus.context_data import SECTIONS, Block, Difference, SectionName
 
 _ONE_PLACE: frozenset[SectionName] = frozenset({"history", "input"})
-"""What was input in one turn is history in the next, at the same place of the request: nothing has moved."""
+"""One turn's input is the next one's history, at the same place in the request, so it has not moved."""
 
 
 def differences(before: Sequence[Block], after: Sequence[Block]) -> list[Difference]:
-    """What has to happen to `before` to make `after` of it, in the order in which it is read.
+    """The changes that turn `before` into `after`, in reading order.
 
-    Blocks that are in both at the same place are left out. `moved` says that a block is in another section, or in
-    another order among those that are in both; as few blocks as can be are called moved.
+    Blocks that are in both at the same place are left out. `moved`: a block is in another section, or in another order
+    among those that are in both; as few blocks as possible count as moved.
     """
     pairs = _paired(before, after)
     moved = _moved(before, after, pairs)
@@ -87,7 +87,7 @@ def _place_of(block: Block) -> str:
 
 
 def _moved(before: Sequence[Block], after: Sequence[Block], pairs: dict[int, int]) -> set[int]:
-    """Places in `before` of blocks that are elsewhere now."""
+    """Places in `before` of blocks that have moved."""
     staying = [old for old in pairs if _place_of(before[old]) == _place_of(after[pairs[old]])]
     staying.sort()
     in_order = _longest_rising([pairs[old] for old in staying])

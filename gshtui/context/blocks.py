@@ -1,7 +1,7 @@
-"""From what is sent to its blocks: id, source for people, tokens, hash of the text. Pure.
+"""Makes blocks of what is sent: id, source for people, tokens, hash of the text. Pure.
 
-Owns what a block of a message, a tool or a passage is called and which text stands for it. Called by the log and the
-assembly.
+Decides what the block of a message, a tool or a passage is called and which text represents it. Called by the log and
+the assembly.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _as_given = msgspec.json.Encoder()
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text for the system, call or memory section, from whoever contributes to it."""
+    """A text for the system, call or memory section, from a contributor."""
 
     section: SectionName
     source: str
@@ -36,7 +36,7 @@ class Passage:
     path: str = ""
     kind: BlockKind = "system"
     needs: str = ""
-    """The tool without which it is of no use."""
+    """The tool without which the text is useless."""
 
 
 def hash_of(text: str) -> str:
@@ -45,7 +45,7 @@ def hash_of(text: str) -> str:
 
 
 def text_of(part: Part) -> str:
-    """What stands for a part of a message in the inspector: its text, a call's JSON, a word on what is no text."""
+    """The inspector's text for a part of a message: its text, a call's JSON, or a description of anything else."""
     match part:
         case Text(text) | Thinking(text):
             return text
@@ -60,7 +60,7 @@ def text_of(part: Part) -> str:
 
 
 def tool_text(spec: ToolSpec) -> str:
-    """A tool as a model is told of it, in the order of its schema: from this text it is sent the same again."""
+    """A tool as described to a model, in the order of its schema, so that the same text can be sent again."""
     return _json({"name": spec.name, "description": spec.description, "schema": spec.schema}, _as_given)
 
 
@@ -72,7 +72,7 @@ def _json(value: Any, encoder: msgspec.json.Encoder = _sorted) -> str:
 
 
 def subject_of(call: ToolCall) -> str:
-    """The argument that tells people what a call is about, on one line."""
+    """The argument that best describes a call to people, on one line."""
     for name in _SUBJECTS:
         if isinstance(value := call.arguments.get(name), str) and value:
             return _line(value)
@@ -90,14 +90,14 @@ def path_of(call: ToolCall) -> str:
 
 
 def speaker(message: Message) -> str:
-    """Whose words a message holds."""
+    """Who wrote a message."""
     if message.role == "user":
         return "you" if message.agent in ("", "person") else message.agent
     return message.agent or "agent"
 
 
 def message_blocks(message: Message, calls: Mapping[str, ToolCall]) -> tuple[Block, ...]:
-    """The blocks of a message as the log has it. `calls`: those that its results answer, by id."""
+    """The blocks of a message as logged. `calls`: the calls that its results answer, by id."""
     return tuple(block_of(message, number, part, calls) for number, part in enumerate(message.blocks))
 
 

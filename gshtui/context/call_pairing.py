@@ -15,7 +15,7 @@ from gshtui.bus.messages import Block, Message, ToolCall, ToolResult
 LOST = "The process ended while this call was running. The call may have had an effect; check before running it again."
 
 
-def missing_results(messages: Sequence[Message], reason: str = LOST) -> Message | None:
+def missing_results(messages: Sequence[Message]) -> Message | None:
     """Return the message that closes the open calls of the log's last answer, or `None` if none is open."""
     last_answer = next((i for i in range(len(messages) - 1, -1, -1) if messages[i].role == "assistant"), None)
     if last_answer is None:
@@ -25,7 +25,7 @@ def missing_results(messages: Sequence[Message], reason: str = LOST) -> Message 
     open_calls = [call for call in answer.calls if call.id not in closed]
     if not open_calls:
         return None
-    results = tuple(ToolResult(call.id, call.name, reason, status="lost") for call in open_calls)
+    results = tuple(ToolResult(call.id, call.name, LOST, status="lost") for call in open_calls)
     return Message(id=f"{answer.id}-closed", role="tool", blocks=results, agent=answer.agent, turn=answer.turn)
 
 

@@ -1,7 +1,7 @@
-"""The log as it may be sent: every call with one result behind it, kept up to date as the log grows.
+"""The log in a form that can be sent: one result after every call, kept up to date as the log grows.
 
-Owns the pairing of a growing log and the plain blocks of every message, made once each; refuses to change the log. It
-gives each call one result right behind it, at the cost of what is new. Called by the assembly.
+Pairs calls and results of a growing log, and makes the plain blocks of each message once; never changes the log. The
+cost is proportional to what is new. Called by the assembly.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class ConversationLog:
         self._taken = 0
         self._last: Message | None = None
         self._open: dict[str, int] = {}
-        """Call → its answer's results in `entries`, while it has none."""
+        """Open call → the place of its answer's results in `entries`."""
         self._calls: dict[int, dict[str, ToolCall]] = {}
 
     def update(self, messages: Sequence[Message]) -> None:
-        """Take the whole log; what was taken before is not looked at again. Another log starts over."""
+        """Load the whole log; only new messages are processed. A different log starts over."""
         if self._taken and (len(messages) < self._taken or messages[self._taken - 1] is not self._last):
             self.__init__()
         for message in messages[self._taken :]:
@@ -47,21 +47,21 @@ class ConversationLog:
         self._last = messages[-1] if messages else None
 
     def settle(self) -> int:
-        """The first entry that is new or changed since this was asked last."""
+        """The first entry that is new or changed since the last call."""
         first, self.changed = self.changed, len(self.entries)
         return first
 
     def place(self, message: str) -> int | None:
-        """Where a message of this id is among the entries."""
+        """The place of this message among the entries."""
         return self._place.get(message)
 
     @property
     def unfinished(self) -> int:
-        """The first answer whose calls still wait for results; behind the last entry when none does."""
+        """The first answer with calls that wait for results; after the last entry if there is none."""
         return min((place - 1 for place in self._open.values()), default=len(self.entries))
 
     def block(self, id: str) -> tuple[LogEntry, int] | None:
-        """The entry of a block, and its number there; `None` for an id that the log has not."""
+        """A block's entry, and its number in it; `None` for an unknown id."""
         message, _, number = id.rpartition("/")
         place = self._place.get(message)
         if place is None or not number.isdecimal() or int(number) >= len(self.entries[place].blocks):
@@ -84,7 +84,7 @@ class ConversationLog:
         lost = tuple(ToolResult(call.id, call.name, LOST, status="lost") for call in calls)
         place = len(self.entries)
         self._calls[place] = {call.id: call for call in calls}
-        # What an older answer left open stays lost: its results can no longer come.
+        # Calls that an older answer left open stay lost: their results can no longer arrive.
         self._open = dict.fromkeys((call.id for call in calls), place)
         self._put(
             Message(f"{message.id}-results", "tool", lost, message.at, message.agent, message.turn, message.iteration),

@@ -1,6 +1,6 @@
-"""Where cuts are made: which old outputs are pruned, where a compaction lies, and which files were touched before it.
+"""Where to cut: which old outputs to prune, where a compaction goes, and which files were touched before it.
 
-Owns the choice, not the cut; refuses to split a call from its result. Pure, and cheap for a history of any length.
+Chooses cuts but does not make them; never splits a call from its result. Pure, and cheap for a history of any length.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PrunableOutputs:
         """Place of each among the history's blocks."""
 
     def follow(self, blocks: Sequence[Block], fresh: int, plan: ContextPlan) -> None:
-        """Take over the history's blocks; those before `fresh` are as they were."""
+        """Take over the history's blocks; those before `fresh` are unchanged."""
         keep = bisect_left(self._at, fresh)
         del self._blocks[keep:], self._at[keep:], self._sums[keep + 1 :], self._gains[keep + 1 :]
         for place in range(fresh, len(blocks)):
@@ -56,11 +56,11 @@ class PrunableOutputs:
         return self._gains[self._boundary(protect)]
 
     def choose(self, protect: int, plan: ContextPlan, *, spared: bool = False) -> dict[str, int]:
-        """Blocks to prune, with the tokens that they take now.
+        """The blocks to prune, with their current tokens.
 
         Args:
-            protect: tokens of the most recent outputs to leave alone.
-            spared: also those of cuts that were undone.
+            protect: tokens of the newest outputs to leave alone.
+            spared: include blocks whose cuts were undone.
         """
         end = self._boundary(protect)
         return {b.id: _size(b) for b in self._blocks[:end] if _gain(b, plan, spared=spared) > 0}
@@ -84,12 +84,12 @@ def _gain(block: Block, plan: ContextPlan, *, spared: bool = False) -> int:
 
 
 _WORDS_LEAST = 400
-"""Bytes to which the words that just no longer fit the budget are shortened at the least."""
+"""Fewest bytes to which the first words that exceed the budget are shortened."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutSpan:
-    """The entries that a cut stands for: from `start` to before `end`."""
+    """The entries that a cut covers: from `start` to before `end`."""
 
     start: int
     end: int
@@ -100,7 +100,7 @@ class CutSpan:
 
 
 def start_of(log: ConversationLog, plan: ContextPlan) -> int:
-    """The first entry that is sent as it is now."""
+    """The first entry that is currently sent unchanged."""
     place = log.place(plan.base.upto) if plan.base is not None else None
     if place is None:
         return 0
@@ -111,7 +111,7 @@ def start_of(log: ConversationLog, plan: ContextPlan) -> int:
 
 
 def span(log: ConversationLog, plan: ContextPlan, recent: int) -> CutSpan:
-    """What to cut: everything but the newest messages of `recent` tokens, and the prompt that waits for its answer."""
+    """The span to cut: everything except the newest messages of `recent` tokens and the unanswered prompt."""
     entries = log.entries
     start = start_of(log, plan)
     end = max(start, min(len(entries), log.unfinished))
@@ -130,7 +130,7 @@ def span(log: ConversationLog, plan: ContextPlan, recent: int) -> CutSpan:
 
 
 def last_messages(log: ConversationLog, plan: ContextPlan, count: int) -> CutSpan:
-    """What to cut so that `count` messages stay; results go with their answer."""
+    """The span to cut so that `count` messages stay; results go with their answer."""
     start, end = start_of(log, plan), max(0, len(log.entries) - count)
     while start < end < len(log.entries) and log.entries[end].message.role == "tool":
         end -= 1
@@ -140,7 +140,7 @@ def last_messages(log: ConversationLog, plan: ContextPlan, count: int) -> CutSpa
 def words(log: ConversationLog, plan: ContextPlan, end: int, budget: int) -> dict[str, int]:
     """People's words before the entry `end` that are carried: block → bytes to keep of it, 0 for all.
 
-    The newest come first; what no longer fits whole is shortened, and what is older than that is left to the summary.
+    The newest come first; the first that does not fit is shortened, and older ones are left to the summary.
 
     Args:
         budget: tokens for all of them.
@@ -164,12 +164,8 @@ def words(log: ConversationLog, plan: ContextPlan, end: int, budget: int) -> dic
     return dict(reversed(found.items()))
 
 
-def oldest_pairs(history: HistorySection, plan: ContextPlan, tokens: int, *, keep: int = 1) -> tuple[str, ...]:
-    """Answers whose calls and results to drop, the oldest first, until `tokens` are freed.
-
-    Args:
-        keep: how many of the newest answers with calls stay in any case.
-    """
+def oldest_pairs(history: HistorySection, plan: ContextPlan, tokens: int) -> tuple[str, ...]:
+    """Answers whose calls and results to drop, the oldest first, until `tokens` are freed; the newest one stays."""
     sizes: dict[str, int] = {}
     fast: set[str] = set()
     for block in history.blocks:
@@ -178,7 +174,7 @@ def oldest_pairs(history: HistorySection, plan: ContextPlan, tokens: int, *, kee
             sizes[answer] = sizes.get(answer, 0) + block.tokens
             if block.pinned or block.id in plan.restored:
                 fast.add(answer)
-    candidates = [a for a in list(sizes)[: max(0, len(sizes) - keep)] if a not in fast and a not in plan.dropped]
+    candidates = [a for a in list(sizes)[:-1] if a not in fast and a not in plan.dropped]
     chosen: list[str] = []
     for answer in candidates:
         if tokens <= 0:
@@ -198,9 +194,9 @@ def pinned_tokens(log: ConversationLog, plan: ContextPlan) -> int:
     return sum(found[0].blocks[found[1]].tokens for id in plan.pinned if (found := log.block(id)) is not None)
 
 
-def largest(blocks: Sequence[Block], count: int = 3) -> str:
-    """The largest blocks, for a sentence: `bash npm test (7,500), …`."""
-    top = sorted(blocks, key=lambda block: -block.tokens)[:count]
+def largest(blocks: Sequence[Block]) -> str:
+    """The three largest blocks, for a sentence: `bash npm test (7,500), …`."""
+    top = sorted(blocks, key=lambda block: -block.tokens)[:3]
     return ", ".join(f"{block.source} ({block.tokens:,})" for block in top)
 
 
@@ -211,7 +207,7 @@ MOST = 200
 
 
 def touched_files(entries: Iterable[LogEntry]) -> tuple[str, ...]:
-    """A line for each file that a call which went well names, with what was done to it; the newest last."""
+    """A line for each file named in a successful call, with what was done to it; the newest last."""
     done: dict[str, dict[str, None]] = {}
     calls: dict[str, ToolCall] = {}
     for entry in entries:

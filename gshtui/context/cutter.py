@@ -1,8 +1,8 @@
-"""The cutter: makes a cut of one conversation, from the wish to the overlay that is written and the receipt.
+"""The cutter: makes a cut of one conversation, from the request to the written overlay and its receipt.
 
-Owns the order of things: choose, try, validate, write, and only then tell; so a crash at any moment leaves the log and
-what is sent as they were, or as they are after the whole cut. Refuses a cut that removes nothing, and one whose pins do
-not fit. Called by the engine and the service.
+Its order is: choose, try, validate, write, and only then publish. So a crash at any moment leaves everything as it was
+either before or after the whole cut. Refuses a cut that removes nothing or whose pins do not fit. Called by the engine
+and the service.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gshtui.context.views import ContextError
 from gshtui.system.ids import new_id
 
 Review = Callable[[Receipt], Awaitable[str | None]]
-"""Shows a summary before it counts: the words to use, or `None` when it is rejected."""
+"""Shows a summary for review: returns the text to use, or `None` if it is rejected."""
 _LEAST = 400
 """Tokens below which compacting cannot pay."""
 
@@ -45,7 +45,7 @@ class Cutter:
         self._review = review
         self._followed: ContextPlan | None = None
         self._made: tuple[RequestInputs, ContextPlan, int, Assembly] | None = None
-        """The last assembly, and of what: one request looks at it several times."""
+        """The last assembly and its inputs: one request uses it several times."""
 
     @property
     def plan(self) -> ContextPlan:
@@ -70,10 +70,10 @@ class Cutter:
         return self._correction.expected(terms.key, tokens)
 
     async def cut(self, terms: RequestInputs, kind: CutKind, order: CutRequest) -> Receipt | None:
-        """Make a cut; `None` when an automatic one has nothing to do.
+        """Make a cut; returns `None` if an automatic one has nothing to do.
 
         Raises:
-            ContextError: it is not possible; what is sent is as before.
+            ContextError: it is not possible; what is sent stays unchanged.
             StoreError: it could not be written.
         """
         self.assemble(terms)
@@ -87,7 +87,7 @@ class Cutter:
             case "drop":
                 return await self._drop(terms, order)
             case "truncate":
-                raise ContextError("invalid", "Outputs are truncated when they are captured, and not afterwards.")
+                raise ContextError("invalid", "Outputs are truncated only when they are captured.")
 
     # Prune
 
@@ -113,7 +113,7 @@ class Cutter:
         if not chosen:
             if order.automatic:
                 return None
-            raise ContextError("invalid", "There is no old call with its result to drop.")
+            raise ContextError("invalid", "There are no old calls to drop.")
         receipt = self._blank(terms, "drop", order)
         return await self._make(terms, order, Dropped(id=receipt.id, at=receipt.at, by=order.by, messages=chosen,
                                                       receipt=receipt))  # fmt: skip
@@ -156,7 +156,7 @@ class Cutter:
         if cut.end <= cut.start or replaced < _LEAST:
             if order.automatic:
                 return None
-            raise ContextError("invalid", "There is nothing to compact yet: the conversation is short as it is.")
+            raise ContextError("invalid", "There is nothing to compact yet: the conversation is short.")
         self._check_pins(terms)
         assembly = self.assemble(terms)
         tokens = self.expected(terms, assembly.tokens)
@@ -169,7 +169,7 @@ class Cutter:
                 if pruned is not None:
                     return pruned
             text = extract(cut_rules.covered(log, cut), min(terms.limits.summary, replaced // 2))
-            step = "The summary was put together without a model." if drafted.steps else ""
+            step = "The summary was made without a model." if drafted.steps else ""
             drafted = DraftedSummary(text, drafted.usage, (*drafted.steps, *([step] if step else [])))
         receipt = msgspec.structs.replace(
             self._blank(terms, "compact", order, drafted.steps),
@@ -200,7 +200,7 @@ class Cutter:
         return await self._make(terms, order, overlay)
 
     async def _prune_instead(self, terms: RequestInputs, order: CutRequest, drafted: DraftedSummary) -> Receipt | None:
-        """Prune everything prunable, where that alone brings the request under the trigger."""
+        """Prune everything prunable, if that alone brings the request under the trigger."""
         plan = self.plan
         freed = sum(self.outputs.choose(0, plan).values())
         if self.expected(terms, self.assemble(terms).tokens - freed) > terms.limits.trigger:
@@ -223,7 +223,7 @@ class Cutter:
         if tokens > terms.limits.pins:
             raise ContextError(
                 "full",
-                f"The pinned blocks take about {tokens:,} tokens, and {terms.model} has room for {terms.limits.pins:,} "
+                f"The pinned blocks take about {tokens:,} tokens; {terms.model} has room for {terms.limits.pins:,} "
                 "of them.",
                 "Unpin one (`unpin`), or switch to a model with a larger window (`model list`).",
             )
@@ -268,7 +268,9 @@ class Cutter:
         if receipt.tokens_after >= receipt.tokens_before:
             if order.automatic:
                 return None
-            raise ContextError("invalid", f"A {receipt.kind} would not make it smaller now, so nothing was cut.")
+            raise ContextError(
+                "invalid", f"A {receipt.kind} would not make the context smaller now, so nothing was cut."
+            )
         if order.dry:
             return receipt
         await self.decisions.add(msgspec.structs.replace(overlay, receipt=receipt))

@@ -1,6 +1,6 @@
-"""The context engine of one agent: before each request prune, compact if it is over the trigger, assemble, store.
+"""The context engine of one agent: before each request it prunes, compacts over the trigger, assembles and stores.
 
-Owns the order of these and the deduplication of texts that go along with a prompt; refuses two at once.
+Owns the order of these steps, and sends a text that accompanies prompts only once; handles one request at a time.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from gshtui.text.truncation import shorten
 
 
 def fitted(along: SideText, limit: int) -> SideText:
-    """The text, shortened to a number of bytes where a small window has no room for all of it."""
+    """The text, shortened to this many bytes if a small window has no room for all of it."""
     text = shorten(along.text, limit)
     return along if text == along.text else replace(along, text=text)
 
 
 def is_news(along: SideText, plan: ContextPlan, log: ConversationLog) -> bool:
-    """Whether to tell it with the newest prompt."""
+    """Whether to send it with the newest prompt."""
     newest = next((t for told in reversed(plan.told.values()) for t in told if t.source == along.source), None)
     if newest is None or along.once:
         return newest is None
@@ -51,14 +51,14 @@ def is_news(along: SideText, plan: ContextPlan, log: ConversationLog) -> bool:
 
 
 _ALONG = 8
-"""A text that goes along with a prompt takes at most this part of a request: an eighth."""
+"""A text that accompanies a prompt takes at most this fraction of a request: an eighth."""
 _OVERFLOWS = 4
-"""Times in one turn that a provider may say "too long" and is asked again."""
+"""Most retries in one turn after a provider rejects the request as too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextDraft:
-    """What the loop knows of the request that it is about to make."""
+    """The loop's facts about the request that it is about to make."""
 
     provider: Provider
     model: str
@@ -75,7 +75,7 @@ class ContextDraft:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A request that may be sent, and the id under which it is kept."""
+    """A request that is ready to be sent, and the id under which it is stored."""
 
     assembly: Assembly
     iteration: str
@@ -83,7 +83,7 @@ class Prepared:
 
 
 class ContextEngine:
-    """See the module's text. `converse` comes before anything else."""
+    """See the module's text. Call `converse` before anything else."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class ContextEngine:
         self._lock = asyncio.Lock()
         self._cut_requests: deque[tuple[CutKind, CutRequest]] = deque()
         self._windows: dict[str, int] = {}
-        """Model → the window that its provider has shown to have, where that is smaller than it says."""
+        """Model → the window that it really has, if its provider's answers show that it is smaller than stated."""
         self._pace = CutPace()
         self._passages: tuple[Passage, ...] = ()
         self._restored: tuple[ContextPlan, Mapping[str, str]] | None = None
@@ -115,12 +115,12 @@ class ContextEngine:
         self._cutter: Cutter | None = None
 
     def converse(self, session: str) -> None:
-        """Take a conversation in hand; it is read when it is first needed."""
+        """Switch to a conversation; it is read when first needed."""
         if session != self.session:
             self.session, self._cutter = session, None
 
     async def _ready(self) -> None:
-        """Read what is decided about the conversation, all of it the first time. Raises `StoreError`."""
+        """Load new decisions about the conversation, the first time all of them. Raises `StoreError`."""
         if self._cutter is not None:
             await self.cutter.decisions.refresh()
             return
@@ -137,7 +137,7 @@ class ContextEngine:
 
     @property
     def cutter(self) -> Cutter:
-        """What makes the cuts of the conversation in hand."""
+        """The cutter of the current conversation."""
         assert self._cutter is not None, "no conversation is open"
         return self._cutter
 
@@ -147,10 +147,10 @@ class ContextEngine:
         return capture_bytes(draft.provider.capabilities(draft.model).window, settings.output_bytes)
 
     async def prepare(self, messages: Sequence[Message], draft: ContextDraft) -> Prepared:
-        """Everything that comes before a request; when it returns, what is sent is stored and told.
+        """Prepare a request; when this returns, the request is stored and published.
 
         Raises:
-            ContextError: `full`: it cannot fit, whatever is cut.
+            ContextError: `full`: it does not fit, whatever is cut.
             StoreError: the record failed.
         """
         async with self._lock:
@@ -189,11 +189,11 @@ class ContextEngine:
         await self._update(prepared.iteration, usage, cost, sent=sent)
 
     async def failed(self, prepared: Prepared, error: str, sent: str = "") -> None:
-        """The request came to nothing, or (without an error) was interrupted; `sent` as in `answered`. Never raises."""
+        """Note that the request failed or (without an error) was interrupted; `sent` as in `answered`. Never raises."""
         await self._update(prepared.iteration, error=error, sent=sent)
 
     def overflowed(self, prepared: Prepared, why: str) -> bool:
-        """The provider says that it is too long. Whether to prepare it again: the window is smaller than it says."""
+        """Handle a rejection as too long: the window is smaller than stated. Returns whether to prepare it again."""
         self._pace.overflows += 1
         if self._pace.overflows > _OVERFLOWS:
             return False
@@ -201,7 +201,7 @@ class ContextEngine:
         self._windows[prepared.key] = max(256, int(seen * 0.95))
         # What was compacted for a larger window may be compacted again for this one.
         self._pace.compacted_at = None
-        text = f"{why.rstrip('.')}. It was counted as {seen:,} tokens; it is cut and sent again."
+        text = f"{why.rstrip('.')}. Our estimate was {seen:,} tokens; the context is cut and sent again."
         self._bus.publish(Noticed(level="warning", text=text, about=self.agent))
         return True
 
@@ -215,7 +215,7 @@ class ContextEngine:
         return bool(self._cut_requests)
 
     def forget(self, why: str, hint: str = "") -> None:
-        """The cuts that wait cannot be made; whoever asked is told."""
+        """Reject the waiting cuts, and tell those who asked."""
         while self._cut_requests:
             kind, order = self._cut_requests.popleft()
             self._bus.publish(
@@ -223,7 +223,7 @@ class ContextEngine:
             )
 
     async def grant(self, messages: Sequence[Message], draft: ContextDraft) -> None:
-        """Make the cuts that were asked for, now. What fails is told as `CutFailed`."""
+        """Make the requested cuts now. Failures are published as `CutFailed`."""
         async with self._lock:
             try:
                 await self._ready()
@@ -233,7 +233,7 @@ class ContextEngine:
                 self.forget(error.message, error.hint)
 
     async def cut(self, messages: Sequence[Message], draft: ContextDraft, kind: CutKind, order: CutRequest) -> Receipt:
-        """Make one cut now, or tell what it would do (`order.dry`). Raises `ContextError` and `StoreError`."""
+        """Make one cut now, or only preview it (`order.dry`). Raises `ContextError` and `StoreError`."""
         async with self._lock:
             await self._ready()
             receipt = await self.cutter.cut(await self._terms(messages, draft), kind, order)
@@ -256,7 +256,7 @@ class ContextEngine:
             await shrinker.attempt(terms, kind, order)
 
     async def _begin(self, messages: Sequence[Message], draft: ContextDraft) -> None:
-        """The first look at a turn: what others contribute, and the texts that go along with its prompt."""
+        """The start of a turn: collect contributions, and the texts that accompany its prompt."""
         contributed = await self._contributions(not any(m.role == "assistant" for m in messages))
         self._pace = CutPace(draft.turn, cuts=self._pace.cuts)
         self._passages = tuple(p for c in contributed for p in c.passages)

@@ -1,6 +1,6 @@
-"""What is to come: the next compaction, the next request with something changed, and what repeated sending costs.
+"""Forecasts: the next compaction, the next request with something changed, and the cost of sending things repeatedly.
 
-Owns these three estimates. Pure.
+Pure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gshtui.context.views import Carry, ContextError, ContextView, Forecast, Wha
 from gshtui.providers.port import Capabilities
 
 CarryBy = Literal["source", "file", "tool", "section", "agent"]
-"""What is counted as one: what a block comes from, the file in it, its tool, its section, or who wrote it."""
+"""How to group blocks: by source, file, tool, section, or author."""
 
 
 @dataclass(slots=True)
@@ -34,16 +34,16 @@ def carry_costs(
     price: Callable[[Iteration], float | None],
     by: CarryBy = "source",
 ) -> list[Carry]:
-    """What each thing has cost so far, the dearest first.
+    """The cost of each thing so far, most expensive first.
 
     Args:
         sent: requests with their blocks, oldest first.
-        price: US dollars for what the request put in (not for its answer); `None` where it is not known.
-        by: what counts as one thing; blocks that have none (no file, no tool) are left out.
+        price: US dollars for the request's input (not its answer); `None` if unknown.
+        by: how to group blocks; blocks without a group (no file, no tool) are left out.
 
     Returns:
-        `tokens` is its size when it was sent last, `times` the requests that had it, `cost` is `None` when the price of
-        one of them is not known.
+        `tokens` is its size when last sent, `times` the number of requests with it; `cost` is `None` if the price of
+        one of them is unknown.
     """
     sums: dict[str, _CarrySum] = {}
     for iteration, blocks in sent:
@@ -66,7 +66,7 @@ def carry_costs(
 
 
 def name_of(block: Block, by: CarryBy) -> str:
-    """What a block is counted under; empty: under nothing."""
+    """The group in which a block is counted; empty: none."""
     match by:
         case "file":
             return block.path
@@ -85,16 +85,16 @@ def name_of(block: Block, by: CarryBy) -> str:
 
 
 TURNS = 12
-"""Turns that are looked at: the newest."""
+"""How many of the newest turns are examined."""
 
 
 def forecast(iterations: Sequence[Iteration], tokens: int, trigger: int) -> Forecast:
-    """When the trigger is reached.
+    """Forecast when the trigger will be reached.
 
     Args:
-        iterations: of one agent, oldest first.
-        tokens: of the next request as it stands.
-        trigger: tokens at which a compaction starts; 0: none ever does.
+        iterations: one agent's iterations, oldest first.
+        tokens: the next request's tokens.
+        trigger: tokens at which a compaction starts; 0: never.
     """
     per_turn = growth(iterations)
     if trigger <= 0:
@@ -123,14 +123,14 @@ def growth(iterations: Sequence[Iteration]) -> int:
 
 
 def _comparable(before: Iteration, now: Iteration) -> bool:
-    """Whether the difference of the two is growth alone."""
+    """Whether the two differ only by growth."""
     same = (before.session, before.provider, before.model) == (now.session, now.provider, now.model)
     return same and not now.cuts and now.tokens >= before.tokens
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIfTarget:
-    """The model that is thought of, and how it is used. `trigger`: tokens at which a compaction starts; 0: none."""
+    """The assumed model, and how it is used. `trigger`: tokens at which a compaction starts; 0: none."""
 
     model: str
     provider: str
@@ -141,22 +141,22 @@ class WhatIfTarget:
 
 
 def suppose(view: ContextView, target: WhatIfTarget, without: Sequence[str] = ()) -> WhatIf:
-    """What the next request would be.
+    """Forecast the next request with changes.
 
     Args:
-        view: the next request as it stands.
-        target: the model that it would go to; may be the same one.
+        view: the next request.
+        target: the model to send it to; may be the current one.
         without: what is left out: a section, a tool or a pattern of tools (`git_*`), a file, or a block's id.
 
     Raises:
-        ContextError: `unknown`: nothing of that name is sent.
+        ContextError: `unknown`: the request contains nothing of that name.
     """
     kept = list(view.blocks)
     for name in without:
         fewer = [block for block in kept if not names(block, name)]
         if len(fewer) == len(kept):
             hint = "A section, a tool (`git_*` for several), a file or a block's id."
-            raise ContextError("unknown", f"Nothing that is sent is called {name!r}.", hint)
+            raise ContextError("unknown", f"The request contains nothing called {name!r}.", hint)
         kept = fewer
     left_out = sum(block.tokens for block in view.blocks) - sum(block.tokens for block in kept)
     tokens = max(0, (view.expected or view.tokens) - left_out)
@@ -182,7 +182,7 @@ def names(block: Block, name: str) -> bool:
 
 
 def _steady(tokens: int, able: Capabilities) -> float | None:
-    """The price once the provider has all but the newest of it in its cache."""
+    """The price once the provider has everything except the newest part in its cache."""
     return able.cost(Usage(cache_read=tokens)) if able.caching else able.cost(Usage(input=tokens))
 
 
@@ -193,9 +193,9 @@ def _cuts(tokens: int, target: WhatIfTarget) -> tuple[str, ...]:
         if target.prunable:
             said.append(f"Pruning would free about {target.prunable:,} tokens.")
         if left >= target.trigger:
-            said.append(f"A compaction would start: {left:,} tokens are over its trigger of {target.trigger:,}.")
+            said.append(f"A compaction would start: {left:,} tokens exceed its trigger of {target.trigger:,}.")
     if tokens >= target.capabilities.window:
-        said.append(f"As it stands it would be refused: {target.model} takes {target.capabilities.window:,} tokens.")
+        said.append(f"It would be refused as it is: {target.model} accepts {target.capabilities.window:,} tokens.")
     return tuple(said)
 
 
@@ -203,12 +203,12 @@ def _cache(view: ContextView, kept: Sequence[Block], able: Capabilities, *, same
     if not able.caching:
         return ("Its prompt is not cached: every request pays for all of it.",) if able.known else ()
     if not same:
-        return ("Nothing of it is in that model's cache: the first request pays for all of it.",)
+        return ("None of it is in that model's cache: the first request pays for all of it.",)
     for place, block in enumerate(kept):
         if block.id != view.blocks[place].id:
             lost = sum(later.tokens for later in kept[place:])
             return (
-                f"The cache holds up to {view.blocks[place].source}: {lost:,} tokens behind it are paid again once.",
+                f"The cache ends at {view.blocks[place].source}: the {lost:,} tokens after it are paid for once more.",
             )
     return ()
 
@@ -217,11 +217,11 @@ def _abilities(kept: Sequence[Block], able: Capabilities) -> tuple[str, ...]:
     kinds = {block.kind for block in kept}
     said: list[str] = []
     if "tool" in kinds and not able.tools:
-        said.append("That model takes no tools.")
+        said.append("That model does not support tools.")
     if "image" in kinds and not able.images:
-        said.append("That model takes no images; they would be left out.")
+        said.append("That model does not support images; they would be left out.")
     if "document" in kinds and not able.documents:
-        said.append("That model takes no documents; they would be left out.")
+        said.append("That model does not support documents; they would be left out.")
     if not able.known:
-        said.append("That model is not in the catalog: window and abilities are guesses.")
+        said.append("That model is not in the catalog: its window and capabilities are guesses.")
     return tuple(said)

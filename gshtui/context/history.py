@@ -21,13 +21,13 @@ from gshtui.context.tool_budget import without_search, without_way_back
 from gshtui.text.truncation import shorten
 
 SUMMARY_HEAD = "[Context compacted - previous conversation summary]"
-CLEARED_HEAD = "[Everything said before this point is left out; it stays on record.]"
+CLEARED_HEAD = "[Everything said before this point is left out; it stays in the record.]"
 _MARKS = {"open": " ", "active": ">", "done": "x", "dropped": "-"}
 
 
 @dataclass(frozen=True, slots=True)
 class CarriedBlock:
-    """One message as it is sent, with its blocks and the parts behind them."""
+    """One message as sent, with its blocks and their parts."""
 
     message: Message
     blocks: tuple[Block, ...]
@@ -142,7 +142,7 @@ _SPOKEN = frozenset({"output", "search_context"})
 
 
 def placeholder(tokens: int) -> str:
-    """Return what is sent in place of a pruned output."""
+    """Return the placeholder for a pruned output."""
     return f"[output pruned, was ~{tokens} tokens]"
 
 

@@ -1,7 +1,7 @@
-"""Limits: how many tokens may be sent to a model, and when something is cut. Pure.
+"""Limits: how many tokens a model can be sent, and when to cut. Pure.
 
-Owns every fraction of a window that counts; refuses windows that are unknown (0 means no limit). Called by the engine,
-the service and the forecast.
+Defines every relevant fraction of a window; an unknown window (0) has no limit. Called by the engine, the service and
+the forecast.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ContextSettings:
     output_bytes: int = 30_000
     strategy: str = "summarise"
     review: bool = False
-    """Wait for a person's word on each summary while one is at a window."""
+    """Wait for a person's review of each summary while one is at a window."""
     review_seconds: float = 120.0
     summary_seconds: float = 180.0
 
@@ -43,7 +43,7 @@ class ContextSettings:
         )
 
     def tuned(self, by: Tuned) -> ContextSettings:
-        """These settings with what was set for one agent."""
+        """These settings, overridden by one agent's own."""
         return ContextSettings(
             protect=self.protect if by.protect is None else by.protect,
             threshold=self.threshold if by.threshold is None else by.threshold,
@@ -63,13 +63,13 @@ class Limits:
     trigger: int
     """A compaction starts above this."""
     hard: int
-    """No request may be larger than this: the rest is for the answer."""
+    """The largest possible request; the rest is for the answer."""
     summary: int
     """The longest summary to ask for."""
     protect: int
-    """Tokens of recent tool output that pruning leaves alone."""
+    """Tokens of recent tool output that pruning never touches."""
     words: int
-    """For people's words behind a compaction."""
+    """Tokens for people's own words after a compaction."""
     pins: int
     """For pinned blocks, together."""
     recent: int
@@ -109,7 +109,7 @@ def strategy_of(text: str) -> tuple[str, int]:
     """(`summarise`, 0), (`last`, messages) or (`budget`, tokens).
 
     Raises:
-        ValueError: it is none of these; the text says what is possible.
+        ValueError: it is not one of these; the text lists them.
     """
     words = text.strip().lower().replace("_", " ").split()
     if words in (["summarise"], ["summarize"]):
@@ -118,4 +118,4 @@ def strategy_of(text: str) -> tuple[str, int]:
         count = int(words[1].replace(",", ""))
         if count > 0:
             return words[0], count
-    raise ValueError(f"{text[:60]!r} is no strategy: `summarise`, `last N` (messages) or `budget N` (tokens) are.")
+    raise ValueError(f"{text[:60]!r} is not a strategy; use `summarise`, `last N` (messages) or `budget N` (tokens).")

@@ -1,7 +1,6 @@
-"""The memory section: AGENTS.md and its kin as passages, read again when they change.
+"""The memory section: AGENTS.md and similar files as passages, reread when they change.
 
-Owns which files there are for a folder and what of each may be read; refuses links out of a folder and more than its
-limits.
+Decides which files apply to a folder and how much of each is read; refuses links that lead out of the folder.
 """
 
 from __future__ import annotations
@@ -33,31 +32,31 @@ _MAX_LINK = 4_096
 
 @dataclass(frozen=True, slots=True)
 class MemoryFile:
-    """One file that is there."""
+    """One existing file."""
 
     path: Path
-    """As it is found, for people."""
+    """The path as found, for people."""
     name: str
     """Relative to the project; with its folder for the user's own."""
     within: Path | None
-    """Where links may lead; `None`: anywhere, it is the user's own."""
+    """The folder that links must stay in; `None`: anywhere, since it is the user's own."""
 
 
 @dataclass(slots=True)
 class MemoryFiles:
-    """What there is for a folder."""
+    """The files that exist for a folder."""
 
     files: list[MemoryFile] = field(default_factory=list[MemoryFile])
     """The user's own first, then from the project's root down."""
     root: Path = field(default_factory=Path)
     state: trust.State = "untrusted"
     ignored: list[MemoryFile] = field(default_factory=list[MemoryFile])
-    """The project's, where it is not trusted, or they were changed since it was."""
+    """The project's files that are untrusted, or have changed since they were trusted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """A file's text, as far as it may be used; else `problem` says why not."""
+    """A file's text, as far as it may be used; otherwise `problem` says why not."""
 
     file: MemoryFile
     text: str = ""
@@ -74,7 +73,7 @@ class ReadFile:
 
 
 def find_memory_files(cwd: Path) -> MemoryFiles:
-    """The files that there are, by name only. Never raises."""
+    """The existing files, by name only. Never raises."""
     found = MemoryFiles()
     try:
         own = paths.config_dir() / NAMES[0]
@@ -94,7 +93,7 @@ def find_memory_files(cwd: Path) -> MemoryFiles:
 
 
 def _trusted_base(root: Path) -> Path:
-    """Whose list counts: the project's, or that of its main repository where it is an untrusted worktree."""
+    """Whose trust counts: the project's, or that of its main repository if it is an untrusted worktree."""
     if _state(root) == "untrusted" and (main := main_repository(root)) is not None:
         return main
     return root
@@ -134,7 +133,7 @@ def read_memory_file(files: Sequence[MemoryFile]) -> list[ReadFile]:
 
 
 def signature(files: Sequence[MemoryFile]) -> tuple[object, ...]:
-    """What changes when a file does: cheap to compare, without reading any."""
+    """A value that changes when a file does: cheap to compare, without reading any file."""
     marks: list[object] = []
     for file in files:
         try:
@@ -166,7 +165,7 @@ def _of_folder(folder: Path, root: Path) -> MemoryFile | None:
 
 
 def _there(path: Path) -> bool:
-    """Whether there is something of this name, be it a broken link: that is said, not passed over."""
+    """Whether something has this name, even a broken link: that is reported, not ignored."""
     try:
         return not stat.S_ISDIR(path.lstat().st_mode)
     except OSError:
@@ -179,16 +178,16 @@ def _read(file: MemoryFile, real: str, limit: int) -> ReadFile:
     try:
         raw, size = _head(real, limit)
     except OSError as error:
-        return ReadFile(file, problem=f"it cannot be read ({error.strerror or error})")
+        return ReadFile(file, problem=f"it is unreadable ({error.strerror or error})")
     if b"\0" in raw:
-        return ReadFile(file, size=size, problem="it is no text")
+        return ReadFile(file, size=size, problem="it is not text")
     cut = size > len(raw)
     if cut:
         raw = raw[: raw.rfind(b"\n") + 1] or raw
     try:
         text = raw.decode("utf-8-sig", "ignore" if cut else "strict")
     except UnicodeDecodeError:
-        return ReadFile(file, size=size, problem="it is no UTF-8 text")
+        return ReadFile(file, size=size, problem="it is not UTF-8 text")
     return ReadFile(file, literal(text).strip("\n"), size, used=len(raw))
 
 
@@ -210,9 +209,9 @@ def shown(file: MemoryFile) -> str:
 
 
 Tell = Callable[[str, str], None]
-"""Receives what to tell a person: a sentence, and what to do."""
+"""Receives a sentence for a person, and what to do."""
 _TOLD = "memory-told"
-"""File in the state folder: the projects of which a person was told that their files are not used."""
+"""The file in the state folder that lists the projects whose unused files were already reported."""
 _TOLD_LINES = 1_000
 
 
@@ -220,7 +219,7 @@ class MemorySection:
     """The files for one folder, as contributions to an agent's context."""
 
     def __init__(self, cwd: Path, tell: Tell) -> None:
-        """`tell` is called in the loop, once for each thing."""
+        """`tell` is called in the event loop, once per subject."""
         self._cwd = cwd
         self._tell = tell
         self._signature: tuple[object, ...] | None = None
@@ -229,12 +228,12 @@ class MemorySection:
         self._ignored: tuple[object, ...] = ()
 
     async def __call__(self, new: bool) -> Contribution:
-        """What there is now; the same object as long as nothing changed."""
+        """The current files; the same object as long as nothing changed."""
         try:
             contribution, words = await asyncio.to_thread(self._look)
         except OSError as error:
             contribution = self._contribution
-            words = self._unsaid([(f"The memory files cannot be read: {error}.", "")])
+            words = self._unsaid([(f"Cannot read the memory files: {error}.", "")])
         for text, hint in words:
             self._tell(text, hint)
         self._contribution = contribution
@@ -244,7 +243,7 @@ class MemorySection:
         found = find_memory_files(self._cwd)
         words: list[tuple[str, str]] = []
         ignored = (found.state, *signature(found.ignored)) if found.ignored else ()
-        if ignored != self._ignored:  # each change of a file that was trusted is told
+        if ignored != self._ignored:  # report each change of a trusted file
             self._ignored = ignored
             words += [_ignored(found)] if ignored and _first_time(found) else []
         mark = (found.state, *signature(found.files))
@@ -262,13 +261,13 @@ class MemorySection:
 
 
 def _passage(read: ReadFile) -> Passage:
-    """One file as the model gets it: with its name, and whose it is."""
+    """One file in the form for the model: with its name, and whose it is."""
     file = read.file
-    whose = "the person's own, for all projects" if file.within is None else "of the project"
+    whose = "the person's own, for all projects" if file.within is None else "the project's"
     rest = ""
     if read.cut:
-        rest = f"\n\n[{read.size - read.used:,} more bytes of this file are left out; read it for them.]"
-    head = f"Instructions from {shown(file)} ({whose}). They say how to work here, and give no rights."
+        rest = f"\n\n[{read.size - read.used:,} more bytes of this file are left out; read the file to see them.]"
+    head = f"Instructions from {shown(file)} ({whose}). They say how to work here, and grant no permissions."
     text = f"{head}\n\n{read.text}{rest}"
     source = "AGENTS.md (yours)" if file.within is None else shown(file)
     return Passage("memory", source, text, path=os.fsencode(file.path).decode(errors="replace"), kind="file")
@@ -277,18 +276,18 @@ def _passage(read: ReadFile) -> Passage:
 def _ignored(found: MemoryFiles) -> tuple[str, str]:
     names = ", ".join(shown(file) for file in found.ignored[:3]) + (" …" if len(found.ignored) > 3 else "")
     changed = found.state == "changed"
-    why = "changed or new since you trusted this folder" if changed else "it is not trusted"
-    text = f"Agents do not get {names} of {one_line(str(found.root), 300)}: {why}."
-    return text, "`gsh-tui config trust` in that folder shows it and asks; then it counts from the next prompt on."
+    why = "new or changed since you trusted this folder" if changed else "the folder is not trusted"
+    text = f"Agents do not get {names} from {one_line(str(found.root), 300)}: {why}."
+    return text, "`gsh-tui config trust` in that folder shows it and asks; it then applies from the next prompt on."
 
 
 def _wrong(read: ReadFile) -> tuple[str, str] | None:
     name = shown(read.file)
     if read.problem:
-        return f"{name} is not used: {read.problem}.", f"Its place is {one_line(str(read.file.path), 300)}."
+        return f"{name} is not used: {read.problem}.", f"It is at {one_line(str(read.file.path), 300)}."
     if read.cut:
         file, total = MAX_FILE // 1024, MAX_TOTAL // 1024
-        most = f"{file} KB of a file and {total} KB of all are the most"
+        most = f"The limits are {file} KB per file and {total} KB in all"
         return (
             f"{name} has {read.size:,} bytes; agents get the first {read.used:,} of it.",
             f"{most}; shorten it, or put parts into files that agents read when they need them.",
@@ -297,9 +296,9 @@ def _wrong(read: ReadFile) -> tuple[str, str] | None:
 
 
 def _first_time(found: MemoryFiles) -> bool:
-    """Whether nobody was told this yet, in any process. Where that cannot be kept, each process tells it once."""
+    """Whether no process has reported this yet. If that cannot be stored, each process reports it once."""
     said = [found.state, str(found.root), *(str(file.path) for file in found.ignored)]
-    if found.state == "changed":  # each change is told
+    if found.state == "changed":  # report each change
         said.append(repr(signature(found.ignored)))
     mark = hashlib.sha256("\0".join(said).encode(errors="replace")).hexdigest()[:32]
     with contextlib.suppress(OSError):
@@ -308,7 +307,7 @@ def _first_time(found: MemoryFiles) -> bool:
 
 
 def _noted(file: Path, mark: str) -> bool:
-    """Note the mark; whether it was not there before."""
+    """Add the mark; return whether it is new."""
     before: Sequence[str] = []
     with contextlib.suppress(FileNotFoundError):
         before = file.read_text(encoding="ascii", errors="replace").split()

@@ -1,7 +1,6 @@
-"""Overlays: what was decided about a conversation's context, append-only beside its log, and the plan they add up to.
+"""Overlays: decisions about a conversation's context, append-only beside its log, and the plan they add up to.
 
-Owns their form on disk, the fold of all of them, and the list as this process knows it; refuses to count an overlay
-before the store has it.
+Owns their form on disk, the fold over them, and this process's list. An overlay counts only once the store has it.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ class Pruned(_Overlay, frozen=True, kw_only=True, tag="pruned"):
 
 
 class Compacted(_Overlay, frozen=True, kw_only=True, tag="compacted"):
-    """Everything up to a message is sent as a summary, with what is carried past it."""
+    """A compaction: everything up to a message is sent as a summary, plus what is carried past it."""
 
     upto: str
-    """Id of the last message that the summary stands for."""
+    """Id of the last message that the summary covers."""
     summary: str
     words: dict[str, int] = {}
     """Blocks of people's words that are carried → bytes of each to keep; 0: all."""
@@ -50,7 +49,7 @@ class Compacted(_Overlay, frozen=True, kw_only=True, tag="compacted"):
 
 
 class Cleared(_Overlay, frozen=True, kw_only=True, tag="cleared"):
-    """Nothing up to a message is sent any more, but what is pinned and carried."""
+    """Nothing up to a message is sent any more, except pinned and carried blocks."""
 
     upto: str
     words: dict[str, int] = {}
@@ -78,7 +77,7 @@ class Unpinned(_Overlay, frozen=True, kw_only=True, tag="unpinned"):
 
 
 class Restored(_Overlay, frozen=True, kw_only=True, tag="restored"):
-    """One block is sent in full again, until a later compaction comes to it."""
+    """One block is sent in full again, until a later compaction covers it."""
 
     block: str
 
@@ -90,35 +89,35 @@ class Undone(_Overlay, frozen=True, kw_only=True, tag="undone"):
 
 
 class SummaryEdited(_Overlay, frozen=True, kw_only=True, tag="summary_edited"):
-    """A compaction's summary has other words."""
+    """A compaction's summary was replaced."""
 
     cut: str
     summary: str
 
 
 class Tuned(_Overlay, frozen=True, kw_only=True, tag="tuned"):
-    """How this agent's context is cut from now on; what is `None` stays as it was."""
+    """How this agent's context is cut from now on; `None` values stay unchanged."""
 
     threshold: float | None = None
     """Fraction of the window at which a compaction starts."""
     protect: int | None = None
-    """Tokens of recent tool output that pruning leaves alone."""
+    """Tokens of recent tool output that pruning never touches."""
     strategy: str | None = None
     """`summarise`, `last N` (messages) or `budget N` (tokens)."""
     output_bytes: int | None = None
-    """Bytes of a tool's output that are kept at capture; 0: all."""
+    """Bytes kept of a tool's output when it is captured; 0: all."""
 
 
 class Tasks(_Overlay, frozen=True, kw_only=True, tag="tasks"):
-    """The agent's list of things to do is this one."""
+    """The agent's task list is this one."""
 
     tasks: tuple[Task, ...] = ()
 
 
 class SideNote(_Overlay, frozen=True, kw_only=True, tag="told"):
-    """A text goes along with a person's message: facts of the environment, recent shell commands.
+    """A text accompanies a person's message: facts about the environment, recent shell commands.
 
-    So it stays where it was first told, and what changes later does not disturb what was sent before.
+    It stays where it was first sent, so later changes do not alter earlier messages.
     """
 
     message: str
@@ -169,33 +168,33 @@ Base = Compacted | Cleared
 
 @dataclass(slots=True)
 class ContextPlan:
-    """What counts now. Made by `fold_overlays`, and not changed afterwards."""
+    """The decisions that count now. Made by `fold_overlays`, and not changed afterwards."""
 
     base: Base | None = None
-    """The cut behind which the log is sent; what is before it is carried or summarised."""
+    """The cut after which the log is sent; earlier messages are carried or summarised."""
     pruned: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
     """Result's block → cut, and the tokens that the placeholder names."""
     dropped: dict[str, str] = field(default_factory=dict[str, str])
-    """Answer → the cut that took out its calls and their results."""
+    """Answer → the cut that removed its calls and their results."""
     pinned: dict[str, None] = field(default_factory=dict[str, None])
     restored: dict[str, None] = field(default_factory=dict[str, None])
-    """Blocks to send in full, by the word of a person or agent."""
+    """Blocks to send in full, as a person or an agent requested."""
     spared: set[str] = field(default_factory=set[str])
-    """Blocks of cuts that were undone: nothing cuts them again by itself unless there is no other way."""
+    """Blocks of undone cuts: never cut again automatically unless there is no other way."""
     told: dict[str, list[SideNote]] = field(default_factory=dict[str, list[SideNote]])
-    """Message → texts that go along with it."""
+    """Message → texts that accompany it."""
     tasks: tuple[Task, ...] = ()
     tuned: Tuned = field(default_factory=lambda: Tuned(id="", at=0.0))
     cuts: dict[str, Cut] = field(default_factory=dict[str, Cut])
     """Every cut there ever was, by id, in order."""
     undone: dict[str, Undone] = field(default_factory=dict[str, Undone])
     summaries: dict[str, str] = field(default_factory=dict[str, str])
-    """Cut → its summary as it was edited."""
+    """Cut → its edited summary."""
     held: bool = False
-    """The newest compaction was undone: the threshold alone does not start another one."""
+    """Whether the newest compaction was undone, so that the threshold alone does not start another one."""
 
     def summary(self, cut: str) -> str:
-        """The words of a compaction, as they are sent."""
+        """A compaction's text, as sent."""
         made = self.cuts.get(cut)
         return self.summaries.get(cut) or (made.summary if isinstance(made, Compacted) else "")
 
@@ -222,7 +221,7 @@ def _add(plan: ContextPlan, overlay: Overlay) -> None:
             plan.pinned.pop(overlay.block, None)
         case Restored():
             plan.restored[overlay.block] = None
-            # A call is nothing without its result: what was dropped together comes back together.
+            # A call is useless without its result: they were dropped together and come back together.
             plan.dropped.pop(overlay.block.rpartition("/")[0].removesuffix("-results"), None)
         case SummaryEdited():
             plan.summaries[overlay.cut] = overlay.summary
@@ -256,7 +255,7 @@ def _cut(plan: ContextPlan, cut: Cut) -> None:
 
 
 def tuned(before: Tuned, now: Tuned) -> Tuned:
-    """Both together, the later one winning where it says something."""
+    """Both combined; where the later one has a value, it wins."""
 
     given = {
         name: value if value is not None else getattr(before, name)
@@ -267,7 +266,7 @@ def tuned(before: Tuned, now: Tuned) -> Tuned:
 
 
 class OverlayLog:
-    """See the module's text. `plan` is another object after each change, and only then."""
+    """See the module's text. `plan` becomes a new object after each change, and only then."""
 
     def __init__(self, context_store: ContextStore, session: str) -> None:
         self.session = session
@@ -277,7 +276,7 @@ class OverlayLog:
         self._after = 0
 
     async def refresh(self) -> bool:
-        """Take in what was written since; whether there was anything. Raises `StoreError`."""
+        """Load newly written overlays; returns whether there were any. Raises `StoreError`."""
         found = await self._context_store.overlays(self.session, self._after)
         fresh = [overlay for _, data in found if (overlay := decode(data)) is not None]
         if found:
@@ -293,5 +292,5 @@ class OverlayLog:
         await self.refresh()
 
     def with_one_more(self, overlay: Overlay) -> ContextPlan:
-        """The plan as it would be with this overlay too."""
+        """The plan as it would be with this additional overlay."""
         return fold_overlays([*self._overlays, overlay])

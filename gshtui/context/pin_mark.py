@@ -1,4 +1,4 @@
-"""The mark of a command from the shell log in a prompt, by which one that shall never be cut is found again.
+"""The mark on a shell command quoted in a prompt, by which a pinned command is found again.
 
 Pure. Written where a prompt quotes a command; read when the prompt is in the conversation.
 """
@@ -12,7 +12,7 @@ PINNED = f'<{TAG} pinned="yes" '
 
 
 def pinned_blocks(message: Message) -> list[str]:
-    """The ids of a person's words that hold a pinned command, as the context knows them."""
+    """The ids of the context's blocks of a person's words that contain a pinned command."""
     if message.role != "user":
         return []
     return [

@@ -1,7 +1,7 @@
-"""What the context needs from others: a store that keeps overlays, texts and iterations, and whoever contributes text.
+"""What the context needs from others: a store of overlays, texts and iterations, and contributors of text.
 
-Owns the protocols, and the context store of a conversation without a record, which lives as long as the process.
-`store.contexts` is one as it is.
+Defines the protocols, and an in-memory store for conversations without a record. `store.contexts` already implements
+the protocol.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gshtui.store.store_errors import StoreError
 
 
 class ContextStore(Protocol):
-    """Where a conversation's context is kept. Every call returns when the data is safe. Raises `StoreError`."""
+    """Stores a conversation's context. Every call returns once the data is safe. Raises `StoreError`."""
 
     async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int: ...
     async def overlays(self, session: str, after: int = 0) -> list[tuple[int, str]]: ...
@@ -38,27 +38,28 @@ class ContextStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SideText:
-    """A text that goes along with a person's message: told again only when it is another one."""
+    """A text that accompanies a person's message; it is sent again only if it has changed."""
 
     source: str
     text: str
     once: bool = False
     """Only in the first message of a conversation."""
     told: Callable[[], None] | None = None
-    """Called once it is kept that it goes along; a source that is asked and not called so must offer it again."""
+    """Called once the text is stored with a message; until then, the source must keep offering it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What one source has for the next turn."""
+    """One source's contribution to the next turn."""
 
     passages: tuple[Passage, ...] = ()
     along: tuple[SideText, ...] = ()
 
 
 Contribute = Callable[[bool], Awaitable[Contribution]]
-"""Asked at the start of each turn, and when somebody looks; the argument says whether the conversation is new. Must not
-raise, nor take being asked for being heard."""
+"""Called at the start of each turn, and for previews; the argument says whether the conversation is new. Must not
+raise, nor assume that its text is then sent.
+"""
 
 
 @dataclass(slots=True)
@@ -69,18 +70,20 @@ class _Kept:
     )
 
 
-class MemoryContextStore:
-    """The context store of conversations without a record; it keeps the last `limit` iterations of each."""
+_MOST_KEPT = 500
 
-    def __init__(self, limit: int = 500) -> None:
-        self._limit = limit
+
+class MemoryContextStore:
+    """The context store of conversations without a record; it keeps the last 500 iterations of each."""
+
+    def __init__(self) -> None:
         self._sessions: dict[str, _Kept] = {}
         self._texts: dict[str, str] = {}
         self._homes: dict[str, str] = {}
         self._seq = 0
 
     async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int:
-        """Keep an overlay; the same id is kept once."""
+        """Store an overlay; the same id is stored only once."""
         if overlay_id not in self._homes:
             self._homes[overlay_id] = session
             self._seq += 1
@@ -88,7 +91,7 @@ class MemoryContextStore:
         return self._seq
 
     async def overlays(self, session: str, after: int = 0) -> list[tuple[int, str]]:
-        """(place, data) of overlays behind a place."""
+        """(position, data) of the overlays after a position."""
         return [(seq, data) for seq, data in self._of(session).overlays if seq > after]
 
     async def home(self, id: str) -> str:
@@ -102,8 +105,8 @@ class MemoryContextStore:
         return text
 
     async def output(self, key: str) -> str:
-        """No output is kept whole without a store."""
-        raise StoreError("unknown", "Whole outputs are not kept without a record.")
+        """Full outputs are not stored without a store."""
+        raise StoreError("unknown", "Whole outputs are not saved without a record.")
 
     async def add_iteration(
         self, iteration: Iteration, blocks: Sequence[Block], new_texts: Mapping[str, str] | None = None
@@ -112,14 +115,14 @@ class MemoryContextStore:
         kept = self._of(iteration.session).iterations
         kept[iteration.id] = (iteration, tuple(blocks))
         self._texts |= new_texts or {}
-        while len(kept) > self._limit:
+        while len(kept) > _MOST_KEPT:
             del kept[next(iter(kept))]
         return len(kept)
 
     async def update_iteration(
         self, id: str, usage: Usage | None = None, cost: float | None = None, error: str = "", *, sent: str = ""
     ) -> Iteration:
-        """Add what is known since the answer."""
+        """Add what is known after the answer."""
         for kept in self._sessions.values():
             if id in kept.iterations:
                 old, blocks = kept.iterations[id]
@@ -145,7 +148,7 @@ class MemoryContextStore:
         return sorted(found, key=lambda iteration: iteration.id)[-limit:]
 
     async def blocks(self, iteration_id: str) -> tuple[Block, ...]:
-        """What an iteration sent."""
+        """The blocks that an iteration sent."""
         for kept in self._sessions.values():
             if iteration_id in kept.iterations:
                 return kept.iterations[iteration_id][1]

@@ -1,6 +1,6 @@
-"""The cache ledger: what of each request the provider had in its prompt cache, and which block broke the prefix.
+"""The cache ledger: how much of each request was in the provider's prompt cache, and which block broke the prefix.
 
-Owns the rules of prefixes and how long they are remembered; refuses to guess where the provider reports.
+Knows how prefixes match and how long they last; guesses only if the provider does not report.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gshtui.context.ports import ContextStore
 from gshtui.context.requests import RequestInputs
 
 FORGOTTEN_AFTER = 300.0
-"""Seconds after which a provider may have forgotten what it was not asked for."""
+"""Seconds after which a provider may have dropped an unused cache entry."""
 _SHORTEST = 1_024
 """Tokens below which no provider keeps a prefix."""
 _SYSTEM_FIRST = frozenset({"gemini"})
 Verdict = Literal["", "first", "hit", "part", "miss"]
-"""`hit`: all that the request before had in common with this one was read from the cache. Empty: not known."""
+"""`hit`: everything that the previous request shares with this one was read from the cache. Empty: unknown."""
 
 
 class CacheEntry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -37,26 +37,26 @@ class CacheEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     broken_by: str = ""
     """Id of the block that broke the prefix."""
     why: str = ""
-    """In one sentence, where it was no hit."""
+    """The reason in one sentence, if it was not a hit."""
 
     @property
     def share(self) -> float:
-        """The part of what was sent that was read from the cache, from 0 to 1."""
+        """The fraction of the input that was read from the cache, from 0 to 1."""
         whole = self.read + self.written + self.fresh
         return self.read / whole if whole else 0.0
 
 
 def as_read(blocks: Sequence[Block], provider: str) -> list[Block]:
-    """The blocks in the order in which the provider's cache compares them: tools come before the system, or behind."""
+    """The blocks in the order in which the provider's cache compares them: tools before or after the system."""
     head = ("system", "tools") if provider in _SYSTEM_FIRST else ("tools", "system")
     fixed = [block for name in head for block in blocks if block.section == name]
     return fixed + [block for block in blocks if block.section not in head]
 
 
 def broken_by(before: Sequence[Block], after: Sequence[Block], provider: str = "") -> str:
-    """Id of the first block of `after` that is not what `before` had in its place; empty where it only goes on.
+    """Id of the first block of `after` that differs from `before` at its place; empty if `after` only continues it.
 
-    Where `after` simply ends earlier, nothing is broken: all of it was there.
+    If `after` just ends earlier, nothing is broken: `before` had all of it.
     """
     if after[: len(before)] == before:
         return ""
@@ -67,7 +67,7 @@ def broken_by(before: Sequence[Block], after: Sequence[Block], provider: str = "
 
 
 def in_common(before: Sequence[Block], after: Sequence[Block], provider: str = "") -> int:
-    """How many blocks both begin with, in the provider's order."""
+    """The number of common first blocks, in the provider's order."""
     count = 0
     for old, new in zip(as_read(before, provider), as_read(after, provider), strict=False):
         if old is not new and _sent(old) != _sent(new):
@@ -79,7 +79,7 @@ def in_common(before: Sequence[Block], after: Sequence[Block], provider: str = "
 def marked(blocks: Sequence[Block], usage: Usage | None, provider: str = "") -> tuple[Block, ...]:
     """The blocks with their cache state by the provider's count; unknown where it did not count.
 
-    A block at a border gets the state in which its larger part is. Providers that never count a cache leave it open.
+    A block at a border gets the state of its larger part. Providers that never count a cache leave it open.
     """
     if usage is None or not (usage.cache_read or usage.cache_write):
         return tuple(blocks)
@@ -101,10 +101,10 @@ def marked(blocks: Sequence[Block], usage: Usage | None, provider: str = "") -> 
 
 
 def foreseen(last: Sequence[Block], following: Sequence[Block], provider: str = "") -> tuple[Block, ...]:
-    """The next request's blocks, marked by what the one before it left in the cache.
+    """The next request's blocks, marked by what the previous one left in the cache.
 
     Args:
-        last: the request before, as `marked` has it.
+        last: the previous request, as returned by `marked`.
         following: the next request.
     """
     if not any(block.cache for block in last):
@@ -142,36 +142,38 @@ def _verdict(before: Iteration | None, mark: Iteration, usage: Usage) -> tuple[V
     if before is None or before.usage is None:
         return ("hit" if usage.cache_read else "first"), ""
     if (before.provider, before.model) != (mark.provider, mark.model):
-        return ("part" if usage.cache_read else "miss"), f"The model before was {before.model}."
+        return ("part" if usage.cache_read else "miss"), f"The previous model was {before.model}."
     held = before.usage.cache_read + before.usage.cache_write
     if not (held or usage.cache_read or usage.cache_write):
         return "", ""
     if mark.broken_by:
-        return ("part" if usage.cache_read else "miss"), f"{mark.broken_by} is not what it was."
+        return ("part" if usage.cache_read else "miss"), f"{mark.broken_by} changed."
     if usage.cache_read and usage.cache_read >= 0.9 * held:
         return "hit", ""
     sent = usage.input + usage.cache_read + usage.cache_write
     if sent < _SHORTEST:
-        return "miss", f"Less than {_SHORTEST:,} tokens are not kept."
+        return "miss", f"Providers do not cache fewer than {_SHORTEST:,} tokens."
     pause = mark.at - before.at
     if pause > FORGOTTEN_AFTER:
         return ("part" if usage.cache_read else "miss"), f"{pause / 60:.0f} minutes had passed."
-    return ("part" if usage.cache_read else "miss"), "The beginning was the same; the provider did not use its cache."
+    return (
+        "part" if usage.cache_read else "miss"
+    ), "The beginning was the same, but the provider did not use its cache."
 
 
 def _sent(block: Block) -> tuple[str, str, str]:
-    """What the provider sees of a block: neither the section nor what became of it matters."""
+    """The part of a block that the provider sees: its section and its fate do not matter."""
     return block.hash, block.kind, block.role
 
 
 _BACK = 5
-"""Requests that are looked at: the newest ones may have failed."""
+"""How many requests are examined, since the newest ones may have failed."""
 
 
 async def is_cache_warm(
     context_store: ContextStore, terms: RequestInputs, blocks: tuple[Block, ...]
 ) -> tuple[Block, ...]:
-    """The blocks of the next request with their cache state as it is to be expected."""
+    """The next request's blocks with their expected cache state."""
     marks = await context_store.iterations(terms.session, agent=terms.agent, limit=_BACK)
     last = next((mark for mark in reversed(marks) if mark.usage is not None), None)
     if last is None or (last.provider, last.model) != (terms.provider.name, terms.model):

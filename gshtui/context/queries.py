@@ -1,6 +1,6 @@
-"""What any agent's model is sent: its requests so far, the next one, their bytes, cuts and costs.
+"""The requests to any agent's model: past ones, the next one, their bytes, cuts and costs.
 
-Owns the queries and the protocols by which agents are found; refuses to change anything, or to ask a provider.
+Defines the protocols for finding agents. Changes nothing and asks no provider.
 """
 
 from __future__ import annotations
@@ -42,25 +42,17 @@ class UnavailableProvider:
         self._capabilities = capabilities
 
     def capabilities(self, model: str) -> Capabilities:
-        """What is known of its models."""
+        """The known facts about its models."""
         return self._capabilities
 
     def body(self, request: Request) -> dict[str, Any]:
-        """Nothing: how this provider writes requests is not known here."""
-        return {"model": request.model, "note": f"The provider {self.name!r} cannot be used here."}
+        """Only a note: how this provider writes requests is unknown here."""
+        return {"model": request.model, "note": f"The provider {self.name!r} is not available here."}
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Refuses."""
-        raise ProviderError("missing", f"The provider {self.name!r} cannot be used here.", hint="Is its key set?")
+        raise ProviderError("missing", f"The provider {self.name!r} is not available here.", hint="Is its key set?")
         yield  # an async generator, as the port has it
-
-    async def count_tokens(self, request: Request) -> int:
-        """Nothing is counted."""
-        return 0
-
-    async def list_models(self) -> list[str]:
-        """None."""
-        return []
 
     async def close(self) -> None:
         """There is nothing to close."""
@@ -82,7 +74,7 @@ class ContextSubject:
     """See the module's text."""
 
     agent: str
-    """The name under which its iterations are kept."""
+    """The name under which its iterations are stored."""
     session: str
     live: LiveAgent | None = None
 
@@ -90,14 +82,14 @@ class ContextSubject:
 Find = Callable[[str], Awaitable[ContextSubject]]
 """An agent by name or id. Raises `ContextError` (`unknown`) and `StoreError`."""
 Choose = Callable[[str, str], Awaitable[tuple[Provider, str]]]
-"""(provider, model) → what can be asked; either may be empty. Raises `ProviderError`."""
+"""(provider, model) → a provider to ask; either may be empty. Raises `ProviderError`."""
 Abilities = Callable[[str, str], Capabilities]
-"""(provider, model) → what is known of it, without asking anybody."""
+"""(provider, model) → the known facts about it, without network access."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextEnvironment:
-    """What the service needs besides bus and record."""
+    """The service's other needs, besides bus and record."""
 
     find: Find
     choose: Choose
@@ -109,13 +101,13 @@ class ContextEnvironment:
 
 T = TypeVar("T")
 _CARRY = 200
-"""Requests that are gone through for the carry cost: the newest."""
+"""How many of the newest requests are examined for the carry cost."""
 _TOGETHER = 50
 
 
 @dataclass(slots=True)
 class CurrentContext:
-    """The next request of an agent as it stands now."""
+    """An agent's next request as of now."""
 
     subject: ContextSubject
     cutter: Cutter
@@ -136,24 +128,26 @@ class ContextQueries:
         self._settings = settings
         self._around = around
         self._cutters: dict[str, tuple[Cutter, Correction]] = {}
-        """Session → what cuts and assembles it here; apart from the engine's own, which may be at work."""
+        """Session → its cutter here, separate from the engine's own, which may be busy."""
         self._last: dict[str, tuple[Assembly, dict[str, int]]] = {}
-        """Session → what was looked at last, and where each text is in it once one was asked for."""
+        """Session → the last view, and the place of each text in it once one was requested."""
         self._receipts: dict[str, Receipt] = {}
 
     async def iterations(self, agent: str, *, limit: int = 500) -> list[Iteration]:
         """The agent's requests in its conversation, oldest first."""
         subject = await self.subject(agent)
-        return await self._told(self._context_store.iterations(subject.session, agent=subject.agent, limit=limit))
+        return await self.await_record(
+            self._context_store.iterations(subject.session, agent=subject.agent, limit=limit)
+        )
 
     async def view(self, agent: str, iteration: str = "") -> ContextView:
-        """What a request holds, block by block; without an iteration the next one, as it would go out now."""
+        """A request's contents, block by block; without an iteration those of the next one as of now."""
         subject = await self.subject(agent)
         if iteration:
             return await self._past(subject, iteration)
         standing = await self.standing(subject)
         terms, assembly = standing.terms, standing.assembly
-        blocks = await self._told(is_cache_warm(self._context_store, terms, assembly.blocks))
+        blocks = await self.await_record(is_cache_warm(self._context_store, terms, assembly.blocks))
         return ContextView(
             agent=subject.agent, session=subject.session, model=terms.model, provider=terms.provider.name,
             window=terms.capabilities.window, tokens=assembly.tokens, trigger=terms.limits.trigger, blocks=blocks,
@@ -168,10 +162,10 @@ class ContextQueries:
                 places |= {block.hash: place for place, block in enumerate(assembly.blocks)}
             if (place := places.get(hash)) is not None:
                 return assembly.text(place)
-        return await self._told(self._context_store.text(hash))
+        return await self.await_record(self._context_store.text(hash))
 
     async def request(self, agent: str, iteration: str = "") -> RequestText:
-        """A request as its provider gets it, as JSON; keys and other secrets are redacted."""
+        """A request in its provider's form, as JSON; keys and other secrets are redacted."""
         subject = await self.subject(agent)
         if not iteration:
             standing = await self.standing(subject)
@@ -188,21 +182,23 @@ class ContextQueries:
             if was_sent(tried, mark.sent):
                 body, exact = tried, True
                 break
-        note = "" if exact else "Put together again from its blocks; the bytes that went out may differ."
+        note = "" if exact else "Reassembled from its blocks; the bytes that were sent may differ."
         return RequestText(self._around.redact(text_of(body)), exact, note)
 
     async def receipts(self, agent: str) -> list[Receipt]:
-        """Every cut of the agent's conversation, oldest first, truncations at capture too."""
+        """Every cut of the agent's conversation, oldest first, including truncations at capture."""
         subject = await self.subject(agent)
-        cutter, _ = await self._cutter(subject)
+        cutter, _ = await self.cutter(subject)
         messages = await self._messages(subject)
         found = await asyncio.to_thread(receipts_of, subject.agent, subject.session, messages, cutter.plan)
         self._receipts |= {receipt.id: receipt for receipt in found}
         return found
 
     async def receipt(self, id: str) -> Receipt:
-        """A receipt by its id alone, whichever agent's it is."""
-        found = await self._told(found_receipt(self._context_store, self._around.load, id)) or self._receipts.get(id)
+        """A receipt by its id, of any agent."""
+        found = await self.await_record(
+            found_receipt(self._context_store, self._around.load, id)
+        ) or self._receipts.get(id)
         if found is None:
             raise ContextError("unknown", f"There is no cut {id!r}.", "`timeline` lists an agent's cuts.")
         return found
@@ -213,7 +209,7 @@ class ContextQueries:
         return forecast(await self.iterations(agent), view.expected or view.tokens, view.trigger)
 
     async def what_if(self, agent: str, *, model: str = "", provider: str = "", without: Sequence[str] = ()) -> WhatIf:
-        """The next request with another model, or without some of what it holds."""
+        """The next request with another model, or without some of its contents."""
         view = await self.view(agent)
         subject = await self.subject(agent)
         name, chosen = view.provider, view.model
@@ -222,7 +218,7 @@ class ContextQueries:
                 found, chosen = await self._around.choose(provider, model)
                 name, able = found.name, found.capabilities(chosen)
             except ProviderError as error:
-                # What a model would cost can be told without the key that using it takes.
+                # A model's price is known even without the key for using it.
                 able, name, chosen = self._around.abilities(provider, model), provider or name, model
                 if not able.known:
                     raise ContextError("unknown", error.message, error.hint) from error
@@ -234,23 +230,23 @@ class ContextQueries:
         return suppose(view, target, without)
 
     async def carry(self, agent: str, *, by: CarryBy = "source") -> list[Carry]:
-        """What each thing has cost by being sent again and again."""
+        """The cost of sending each thing again and again."""
         marks = await self.iterations(agent, limit=_CARRY)
-        sent = [(mark, await self._told(self._context_store.blocks(mark.id))) for mark in marks]
+        sent = [(mark, await self.await_record(self._context_store.blocks(mark.id))) for mark in marks]
         return await asyncio.to_thread(carry_costs, sent, self._price, by)
 
-    # What the other half uses too
+    # What the editor uses, too
 
     async def subject(self, agent: str) -> ContextSubject:
         """An agent by name or id."""
-        subject = await self._told(self._around.find(agent))
+        subject = await self.await_record(self._around.find(agent))
         if not subject.session:
             raise ContextError("unknown", f"{agent or 'This agent'} has no conversation yet.")
         return subject
 
     async def standing(self, subject: ContextSubject) -> CurrentContext:
-        """The next request as it stands now, before any cut."""
-        cutter, correction = await self._cutter(subject)
+        """The next request as of now, before any cut."""
+        cutter, correction = await self.cutter(subject)
         note = ""
         if subject.live is not None:
             correction = subject.live.engine.correction
@@ -266,7 +262,7 @@ class ContextQueries:
         return CurrentContext(subject, cutter, terms, assembly, correction, note)
 
     async def _newest(self, terms: RequestInputs, cutter: Cutter, settings: ContextSettings) -> RequestInputs:
-        """Terms with what was decided since the engine looked last: it does so before its next request."""
+        """Terms with the decisions since the engine last looked: it looks again before its next request."""
         tuned = settings.tuned(cutter.plan.tuned)
         outputs = await restored_outputs(self._context_store, terms.messages, cutter.plan)
         bounds = limits(terms.capabilities, tuned)
@@ -274,11 +270,11 @@ class ContextQueries:
 
     async def _elsewhere(self, subject: ContextSubject, cutter: Cutter) -> tuple[RequestInputs, str]:
         """The terms of an agent that is not in this process: the fixed sections as it sent them last."""
-        marks = await self._told(self._context_store.iterations(subject.session, agent=subject.agent, limit=1))
+        marks = await self.await_record(self._context_store.iterations(subject.session, agent=subject.agent, limit=1))
         if not marks:
             raise ContextError("unknown", f"{subject.agent} has sent nothing yet.")
         mark = marks[0]
-        blocks = await self._told(self._context_store.blocks(mark.id))
+        blocks = await self.await_record(self._context_store.blocks(mark.id))
         fixed = [block for block in blocks if block.section not in ("history", "input")]
         texts = await self._texts(fixed)
         provider = await self._provider(mark.provider, mark.model)
@@ -291,36 +287,39 @@ class ContextQueries:
             subject.agent, subject.session, provider, mark.model, able, settings, limits(able, settings), messages,
             inputs,
         )  # fmt: skip
-        return terms, "System, tools and memory are as it sent them last."
+        return terms, "System, tools and memory are those of its last request."
 
-    async def _cutter(self, subject: ContextSubject) -> tuple[Cutter, Correction]:
+    async def cutter(self, subject: ContextSubject) -> tuple[Cutter, Correction]:
+        """The cutter for this agent's context here, and the correction of its estimates."""
         if subject.session not in self._cutters:
             correction = Correction()
-            for mark in await self._told(
+            for mark in await self.await_record(
                 self._context_store.iterations(subject.session, agent=subject.agent, limit=20)
             ):
                 correction.note(f"{mark.provider}/{mark.model}", mark.tokens, mark.usage or Usage())
             decisions = OverlayLog(self._context_store, subject.session)
             self._cutters[subject.session] = Cutter(self._bus, decisions, correction), correction
         cutter, correction = self._cutters[subject.session]
-        await self._told(cutter.decisions.refresh())
+        await self.await_record(cutter.decisions.refresh())
         return cutter, correction
 
     async def _messages(self, subject: ContextSubject) -> Sequence[Message]:
         if subject.live is not None:
             return await subject.live.messages()
-        return await self._told(self._around.load(subject.session))
+        return await self.await_record(self._around.load(subject.session))
 
     async def _past(self, subject: ContextSubject, iteration: str) -> ContextView:
         mark = await self._mark(subject, iteration)
-        blocks = marked(await self._told(self._context_store.blocks(iteration)), mark.usage, mark.provider)
+        blocks = marked(await self.await_record(self._context_store.blocks(iteration)), mark.usage, mark.provider)
         return ContextView(
             agent=subject.agent, session=mark.session, iteration=mark, model=mark.model, provider=mark.provider,
             window=mark.window, tokens=mark.tokens, trigger=mark.trigger, blocks=blocks, expected=mark.tokens,
         )  # fmt: skip
 
     async def _mark(self, subject: ContextSubject, iteration: str) -> Iteration:
-        marks = await self._told(self._context_store.iterations(subject.session, agent=subject.agent, limit=100_000))
+        marks = await self.await_record(
+            self._context_store.iterations(subject.session, agent=subject.agent, limit=100_000)
+        )
         found = next((mark for mark in marks if mark.id == iteration), None)
         if found is None:
             raise ContextError("unknown", f"{subject.agent} made no request {iteration!r}.", "`timeline` lists them.")
@@ -330,7 +329,7 @@ class ContextQueries:
         self, subject: ContextSubject, iteration: str
     ) -> tuple[Iteration, Sequence[Block], Mapping[str, str], Sequence[Message]]:
         mark = await self._mark(subject, iteration)
-        blocks = await self._told(self._context_store.blocks(iteration))
+        blocks = await self.await_record(self._context_store.blocks(iteration))
         return mark, blocks, await self._texts(blocks), await self._messages(subject)
 
     async def _texts(self, blocks: Sequence[Block]) -> dict[str, str]:
@@ -360,7 +359,8 @@ class ContextQueries:
         usage = mark.usage or Usage(input=mark.tokens)
         return able.cost(msgspec.structs.replace(usage, output=0, reasoning=0))
 
-    async def _told(self, work: Awaitable[T]) -> T:
+    async def await_record(self, work: Awaitable[T]) -> T:
+        """The outcome of work on the record, whose errors become `ContextError`."""
         try:
             return await work
         except StoreError as error:

@@ -1,6 +1,6 @@
-"""Receipts: what a cut does to each block, derived from the blocks before and after it, and one receipt by its id.
+"""Receipts: a cut's effect on each block, derived from the blocks before and after it.
 
-Owns the fate of each block and its price; refuses to write anything.
+Determines each block's fate and the costs; also finds one receipt by its id. Writes nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gshtui.providers.port import Capabilities, estimate
 
 
 def items(before: Sequence[Block], after: Sequence[Block], kind: CutKind) -> tuple[Item, ...]:
-    """Each block of history and input before the cut, with its lot."""
+    """Each block of history and input before the cut, with its fate."""
     now = {block.id: block for block in after}
     return tuple(_item(b, now.get(b.id), kind) for b in before if b.section in ("history", "input"))
 
@@ -50,7 +50,7 @@ def _fate(block: Block, now: Block | None, kind: CutKind) -> tuple[Fate, str]:
 
 
 def priced(receipt: Receipt, model: Capabilities) -> Receipt:
-    """The receipt with what sending the request once costs before and after, where the price is known."""
+    """The receipt with the price of sending the request once before and after, if known."""
 
     def price(tokens: int) -> float | None:
         return None if model.price_input is None else tokens * model.price_input / 1_000_000
@@ -90,7 +90,7 @@ def _truncation(agent: str, session: str, message: Message, number: int, part: T
 async def found_receipt(
     context_store: ContextStore, load: Callable[[str], Awaitable[Sequence[Message]]], id: str
 ) -> Receipt | None:
-    """The receipt of a cut, or of a truncation, whose id is that of its block; `None`: there is none.
+    """The receipt of a cut, or of a truncation (its id is its block's); `None`: there is none.
 
     Args:
         load: the log of a conversation.

@@ -1,6 +1,6 @@
-"""Requests in the record: each one's mark, blocks and texts, and a past one rebuilt from them.
+"""Requests in the record: stores their marks, blocks and texts, and rebuilds past ones.
 
-Owns which texts are new to the store, and the whole outputs of what was restored; refuses to invent what is missing.
+Determines which texts are new to the store, and finds the full outputs of restored blocks; never invents missing data.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ class RequestRecorder:
         return iteration
 
     async def _broken_by(self, iteration: Iteration, assembly: Assembly, history: HistorySection) -> str:
-        """The block that breaks what the same model was sent before, in this process or an earlier one."""
+        """The first block that differs from the same model's previous request, in this process or an earlier one."""
         if self._before is None and not self._kept:
             marks = await self._context_store.iterations(iteration.session, agent=iteration.agent, limit=1)
             try:
                 self._before = (marks[0], await self._context_store.blocks(marks[0].id)) if marks else None
             except StoreError:
-                self._before = None  # one that is damaged tells nothing
+                self._before = None  # a damaged one tells nothing
         if self._before is None:
             return ""
         mark, before = self._before
@@ -84,11 +84,11 @@ class RequestRecorder:
             return ""
         fixed = assembly.fixed
         if self._kept and len(before) == fixed + history.unfiled and before[:fixed] == assembly.blocks[:fixed]:
-            return ""  # the history only went on, as it says itself: not looked through
+            return ""  # the history says that it only grew: no need to search it
         return broken_by(before, assembly.blocks, iteration.provider)
 
     def _truncated(self, log: ConversationLog) -> list[str]:
-        """Blocks that came in shortened since the last request: the receipts of that have their names."""
+        """Blocks shortened at capture since the last request; their receipts have the same ids."""
         entries = log.entries
         first, self._looked_at = min(self._looked_at or len(entries), len(entries)), len(entries)
         return [b.id for e in entries[first:] for b in e.blocks if any(c.kind == "truncated" for c in b.changes)]

@@ -1,6 +1,6 @@
 """The inputs of one request, and a request for a cut. Plain data.
 
-Owns what belongs together when a request is made or cut; refuses to change while it is.
+Immutable, so that the values stay consistent while a request is made or cut.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class CutRequest:
     request: str = ""
     """Id that the answer names."""
     forced: bool = False
-    """Everything that can go goes: nothing else makes room."""
+    """Cut everything that can be cut: nothing else makes room."""
     dry: bool = False
-    """Only tell what it would do: nothing is asked, written or published."""
+    """Only a preview: nothing is asked, written or published."""
 
     @property
     def automatic(self) -> bool:
@@ -50,5 +50,5 @@ class RequestInputs:
 
     @property
     def key(self) -> str:
-        """The model by its provider, as counts are kept for it."""
+        """The model with its provider: the key under which counts are kept."""
         return f"{self.provider.name}/{self.model}"

@@ -1,6 +1,6 @@
 """The summary of a compaction: the request to a model, the check of its answer, the fallback, and a person's review.
 
-A summary that lacks a heading is refused.
+A summary that lacks a heading is rejected.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def summary_fault(summary: str, replaced: int) -> str:
     if missing:
         return f"it lacks the heading {missing[0]}" if len(missing) == 1 else f"it lacks {', '.join(missing)}"
     if (tokens := text_tokens(summary)) * 2 > replaced:
-        return f"it takes {tokens:,} tokens in place of {replaced:,}, which is more than half"
+        return f"it takes {tokens:,} tokens instead of {replaced:,}, which is more than half"
     return ""
 
 
@@ -180,7 +180,7 @@ async def request_summary(provider: Provider, request: Request, wish: SummaryReq
         async with asyncio.timeout(wish.seconds):
             return await asking.ask(request)
     except TimeoutError:
-        asking.steps.append(f"The summary did not come within {wish.seconds:.0f} seconds.")
+        asking.steps.append(f"The summary did not arrive within {wish.seconds:.0f} seconds.")
         raise NoSummary(asking.steps, asking.usage) from None
 
 
@@ -199,7 +199,7 @@ class _Asking:
         answer, body = await self._fitting(body)
         if not (why := _why_not(answer, wish)):
             return ModelSummary(answer.text.strip(), self.usage, tuple(self.steps))
-        self.steps.append(f"The first summary did not count: {why}. It was asked for once more.")
+        self.steps.append(f"The first summary was rejected: {why}. The model was asked once more.")
         again = (
             *body.messages,
             _message("unusable", "assistant", answer.text.strip()[:2_000] or "(no briefing)"),
@@ -207,7 +207,7 @@ class _Asking:
         )
         answer, _ = await self._fitting(replace(body, messages=again))
         if why := _why_not(answer, wish):
-            self.steps.append(f"The second summary did not count either: {why}.")
+            self.steps.append(f"The second summary was rejected, too: {why}.")
             raise NoSummary(self.steps, self.usage)
         return ModelSummary(answer.text.strip(), self.usage, tuple(self.steps))
 
@@ -221,9 +221,11 @@ class _Asking:
                     raise NoSummary(self.steps, self.usage) from error
                 fewer = without_oldest(request)
                 if fewer is None:
-                    self.steps.append("The provider says that even the rest is too long for a summary.")
+                    self.steps.append("The provider says that even the rest is too long to summarise.")
                     raise NoSummary(self.steps, self.usage) from error
-                self.steps.append("The provider says that it is too long; the oldest calls and results were left out.")
+                self.steps.append(
+                    "The provider says that the conversation is too long; the oldest calls and results were left out."
+                )
                 request = fewer
         raise NoSummary(self.steps, self.usage)
 
@@ -237,7 +239,7 @@ class _Asking:
         finally:
             if (close := getattr(deltas, "aclose", None)) is not None:
                 await close()
-        raise ProviderError("truncated", f"{self._provider.name} ended the summary in the middle")
+        raise ProviderError("truncated", f"{self._provider.name} broke off the summary")
 
 
 def _why_not(answer: Message, wish: SummaryRequest) -> str:
@@ -331,7 +333,7 @@ async def draft_summary(
     steps: tuple[str, ...] = ()
     over = tokens - (terms.limits.window - terms.limits.summary - INSTRUCTION_TOKENS)
     if over > 0:
-        steps = ("The oldest part was left out of the request for the summary, to make room for it.",)
+        steps = ("The oldest part was left out of the request for the summary, to make room.",)
         if (shorter := without_oldest(request, over)) is None:
             return DraftedSummary(steps=("There was no room left to ask for a summary.",))
         request = shorter

@@ -1,7 +1,6 @@
-"""An agent's list of things to do: what can be done to it, where it is kept, and the command `todo`.
+"""An agent's task list: its operations, its storage, and the command `todo`.
 
-Owns the list's limits and its place among a conversation's overlays, which is read anew before every change; refuses
-lists that are too long.
+The list is one of the conversation's overlays, reread before every change; its length is limited.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.session_events import SessionOpened
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Assessment,
     Command,
@@ -42,7 +42,7 @@ LONGEST = 500
 
 
 class TaskError(Exception):
-    """It cannot be done to this list; the text is one clear sentence."""
+    """The list cannot be changed this way; the text is one clear sentence."""
 
 
 def added(tasks: Sequence[Task], text: str) -> tuple[Task, ...]:
@@ -51,7 +51,7 @@ def added(tasks: Sequence[Task], text: str) -> tuple[Task, ...]:
 
 
 def marked(tasks: Sequence[Task], id: str, state: State) -> tuple[Task, ...]:
-    """The list with a task in another state. One is worked on at a time: who starts one lays down the other."""
+    """The list with a task in another state. Only one is active at a time: starting one puts the other back."""
     wanted = find_task(tasks, id)
 
     def now(task: Task) -> Task:
@@ -65,7 +65,7 @@ def marked(tasks: Sequence[Task], id: str, state: State) -> tuple[Task, ...]:
 
 
 def reworded(tasks: Sequence[Task], id: str, text: str) -> tuple[Task, ...]:
-    """The list with a task in other words."""
+    """The list with a reworded task."""
     wanted = find_task(tasks, id)
     return tuple(msgspec.structs.replace(task, text=_words(text)) if task.id == wanted.id else task for task in tasks)
 
@@ -95,7 +95,7 @@ def written(tasks: Sequence[Task], items: Iterable[tuple[str, str, State]]) -> t
 
 
 def find_task(tasks: Sequence[Task], id: str) -> Task:
-    """The task of this id, or the only one whose words begin with this."""
+    """The task with this id, or the only one whose text begins with this."""
     said = id.strip().removeprefix("#")
     for task in tasks:
         if task.id == said:
@@ -104,7 +104,7 @@ def find_task(tasks: Sequence[Task], id: str) -> Task:
     if len(begun) == 1:
         return begun[0]
     there = ", ".join(task.id for task in tasks) or "none"
-    raise TaskError(f"There is no task {said[:60]!r}; there are: {there}.")
+    raise TaskError(f"There is no task {said[:60]!r}; the tasks: {there}.")
 
 
 def _next(tasks: Sequence[Task]) -> str:
@@ -118,13 +118,13 @@ def _number(id: str) -> int:
 def _words(text: str) -> str:
     words = " ".join(text.split())
     if not words:
-        raise TaskError("A task needs words.")
+        raise TaskError("A task needs a text.")
     return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
 
 
 def _bounded(tasks: tuple[Task, ...]) -> tuple[Task, ...]:
     if len(tasks) > MOST:
-        raise TaskError(f"A list holds {MOST} tasks at most; remove what is done.")
+        raise TaskError(f"A list can have at most {MOST} tasks; remove finished ones.")
     return tasks
 
 
@@ -136,7 +136,7 @@ class OverlayStore(Protocol):
 
 
 class TaskStore:
-    """Lists by conversation. When a conversation is opened, its list is told again."""
+    """Lists by conversation. When a conversation is opened, its list is published again."""
 
     def __init__(self, bus: Bus, kept: OverlayStore) -> None:
         self._bus = bus
@@ -158,7 +158,7 @@ class TaskStore:
     async def change(
         self, agent: str, session: str, by: str, new: Callable[[tuple[Task, ...]], tuple[Task, ...]]
     ) -> tuple[Task, ...]:
-        """Keep what `new` makes of the list, and tell it. Raises `StoreError`, and what `new` raises."""
+        """Apply `new` to the list, store and publish the result. Raises `StoreError`, and what `new` raises."""
         async with self._lock:
             before = await self.tasks(session)
             after = new(before)
@@ -177,7 +177,7 @@ class TaskStore:
             try:
                 tasks = await self.tasks(event.session)
             except StoreError:
-                continue  # the record says itself what is wrong with it
+                continue  # the record reports its own faults
             self._bus.publish(TasksChanged(agent=event.agent, session=event.session, tasks=tasks))
 
 
@@ -207,7 +207,7 @@ class TodoParameters(Parameters):
 
 
 def task_commands(context_store: TaskStore, session_of: Callable[[str], Awaitable[str]]) -> list[AnyCommand]:
-    """The command, on these lists. `session_of(agent)`: the conversation that an agent has in hand, by name or id."""
+    """The command, on these lists. `session_of(agent)`: the current conversation of an agent, by name or id."""
 
     async def run(invocation: Invocation, parameters: TodoParameters) -> Outcome:
         agent = parameters.agent or invocation.agent
@@ -215,11 +215,11 @@ def task_commands(context_store: TaskStore, session_of: Callable[[str], Awaitabl
         try:
             session = (invocation.session if own else "") or await session_of(agent)
         except StoreError as error:
-            raise CommandError(error.message, hint=error.hint) from error
+            raise command_error(error) from error
         if not session:
             raise CommandError(f"There is no agent {agent!r} with a conversation.", hint="`agents` lists them.")
         if invocation.caller.is_agent and not own and parameters.action != "list":
-            raise UsageError("An agent changes its own list only.", hint="Send the other one a message.")
+            raise UsageError("An agent can change only its own list.", hint="Send the other agent a message.")
         try:
             if parameters.action == "list":
                 tasks = await context_store.tasks(session)
@@ -230,7 +230,7 @@ def task_commands(context_store: TaskStore, session_of: Callable[[str], Awaitabl
         except TaskError as error:
             raise CommandError(str(error)) from error
         except StoreError as error:
-            raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
+            raise command_error(error) from error
         data = {"agent": agent, "tasks": [{"state": "open", **msgspec.to_builtins(task)} for task in tasks]}
         return Outcome(data, tasks_text(tasks))
 
@@ -241,7 +241,7 @@ def task_commands(context_store: TaskStore, session_of: Callable[[str], Awaitabl
     return [
         Command(
             "todo",
-            "An agent's list of things to do: show, add, start, done, drop, write",
+            "An agent's to-do list: show, add, start, done, drop, write",
             TodoParameters,
             run,
             effect=Effect.WRITE,
@@ -261,7 +261,7 @@ def task_commands(context_store: TaskStore, session_of: Callable[[str], Awaitabl
 def tasks_text(tasks: Sequence[Task]) -> str:
     """The list, a line each, as people and models read it."""
     if not tasks:
-        return "Nothing is on the list."
+        return "The list is empty."
     return "\n".join(f"- {_MARKS[task.state]} {task.id}. {one_line(task.text, LONGEST)}" for task in tasks)
 
 

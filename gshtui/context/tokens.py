@@ -1,7 +1,7 @@
-"""Tokens: the house's estimate of every block, and its correction by what the provider counted.
+"""Tokens: our estimate for every block, corrected by the provider's count.
 
-Pure. Owns the rule of bytes / 4 and 4 a message; refuses to guess where nothing was counted. Called by the assembly and
-the engine.
+Pure. Defines the rule of bytes / 4 plus 4 per message; corrects nothing until a provider has counted. Called by the
+assembly and the engine.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def block_tokens(block: Block) -> int:
 class Correction:
     """How an agent's estimates compare with what its provider counts for the same requests.
 
-    The newest request alone decides: what was sent then is counted exactly, and only what came since is estimated.
+    Only the newest request decides: its content was counted exactly, and only later content is estimated.
     """
 
     model: str = ""
@@ -68,7 +68,7 @@ class Correction:
         self._counted += sent
 
     def expected(self, model: str, estimated: int) -> int:
-        """The estimate as the provider would count it; as it is for a model that has counted nothing yet."""
+        """The estimate as the provider would count it; unchanged for a model without counts so far."""
         return round(estimated * self.ratio) if model == self.model else estimated
 
     @property

@@ -92,7 +92,7 @@ def without_way_back(result: ToolResult) -> ToolResult:
 
 
 def without_search(text: str) -> str:
-    """A text that goes along, without the sentence that names `search_context`."""
+    """An accompanying text without the sentence that names `search_context`."""
     return text.removesuffix(SEARCH_MORE).rstrip("\n")
 
 
@@ -132,4 +132,6 @@ class ToolOffer:
             return ""
         self._told.add(model)
         names = ", ".join(tool.name for tool in kept)
-        return f"The window of {model} is {window:,} tokens, so it gets {len(kept)} of {len(tools)} tools: {names}."
+        return (
+            f"The window of {model} has only {window:,} tokens, so it gets {len(kept)} of {len(tools)} tools: {names}."
+        )

@@ -1,7 +1,6 @@
-"""What the context service answers with: plain structs for commands, panes and the command line.
+"""The results of the context service: plain structs for commands, panes and the command line.
 
-Owns their meaning and units; holds no behaviour. Tokens are the house's estimate unless a field says otherwise, money
-is in US dollars. Made by `Contexts`, read by everybody above.
+Tokens are our estimate unless a field says otherwise; money is in US dollars. Contains no behaviour.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from gshtui.system.expected_error import ExpectedError
 
 
 class ContextError(ExpectedError):
-    """The context cannot be told or changed as asked.
+    """The context cannot be read or changed as requested.
 
     Args:
         kind: `unknown` (no such agent, block, cut, iteration), `invalid`, `full` (does not fit), `busy`, `failed`,
@@ -28,7 +27,7 @@ class ContextError(ExpectedError):
 
 
 class ContextView(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one request of an agent holds: a past one, or the next one as it would go out now."""
+    """The contents of one request of an agent: a past one, or the next one as of now."""
 
     agent: str
     session: str
@@ -39,18 +38,18 @@ class ContextView(msgspec.Struct, frozen=True, omit_defaults=True):
     window: int = 0
     tokens: int = 0
     trigger: int = 0
-    """Tokens at which a compaction starts, by the provider's count as far as it is known."""
+    """Tokens at which a compaction starts, by the provider's count if known."""
     blocks: tuple[Block, ...] = ()
     note: str = ""
     """What a reader must know: `reconstructed from its transcript` …"""
     expected: int = 0
-    """`tokens` corrected by what the provider counted in this conversation; the same where it has counted nothing."""
+    """`tokens` corrected by the provider's counts in this conversation; the same without counts."""
     error: float | None = None
-    """Mean error of the plain estimate so far, as a fraction of what the provider counted; `None`: not known."""
+    """Mean error of the plain estimate so far, as a fraction of the provider's count; `None`: unknown."""
 
 
 class RequestText(msgspec.Struct, frozen=True):
-    """A request as the provider gets it, as JSON with keys redacted."""
+    """A request in the provider's form, as JSON with keys redacted."""
 
     text: str
     exact: bool
@@ -59,7 +58,7 @@ class RequestText(msgspec.Struct, frozen=True):
 
 
 class Forecast(msgspec.Struct, frozen=True):
-    """When the next compaction comes if the conversation goes on as it did."""
+    """When the next compaction comes if the conversation continues as before."""
 
     turns: int | None
     """`None`: it does not grow, or there is too little to tell."""
@@ -80,11 +79,11 @@ class WhatIf(msgspec.Struct, frozen=True, omit_defaults=True):
     warm: float | None = None
     """Price of sending it once more, with the provider's cache filled."""
     notes: tuple[str, ...] = ()
-    """What else changes: the cache, abilities that the model has not; a sentence each."""
+    """Other changes, such as the cache or missing abilities of the model; a sentence each."""
 
 
 class Carry(msgspec.Struct, frozen=True):
-    """What one source has cost by being sent again and again."""
+    """The cost of sending one source again and again."""
 
     source: str
     tokens: int

@@ -33,7 +33,7 @@ def refusal(terms: RequestInputs, assembly: Assembly, expected: int, *, again: b
     if expected <= hard:
         return None
     ratio = expected / max(1, assembly.tokens)
-    takes = f"{terms.model} takes {terms.limits.window:,} with its answer"
+    takes = f"{terms.model} accepts {terms.limits.window:,} including its answer"
     fixed, rest = assembly.blocks[: assembly.fixed], assembly.blocks[assembly.fixed :]
     size = round(sum(block.tokens for block in fixed) * ratio)
     pins = [block for block in rest if block.pinned]
@@ -41,29 +41,29 @@ def refusal(terms: RequestInputs, assembly: Assembly, expected: int, *, again: b
     if size > hard:
         return ContextError(
             "full",
-            f"The system and tools sections alone take about {size:,} tokens, and {takes}; the largest are "
+            f"The system and tools sections alone take about {size:,} tokens, but {takes}; the largest are "
             f"{largest(fixed)}.",
             f"{_LARGER}, or shorten AGENTS.md and give the agent fewer tools.",
         )
     if pinned and size + pinned > hard:
         return ContextError(
             "full",
-            f"The pinned blocks do not fit: they take about {pinned:,} tokens beside {size:,} of system and tools, and "
-            f"{takes}.",
+            f"The pinned blocks do not fit: they take about {pinned:,} tokens on top of {size:,} for system and tools, "
+            f"but {takes}.",
             f"Unpin one (`unpin`). {_LARGER}.",
         )
     if again:
         return ContextError(
             "full",
-            f"The context was full again right after it was compacted: about {expected:,} tokens, and {takes}; the "
+            f"The context was full again right after it was compacted: about {expected:,} tokens, but {takes}; the "
             f"largest are {largest(rest)}.",
             f"{_LARGER}, lower `[context] max_tool_output_bytes`, or ask for less at a time.",
         )
     return ContextError(
         "full",
-        f"The message is too long: with everything cut that can be cut the request is about {expected:,} tokens, and "
+        f"The message is too long: even with everything possible cut, the request is about {expected:,} tokens, but "
         f"{takes}; the largest are {largest(rest)}.",
-        f"Put the text into a file and let the agent read it in parts. {_LARGER}.",
+        f"Put the text into a file, and let the agent read it in parts. {_LARGER}.",
     )
 
 
@@ -205,4 +205,4 @@ class Shrinker:
 
     def _why(self, terms: RequestInputs) -> str:
         tokens = self._cutter.expected(terms, self._cutter.assemble(terms).tokens)
-        return f"The next request would be {tokens:,} tokens, and {terms.limits.trigger:,} is the trigger."
+        return f"The next request would have {tokens:,} tokens; the trigger is {terms.limits.trigger:,}."

@@ -1,6 +1,6 @@
-"""What code calls about agents in terminals, `await hub.call(KillAgent(agent="0002"))`, and what it gets.
+"""Commands about agents in terminals as code calls them, `await hub.call(KillAgent(agent="0002"))`, and their results.
 
-Plain parameters and results, one pair for each word of `agent`; the handlers are in `commands`.
+One pair of parameters and result for each word of `agent`; the handlers are in `commands`.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ from typing import Annotated, ClassVar, Protocol
 
 from pydantic import Field
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import AgentRow, AnswerSource
 from gshtui.commands.declaration import Parameters, Returns
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.fleet.agent_states import AgentState
+from gshtui.fleet.ports import RevivedAgent
 
 FLEET_PARTS = frozenset({"store", "fleet"})
-"""The parts of the hub that these need."""
+"""The parts of the hub that these commands need."""
 AGENT_SYNONYMS = {"list": "ls", "rm": "remove", "delete": "remove"}
 AGENT_GROUP = ShellGroup(
     "Agents: list, start, show, attach, send, wait, kill …",
     """\
 Agents: list, start, show, attach, send, wait, interrupt, restart, rename, kill, recover.
 
-Agents outlive the window. All of this works while a window is open and without one. An ID may be written without its \
-leading zeros; a name does, too.""",
+Agents outlive the window, and these commands work with or without one. You can write an ID without its leading \
+zeros, or use the agent's name.""",
     tuple(AGENT_SYNONYMS.items()),
 )
 
@@ -37,7 +38,7 @@ class _ForAgent(Parameters):
     """Parameters that name one agent."""
 
     COMMAND: ClassVar[str] = "agent"
-    agent: Annotated[str, ShellOption("id", kind="agent")] = Field(description="Number or name.")
+    agent: Annotated[str, ShellOption("id", kind="agent")] = Field(description="The agent's ID or name.")
 
 
 class ListedAgent(Protocol):
@@ -56,28 +57,31 @@ class ListedAgent(Protocol):
     def ended(self) -> bool: ...
     @property
     def killed_until(self) -> float:
-        """Until then its kill can be undone, seconds since the epoch; 0: it is not killed."""
+        """Until when its kill can be undone, in seconds since the epoch; 0: it is not killed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AgentList:
-    """Every agent: those of this hub, those of other windows, then those in terminals, families together."""
+    """All agents: this hub's, other windows', then those in terminals with children below their parents."""
 
     agents: list[AgentState]
 
     @property
     def rows(self) -> list[AgentRow]:
-        """Those in terminals."""
+        """The agents in terminals."""
         return [agent.row for agent in self.agents if not agent.is_local]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentReport:
-    """An agent and its report; without one, what its terminal shows."""
+    """An agent and its report or, if it has none, its terminal's content; or only its last answer."""
 
     agent: AgentState
     report: str
+    source: AnswerSource = ""
+    """Where an answer comes from."""
+    is_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,13 @@ class SentMessage:
     message: str
     """Its id."""
     waits: bool
-    """The agent is at work, and gets it when it rests."""
+    """The agent is busy and will get it when it is idle."""
+    answer: str | None = None
+    """What it said in the turn that handled the message; `None`: nobody waited for it, or it took too long."""
+    source: AnswerSource = ""
+    """Where the answer comes from."""
+    timed_out: float | None = None
+    """Seconds after which the wait for the answer ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +117,12 @@ class AwaitedStatus:
     row: AgentRow
     wanted: tuple[str, ...]
     timed_out: float | None = None
-    """Seconds after which the waiting was given up; `None`: the agent rests or has ended."""
+    """Seconds after which the wait timed out; `None`: the agent is idle or has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnsavedWork:
-    """What would be lost with an agent, a sentence each."""
+    """What killing an agent would lose, one sentence per item."""
 
     row: AgentRow
     losses: list[str]
@@ -120,37 +130,41 @@ class UnsavedWork:
 
 @dataclass(frozen=True, slots=True)
 class RecoveredAgents:
-    """The agents that run again, and why others don't, a sentence each."""
+    """The agents that run again, and for each other one a sentence that says why not."""
 
-    rows: list[AgentRow]
+    back: list[RevivedAgent]
     troubles: list[str]
 
 
 class ListAgents(Parameters, Returns[AgentList]):
-    """List this folder's agents with status, its source and its age."""
+    """List this folder's agents with their status, its source and its age."""
 
     COMMAND: ClassVar[str] = "agent"
     WORD: ClassVar[str] = "ls"
     SHELL = ShellForm(parts=FLEET_PARTS, waiting="Looking at the agents")
-    everywhere: Annotated[bool, ShellOption("--all")] = Field(default=False, description="Of every folder.")
+    everywhere: Annotated[bool, ShellOption("--all")] = Field(
+        default=False, description="List the agents of every folder."
+    )
     windows: Annotated[bool, ShellOption(absent=True)] = True
-    """Also those that live in other windows, which are read from their conversations."""
+    """Include the agents of other windows, read from their conversations."""
 
 
 class ShowAgent(_ForAgent, Returns[AgentReport]):
-    """Print an agent's report; while it has none, what its terminal shows.
+    """Print an agent's report.
 
-    An agent of a window is found by its name or by its conversation's ID.
+    Until it has a report, print what its terminal shows. For an agent of a window, ID can also be its conversation.
     """
 
     WORD: ClassVar[str] = "show"
     SHELL = _shell(waiting="Looking at the agent")
 
+    answer: bool = Field(default=False, description="Print only what it said last in its last turn.")
+
 
 class AttachAgent(_ForAgent, Returns[Attachment]):
-    """Show an agent full-screen in this terminal; detach with tmux's keys (ctrl+b d).
+    """Show an agent full-screen in this terminal.
 
-    With --json it is only said what to run.
+    Detach with tmux's keys (ctrl+b d). With --json, only print the command that attaches.
     """
 
     WORD: ClassVar[str] = "attach"
@@ -158,45 +172,53 @@ class AttachAgent(_ForAgent, Returns[Attachment]):
 
 
 class SendToAgent(_ForAgent, Returns[SentMessage]):
-    """Give an agent a message. TEXT - is standard input."""
+    """Send an agent a message. If TEXT is -, read standard input.
+
+    With --wait, print its answer when the turn that handles the message is over; exits with 124 if the time runs out.
+    """
 
     WORD: ClassVar[str] = "send"
-    SHELL = _shell("text", waiting="Waiting for the agent to take the message")
+    SHELL = _shell("text", waiting="Waiting for the agent to accept the message")
 
-    text: Annotated[str, ShellOption(required=True, words=-1, piped=True)] = Field(
-        default="", description="The words to send."
+    text: Annotated[str, ShellOption(words=-1, piped=True, file="--message-file")] = Field(
+        default="", description="The text to send."
     )
-    now: bool = Field(default=False, description="Also while it is busy; otherwise it gets the words when it rests.")
+    now: bool = Field(default=False, description="Deliver it even while the agent is busy, instead of when it is idle.")
+    wait: bool = Field(default=False, description="Wait for its answer, and print that.")
+    timeout: float = Field(default=600.0, description="With --wait: give up after this many seconds.", ge=0, le=1e6)
 
 
 class WaitForAgent(_ForAgent, Returns[AwaitedStatus]):
-    """Wait until an agent rests or has ended. Ends with 124 when the time is up."""
+    """Wait until an agent is idle or has ended. Exits with 124 if the time runs out."""
 
     WORD: ClassVar[str] = "wait"
     SHELL = _shell(waiting="Waiting for the agent")
 
     statuses: Annotated[tuple[str, ...], ShellOption("--status", metavar="S")] = Field(
-        default=(), description="Wait for this status, or several with commas."
+        default=(), description="Wait for this status, or for one of several, separated by commas."
     )
-    timeout: float = Field(default=600.0, description="Seconds at most.", ge=0, le=1e6)
+    timeout: float = Field(default=600.0, description="Give up after this many seconds.", ge=0, le=1e6)
 
 
 class InterruptAgent(_ForAgent, Returns[AgentRow]):
-    """Stop what an agent is doing; it stays."""
+    """Stop what an agent is doing, but keep the agent."""
 
     WORD: ClassVar[str] = "interrupt"
     SHELL = _shell()
 
 
-class RestartAgent(_ForAgent, Returns[AgentRow]):
-    """End an agent's program and start it again, with its conversation where the program can."""
+class RestartAgent(_ForAgent, Returns[RevivedAgent]):
+    """Restart an agent's program.
+
+    The agent's conversation continues if the program supports that; the result says whether it did.
+    """
 
     WORD: ClassVar[str] = "restart"
     SHELL = _shell(waiting="Restarting the agent")
 
 
 class RenameAgent(_ForAgent, Returns[AgentRow]):
-    """Give an agent another name."""
+    """Rename an agent."""
 
     WORD: ClassVar[str] = "rename"
     SHELL = _shell("name")
@@ -205,23 +227,25 @@ class RenameAgent(_ForAgent, Returns[AgentRow]):
 
 
 class FindUnsaved(_ForAgent, Returns[UnsavedWork]):
-    """Look for what would be lost if the agent were killed now."""
+    """Find out what killing the agent now would lose."""
 
     WORD: ClassVar[str] = "unsaved"
 
 
 class KillAgent(_ForAgent, Returns[AgentRow]):
-    """End an agent for good. In a terminal it asks first and says what is unsaved.
+    """Kill an agent. In a terminal it first asks, and lists unsaved work.
 
-    Without a terminal to ask in, an agent that has something to lose is not ended: exit code 4. In a window a kill can
-    be undone for a while.
+    Without a terminal it cannot ask, so it refuses to kill an agent with unsaved work (exit code 4). Only a kill in a
+    window can be undone, and only for a while.
     """
 
     WORD: ClassVar[str] = "kill"
-    SHELL = ShellForm(("agent",), parts=FLEET_PARTS, yes="Do not ask, also when something is unsaved.")
+    SHELL = ShellForm(("agent",), parts=FLEET_PARTS, yes="Do not ask, even if work is unsaved.")
 
-    now: Annotated[bool, ShellOption(fixed=True)] = Field(default=False, description="For good, at once.")
-    yes: bool = Field(default=False, description="Also when something is unsaved.")
+    now: Annotated[bool, ShellOption(fixed=True)] = Field(
+        default=False, description="Kill it at once, without a chance to undo."
+    )
+    yes: bool = Field(default=False, description="Kill it even if work is unsaved.")
 
 
 class UndoKill(_ForAgent, Returns[AgentRow]):
@@ -231,7 +255,10 @@ class UndoKill(_ForAgent, Returns[AgentRow]):
 
 
 class RecoverAgents(_ForAgent, Returns[RecoveredAgents]):
-    """Bring a lost agent back with its conversation; `all` brings back every one of this folder, one at a time."""
+    """Restore a lost agent with its conversation.
+
+    `all` restores every lost agent of this folder, one at a time.
+    """
 
     WORD: ClassVar[str] = "recover"
     SHELL = _shell(waiting="Recovering")
@@ -245,7 +272,7 @@ class MarkAgentRead(_ForAgent, Returns[AgentRow]):
 
 
 class RemoveAgent(_ForAgent, Returns[AgentRow]):
-    """Take an agent that has ended off the list; its conversation is kept."""
+    """Remove an ended agent from the list. Its conversation is kept."""
 
     WORD: ClassVar[str] = "remove"
     SHELL = _shell()

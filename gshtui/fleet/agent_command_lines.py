@@ -1,7 +1,7 @@
 """The command line of each agent: our own program with its spec, or somebody else's program.
 
-Owns the choice of argv and environment; refuses a program that is not there. The spec file is 0600 in the data folder,
-so no prompt is ever an argument of ours. Used by the fleet as its launcher.
+Chooses argv and environment; refuses a program that does not exist. Prompts go into a spec file (0600, in the data
+folder), never into our arguments. The fleet uses it as its launcher.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,31 +18,12 @@ import msgspec
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.agent_programs import Programs
-from gshtui.fleet.ports import AgentStart, FleetError
+from gshtui.fleet.ports import AgentStart, FleetError, LaunchTerms
 from gshtui.system.environment import program_environment
 
 if TYPE_CHECKING:
     from gshtui.fleet.native.spec import Spec
-    from gshtui.guard.approval import Mode
     from gshtui.tools.worktree_setup import Consent
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchTerms:
-    """On what terms this hub's agents work; what they start is held to the same."""
-
-    approvals: Mode = "ask"
-    auto_approve: tuple[str, ...] | None = None
-    """Tools that need no question; `None`: as the configuration says."""
-    max_steps: int = 0
-    """Tool calls a turn; 0: as the configuration says."""
-    runtime: Path = Path()
-    """Folder of the hubs' sockets."""
-    worktrees_inside: bool = False
-    notice: str = ""
-    """File for words to the shell in which this is a command; empty: there is none."""
-    setup: tuple[str, ...] = ()
-    """Command for new worktrees, run only once somebody has agreed."""
 
 
 class CommandLines:
@@ -60,10 +41,10 @@ class CommandLines:
     ) -> None:
         """
         Args:
-            hub: gives the socket that agents report to, empty when there is none.
+            hub: returns the socket that agents report to; empty if there is none.
             programs: somebody's programs.
-            consent: who agrees to a worktree's set-up command, for an agent; nobody, when none is given.
-            notice: takes a sentence for people, and the agent that it is about.
+            consent: asks for consent to a worktree's set-up command for an agent; without it, nobody consents.
+            notice: receives a sentence for people, and the agent concerned.
         """
         self._data = data
         self._programs = programs or Programs()
@@ -72,16 +53,16 @@ class CommandLines:
         self._consent = consent
         self._notice = notice
 
-    async def first(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
+    async def start(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For a new agent. Raises `FleetError`."""
         if row.kind == "native":
             return await self._native(row, request)
         return await self._program(row, request, again=False)
 
-    async def again(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
+    async def restart(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For one that was there before. Raises `FleetError`."""
         if row.kind == "native":
-            return await self._native_again(row, request)
+            return replace(await self._native_again(row, request), how="resumed its conversation")
         return await self._program(row, request, again=True)
 
     async def worktree(self, row: AgentRow, branch: str) -> Path:
@@ -94,7 +75,9 @@ class CommandLines:
         try:
             there = next((tree for tree in await list_worktrees(cwd) if tree.branch == branch), None)
             if there is not None and not there.main and not there.gone:
-                self._notice(f"{row.name} ({row.id}) works in {there.shown}, where {branch} was already.", row.id)
+                self._notice(
+                    f"{row.name} ({row.id}) works in {there.shown}, where {branch} was already checked out.", row.id
+                )
                 return Path(there.path)
             inside, consent = terms.worktrees_inside, no_consent if self._consent is None else self._consent(row.id)
             made = await create_worktree(cwd, branch, inside=inside, setup=terms.setup, consent=consent)
@@ -105,7 +88,7 @@ class CommandLines:
         return Path(made.path)
 
     async def unsaved(self, row: AgentRow) -> list[str]:
-        """What is uncommitted or unpushed in its worktree, or that this cannot be told."""
+        """What is uncommitted or unpushed in its worktree, or a sentence that this is unknown."""
         from gshtui.tools.worktree_state import unsaved_work
 
         if not row.worktree:
@@ -113,7 +96,7 @@ class CommandLines:
         try:
             return await unsaved_work(Path(row.worktree))
         except CommandError as error:
-            return [f"What its worktree {row.worktree} holds cannot be told: {error.message}"]
+            return [f"Cannot check its worktree {row.worktree} for unsaved work: {error.message}"]
 
     async def _native(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         from gshtui.agents.personas import load_personas
@@ -130,13 +113,13 @@ class CommandLines:
         return await self._from_spec(row, spec)
 
     async def _native_again(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
-        """From its own spec: what it was asked is then not asked a second time."""
+        """Start it from its own spec, but without repeating the prompt it was given."""
         from gshtui.fleet.native.spec import SpecError, read_spec, spec_path
 
         try:
             spec = await asyncio.to_thread(read_spec, spec_path(self._data, row.id))
         except SpecError:
-            # Its conversation holds the prompt already; a new spec must not bring it again.
+            # Its conversation already contains the prompt; a new spec must not repeat it.
             return await self._native(row, msgspec.structs.replace(request, prompt=""))
         spec = msgspec.structs.replace(spec, hub=self._hub(), session=row.session, tmux_socket=row.socket)
         return await self._from_spec(row, spec)

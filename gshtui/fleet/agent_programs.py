@@ -1,7 +1,7 @@
-"""Somebody's programs as agents: their profiles, how each is started, spoken to and looked at.
+"""Other people's programs as agents: their profiles, and how each is started, typed to and observed.
 
-Owns the profiles once they are read, and one conversation a terminal; refuses a program that is not there. Used by the
-fleet's launcher, post and follower.
+Keeps the profiles once they are read, and one `CliSession` per terminal; refuses a program that does not exist. Used by
+the fleet's launcher, transports and follower.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.fleet.ports import AgentStart, FleetError, Kind
 from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError, load
+from gshtui.programs.transcripts.program_transcript import TranscriptQuery
+from gshtui.programs.transcripts.transcript_readers import TurnText, home_of, last_turn
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
 
 if TYPE_CHECKING:
     from gshtui.programs.cli_session import CliSession
@@ -32,20 +35,20 @@ def is_known(row: AgentRow) -> bool:
 
 
 class Programs:
-    """The profiles of this hub, read when the first program is looked at."""
+    """This hub's profiles, read when the first program is examined."""
 
     def __init__(self) -> None:
         self._loaded: LoadedProfiles | None = None
         self._sessions: dict[tuple[str, int], CliSession] = {}
 
     async def profile(self, row: AgentRow) -> Profile:
-        """The profile of an agent; the generic one where its own is gone by now."""
+        """An agent's profile, or the generic one if its own no longer exists."""
         loaded = await self._profiles()
         own = loaded.profiles.get(row.profile) if row.profile != GENERIC else None
         return own or loaded.for_argv(row.argv)
 
     async def writer(self, server: TmuxServer, pane: str, name: str, argv: Sequence[str]) -> PaneWriter:
-        """What types into a terminal that is no agent's, which was started with this command line."""
+        """The writer for a terminal that is not an agent's; `argv` is the command line that started it."""
         from gshtui.programs.pane_view import PaneView
         from gshtui.programs.pane_writer import PaneWriter
 
@@ -75,17 +78,61 @@ class Programs:
             raise FleetError("invalid", str(error), hint="`profiles` lists them.") from error
         argv = request.cli or profile.argv
         if not argv:
-            raise FleetError("invalid", f"The profile {profile.name} names no program.", hint="Give it with `cli`.")
+            raise FleetError(
+                "invalid", f"The profile {profile.name} does not name a program.", hint="Name it with `cli`."
+            )
         argv = (await asyncio.to_thread(find_program, argv[0], Path(row.cwd)), *argv[1:])
         if again:
-            made = await launch.next_launch(profile, argv, row.external_id, agent=row.id, data=data, environ=environ)
+            made = await launch.next_launch(
+                profile, argv, row.external_id, agent=row.id, data=data, environ=environ, cwd=row.cwd, since=row.created
+            )
         else:
             made = await launch.first_launch(profile, argv, agent=row.id, data=data, environ=environ)
         prompt = "" if again else request.prompt
-        return AgentStart(made.argv, made.environment(environ), prompt, made.blank, made.external_id, profile.name)
+        env = made.environment(environ)
+        return AgentStart(made.argv, env, prompt, made.blank, made.external_id, profile.name, made.how)
+
+    async def conversation(self, server: TmuxServer, row: AgentRow, others: Sequence[AgentRow]) -> str:
+        """The id of the conversation that the agent's running program is in; empty where that cannot be told.
+
+        Args:
+            others: the other agents, whose conversations are not this one's.
+        """
+        from gshtui.programs import launch
+        from gshtui.programs.transcripts import conversation_binding
+
+        if row.kind != "cli" or row.ended or not row.pane or not row.pid:
+            return ""
+        profile = await self.profile(row)
+        try:
+            title = (await server.pane(row.pane)).title
+        except TmuxError:
+            return ""
+        like = [other for other in others if other.profile == row.profile and other.id != row.id]
+        wanted = conversation_binding.BindingQuery(
+            profile.hooks.kind or profile.name,
+            row.pid,
+            row.cwd,
+            title,
+            [other.external_id for other in like if other.external_id],
+            all(other.external_id or other.ended or other.cwd != row.cwd for other in like),
+        )
+        environ = {**os.environ, **launch.assigned(row.argv), **profile.environment}
+        return await asyncio.to_thread(conversation_binding.bound_conversation, wanted, environ, home_of(environ))
+
+    async def last_turn(self, row: AgentRow) -> TurnText | None:
+        """The last turn of exactly the agent's conversation, by its program's transcript; `None` where it has none."""
+        from gshtui.programs import launch
+
+        if row.kind != "cli" or not row.external_id:
+            return None
+        profile = await self.profile(row)
+        wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
+        environ = {**os.environ, **launch.assigned(row.argv), **profile.environment}
+        return await asyncio.to_thread(last_turn, wanted, environ)
 
     async def glance(self, server: TmuxServer, row: AgentRow) -> dict[str, Any]:
-        """What the program's screen says of its status now, for who does not follow it; nothing when it says none."""
+        """The program's current status according to its screen, for callers that do not follow it."""
         from gshtui.programs.pane_view import SessionError
 
         session = await self.session(server, row)
@@ -97,7 +144,7 @@ class Programs:
         if session.takes_code and status != "waiting":
             source = "process"
             if not seen.front.own:
-                status, doing = "tool", f"a command runs: {seen.front.program}"
+                status, doing = "tool", f"a command is running: {seen.front.program}"
         if not status or status == row.status:
             return {}
         needs_you = status == "waiting"
@@ -118,10 +165,10 @@ def from_session_error(error: SessionError) -> FleetError:
 
 
 def find_program(program: str, cwd: Path) -> str:
-    """The program as it can be started. Blocks for a moment. Raises `FleetError` when there is none."""
+    """The program's path, ready to start. Blocks for a moment. Raises `FleetError` if it does not exist."""
     candidate = str(cwd / program) if "/" in program else program
     path = shutil.which(candidate, path=os.environ.get("PATH"))
     if path is None:
         where = "there is no such program" if "/" in program else "it is not on the PATH"
-        raise FleetError("invalid", f"{program} cannot be started: {where}.", hint="Install it, or give its full path.")
+        raise FleetError("invalid", f"Cannot start {program}: {where}.", hint="Install it, or give its full path.")
     return str(Path(path).absolute())

@@ -1,5 +1,5 @@
-"""Every agent that is heard of: its row, and what only its events say. Kept from the bus, or read from the journals
-of conversations that other windows hold open.
+"""The state of every known agent: its row, and the details that only its events contain. Kept from the bus, or read
+from the journals of conversations that other windows have open.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PAGE = 2_000
 """Events that are read at once."""
 _LOOKED_AT = 10_000
-"""Conversations that are looked through for those that are open."""
+"""How many conversations are searched for open ones."""
 
 
 class AgentState(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class AgentState(msgspec.Struct, frozen=True):
 
     @property
     def is_local(self) -> bool:
-        """Whether it lives in a window or a command, without a terminal of its own."""
+        """Whether it lives in a window or a command, not in its own terminal."""
         return self.row.runtime == "local"
 
 
@@ -87,7 +87,7 @@ class AgentStates:
         return self._states.get(agent)
 
     def in_use(self, agent: str) -> ModelInUse | None:
-        """What an agent thinks with, as the `model` command tells it; `None` while that is not known."""
+        """The agent's model, as the `model` command shows it; `None` while unknown."""
         state = self._states.get(agent)
         if state is None or not state.row.model:
             return None
@@ -112,9 +112,9 @@ class AgentStates:
 
 
 async def window_agents(store: Store, cwd: str | None) -> list[AgentState]:
-    """Every agent whose conversation is held by a living window or command, as the journals have it.
+    """Every agent whose conversation a living window or command holds, reconstructed from the journals.
 
-    `cwd`: of this folder alone; `None`: of all. Raises `StoreError`.
+    `cwd`: only agents of this folder; `None`: all. Raises `StoreError`.
     """
     infos = await store.sessions.find_all(cwd=cwd, limit=_LOOKED_AT, empty=True)
     return [await _from_journal(store, info) for info in infos if info.held_by]

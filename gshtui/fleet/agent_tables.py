@@ -1,6 +1,6 @@
-"""Agents in words: as plain data for scripts, as a table, in details, in one line.
+"""Agents rendered as plain data for scripts, as a table, in detail, or in one line.
 
-Pure. Whatever a program chose (a title, a report) is sanitised where it is shown.
+Pure. Text that a program chose (a title, a report) is sanitised where it is shown.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from gshtui.text import markdown_table, units
 from gshtui.text.sanitise import one_line
 
 AttachWords = Callable[[AgentRow], Sequence[str]]
-"""The command that shows an agent's terminal; empty where there is none."""
+"""The command that shows an agent's terminal; empty if it has none."""
 
 
 def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
-    """A row as the scripting interface gives it, and what else is known."""
+    """A row as the scripting interface prints it, with all further details."""
     return {
         "id": row.id,
         "name": row.name,
@@ -58,7 +58,7 @@ def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
 
 
 def state_json(state: AgentState, attach: Sequence[str] = ()) -> dict[str, object]:
-    """An agent as the scripting interface gives it; of one in a window also the conversation's title and its window."""
+    """An agent as the scripting interface prints it; for one in a window, with its window and conversation title."""
     data = row_json(state.row, attach)
     return data | {"title": state.title, "held_by": state.held_by} if state.is_local else data
 
@@ -69,13 +69,13 @@ def status_age(row: AgentRow) -> float:
 
 
 def status_words(row: AgentRow) -> str:
-    """Status with what it does, its source and its age."""
+    """The status with the agent's activity, source and age."""
     doing = f" · {one_line(row.doing, 60)}" if row.doing else ""
     return f"{row.status}{doing} ({row.status_source}, {status_age(row):.0f} s)"
 
 
 def cost_words(row: AgentRow) -> str:
-    """What it has cost so far."""
+    """Its cost so far."""
     return units.cost(row.cost if row.tokens or row.cost else 0.0)
 
 
@@ -125,13 +125,13 @@ def agent_details(state: AgentState, attach: Sequence[str] = ()) -> str:
 
 
 def menu_line(row: AgentRow) -> str:
-    """One line for a menu: number, name, status and what it does."""
+    """One line for a menu: number, name, status and activity."""
     doing = f" · {one_line(row.doing, 40)}" if row.doing else ""
     return f"{row.id}  {one_line(row.name)}  {row.status}{doing}"
 
 
 def family_order(rows: Sequence[AgentRow]) -> list[AgentRow]:
-    """Who waits for a person first, then the others by their parents, children behind their parent."""
+    """Agents that wait for a person first, then the others, each followed by its children."""
     ids = {row.id for row in rows}
     below: dict[str, list[AgentRow]] = {}
     for row in rows:

@@ -1,5 +1,5 @@
-"""The tmux servers that agents live on, and what a look at an agent's pane means: it runs, has ended, or is lost.
-Servers are made when first needed, one for each recorded socket. An unreachable server proves nothing about its agents.
+"""The tmux servers that agents live on, and what an agent's pane shows: the agent runs, has ended, or is lost.
+Connections are created on first use, one per recorded socket. An unreachable server proves nothing about its agents.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gshtui.tmux.tmux_errors import TmuxError
 
 @dataclass(frozen=True, slots=True)
 class PaneProbe:
-    """A row's pane as it was found. `there`: the server has the pane; `known`: the server answered at all."""
+    """A row's pane. `there`: the server has the pane; `known`: the server answered."""
 
     known: bool
     there: bool = False
@@ -29,31 +29,31 @@ class PaneProbe:
     dead: bool = False
     exit_status: int | None = None
     runs: bool = False
-    """Exactly the recorded process runs."""
+    """The recorded process itself is running."""
     other: bool = False
-    """Another process has its number by now."""
+    """Another process now has its pid."""
     gone_for: float = 0.0
     """Seconds since its process was first missed."""
     born: tuple[str, str, int, float] | None = None
-    """The terminal of an agent whose row knows none: pane, session, process id, its start."""
+    """The terminal of an agent whose row has none: pane, session, pid, start time."""
 
 
 Verdict = Literal["runs", "ended", "lost", "unknown"]
 
 LATE = 5.0
-"""Seconds after which a process that is gone has ended, whatever its terminal says."""
+"""After this many seconds a missing process counts as ended, whatever its terminal says."""
 SETTLED_AFTER = 3.0
-"""Seconds after which a program that nothing is known of is no longer `starting`."""
+"""After this many seconds an unknown program is no longer `starting`."""
 DRAWN_AFTER = 60.0
-"""The same for one whose screen is known, which has said nothing yet: it may be blank for as long as it starts."""
+"""The same for a program with a profile: its screen may stay blank while it starts."""
 FOUND_AFTER = 3.0
-"""Seconds after which a terminal that its row does not know of is taken from whoever was making it."""
+"""After this many seconds, a terminal missing from its row is no longer left to the process that created it."""
 UNBORN_FOR = 30.0
-"""Seconds in which an agent without a pane may still be on its way."""
+"""For this many seconds, an agent without a pane may still be starting."""
 
 
 def verdict(row: AgentRow, seen: PaneProbe, now: float) -> Verdict:
-    """What became of the agent."""
+    """Judge what happened to the agent."""
     if row.ended and row.status in ENDED_STATUSES:
         return "unknown"
     if not row.pane:
@@ -64,14 +64,14 @@ def verdict(row: AgentRow, seen: PaneProbe, now: float) -> Verdict:
         if seen.dead:
             return "ended"
         if seen.other:
-            return "lost"  # the same numbers on another server, for another program
-        # A terminal may learn a moment late, or not at all, that its program has ended.
+            return "lost"  # the same ids on another server mean another program
+        # A terminal may notice late, or not at all, that its program has ended.
         return "runs" if seen.runs else "ended" if seen.gone_for > LATE else "unknown"
     return "ended" if row.killed else "lost"
 
 
 def probed_changes(row: AgentRow, seen: PaneProbe, now: float) -> dict[str, Any]:
-    """The fields of the row that are different after the look; none when nothing is."""
+    """The row's fields that have changed; empty if none."""
     if seen.born is not None and not row.ended:
         pane, session, pid, begun = seen.born
         if now - row.created < FOUND_AFTER:
@@ -86,19 +86,19 @@ def probed_changes(row: AgentRow, seen: PaneProbe, now: float) -> dict[str, Any]
                 return _status("idle", "its terminal was found again", now) | {"ended": 0.0}
             settled = SETTLED_AFTER if row.profile in ("", GENERIC) else DRAWN_AFTER
             if row.kind == "cli" and row.status_source == "spawn" and now - row.status_at > settled:
-                return _status("idle", "", now)  # until somebody who follows it knows better
+                return _status("idle", "", now)  # until a follower knows better
             return {}
         case "ended":
             return ended_changes(row, seen.exit_status, now)
         case "lost":
-            why = "was being started when its window ended" if not row.pane else "its terminal is gone"
+            why = "its window ended while it was starting" if not row.pane else "its terminal is gone"
             if seen.runs:
-                why += f", process {row.pid} still runs"
+                why += f", but process {row.pid} is still running"
             return _status("lost", why, now) | {"ended": now, "needs_you": False}
 
 
 def ended_changes(row: AgentRow, exit_status: int | None, now: float) -> dict[str, Any]:
-    """The row's changes when its program has ended with this exit status (128 + n: by signal n)."""
+    """The row's changes after its program ended with this exit status (128 + n: by signal n)."""
     if row.killed:
         said = _status("done", "killed", now)
     elif exit_status in (0, None):
@@ -115,7 +115,7 @@ def _status(status: str, doing: str, now: float) -> dict[str, Any]:
 
 
 LOOK_WITHIN = 5.0
-"""Seconds that a look at a server may take; a healthy one takes some milliseconds."""
+"""Seconds that examining a server may take; a healthy one takes some milliseconds."""
 _EXIT_LOOKS, _EXIT_EVERY = 15, 0.1
 """Looks, and seconds between them, at a program that has just ended until it is known how."""
 
@@ -127,7 +127,7 @@ class AgentTerminals:
         self._servers = {socket_name(server): server for server in known}
         self._mine: set[str] = set()
         self._gone: dict[str, float] = {}
-        """Since when a process is gone whose terminal does not know it yet."""
+        """When each process disappeared whose terminal has not noticed yet."""
 
     def server(self, socket: str) -> TmuxServer:
         """The server of this socket; it need not run."""
@@ -138,7 +138,7 @@ class AgentTerminals:
         return self._servers[socket]
 
     async def probe(self, rows: Iterable[AgentRow]) -> dict[str, PaneProbe]:
-        """What is there of each row's terminal, by id. One question a server; never raises `TmuxError`."""
+        """Each row's terminal as it is now, by id. Asks each server once; never raises `TmuxError`."""
         sockets: dict[str, list[AgentRow]] = {}
         for row in rows:
             sockets.setdefault(row.socket, []).append(row)
@@ -156,7 +156,7 @@ class AgentTerminals:
         return seen
 
     async def _panes(self, socket: str, wanted: set[str]) -> dict[str, PaneInfo] | None:
-        """The server's panes, those that are wanted with their exit status; `None` when it could not be asked."""
+        """The server's panes, the wanted ones with their exit status; `None` if the server did not answer."""
         if not socket:
             return {}
         try:
@@ -169,7 +169,7 @@ class AgentTerminals:
                 for _ in range(_EXIT_LOOKS):
                     if not any(info.dead and info.exit_status is None and info.pane in wanted for info in found):
                         break
-                    await asyncio.sleep(_EXIT_EVERY)  # tmux sees the terminal close before it learns how it ended
+                    await asyncio.sleep(_EXIT_EVERY)  # tmux sees the terminal close before it learns the exit status
                     found = await server.panes()
         except (TmuxError, TimeoutError):
             return None
@@ -187,7 +187,7 @@ class AgentTerminals:
         return PaneProbe(True, True, info.pid, info.dead, info.exit_status, runs, other, gone_for)
 
     async def close(self) -> None:
-        """Let go of the servers that were made here; what runs on them goes on."""
+        """Close our connections to the servers; everything on the servers keeps running."""
         for socket in self._mine:
             await self._servers[socket].close()
 

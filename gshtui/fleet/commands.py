@@ -1,20 +1,19 @@
 """The commands about agents in terminals: `spawn`, and `agent ls show attach send wait interrupt restart kill …`.
 
-A person may do all of it; an agent may look, wait, write to others and interrupt those that it started, after the guard
-has asked. A line comes down to one of the calls of `agent_calls`. Registered by the hub.
+A person may use all of them. An agent may look, wait, write to others and, with approval, interrupt agents that it
+started. Each line becomes one of the calls in `agent_calls`. Registered by the hub.
 """
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from functools import wraps
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
-from gshtui.bus.agent_data import AT_WORK, AgentRow
+from gshtui.bus.agent_data import AT_WORK, AgentRow, AnswerSource
+from gshtui.commands.command_errors import command_error, raising_command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -39,8 +38,7 @@ from gshtui.fleet import agent_tables
 from gshtui.fleet.agent_states import AgentState
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.fleet_context import from_store_error, is_over
-from gshtui.fleet.ports import FleetError
-from gshtui.fleet.spawn_command import command_error as _told
+from gshtui.fleet.ports import FleetError, RevivedAgent
 from gshtui.fleet.spawn_command import spawn_command
 from gshtui.store.store_errors import StoreError
 from gshtui.text.markdown_table import padded
@@ -51,10 +49,10 @@ ACTIONS = (
     "unsaved", "seen",
 )  # fmt: skip
 RESTS = ("idle", "waiting", "done", "failed", "lost")
-"""The statuses that `wait` waits for when none is named."""
+"""The statuses that `wait` waits for by default."""
 LocalAgents = Callable[[], list[AgentState]]
 WindowAgents = Callable[[str | None], Awaitable[list[AgentState]]]
-"""The agents of windows in this folder, or in all of them for `None`. Raises `StoreError`."""
+"""Finds the agents of windows in this folder (`None`: in all folders). Raises `StoreError`."""
 A = TypeVar("A", bound=Parameters)
 R = TypeVar("R")
 
@@ -71,9 +69,11 @@ class AgentParameters(Parameters):
     target: str = Field("", description="Number or name of the agent; `all` for recover.")
     text: str = Field("", description="The text to send, or the new name.")
     status: str = Field(
-        "", description="wait: for this status, or several, comma-separated; empty: until it is idle or ends."
+        "", description="wait: for this status, or several, comma-separated; empty: until it is idle or has ended."
     )
-    timeout: float = Field(600.0, description="wait: most seconds.", ge=0, le=1e6)
+    timeout: float = Field(600.0, description="wait, and send with wait=true: maximum seconds.", ge=0, le=1e6)
+    wait: bool = Field(False, description="send: wait for its answer.")
+    answer: bool = Field(False, description="show: only what it said last.")
     all: bool = Field(False, description="ls: agents of every folder.")
     now: bool = Field(False, description="send: even while it is busy. kill: at once, for good.")
     yes: bool = Field(False, description="kill: even if something is unsaved.")
@@ -105,19 +105,19 @@ def commands(fleet: Fleet, local: LocalAgents = list, windows: WindowAgents = _n
 
 
 def kill_question(row: AgentRow, losses: list[str]) -> Question:
-    """What a person is asked before an agent is killed."""
+    """The question before an agent is killed."""
     return Question(
         calls.KillAgent(agent=row.id, yes=bool(losses)),
         f"Kill {row.name} ({row.id})?",
         f"It is {_state(row)}",
         "Kill",
         losses=tuple(losses),
-        note="Unless it ends at once, u takes it back for a while. Files and conversation are kept.",
+        note="You can undo this with u for a short while, unless it ends at once. Its files and conversation are kept.",
     )
 
 
 def restart_question(row: AgentRow) -> Question:
-    """What a person is asked before an agent that runs is started again."""
+    """The question before a running agent is restarted."""
     return Question(
         calls.RestartAgent(agent=row.id),
         f"Restart {row.name} ({row.id})?",
@@ -132,13 +132,15 @@ def _state(row: AgentRow) -> str:
 
 
 def _bindings(given: AgentParameters) -> Parameters:
-    """A line's parameters as those of the word that it uses."""
+    """Convert a line's parameters to those of its action."""
     target, text = given.target, given.text
     match given.action:
         case "ls":
             return calls.ListAgents(everywhere=given.all)
         case "send":
-            return calls.SendToAgent(agent=target, text=text, now=given.now)
+            return calls.SendToAgent(agent=target, text=text, now=given.now, wait=given.wait, timeout=given.timeout)
+        case "show":
+            return calls.ShowAgent(agent=target, answer=given.answer)
         case "wait":
             words = tuple(word.strip() for word in given.status.split(",") if word.strip())
             return calls.WaitForAgent(agent=target, statuses=words, timeout=given.timeout)
@@ -151,24 +153,11 @@ def _bindings(given: AgentParameters) -> Parameters:
 
 
 _BY_NAME: dict[str, Callable[..., Parameters]] = {
-    "show": calls.ShowAgent, "attach": calls.AttachAgent, "interrupt": calls.InterruptAgent,
+    "attach": calls.AttachAgent, "interrupt": calls.InterruptAgent,
     "restart": calls.RestartAgent, "undo": calls.UndoKill, "recover": calls.RecoverAgents,
     "remove": calls.RemoveAgent, "unsaved": calls.FindUnsaved, "seen": calls.MarkAgentRead,
 }  # fmt: skip
-"""The words that take an agent and nothing else."""
-
-
-def _fleet_errors(run: Callable[[Invocation, A], Awaitable[R]]) -> Callable[[Invocation, A], Awaitable[R]]:
-    """The handler, with the fleet's errors as a command's."""
-
-    @wraps(run)
-    async def guarded(invocation: Invocation, parameters: A) -> R:
-        try:
-            return await run(invocation, parameters)
-        except FleetError as error:
-            raise _told(error) from error
-
-    return guarded
+"""The actions that take only an agent."""
 
 
 def _action(
@@ -183,10 +172,11 @@ def _action(
     effect: Effect = Effect.EXECUTE,
     where: Where[calls.ListedAgent, A] | None = None,
 ) -> Action[A, R]:
-    """`effect`: what an agent does with it; words to a program can make it run anything."""
-    asks = None if asks is None else _fleet_errors(asks)
+    """`effect`: the effect of an agent's call; text for a program can make it run anything."""
+    asks = None if asks is None else raising_command_errors(asks, FleetError)
     places = () if where is None else (where,)
-    return Action(parameters, result, _fleet_errors(run), render, asks, shows, access, effect, places)
+    run = raising_command_errors(run, FleetError)
+    return Action(parameters, result, run, render, asks, shows, access, effect, places)
 
 
 def _on(
@@ -228,7 +218,7 @@ class _Family:
         self._local = local
         self._windows = windows
         read, shared, row = Effect.READ, Access.SHARED, AgentRow
-        off = "is off the roster; its conversation is kept."
+        off = "is removed from the list; its conversation is kept."
         self.actions: dict[str, AnyAction] = {
             action.parameters.WORD: action
             for action in (
@@ -243,11 +233,11 @@ class _Family:
                     calls.WaitForAgent, calls.AwaitedStatus, self._wait, _render_awaited, access=shared, effect=read
                 ),
                 _action(
-                    calls.InterruptAgent, row, self._interrupt, _said("is asked to stop.", short=True), access=shared,
+                    calls.InterruptAgent, row, self._interrupt, _said("was asked to stop.", short=True), access=shared,
                     effect=Effect.WRITE, where=_on("agents.interrupt", calls.InterruptAgent, _runs),
                 ),
                 _action(
-                    calls.RestartAgent, row, self._restart, self._render_restarted, asks=self._ask_restart,
+                    calls.RestartAgent, RevivedAgent, self._restart, self._render_restarted, asks=self._ask_restart,
                     where=_on("agents.restart", calls.RestartAgent, _is_not_killed),
                 ),
                 _action(calls.RenameAgent, row, self._rename, _render_renamed),
@@ -256,7 +246,7 @@ class _Family:
                     where=_on("agents.kill", calls.KillAgent, _runs),
                 ),
                 _action(
-                    calls.UndoKill, row, self._undo, _said("goes on."),
+                    calls.UndoKill, row, self._undo, _said("continues."),
                     where=_on("agents.undo", calls.UndoKill, _is_killed),
                 ),
                 _action(
@@ -289,7 +279,7 @@ class _Family:
     def _chosen(self, parameters: AgentParameters) -> AnyAction:
         action = self.actions.get(parameters.action)
         if action is None:
-            raise UsageError(f"`agent` cannot {parameters.action!r}.", hint=f"It can {', '.join(ACTIONS)}.")
+            raise UsageError(f"`agent` has no action {parameters.action!r}.", hint=f"It has {', '.join(ACTIONS)}.")
         return action
 
     async def assess(self, invocation: Invocation, parameters: AgentParameters) -> Assessment:
@@ -319,7 +309,7 @@ class _Family:
         return calls.AgentList([*agents, *map(AgentState, rows)])
 
     async def _in_windows(self, cwd: str | None) -> list[AgentState]:
-        """The agents without a terminal, each once: a native one in a terminal holds a conversation, too."""
+        """This hub's and other windows' agents, once each; native agents in terminals are left out."""
         local = self._local()
         known = {key for row in self._fleet.rows() for key in (row.id, row.session)}
         known |= {agent.row.session for agent in local}
@@ -332,7 +322,7 @@ class _Family:
     def _render_list(self, _invocation: Invocation, found: calls.AgentList) -> Outcome:
         data = [agent_tables.state_json(agent, self._fleet.attach_words(agent.row)) for agent in found.agents]
         if not data:
-            return Outcome([], "No agents are here. `spawn` starts one.")
+            return Outcome([], "There are no agents here. `spawn` starts one.")
         table = agent_tables.agents_table(found.agents, self._fleet.attach_words)
         return Outcome(data, table, plain=padded(table).replace("`", ""))
 
@@ -342,7 +332,11 @@ class _Family:
         except FleetError:
             if (agent := await self._find_in_windows(parameters.agent)) is None:
                 raise
-            return calls.AgentReport(agent, agent.row.report)
+            return calls.AgentReport(agent, agent.row.report, is_answer=parameters.answer)
+        if parameters.answer:
+            answer, source = await self._fleet.last_answer(row.id)
+            self._fleet.seen(row.id)
+            return calls.AgentReport(AgentState(row), answer, source, is_answer=True)
         report = await self._fleet.show(row.id)
         self._fleet.seen(row.id)
         return calls.AgentReport(AgentState(row), report)
@@ -358,6 +352,10 @@ class _Family:
 
     def _render_report(self, _invocation: Invocation, found: calls.AgentReport) -> Outcome:
         attach = self._fleet.attach_words(found.agent.row)
+        if found.is_answer:
+            row = found.agent.row
+            data: dict[str, Any] = {"agent": row.id, "answer": found.report, "source": found.source}
+            return _answer_outcome(row, data, found.report, found.source)
         report = found.report or "(no report yet)"
         text = f"{agent_tables.agent_details(found.agent, attach)}\n\n{report}"
         return Outcome(agent_tables.state_json(found.agent, attach) | {"report": found.report}, text, plain=report)
@@ -365,15 +363,15 @@ class _Family:
     async def _attach(self, _invocation: Invocation, parameters: calls.AttachAgent) -> calls.Attachment:
         row = await self._fleet.find(parameters.agent)
         if not row.pane or row.status == "lost":
-            hint = f"`agent recover {row.id}` brings it back."
-            raise CommandError(f"{row.name} ({row.id}) has no terminal now.", hint=hint)
+            hint = f"`agent recover {row.id}` restores it."
+            raise CommandError(f"{row.name} ({row.id}) has no terminal.", hint=hint)
         return calls.Attachment(row, self._fleet.attach_command(row))
 
     async def _wait(self, _invocation: Invocation, parameters: calls.WaitForAgent) -> calls.AwaitedStatus:
         wanted = parameters.statuses or RESTS
         known = {"starting", "thinking", "tool", *RESTS}
         if strange := set(wanted) - known:
-            raise UsageError(f"There is no status {min(strange)!r}.", hint=f"There are {', '.join(sorted(known))}.")
+            raise UsageError(f"There is no status {min(strange)!r}.", hint=f"The statuses: {', '.join(sorted(known))}.")
         try:
             row = await self._fleet.wait(parameters.agent, list(wanted), parameters.timeout)
         except TimeoutError:
@@ -395,14 +393,33 @@ class _Family:
     async def _send(self, invocation: Invocation, parameters: calls.SendToAgent) -> calls.SentMessage:
         sender = invocation.caller.name if invocation.caller.is_agent else "person"
         row = await self._fleet.find(parameters.agent)
+        if parameters.wait:
+            await self._fleet.follow(row.id)
         message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
+        if parameters.wait:
+            return await self._answered(row, message, parameters.timeout)
         waits = not parameters.now and row.status in AT_WORK and await self._fleet.is_queued(message)
         return calls.SentMessage(row, message, waits)
+
+    async def _answered(self, row: AgentRow, message: str, timeout: float) -> calls.SentMessage:
+        """Wait for the answer to a message."""
+        try:
+            letter = await self._fleet.answer_to(message, timeout)
+        except TimeoutError:
+            now = await self._fleet.find(row.id)
+            return calls.SentMessage(now, message, waits=False, timed_out=timeout)
+        if not letter.answered:
+            why = letter.why or "It ended before it answered."
+            raise CommandError(f"{row.name} ({row.id}) did not answer: {why}", hint="`mail ls` lists its messages.")
+        self._fleet.seen(row.id)
+        return calls.SentMessage(row, message, waits=False, answer=letter.answer, source=letter.answer_source)
 
     async def _interrupt(self, invocation: Invocation, parameters: calls.InterruptAgent) -> AgentRow:
         row = await self._fleet.find(parameters.agent)
         if invocation.caller.is_agent and row.parent != invocation.caller.name:
-            raise UsageError(f"{row.name} ({row.id}) was not started by you.", hint="Interrupt only your own agents.")
+            raise UsageError(
+                f"{row.name} ({row.id}) was not started by you.", hint="You can interrupt only agents that you started."
+            )
         await self._fleet.interrupt(row.id)
         return row
 
@@ -410,15 +427,16 @@ class _Family:
         row = await self._fleet.find(parameters.agent)
         return None if is_over(row) else restart_question(row)
 
-    async def _restart(self, _invocation: Invocation, parameters: calls.RestartAgent) -> AgentRow:
+    async def _restart(self, _invocation: Invocation, parameters: calls.RestartAgent) -> RevivedAgent:
         return await self._fleet.restart(parameters.agent)
 
-    def _render_restarted(self, _invocation: Invocation, row: AgentRow) -> Outcome:
-        return Outcome(self._plain(row), f"{row.name} ({row.id}) is started again.")
+    def _render_restarted(self, _invocation: Invocation, back: RevivedAgent) -> Outcome:
+        row, how = back.row, f": it {back.how}" if back.how else ""
+        return Outcome(self._revived(back), f"{row.name} ({row.id}) was restarted{how}.")
 
     async def _rename(self, _invocation: Invocation, parameters: calls.RenameAgent) -> AgentRow:
         if not parameters.name.strip():
-            raise UsageError("There is no new name.", hint=f"`agent rename {parameters.agent} NAME`.")
+            raise UsageError("No new name given.", hint=f"Write `agent rename {parameters.agent} NAME`.")
         return await self._fleet.rename(parameters.agent, parameters.name)
 
     async def _ask_kill(self, _invocation: Invocation, parameters: calls.KillAgent) -> Question | None:
@@ -428,26 +446,25 @@ class _Family:
         try:
             losses = await self._fleet.unsaved(row.id)
         except FleetError as error:
-            losses = [f"What is unsaved cannot be told: {_told(error)}"]
-        asked = kill_question(row, losses)
+            losses = [f"Can't tell what is unsaved: {command_error(error)}"]
         if not parameters.now:
-            return asked
-        agreed = asked.agreed.model_copy(update={"now": True})
-        return replace(asked, agreed=agreed, title=f"End {row.name} ({row.id}) for good?", text="", yes="End", note="")
+            return kill_question(row, losses)
+        agreed = calls.KillAgent(agent=row.id, yes=bool(losses), now=True)
+        return Question(agreed, f"End {row.name} ({row.id}) for good?", yes="End", losses=tuple(losses))
 
     async def _kill(self, _invocation: Invocation, parameters: calls.KillAgent) -> AgentRow:
         row = await self._fleet.find(parameters.agent)
         if not parameters.yes and (unsaved := await self._fleet.unsaved(row.id)):
             raise Unconfirmed(
-                f"{row.name} ({row.id}) has something to lose. {' '.join(unsaved)}",
-                hint=f"`agent kill {row.id} yes=true` ends it all the same.",
+                f"{row.name} ({row.id}) has unsaved work. {' '.join(unsaved)}",
+                hint=f"`agent kill {row.id} yes=true` kills it anyway.",
                 data={"agent": row.id, "unsaved": unsaved},
             )
         return await self._fleet.kill(row.id, now=parameters.now)
 
     def _render_killed(self, _invocation: Invocation, row: AgentRow) -> Outcome:
-        undo = "" if row.ended else f" `agent undo {row.id}` brings it back within {self._fleet.grace:.0f} s."
-        return Outcome(agent_tables.row_json(row), f"{row.name} ({row.id}) is killed.{undo}")
+        undo = "" if row.ended else f" `agent undo {row.id}` restores it within {self._fleet.grace:.0f} s."
+        return Outcome(agent_tables.row_json(row), f"{row.name} ({row.id}) was killed.{undo}")
 
     async def _undo(self, _invocation: Invocation, parameters: calls.UndoKill) -> AgentRow:
         return await self._fleet.undo_kill(parameters.agent)
@@ -458,14 +475,17 @@ class _Family:
         return calls.RecoveredAgents(*await self._fleet.recover_all())
 
     def _render_recovered(self, _invocation: Invocation, done: calls.RecoveredAgents) -> Outcome:
-        names = ", ".join(f"{row.name} ({row.id})" for row in done.rows) or "nobody"
-        text = "\n".join((f"Recovered: {names}.", *done.troubles))
-        return Outcome([*map(self._plain, done.rows)], text, is_error=bool(done.troubles))
+        names = [f"{one.row.name} ({one.row.id}){f', which {one.how}' if one.how else ''}" for one in done.back]
+        text = "\n".join((f"Recovered: {'; '.join(names) or 'nobody'}.", *done.troubles))
+        return Outcome([*map(self._revived, done.back)], text, is_error=bool(done.troubles))
 
     async def _remove(self, _invocation: Invocation, parameters: calls.RemoveAgent) -> AgentRow:
         row = await self._fleet.find(parameters.agent)
         await self._fleet.remove(row.id)
         return row
+
+    def _revived(self, back: RevivedAgent) -> dict[str, Any]:
+        return self._plain(back.row) | {"how": back.how}
 
     def _plain(self, row: AgentRow) -> dict[str, Any]:
         return agent_tables.row_json(row, self._fleet.attach_words(row))
@@ -481,9 +501,26 @@ def _render_attachment(_invocation: Invocation, found: calls.Attachment) -> Outc
 
 
 def _render_sent(_invocation: Invocation, sent: calls.SentMessage) -> Outcome:
-    waits = " It is at work, and gets it when it rests." if sent.waits else ""
-    data = {"agent": sent.row.id, "message": sent.message}
+    waits = " It is busy; it gets the message when it is idle." if sent.waits else ""
+    data: dict[str, Any] = {"agent": sent.row.id, "message": sent.message}
+    if sent.timed_out is not None:
+        now = agent_tables.status_words(sent.row)
+        text = f"{sent.row.name} ({sent.row.id}) has not answered within {sent.timed_out:g} s; it is {now}."
+        return Outcome(data, text, is_error=True, timed_out=True)
+    if sent.answer is not None:
+        data |= {"answer": sent.answer, "source": sent.source}
+        return _answer_outcome(sent.row, data, sent.answer, sent.source)
     return Outcome(data, f"Sent to {sent.row.name} ({sent.row.id}).{waits}")
+
+
+def _answer_outcome(row: AgentRow, data: dict[str, Any], answer: str, source: AnswerSource) -> Outcome:
+    """An answer for people, with where it comes from; alone, as it is, for a script."""
+    if not answer.strip():
+        said = f"{row.name} ({row.id}) has said nothing."
+        return Outcome(data, said, aside=said)
+    seen = ", from its screen" if source == "screen" else ""
+    aside = f"{row.name} ({row.id}): the answer is from its screen." if seen else ""
+    return Outcome(data, f"{row.name} ({row.id}) says{seen}:\n\n{answer}", plain=answer, aside=aside)
 
 
 def _render_awaited(_invocation: Invocation, found: calls.AwaitedStatus) -> Outcome:
@@ -497,13 +534,13 @@ def _render_awaited(_invocation: Invocation, found: calls.AwaitedStatus) -> Outc
 
 
 def _render_unsaved(_invocation: Invocation, found: calls.UnsavedWork) -> Outcome:
-    said = " ".join(found.losses) or "Nothing would be lost."
+    said = " ".join(found.losses) or "It has no unsaved work."
     data = {"agent": found.row.id, "unsaved": found.losses}
     return Outcome(data, f"{found.row.name} ({found.row.id}): {said}")
 
 
 def _render_renamed(_invocation: Invocation, row: AgentRow) -> Outcome:
-    return Outcome(agent_tables.row_json(row), f"{row.id} is called {row.name} now.")
+    return Outcome(agent_tables.row_json(row), f"{row.id} is now called {row.name}.")
 
 
 def _render_seen(_invocation: Invocation, row: AgentRow) -> Outcome:
@@ -511,7 +548,7 @@ def _render_seen(_invocation: Invocation, row: AgentRow) -> Outcome:
 
 
 def _said(words: str, *, short: bool = False) -> Callable[[Invocation, AgentRow], Outcome]:
-    """A rendering that says this of the agent. `short`: its data is the id alone."""
+    """A renderer that says this about the agent. `short`: its data is only the id."""
 
     def render(_invocation: Invocation, row: AgentRow) -> Outcome:
         data = {"agent": row.id} if short else agent_tables.row_json(row)

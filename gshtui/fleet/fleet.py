@@ -1,5 +1,5 @@
-"""The fleet: every agent that lives in a terminal of its own, of this folder and of others, as one service.
-What only some calls need (starting, killing, following, recovering) is imported when first used.
+"""The fleet: all agents in terminals, of this folder and others, as one service.
+Parts that only some calls need (starting, killing, following, recovering) are imported on first use.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, AnswerSource, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import WaitReported
+from gshtui.bus.letter import Letter
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.fleet_context import AgentRows, FleetContext, from_store_error, is_over
 from gshtui.fleet.handlers import FleetHandlers, Reports
-from gshtui.fleet.ports import FleetError, FleetOptions, Launcher, MessageTransport
+from gshtui.fleet.ports import FleetError, FleetOptions, Launcher, MessageTransport, RevivedAgent
 from gshtui.fleet.reconciler import JournalReader, Reconciler
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def remove_agent_files(data: Path, agent: str) -> None:
-    """Remove the agent's files, as far as there are any. Blocks for a moment; never raises."""
+    """Remove the agent's files, if any. Blocks for a moment; never raises."""
     from gshtui.fleet.native.spec import SpecError, spec_path
     from gshtui.programs.hook_reports import spool_path  # a short call takes nobody off the roster
 
@@ -45,16 +46,16 @@ def remove_agent_files(data: Path, agent: str) -> None:
         try:
             path.unlink(missing_ok=True)
         except OSError:
-            continue  # a file that cannot be removed harms nobody: numbers are never given twice
+            continue  # a leftover file does no harm: numbers are never reused
 
 
 KEPT_DAYS = 14.0
-"""Days that an agent which has ended stays on the roster."""
+"""Days that an ended agent stays on the roster."""
 _STALE = 1.0
 
 
 class Fleet:
-    """Made by the hub; `start` and `stop` bracket its life. Every method raises `FleetError` alone."""
+    """All agents in terminals. Use it between `start` and `stop`. Its methods raise only `FleetError`."""
 
     def __init__(
         self,
@@ -71,12 +72,12 @@ class Fleet:
     ) -> None:
         """
         Args:
-            options: where it lives.
+            options: the folders, the tmux server and the limits of this hub.
             launcher: makes command lines.
-            transport: makes what delivers messages; by the terminals when none is given.
-            terminals: the tmux servers, when they are shared with others.
-            programs: somebody's programs, likewise.
-            session_of: the conversation that a local agent of this hub is in.
+            transport: creates the transport of messages; by default through the terminals.
+            terminals: the tmux servers, if shared with others.
+            programs: other people's programs, likewise.
+            session_of: returns the conversation of a local agent of this hub.
             connected: whether an agent's own process talks to this hub.
         """
         self.terminals = terminals or AgentTerminals()
@@ -97,7 +98,7 @@ class Fleet:
             self._context,
             JournalReader(self._context, connected),
             self._programs,
-            on_ended=self._reports.ended,
+            on_ended=self._reports.announce_end,
             on_killed=lambda row: self._killer.watch(row),
         )
         self._handlers = FleetHandlers(self._context, self._reports, self.spawn)
@@ -114,13 +115,13 @@ class Fleet:
     def _killer(self) -> Killer:
         from gshtui.fleet.killer import Killer
 
-        return Killer(self._context, self._reports.ended)
+        return Killer(self._context, self._reports.announce_end)
 
     @cached_property
     def _recoverer(self) -> Recoverer:
         from gshtui.fleet.starter import Recoverer
 
-        return Recoverer(self._context, self._starter, self._killer)
+        return Recoverer(self._context, self._starter, self._killer, self._programs)
 
     @cached_property
     def _follower(self) -> AgentFollower:
@@ -129,11 +130,11 @@ class Fleet:
         return AgentFollower(self._context, self._programs, self._reconciler.check_now)
 
     async def start(self) -> None:
-        """Take the roster up: look what really runs, say who is lost, and go on looking."""
+        """Load the roster, check what really runs, report lost agents, and keep checking."""
         context = self._context
         if context.options.visiting:
             return  # whatever it is asked to do begins with a look
-        self._reconciler.on_look = self._follower.keep
+        self._reconciler.on_look = self._follow
         try:
             await context.store.agents.delete_old(KEPT_DAYS)
             lost = await self._reconciler.find_lost()
@@ -145,9 +146,14 @@ class Fleet:
             if is_over(row) and row.background and not row.reported:
                 await self._reports.hand_over(row)
 
+    async def _follow(self, alive: list[AgentRow]) -> None:
+        """Follow exactly these agents; while there have been none, no follower is made."""
+        if alive or "_follower" in self.__dict__:
+            await self._follower.follow(alive)
+
     async def stop(self) -> None:
-        """Let go: the agents go on, and the next hub of their folder looks after them."""
-        made = self.__dict__  # what was never used has nothing to end
+        """Stop. The agents keep running, and the next hub of their folder takes over."""
+        made = self.__dict__  # parts that were never used need no ending
         await end_all(
             "the end of the fleet",
             self._reconciler.stop,
@@ -168,20 +174,20 @@ class Fleet:
     # What is there
 
     def rows(self, *, everywhere: bool = True) -> list[AgentRow]:
-        """Every agent on the roster in the order of the numbers; of this folder alone unless `everywhere`."""
+        """The agents on the roster, ordered by number; only this folder's unless `everywhere`."""
         home = str(self._context.options.home)
         return [row for row in self._context.rows.all() if everywhere or row.home == home]
 
     def get(self, id: str) -> AgentRow | None:
-        """The agent of this very id, as it is known here."""
+        """The agent with exactly this id, from memory; `None` if unknown."""
         return self._context.rows.get(id)
 
     async def find(self, wanted: str) -> AgentRow:
-        """The agent of this id (leading zeros may be missing) or name."""
+        """The agent with this name or id; leading zeros may be omitted."""
         return await self._context.row(wanted)
 
     async def refresh(self) -> list[AgentRow]:
-        """Look at the terminals and the record now; every row."""
+        """Check the terminals and the record now; returns every row."""
         try:
             self._reconciler.tell_lost(await self._reconciler.find_lost())
         except StoreError as error:
@@ -189,24 +195,24 @@ class Fleet:
         return self.rows()
 
     async def show(self, id: str) -> str:
-        """The agent's report; of one that has none yet, what its terminal shows."""
+        """The agent's report or, if it has none yet, its terminal's content."""
         row = await self.find(id)
         return await self._reports.report_of(row) or await self._reports.screen(row)
 
     async def unsaved(self, id: str) -> list[str]:
-        """What would be lost if the agent were killed now, a sentence each."""
+        """What killing the agent now would lose, one sentence per item."""
         return await self._killer.unsaved(await self.find(id))
 
     def attach_command(self, row: AgentRow) -> list[str]:
-        """What a person runs to see the agent full-screen."""
+        """The command that shows the agent full-screen."""
         return self.terminals.server(row.socket).attach_command(row.tmux_session)
 
     def attach_words(self, row: AgentRow) -> list[str]:
-        """The same, empty for an agent that has no terminal now."""
+        """The same, but empty for an agent without a terminal."""
         return self.attach_command(row) if row.pane and row.status != "lost" else []
 
     async def wait(self, id: str, statuses: Collection[str], timeout: float) -> AgentRow:
-        """The agent once its status is one of these, or it has ended.
+        """Wait until the agent has one of these statuses or has ended; returns its row.
 
         Raises:
             TimeoutError: neither within `timeout` seconds.
@@ -221,21 +227,21 @@ class Fleet:
                 return await self._visit(row, matches, timeout)
             return await self._context.rows.wait(row.id, matches, timeout)
         except KeyError:
-            raise FleetError("ended", f"{row.name} ({row.id}) is off the roster.") from None
+            raise FleetError("ended", f"{row.name} ({row.id}) was already removed.") from None
 
     # What is done to them
 
     @property
     def grace(self) -> float:
-        """Seconds in which a kill can be undone."""
+        """Seconds during which a kill can be undone."""
         return self._context.options.grace
 
     async def spawn(self, request: SpawnRequest, *, spawn: str = "", by_person: bool = False) -> AgentRow:
-        """Start an agent; it runs in its terminal when this returns.
+        """Start an agent; it is running in its terminal when this returns.
 
         Args:
-            spawn: id of the wish; the events that answer it carry it.
-            by_person: a person asks, whom the limits on agents do not hold back.
+            spawn: id of the request, which the events that answer it carry.
+            by_person: a person asks, so the limits for agents do not apply.
         """
         parent = self._context.rows.get(request.parent) if request.parent else None
         session = parent.session if parent is not None else self._session_of(request.parent)
@@ -249,15 +255,57 @@ class Fleet:
         return row
 
     async def send(self, id: str, text: str, *, source: str = "person", defer_if_busy: bool = True) -> str:
-        """Give the agent a message; the message's id."""
+        """Send the agent a message; returns the message's id."""
         row = await self._alive(id)
         text = text.rstrip("\r\n")  # where it ends it is entered; a newline of its own would enter it once more
         if not text.strip():
-            raise FleetError("invalid", "There is nothing to say.", hint="Give the words of the message.")
+            raise FleetError("invalid", "The message is empty.", hint="Add the text of the message.")
         return await self._context.transport.send(row, text, sender=source, defer_if_busy=defer_if_busy)
 
+    async def follow(self, id: str) -> None:
+        """Follow what the agent does, where no window does that: a command that waits for its answer calls this."""
+        row = await self.find(id)
+        if self._context.options.visiting and not row.owner:
+            await self._follower.follow([row])
+
+    async def answer_to(self, message: str, timeout: float) -> Letter:
+        """Wait until the turn that handles a message is over; the message, with its answer.
+
+        It is not answered if it was dropped or is held, or if its agent ended without a word.
+
+        Raises:
+            TimeoutError: the turn is not over within `timeout` seconds.
+        """
+        store = self._context.store
+        try:
+            async with asyncio.timeout(timeout):
+                while True:
+                    letter = await store.mail.find(message)
+                    if letter.answered or letter.state in ("dropped", "held"):
+                        return letter
+                    row = self._context.rows.get(letter.recipient)
+                    if row is None or is_over(row):
+                        return await store.mail.find(message)  # its end may have answered it in this very moment
+                    if self._context.options.visiting:
+                        await self.refresh()
+                    await asyncio.sleep(_STALE / 4)
+        except StoreError as error:
+            raise from_store_error(error) from error
+
+    async def last_answer(self, id: str) -> tuple[str, AnswerSource]:
+        """What the agent said last in its last turn, and where that is known from; empty if it said nothing yet."""
+        row = await self.find(id)
+        if row.kind == "native":
+            return await self._reports.report_of(row), ""
+        server = self.terminals.server(row.socket)
+        bound = await self._programs.conversation(server, row, self.rows()) or row.external_id
+        turn = await self._programs.last_turn(msgspec.structs.replace(row, external_id=bound))
+        if turn is not None and turn.answer:
+            return turn.answer, "transcript"
+        return row.report, "screen" if row.report else ""
+
     async def is_queued(self, message: str) -> bool:
-        """Whether a message still waits; one that was typed at once was never kept."""
+        """Whether a message is still waiting; one that was typed at once was never stored."""
         try:
             return (await self._context.store.mail.find(message)).state == "queued"
         except StoreError as error:
@@ -266,20 +314,20 @@ class Fleet:
             raise from_store_error(error) from error
 
     async def interrupt(self, id: str) -> None:
-        """Stop what the agent is doing; it stays."""
+        """Stop what the agent is doing, but keep the agent."""
         await self._context.transport.interrupt(await self._alive(id))
 
     async def rename(self, id: str, name: str) -> AgentRow:
-        """Give it another name; made unique when it is taken."""
+        """Rename the agent; a name that is taken is made unique."""
         row = await self.find(id)
         return await self._change(row, name=name)
 
     async def kill(self, id: str, *, now: bool = False) -> AgentRow:
-        """End the agent. Unless `now`, or nobody could undo it, that can be undone for a while."""
+        """Kill the agent. This can be undone for a while, unless `now` is set or nobody could undo it."""
         row = await self.find(id)
         if is_over(row):
             raise FleetError(
-                "ended", f"{row.name} ({row.id}) has ended.", hint=f"`agent remove {row.id}` takes it off the roster."
+                "ended", f"{row.name} ({row.id}) has ended.", hint=f"`agent remove {row.id}` removes it from the list."
             )
         try:
             return await self._killer.kill(row, now=now or self._context.options.visiting)
@@ -287,36 +335,36 @@ class Fleet:
             raise from_store_error(error) from error
 
     async def undo_kill(self, id: str) -> AgentRow:
-        """Let a killed agent go on."""
+        """Undo a kill: let the agent continue."""
         try:
             return await self._killer.undo(await self.find(id))
         except StoreError as error:
             raise from_store_error(error) from error
 
-    async def restart(self, id: str) -> AgentRow:
-        """End what runs of it and start it again, with its conversation where its program can."""
-        row = await self._recoverer.restart(await self.find(id))
+    async def restart(self, id: str) -> RevivedAgent:
+        """Restart the agent, with its conversation if its program supports that."""
+        back = await self._recoverer.restart(await self.find(id))
         self._reconciler.check_now()
-        return row
+        return back
 
-    async def recover(self, id: str) -> AgentRow:
-        """Bring a lost agent back with its conversation, and see that it lives."""
+    async def recover(self, id: str) -> RevivedAgent:
+        """Restore a lost agent with its conversation, and verify that it lives."""
         return await self._recoverer.recover(await self.find(id))
 
-    async def recover_all(self) -> tuple[list[AgentRow], list[str]]:
-        """Bring back every lost agent of this folder, one at a time; stops when several in a row fail.
+    async def recover_all(self) -> tuple[list[RevivedAgent], list[str]]:
+        """Restore every lost agent of this folder, one at a time; stops when several in a row fail.
 
         Returns:
-            Those that are back, and a sentence for each trouble.
+            The restored agents, and a sentence for each failure.
         """
         await self.refresh()
         return await self._recoverer.recover_all([row for row in self.rows(everywhere=False) if row.status == "lost"])
 
     async def remove(self, id: str) -> None:
-        """Take an agent that has ended off the roster, and close its terminal; its conversation is kept."""
+        """Remove an ended agent from the roster, and close its terminal; its conversation is kept."""
         row = await self.find(id)
         if not is_over(row):
-            raise FleetError("busy", f"{row.name} ({row.id}) is not over.", hint=f"`agent kill {row.id}` ends it.")
+            raise FleetError("busy", f"{row.name} ({row.id}) has not ended.", hint=f"`agent kill {row.id}` kills it.")
         try:
             await self._killer.clear(row)
             await self._context.store.agents.remove(row.id)
@@ -326,7 +374,7 @@ class Fleet:
         await asyncio.to_thread(remove_agent_files, self._context.options.data, row.id)
 
     def seen(self, id: str) -> None:
-        """A person has looked at it: nothing of it is unread."""
+        """Mark it as read by a person."""
         self._context.rows.change_soon(id, {"unread": 0})
 
     # Below
@@ -334,10 +382,8 @@ class Fleet:
     async def _alive(self, id: str) -> AgentRow:
         row = await self.find(id)
         if row.killed or is_over(row):
-            what = "is killed" if row.killed else f"has ended ({row.status})"
-            raise FleetError(
-                "ended", f"{row.name} ({row.id}) {what}.", hint=f"`agent restart {row.id}` starts it again."
-            )
+            what = "was killed" if row.killed else f"has ended ({row.status})"
+            raise FleetError("ended", f"{row.name} ({row.id}) {what}.", hint=f"`agent restart {row.id}` restarts it.")
         return row
 
     async def _change(self, row: AgentRow, **fields: object) -> AgentRow:
@@ -347,7 +393,7 @@ class Fleet:
             raise from_store_error(error) from error
 
     async def _visit(self, row: AgentRow, matches: Callable[[AgentRow], bool], timeout: float) -> AgentRow:
-        """Wait without looking after anybody: by looking again."""
+        """Wait by polling, in a hub that follows no agents."""
         said = ""
         async with asyncio.timeout(timeout):
             while True:

@@ -1,5 +1,5 @@
 """What the parts of the fleet share: the bus, the record, the options, the terminals, and the agents' rows in memory.
-The rows are kept in step with the record that all hubs share; writes that can wait are gathered.
+The rows are kept in sync with the record that all hubs share; writes that can wait are batched.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import start_job
 
 WRITE_EVERY = 0.25
-"""Seconds in which changes of figures and statuses are gathered before they are written."""
+"""Seconds for which changes of figures and statuses are batched before they are written."""
 
 
 class AgentRows:
@@ -40,15 +40,15 @@ class AgentRows:
         self._changed = asyncio.Event()
 
     def all(self) -> list[AgentRow]:
-        """Every row, in the order of the numbers."""
+        """Every row, ordered by number."""
         return sorted(self._rows.values(), key=lambda row: (len(row.id), row.id))
 
     def get(self, id: str) -> AgentRow | None:
-        """The row of this very id."""
+        """The row with exactly this id."""
         return self._rows.get(id)
 
     async def load(self, *, force: bool = False) -> None:
-        """Take in what other processes changed. Raises `StoreError`."""
+        """Load what other processes changed. Raises `StoreError`."""
         revision = await self._store.agents.revision()
         if revision == self._revision and not force:
             return
@@ -57,32 +57,32 @@ class AgentRows:
         for id in [id for id in self._rows if id not in fresh]:
             self.drop(id)
         for id, row in fresh.items():
-            self._put(msgspec.structs.replace(row, **self._pending.get(id, {})))
+            self._store_row(msgspec.structs.replace(row, **self._pending.get(id, {})))
 
     async def add(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
-        """A new row in the record. Raises `StoreError`."""
+        """Add a new row to the record. Raises `StoreError`."""
         row = await self._store.agents.add(row, request)
-        self._put(row)
+        self._store_row(row)
         return row
 
     async def change(self, id: str, **fields: Any) -> AgentRow:
-        """Change a row; it is in the record when this returns. Raises `StoreError`."""
+        """Change a row; the change is in the record when this returns. Raises `StoreError`."""
         waiting = self._pending.pop(id, {})
         try:
             row = await self._store.agents.update(id, **(waiting | fields))
         except BaseException:
             self._pending[id] = waiting | self._pending.get(id, {})
             raise
-        self._put(msgspec.structs.replace(row, **self._pending.get(id, {})))
+        self._store_row(msgspec.structs.replace(row, **self._pending.get(id, {})))
         return row
 
     def change_soon(self, id: str, fields: dict[str, Any]) -> None:
-        """Change a row here at once, and in the record shortly."""
+        """Change a row in memory at once, and in the record soon."""
         row = self._rows.get(id)
         if row is None or not fields:
             return
         self._pending.setdefault(id, {}).update(fields)
-        self._put(msgspec.structs.replace(row, **fields))
+        self._store_row(msgspec.structs.replace(row, **fields))
         if self._writing is None:
             self._writing = start_job(self._write_soon(), "the record of agents")
 
@@ -91,10 +91,10 @@ class AgentRows:
         if self._rows.pop(id, None) is not None:
             self._pending.pop(id, None)
             self._bus.publish(AgentRemoved(agent=id))
-            self._tell()
+            self._wake_waiters()
 
     async def flush(self) -> None:
-        """Write what waits. Raises `StoreError`."""
+        """Write all waiting changes. Raises `StoreError`."""
         while self._pending:
             id, fields = self._pending.popitem()
             try:
@@ -105,11 +105,11 @@ class AgentRows:
                     raise
 
     async def wait(self, id: str, matches: Callable[[AgentRow], bool], timeout: float) -> AgentRow:
-        """The row once it matches.
+        """Wait until the row matches; returns it.
 
         Raises:
-            TimeoutError: it did not within `timeout` seconds.
-            KeyError: it is not on the roster, or was taken off it.
+            TimeoutError: it did not match within `timeout` seconds.
+            KeyError: it is not on the roster, or was removed from it.
         """
         async with asyncio.timeout(timeout):
             while not matches(row := self._rows[id]):
@@ -117,7 +117,7 @@ class AgentRows:
                 await changed.wait()
             return row
 
-    def _put(self, row: AgentRow) -> None:
+    def _store_row(self, row: AgentRow) -> None:
         old = self._rows.get(row.id)
         if old == row:
             return
@@ -135,9 +135,9 @@ class AgentRows:
                 )
             )
         self._bus.publish(AgentChanged(agent=row.id, row=row, at=time.time()))
-        self._tell()
+        self._wake_waiters()
 
-    def _tell(self) -> None:
+    def _wake_waiters(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
@@ -153,7 +153,7 @@ class AgentRows:
 
 @dataclass(frozen=True)
 class FleetContext:
-    """Handed to every room; made by the fleet."""
+    """What every part of the fleet gets; created by `Fleet`."""
 
     bus: Bus
     store: Store
@@ -165,7 +165,7 @@ class FleetContext:
 
     @cached_property
     def transport(self) -> MessageTransport:
-        """Delivers messages; made when the first one is sent."""
+        """Delivers messages; created when the first one is sent."""
         return self.make_transport()
 
     async def row(self, wanted: str) -> AgentRow:
@@ -184,10 +184,10 @@ class FleetContext:
 
 
 def is_over(row: AgentRow) -> bool:
-    """Whether nothing of the agent runs any more, as far as is known."""
+    """Whether, as far as is known, nothing of the agent is running any more."""
     return bool(row.ended) and row.status in ENDED_STATUSES
 
 
 def from_store_error(error: StoreError) -> FleetError:
-    """The fleet's error for one of the record's."""
+    """The fleet's error for an error of the record."""
     return FleetError("unknown" if error.kind == "unknown" else "store", error.message, hint=error.hint)

@@ -1,17 +1,18 @@
-"""Follows the agents of this hub while they live: the ends of all terminals, and the status of somebody's programs.
+"""Follows this hub's agents while they live: the ends of all terminals, and the status of other people's programs.
 
-It refuses to end anybody: an end that is noticed here is a reason to look, and the look decides. Held by the fleet,
-told after each look who is alive.
+It never declares an agent ended: what it notices only triggers a reconciliation, which decides. Held by the fleet,
+which tells it after each reconciliation who is alive.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, cast
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, AnswerSource
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, Status, TurnFinished
 from gshtui.bus.events.fleet_events import MessageSubmitted
@@ -21,19 +22,24 @@ from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.hook_reports import HookFeed
 from gshtui.programs.status import WORKING, KnownStatus
 from gshtui.programs.status_watcher import CliStatus, Pacer
+from gshtui.programs.transcripts.transcript_readers import TurnText
 from gshtui.system.tasks import start_job
 from gshtui.tmux.watcher import PaneChange
 
 _LOOKS, _LOOK_EVERY = 15, 1.0
-"""Looks for the answer of a short turn, and seconds between them."""
+"""How often to look for a short turn's answer, and the seconds in between."""
+_WRITTEN_LOOKS, _WRITTEN_EVERY = 32, 0.25
+"""How often to look into a transcript for the end of a turn that is over, and the seconds in between."""
+_EARLIER = 15.0
+"""Seconds that a prompt may have been written down before it was seen that it was taken up."""
 _SOON = 0.1
-"""Seconds until the first look at what a shell was given to run; each further one comes after twice as long."""
+"""Seconds until the first look at a command in a shell; each further interval doubles."""
 _Key = tuple[str, str, int]
-"""(agent, pane, process): another process is followed anew."""
+"""(agent, pane, process): a new process gets a new follower."""
 
 
 class AgentFollower:
-    """One follower an agent. `stop` ends all of them."""
+    """One follower per agent. `stop` ends them all."""
 
     def __init__(self, context: FleetContext, programs: Programs, check_now: Callable[[], None]) -> None:
         """`check_now`: called when something has changed."""
@@ -45,13 +51,17 @@ class AgentFollower:
         self._statuses: dict[_Key, CliStatus | None] = {}
         self._ends: dict[_Key, Callable[[], None]] = {}
         self._turn = asyncio.Lock()
-        self._worked: set[str] = set()
-        """Agents that were seen at work since their last answer."""
+        self._worked: dict[str, float] = {}
+        """Agents seen working since their last answer → since when; 0: since before they were followed."""
+        self._rested: set[_Key] = set()
+        """Programs that were seen idle."""
+        self._told: dict[str, tuple[str, float]] = {}
+        """Agent → the prompt of the last turn in its transcript whose answer was published, and when that was."""
         self._answers: set[asyncio.Task[None]] = set()
         self._subscription = context.bus.subscribe(self._asked, MessageSubmitted, name="follower")
 
-    async def keep(self, alive: list[AgentRow]) -> None:
-        """Follow exactly these."""
+    async def follow(self, alive: list[AgentRow]) -> None:
+        """Follow exactly these agents."""
         async with self._turn:
             wanted = {(row.id, row.pane, row.pid): row for row in alive if row.pane}
             for key in [key for key in self._statuses if key not in wanted]:
@@ -83,11 +93,12 @@ class AgentFollower:
             self._statuses[key] = status
             await status.start()
             if status.answer and status.answer != row.report:
-                self._answered(row.id, status.answer)  # while nobody was there to hear it
+                self._answered(row.id, status.answer, "report")  # while nobody was there to hear it
 
     async def _leave(self, key: _Key) -> None:
         self._ends.pop(key)()
         status = self._statuses.pop(key)
+        self._rested.discard(key)
         if status is not None:
             await status.stop()
 
@@ -107,52 +118,61 @@ class AgentFollower:
                 doing=known.doing,
             )
         )
+        if known.status == "idle" and known.sure:
+            self._start_answer(self._bind(row), row)
+            self._rested.add(key)
         if known.status in WORKING:
-            self._worked.add(row.id)
+            self._worked.setdefault(row.id, time.time() if key in self._rested else 0.0)
         elif known.status == "idle" and known.sure and row.id in self._worked:
-            self._worked.discard(row.id)
+            began = self._worked.pop(row.id)
             status = self._statuses.get(key)
             if status is not None and status.takes_code:
                 return  # what was entered there is followed until it has run
-            self._soon(self._answer(key, row), row)
+            self._start_answer(self._answer(key, row, began), row)
 
-    def _soon(self, telling: Coroutine[Any, Any, None], row: AgentRow) -> None:
+    def _start_answer(self, telling: Coroutine[Any, Any, None], row: AgentRow) -> None:
         task = start_job(telling, f"the answer of {row.id}")
         self._answers.add(task)
         task.add_done_callback(self._answers.discard)
 
     def _asked(self, batch: Sequence[Event]) -> None:
-        """A text was entered: its turn may be over before anything has shown that it began."""
+        """Note that a text was submitted: its turn may end before anything showed its start."""
         for event in batch:
             for key, status in self._statuses.items():
                 row = self._context.rows.get(key[0])
                 if isinstance(event, MessageSubmitted) and event.agent == key[0] and status is not None and row:
-                    self._soon(self._short_turn(key, row, status), row)
+                    self._start_answer(self._short_turn(key, row, status), row)
 
     async def _short_turn(self, key: _Key, row: AgentRow, status: CliStatus) -> None:
-        """Where a program rests and its screen shows the same answer twice, its turn was too short to be seen."""
+        """Detect a turn too short to be noticed: the program is idle, and two looks show the same answer."""
         session = await self._programs.session(self._context.terminals.server(row.socket), row)
         if session.takes_code:
             await self._ran(key, row, status, session)
             return
-        before = ""
+        before, began = "", time.time()
         for _ in range(_LOOKS):
             await asyncio.sleep(_LOOK_EVERY)
             if status.hooked or row.id in self._worked or self._statuses.get(key) is not status:
                 return  # it says so itself, or the end of its work will be seen
             now = ""
             if status.known.status == "idle" and status.known.sure:
+                turn = await self._new_turn(row, began)
+                if turn is not None and turn.over:
+                    self._publish_turn(session, row, turn)
+                    return
+                if turn is not None:
+                    continue  # it is not done, whatever its screen shows
                 try:
                     now = await session.text_so_far()
                 except SessionError:
                     return
             if now.strip() and now == before:
-                await self._answer(key, row)
+                await self._answer(key, row, began)
                 return
             before = now
 
     async def _ran(self, key: _Key, row: AgentRow, status: CliStatus, session: CliSession) -> None:
-        """What a shell or an interpreter printed, once it is at its prompt again, whether that is much or nothing."""
+        """Get what a shell or an interpreter printed, once it is back at its prompt, even if that is nothing."""
         wait, rested = _SOON, 0
         try:
             while rested < 2:  # between a line and its command a shell looks as if it were at its prompt
@@ -164,23 +184,72 @@ class AgentFollower:
             said = await session.answer()
         except SessionError:
             return  # its terminal is gone, which the next look tells
-        self._answered(row.id, said)
+        self._answered(row.id, said, "screen")
 
-    async def _answer(self, key: _Key, row: AgentRow) -> None:
-        """A turn is over: what it answered, by its own word, else by its screen."""
+    async def _answer(self, key: _Key, row: AgentRow, began: float) -> None:
+        """Handle the end of a turn: find its answer in the program's report or transcript, else on its screen."""
         status = self._statuses.get(key)
-        said = status.answer if status is not None else ""
-        if not said:
-            try:
-                session = await self._programs.session(self._context.terminals.server(row.socket), row)
-                said = await session.answer()
-            except SessionError:
-                return  # its terminal is gone, which the next look tells
+        session = await self._programs.session(self._context.terminals.server(row.socket), row)
+        if status is not None and status.answer:
+            session.forget_input()
+            self._answered(row.id, status.answer, "report")
+            return
+        asked = session.last_input
+        turn = await self._finished_turn(row, began)
+        if status is not None and self._statuses.get(key) is status and status.known.status in WORKING:
+            self._worked[row.id] = min(began, self._worked.get(row.id, began))
+            return  # it only looked idle for a moment
+        if turn is not None:
+            self._publish_turn(session, row, turn)
+            return
+        if session.last_input is not asked:
+            return  # a later text was entered meanwhile, and what is on the screen is its answer
+        try:
+            said = await session.answer()
+        except SessionError:
+            return  # its terminal is gone, which the next look tells
         if said.strip():
-            self._answered(row.id, said)
+            self._answered(row.id, said, "screen")
 
-    def _answered(self, agent: str, text: str) -> None:
-        self._context.bus.publish(TurnFinished(agent=agent, session="", turn="", stop="end", text=text))
+    async def _finished_turn(self, row: AgentRow, began: float) -> TurnText | None:
+        """The turn that has just ended, by the program's transcript; `None` where only the screen tells of it."""
+        await self._bind(row)
+        turn: TurnText | None = None
+        for _ in range(_WRITTEN_LOOKS):  # some programs write it down a moment after they show it
+            turn = await self._new_turn(row, began)
+            now = self._context.rows.get(row.id)
+            if now is None or not now.external_id or (turn is not None and turn.over):
+                break
+            await asyncio.sleep(_WRITTEN_EVERY)
+        return turn if turn is not None and turn.answer.strip() else None
+
+    async def _new_turn(self, row: AgentRow, began: float) -> TurnText | None:
+        """The last turn in its transcript, if it can be the one that began then (epoch seconds; 0: unknown)."""
+        now = self._context.rows.get(row.id)
+        turn = await self._programs.last_turn(now) if now is not None and now.pid == row.pid else None
+        if turn is None or turn.at < began - _EARLIER:
+            return None
+        prompt, when = self._told.get(row.id, ("", 0.0))
+        return None if turn.message == prompt and when < began else turn  # the one before is no news
+
+    def _publish_turn(self, session: CliSession, row: AgentRow, turn: TurnText) -> None:
+        """Publish a turn's answer, once."""
+        if self._told.get(row.id, ("",))[0] != turn.message:
+            session.forget_input()
+            self._told[row.id] = (turn.message, time.time())
+            self._answered(row.id, turn.answer, "transcript")
+
+    def _answered(self, agent: str, text: str, source: AnswerSource) -> None:
+        event = TurnFinished(agent=agent, session="", turn="", stop="end", text=text, source=source)
+        self._context.bus.publish(event)
+
+    async def _bind(self, row: AgentRow) -> None:
+        """Write down the conversation that the program is in."""
+        server = self._context.terminals.server(row.socket)
+        id = await self._programs.conversation(server, row, self._context.rows.all())
+        now = self._context.rows.get(row.id)
+        if id and now is not None and now.pid == row.pid and id != now.external_id:
+            self._bound(row.id, id)
 
     def _bound(self, agent: str, conversation: str) -> None:
         self._context.rows.change_soon(agent, {"external_id": conversation})

@@ -1,7 +1,8 @@
-"""Ending agents, with a while in which it can be undone.
+"""Kills agents, with a grace period in which a kill can be undone.
 
-A killed agent is interrupted, and whatever it has started stands still; its program itself is kept, because tmux lets
-no program of its own stand, until the while is over: then all of it is ended. Called by the fleet.
+A killed agent is interrupted, and the processes it started are stopped (SIGSTOP). Its program itself keeps running,
+because tmux continues any stopped program of its own. When the grace period is over, everything is ended. Called by the
+fleet.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ from gshtui.system.tasks import start_job
 from gshtui.tmux.tmux_errors import TmuxError
 
 STILL_EVERY = 0.5
-"""Seconds between two looks for what a killed agent has started since."""
+"""Seconds between looks for processes that a killed agent has started since."""
 END_GRACE = 3.0
 """Seconds that a program has to end by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Wait:
-    """A killed agent's while."""
+    """A killed agent's grace period."""
 
     called_off: asyncio.Event
     task: asyncio.Task[None]
 
 
 class Killer:
-    """Keeps the killed ones standing, and ends them when their while is over."""
+    """Keeps killed agents stopped, and ends them after their grace period."""
 
     def __init__(self, context: FleetContext, on_ended: Callable[[AgentRow], Awaitable[None]]) -> None:
         self._context = context
@@ -47,18 +48,18 @@ class Killer:
         self._waiting: dict[str, _Wait] = {}
 
     async def unsaved(self, row: AgentRow) -> list[str]:
-        """What would be lost with the agent now, a sentence each."""
+        """What killing the agent now would lose, one sentence per item."""
         if is_over(row):
             return await self._context.launcher.unsaved(row)
         found: list[str] = []
         if row.status in ("thinking", "tool", "waiting"):
-            found.append(f"It is at work: {row.doing or row.status}.")
+            found.append(f"It is working: {row.doing or row.status}.")
         running = await asyncio.to_thread(process_tree.below, row.pid, row.pid_started)
-        found += [f"It runs a command: {line}" for line in running[:3]]
+        found += [f"It is running a command: {line}" for line in running[:3]]
         return found + await self._context.launcher.unsaved(row)
 
     async def kill(self, row: AgentRow, *, now: bool) -> AgentRow:
-        """Kill it; for good at once when `now`. Raises `FleetError`."""
+        """Kill it; with `now`, at once and permanently. Raises `FleetError`."""
         if row.killed and not now:
             return row
         grace = self._context.options.grace
@@ -74,19 +75,19 @@ class Killer:
         return row
 
     def watch(self, row: AgentRow) -> None:
-        """End a killed agent when its while is over; until then what it starts is made to stand."""
+        """End a killed agent after its grace period; until then, stop every process it starts."""
         if row.id not in self._waiting:
             called_off = asyncio.Event()
             task = start_job(self._later(row, called_off), f"the end of {row.id}")
             self._waiting[row.id] = _Wait(called_off, task)
 
     async def undo(self, row: AgentRow) -> AgentRow:
-        """Let a killed agent go on. Raises `FleetError` when there is nothing to undo any more."""
+        """Let a killed agent continue. Raises `FleetError` if it is too late."""
         if not row.killed:
-            raise FleetError("invalid", f"{row.name} ({row.id}) is not killed.")
+            raise FleetError("invalid", f"{row.name} ({row.id}) was not killed.")
         if is_over(row):
-            hint = f"`agent restart {row.id}` starts it again."
-            raise FleetError("ended", f"{row.name} ({row.id}) has ended already.", hint=hint)
+            hint = f"`agent restart {row.id}` restarts it."
+            raise FleetError("ended", f"{row.name} ({row.id}) has already ended.", hint=hint)
         await self._call_off(row.id)
         await asyncio.to_thread(process_tree.continue_below, row.pid, row.pid_started)
         row = await self._context.rows.change(row.id, killed=False, killed_at=0.0, doing="")
@@ -94,14 +95,14 @@ class Killer:
         return row
 
     async def end(self, row: AgentRow) -> AgentRow:
-        """End what runs of the agent, all of it, for good. Raises `FleetError` when something cannot be ended."""
+        """End all of the agent's processes permanently. Raises `FleetError` if one cannot be ended."""
         await self.clear(row)
         row = await self._context.rows.change(row.id, **ended_changes(row, None, time.time()), pane="")
         await self._on_ended(row)
         return row
 
     async def clear(self, row: AgentRow) -> None:
-        """Close the agent's terminal and end whatever runs in it; the row stays as it is. Raises `FleetError`."""
+        """Close the agent's terminal and end everything in it; the row stays unchanged. Raises `FleetError`."""
         await self._call_off(row.id)
         try:
             server = self._context.terminals.server(row.socket)
@@ -111,10 +112,10 @@ class Killer:
             if error.kind not in ("gone", "no_such_pane"):
                 raise FleetError("tmux", error.message, hint=error.hint) from error
         if not await asyncio.to_thread(process_tree.end, row.pid, row.pid_started, END_GRACE):
-            raise FleetError("failed", f"Process {row.pid} of {row.name} ({row.id}) could not be ended.")
+            raise FleetError("failed", f"Could not end process {row.pid} of {row.name} ({row.id}).")
 
     async def stop(self) -> None:
-        """End at once what is killed: with this hub gone, nobody would end it when its while is over."""
+        """End all killed agents at once, because after this hub nobody would."""
         waiting = list(self._waiting)
         for id in waiting:
             await self._call_off(id)
@@ -122,7 +123,7 @@ class Killer:
         await asyncio.gather(*(self.end(row) for row in rows), return_exceptions=True)
 
     async def _stand(self, row: AgentRow) -> bool:
-        """Have it stop working. Returns whether there is something left that could go on."""
+        """Interrupt its work. Returns whether anything is left that could continue."""
         await asyncio.to_thread(process_tree.stop_below, row.pid, row.pid_started)
         if not is_known(row):
             return False  # nothing is known that would interrupt this program without ending it
@@ -151,7 +152,7 @@ class Killer:
             self._context.bus.publish(AgentKilled(agent=row.id))
 
     async def _call_off(self, id: str) -> None:
-        """Stop waiting for its end; after this nothing makes it stand any more."""
+        """Stop waiting for its end; after this, its processes are no longer stopped."""
         if (wait := self._waiting.pop(id, None)) is not None:
             wait.called_off.set()
             await asyncio.wait([wait.task])  # not cancelled: a look that is under way would still stop it

@@ -1,6 +1,6 @@
-"""What the fleet needs from others, as small protocols, and the one error that it raises.
+"""What the fleet needs from others, as small protocols, and the one error it raises.
 
-Owns no behaviour. The hub hands the adapters in: who makes command lines, worktrees, and types messages.
+Contains no behaviour. The hub supplies the adapters that make command lines and worktrees, and that type messages.
 """
 
 from __future__ import annotations
@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.system.expected_error import ExpectedError
+
+if TYPE_CHECKING:
+    from gshtui.guard.approval import Mode
 
 Kind = Literal["unknown", "invalid", "limit", "tmux", "store", "lost", "ended", "busy", "blank", "unsaved", "failed"]
 
@@ -25,6 +28,24 @@ class FleetError(ExpectedError):
 
 
 @dataclass(frozen=True, slots=True)
+class LaunchTerms:
+    """On what terms this hub's agents work; what they start is held to the same."""
+
+    approvals: Mode = "ask"
+    auto_approve: tuple[str, ...] | None = None
+    """Tools that need no question; `None`: as the configuration says."""
+    max_steps: int = 0
+    """Tool calls a turn; 0: as the configuration says."""
+    runtime: Path = Path()
+    """Folder of the hubs' sockets."""
+    worktrees_inside: bool = False
+    notice: str = ""
+    """File for words to the shell in which this is a command; empty: there is none."""
+    setup: tuple[str, ...] = ()
+    """Command for new worktrees, run only once somebody has agreed."""
+
+
+@dataclass(frozen=True, slots=True)
 class FleetOptions:
     """Where a fleet lives: the window's folder, the tmux server for new agents, and how it behaves."""
 
@@ -35,6 +56,8 @@ class FleetOptions:
     """Name for `-L`, or an absolute path for `-S`, of the server on which new agents are started."""
     prefix: str = "gsh"
     """Start of tmux session names."""
+    everywhere: bool = False
+    """It looks after the agents of every folder, until a window of their folder takes them over."""
     visiting: bool = False
     """A command that looks in and leaves: it looks after no agent, and changes only what nobody looks after."""
     grace: float = 60.0
@@ -52,16 +75,26 @@ class AgentStart:
     external_id: str = ""
     profile: str = ""
     """Name of the program's profile."""
+    how: str = ""
+    """What a restart makes of its conversation, as words about the agent: `resumed its conversation`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevivedAgent:
+    """An agent that runs again. `how`: what became of its conversation (`AgentStart.how`)."""
+
+    row: AgentRow
+    how: str = ""
 
 
 class Launcher(Protocol):
     """Makes the command line of an agent."""
 
-    async def first(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
+    async def start(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For a new agent. Raises `FleetError`."""
         ...
 
-    async def again(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
+    async def restart(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For one that was there before, with its conversation where that can be. Raises `FleetError`."""
         ...
 

@@ -1,5 +1,5 @@
-"""Compares the roster with what really runs, at the start, on each change and every few seconds; corrects the rows.
-Agents of ours that had no hub meanwhile are read up from the journals that they write themselves.
+"""Compares the roster with what really runs, at the start, on each change and every few seconds, and corrects rows.
+It catches up on native agents that had no hub meanwhile by reading the journals that they write themselves.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet import agent_terminals
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext, is_over
+from gshtui.fleet.keeper import running_keeper
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import attempt, keep_on
 
@@ -113,9 +114,8 @@ class Reconciler:
             # That a hub has died is written nowhere; reading the rows again finds it out.
             others = any(row.owner not in (0, os.getpid()) for row in rows.all())
             await rows.load(force=others)
-            if not options.visiting and any(not row.owner and row.home == str(options.home) for row in rows.all()):
-                await self._context.store.agents.adopt(str(options.home))
-                await rows.load()
+            if not options.visiting:
+                await self._adopt()
             mine = [row for row in rows.all() if self._is_mine(row)]
             for row in mine:
                 if is_over(row) and row.id in before:
@@ -140,13 +140,29 @@ class Reconciler:
                 await self.on_look([row for row in left if not row.killed])
             return lost
 
+    async def _adopt(self) -> None:
+        """Take over the agents that nobody looks after; a window takes its folder's over from the keeper, too."""
+        rows, options = self._context.rows, self._context.options
+        home = None if options.everywhere else str(options.home)
+        near = [row for row in rows.all() if home is None or row.home == home]
+        others = {row.owner for row in near} - {0, os.getpid()}
+        keeper = running_keeper(options.data) if others and not options.everywhere else None
+        over = keeper.process if keeper is not None and keeper.process.pid in others else None
+        if over is not None or any(not row.owner for row in near):
+            await self._context.store.agents.adopt(home, over)
+            await rows.load()
+
     async def _glance(self, rows: list[AgentRow]) -> None:
         """What the screens of somebody's programs say, where nobody follows them."""
         for row in rows:
             if row.kind == "cli" and row.pane and not row.killed:
-                fields = await self._programs.glance(self._context.terminals.server(row.socket), row)
+                server = self._context.terminals.server(row.socket)
+                fields = await self._programs.glance(server, row)
                 if fields:
                     self._context.rows.change_soon(row.id, fields | {"status_at": time.time()})
+                id = await self._programs.conversation(server, row, self._context.rows.all())
+                if id and id != row.external_id:
+                    self._context.rows.change_soon(row.id, {"external_id": id})
 
     def _is_mine(self, row: AgentRow) -> bool:
         """Whether this process is the one that writes about the row."""
@@ -196,5 +212,5 @@ class Reconciler:
         names = ", ".join(f"{row.name} ({row.id})" for row in lost[:6]) + (" …" if len(lost) > 6 else "")
         text = f"Lost: {names}; {lost[0].doing}." if len(lost) == 1 else f"{len(lost)} agents are lost: {names}."
         which = lost[0].id if len(lost) == 1 else "all"
-        hint = f"`agent recover {which}` brings {'it' if len(lost) == 1 else 'them'} back one at a time."
+        hint = f"`agent recover {which}` restores {'it' if len(lost) == 1 else 'them, one at a time'}."
         self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about="agents"))

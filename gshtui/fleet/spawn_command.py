@@ -1,7 +1,7 @@
-"""The command `spawn`: a person, or a script, starts an agent in a terminal of its own.
+"""The command `spawn`: a person or a script starts an agent in a new terminal.
 
-Agents have the tool `spawn_agent` for it, which waits for the report; this one returns when the agent runs. Declared
-here, registered with the fleet's other commands.
+Agents use the tool `spawn_agent` instead, which waits for the report; this command returns once the agent runs. It is
+registered with the fleet's other commands.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Action,
     Assessment,
     Command,
-    CommandError,
     Effect,
     Invocation,
     Outcome,
@@ -32,9 +32,9 @@ from gshtui.fleet.spawn_parameters import SpawnParameters
 
 
 class SpawnAgent(SpawnParameters, Returns[AgentRow]):
-    """Start an agent in a terminal of its own and print its ID.
+    """Start an agent in a new terminal and print its ID.
 
-    PROMPT is what it is to do; - is standard input. Without PROMPT it waits for words.
+    PROMPT is its task; if it is -, read standard input. Without PROMPT the agent waits for one.
     """
 
     COMMAND: ClassVar[str] = "spawn"
@@ -50,11 +50,14 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
         default="", description="What it should do; empty: it waits for a prompt."
     )
     profile: Annotated[
-        str, ShellOption(metavar="P", kind="profile", help="Profile of that program; default: by its name.")
+        str,
+        ShellOption(
+            metavar="P", kind="profile", help="The program's profile; by default it follows from the program's name."
+        ),
     ] = Field(default="", description="Profile of that program; empty: chosen by its name.")
-    cwd: Annotated[str, ShellOption(metavar="FOLDER", kind="folder", help="Folder to start in; default: this one.")] = (
-        Field(default="", description="Folder to start in; empty: this one.")
-    )
+    cwd: Annotated[
+        str, ShellOption(metavar="FOLDER", kind="folder", help="Folder to start in; by default the current one.")
+    ] = Field(default="", description="Folder to start in; empty: this one.")
 
 
 def spawn_command(fleet: Fleet) -> AnyCommand:
@@ -69,7 +72,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
 
     def render(_invocation: Invocation, row: AgentRow) -> Outcome:
         attach = fleet.attach_command(row)
-        text = f"**{row.name}** ({row.id}) runs in `{row.tmux_session}`; `{shlex.join(attach)}` shows it."
+        text = f"**{row.name}** ({row.id}) is running in `{row.tmux_session}`; `{shlex.join(attach)}` shows it."
         return Outcome(agent_tables.row_json(row, attach), text)
 
     async def assess(invocation: Invocation, parameters: SpawnAgent) -> Assessment:
@@ -97,8 +100,3 @@ def _request(invocation: Invocation, parameters: SpawnAgent) -> SpawnRequest:
     wants_report = parameters.background and invocation.session
     parent = invocation.caller.name if invocation.caller.is_agent else invocation.agent if wants_report else ""
     return msgspec.structs.replace(parameters.request(), parent=parent, cwd=str(invocation.cwd / parameters.cwd))
-
-
-def command_error(error: FleetError) -> CommandError:
-    """The command's error for one of the fleet's."""
-    return CommandError(error.message, hint=error.hint)

@@ -1,4 +1,4 @@
-"""What can be asked of a new agent: every parameter with its meaning, bounds and default, declared once.
+"""The parameters of a new agent: each with its meaning, bounds and default, declared once.
 
 The command `spawn` and the tool `spawn_agent` take these parameters; `SpawnRequest` carries them to the fleet.
 """
@@ -17,43 +17,43 @@ from gshtui.commands.shell_form import ShellOption
 
 
 class SpawnParameters(Parameters):
-    """Parameters of a new agent. Each has the name that it has in `SpawnRequest`."""
+    """Parameters of a new agent, named as in `SpawnRequest`."""
 
     prompt: Annotated[str, ShellOption(words=-1, piped=True)] = Field(description="What it should do.", min_length=1)
     name: Annotated[str, ShellOption(metavar="N")] = Field(default="", description="A name for it; made unique.")
     persona: Annotated[str, ShellOption(metavar="P", kind="persona")] = Field(
         default="", description="explore (reads only), test, build, or one of yours."
     )
-    model: Annotated[str, ShellOption(metavar="M", kind="model", help="Model; default: the configuration's.")] = Field(
+    model: Annotated[str, ShellOption(metavar="M", kind="model", help="Model; by default the configured one.")] = Field(
         default="", description="Model; empty: the default."
     )
     provider: Annotated[str, ShellOption(metavar="P", kind="provider")] = Field(
         default="", description="Provider, if the model alone does not determine it."
     )
-    tools: Annotated[
-        list[str], ShellOption("--tool", metavar="T", help="The only tools that it may use; may be repeated.")
-    ] = Field(default=[], description="The only tools it may use; empty: its persona's.")
-    max_iterations: Annotated[int, ShellOption(help="Model requests a turn.")] = Field(
+    tools: Annotated[list[str], ShellOption("--tool", metavar="T", help="Allow only this tool; repeatable.")] = Field(
+        default=[], description="The only tools it may use; empty: its persona's."
+    )
+    max_iterations: Annotated[int, ShellOption(help="Maximum number of model requests per turn.")] = Field(
         default=0, description="Model requests per turn; 0: the setting's.", ge=0, le=10_000
     )
-    budget_usd: Annotated[float, ShellOption("--budget", metavar="USD", help="US dollars that it may spend.")] = Field(
+    budget_usd: Annotated[float, ShellOption("--budget", metavar="USD", help="Maximum cost in US dollars.")] = Field(
         default=0.0, description="US dollars that it may spend; 0: no limit.", ge=0, le=1e6
     )
     background: Annotated[
-        bool, ShellOption(help="It ends when its task is done; `agent show ID` prints the report.")
+        bool, ShellOption(help="End it when its task is done; `agent show ID` prints its report.")
     ] = Field(default=False, description="Its report goes into the selected conversation.")
     worktree: Annotated[
-        str, ShellOption(metavar="BRANCH", help="Make a git worktree of this branch, and work there.")
+        str, ShellOption(metavar="BRANCH", help="Create a git worktree for this branch, and work there.")
     ] = Field(default="", description="Branch to create a git worktree for; it works there.")
     cli: Annotated[
         str,
-        ShellOption(metavar="COMMAND", kind="profile", help="Anyone's program instead of one of ours: claude, bash …"),
+        ShellOption(metavar="COMMAND", kind="profile", help="Run another program instead of our agent: claude, bash …"),
     ] = Field(default="", description="Command line of any program (claude, codex, bash …) instead of one of ours.")
 
     def request(self) -> SpawnRequest:
-        """The request for this agent, without who asks. Raises `UsageError`: `cli` is no command line."""
+        """The request for this agent, without its parent. Raises `UsageError` if `cli` is not a command line."""
         try:
             argv = shlex.split(self.cli)
         except ValueError as error:
-            raise UsageError(f"`cli` is no command line: {error}.", hint="Close every quote.") from error
+            raise UsageError(f"`cli` is not a valid command line: {error}.", hint="Close every quote.") from error
         return msgspec.convert({**vars(self), "cli": argv}, SpawnRequest)

@@ -1,5 +1,5 @@
-"""Brings agents to life: a new one, one again after it ended or lost its terminal, and proof that it lives.
-Refuses agents that start agents too deep, too many or too fast, and gives up on one that keeps failing.
+"""Starts agents: new ones, and those that ended or lost their terminal; then verifies that they live.
+Refuses to nest agents too deeply or to start too many or too fast, and gives up on one that keeps failing.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from pathlib import Path
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.agent_terminals import session_mark, socket_name
 from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_over
 from gshtui.fleet.killer import Killer
 from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
-from gshtui.fleet.ports import AgentStart, FleetError
+from gshtui.fleet.ports import AgentStart, FleetError, RevivedAgent
 from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
 from gshtui.system.tasks import start_job
@@ -39,8 +40,8 @@ def check_spawn(request: SpawnRequest, rows: Sequence[AgentRow], now: float) -> 
     if request.depth > MAX_DEPTH:
         raise FleetError(
             "limit",
-            f"Agents may be nested {MAX_DEPTH} deep, and this one would be at {request.depth}.",
-            hint="Do the work yourself, or say in your report that it remains.",
+            f"Agents can be nested {MAX_DEPTH} deep; this one would be at depth {request.depth}.",
+            hint="Do the work yourself, or say in your report that it remains to be done.",
         )
     if not request.parent:
         return
@@ -48,12 +49,12 @@ def check_spawn(request: SpawnRequest, rows: Sequence[AgentRow], now: float) -> 
     alive = sum(1 for row in children if row.status not in ENDED_STATUSES and not row.killed)
     if alive >= MAX_ALIVE:
         hint = "Wait for one of them to end."
-        raise FleetError("limit", f"You have {alive} agents at work, which is the most.", hint=hint)
+        raise FleetError("limit", f"You have {alive} agents running, which is the limit.", hint=hint)
     recent = sorted(row.created for row in children if row.created > now - RATE_SECONDS)
     if len(recent) >= RATE:
         raise FleetError(
             "limit",
-            f"You started {len(recent)} agents within {RATE_SECONDS:g} s; {RATE} are the most.",
+            f"You started {len(recent)} agents within {RATE_SECONDS:g} s; the limit is {RATE}.",
             hint=f"Wait {recent[-RATE] + RATE_SECONDS - now:.0f} s.",
         )
 
@@ -101,7 +102,9 @@ class Starter:
         except Exception as error:  # a fault of ours: who asked hears of it
             fault = self._context.bus.report("the start of an agent", error, shown=True)
             failed = FleetError(
-                "failed", f"The agent was not started, for a fault inside gsh-tui: {fault.why}.", hint=fault.details
+                "failed",
+                f"The agent was not started because of a fault inside gsh-tui: {fault.why}.",
+                hint=fault.details,
             )
             self._context.bus.publish(
                 AgentSpawnFailed(why=failed.message, hint=failed.hint, name=request.name, spawn=spawn)
@@ -110,7 +113,7 @@ class Starter:
         self._context.bus.publish(AgentSpawned(agent=row.id, row=row, spawn=spawn))
         return row
 
-    async def again(self, row: AgentRow, *, blank_is_fine: bool) -> AgentRow:
+    async def restart(self, row: AgentRow, *, blank_is_fine: bool) -> RevivedAgent:
         """An agent that was there before, in a new terminal, with its conversation.
 
         Raises:
@@ -119,15 +122,15 @@ class Starter:
         context = self._context
         try:
             request = await context.store.agents.request(row.id)
-            start = await context.launcher.again(row, request)
+            start = await context.launcher.restart(row, request)
             if start.blank and not blank_is_fine:
                 raise FleetError(
                     "blank",
-                    f"{row.name} ({row.id}) cannot go on where it was: its program's conversation is not known.",
-                    hint=f"`agent restart {row.id}` starts it anew, with nothing remembered.",
+                    f"{row.name} ({row.id}) cannot continue where it was: the conversation of its program is unknown.",
+                    hint=f"`agent restart {row.id}` restarts it without its memory.",
                 )
             async with self._places:
-                return await self._run(row, start)
+                return RevivedAgent(await self._run(row, start), start.how)
         except (TmuxError, StoreError) as error:
             raise _plain(error) from error
 
@@ -206,7 +209,7 @@ class Starter:
                     parent=row.parent_session or f"agent {row.id}",
                 )  # fmt: skip
                 row = await context.rows.change(row.id, session=info.id)
-            return await self._run(row, await context.launcher.first(row, request))
+            return await self._run(row, await context.launcher.start(row, request))
 
     async def _run(self, row: AgentRow, start: AgentStart) -> AgentRow:
         context = self._context
@@ -219,7 +222,7 @@ class Starter:
             "status_at": time.time(), "doing": "", "ended": 0.0, "exit_status": None, "needs_you": False,
             "killed": False, "killed_at": 0.0,
         }  # fmt: skip
-        if start.external_id:
+        if row.kind == "cli":
             fields["external_id"] = start.external_id
         if start.profile:
             fields["profile"] = start.profile
@@ -246,21 +249,21 @@ class Starter:
                 # A server that is just ending takes nothing in; the next attempt starts another one.
                 if error.kind == "gone":
                     await asyncio.sleep(0.1)
-                elif "already called" in error.message:
+                elif error.kind == "name_taken":
                     number += 1
                 else:
                     raise
-        raise FleetError("tmux", f"No terminal could be made as {base}, {base}-2 … on the tmux server.")
+        raise FleetError("tmux", f"Cannot create a terminal named {base}, {base}-2 … on the tmux server.")
 
     async def _brief(self, row: AgentRow, prompt: str) -> None:
         try:
             await self._context.transport.send(row, prompt, sender=row.parent or "person", defer_if_busy=True)
         except FleetError as error:
-            text = f"{row.name} ({row.id}) runs, but did not get its prompt: {error.message}"
+            text = f"{row.name} ({row.id}) is running, but did not get its prompt: {error.message}"
             self._context.bus.publish(Noticed(level="warning", text=text, hint=error.hint, about=row.id))
         except Exception as error:
             fault = self._context.bus.report(f"the first prompt of {row.id}", error, shown=True)
-            text = f"{row.name} ({row.id}) runs, but did not get its prompt: {fault.why}."
+            text = f"{row.name} ({row.id}) is running, but did not get its prompt: {fault.why}."
             hint = f"Send it again. {fault.details}"
             self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
 
@@ -312,41 +315,45 @@ ENOUGH = 3
 class Recoverer:
     """Restarts and recovers; one agent at a time over all callers."""
 
-    def __init__(self, context: FleetContext, starter: Starter, killer: Killer) -> None:
+    def __init__(self, context: FleetContext, starter: Starter, killer: Killer, programs: Programs) -> None:
+        """`programs`: tells the conversation that a running program is in."""
         self._context = context
+        self._programs = programs
         self._starter = starter
         self._killer = killer
         self._turn = asyncio.Lock()
 
-    async def restart(self, row: AgentRow) -> AgentRow:
+    async def restart(self, row: AgentRow) -> RevivedAgent:
         """End what runs of it, then start it again; without its memory where its program cannot have it back."""
         async with self._turn:
             try:
+                row = await self._bind(row)
                 if not is_over(row) or row.pane:
                     await self._killer.clear(row)
-                fresh = await self._starter.again(row, blank_is_fine=True)
-                return await self._context.rows.change(fresh.id, failures=0, reported=False, report="")
+                fresh = await self._starter.restart(row, blank_is_fine=True)
+                again = await self._context.rows.change(fresh.row.id, failures=0, reported=False, report="")
+                return RevivedAgent(again, fresh.how)
             except StoreError as error:
                 raise from_store_error(error) from error
 
-    async def recover(self, row: AgentRow) -> AgentRow:
+    async def recover(self, row: AgentRow) -> RevivedAgent:
         """Bring a lost agent back. Raises `FleetError` when it is not lost, has no memory left, or fails."""
         if row.status != "lost":
-            hint = f"`agent restart {row.id}` starts it again in any case."
-            raise FleetError("invalid", f"{row.name} ({row.id}) is not lost, but {row.status}.", hint=hint)
+            hint = f"`agent restart {row.id}` restarts it anyway."
+            raise FleetError("invalid", f"{row.name} ({row.id}) is not lost; its status is {row.status}.", hint=hint)
         async with self._turn:
             try:
                 return await self._recover(row)
             except StoreError as error:
                 raise from_store_error(error) from error
 
-    async def recover_all(self, rows: list[AgentRow]) -> tuple[list[AgentRow], list[str]]:
+    async def recover_all(self, rows: list[AgentRow]) -> tuple[list[RevivedAgent], list[str]]:
         """Bring back as many as can be; stops after several failures in a row.
 
         Returns:
             Those that are back, and a sentence for each trouble; the bus hears of the troubles too.
         """
-        back: list[AgentRow] = []
+        back: list[RevivedAgent] = []
         troubles: list[str] = []
         failures = 0
         for at, row in enumerate(rows):
@@ -357,26 +364,32 @@ class Recoverer:
                 failures += 0 if error.kind == "blank" else 1
                 text = f"{row.name} ({row.id}) could not be recovered: {error.message}"
                 troubles.append(f"{text} {error.hint}".rstrip())
-                self._say(text, error.hint, row.id)
+                self._warn(text, error.hint, row.id)
             if failures >= ENOUGH and at + 1 < len(rows):
                 text = f"{failures} agents in a row could not be recovered; {len(rows) - at - 1} more were not tried."
                 hint = "Find the common cause (a login, the network, a program), then `agent recover all` again."
                 troubles.append(f"{text} {hint}")
-                self._say(text, hint, "agents")
+                self._warn(text, hint, "agents")
                 break
         return back, troubles
 
-    async def _recover(self, row: AgentRow) -> AgentRow:
+    async def _recover(self, row: AgentRow) -> RevivedAgent:
         await self._killer.clear(row)
-        fresh = await self._starter.again(row, blank_is_fine=False)
-        if await self._starter.proven(fresh):
-            return await self._context.rows.change(fresh.id, failures=0)
-        fresh = await self._context.rows.change(fresh.id, failures=row.failures + 1)
+        back = await self._starter.restart(row, blank_is_fine=False)
+        if await self._starter.proven(back.row):
+            return RevivedAgent(await self._context.rows.change(back.row.id, failures=0), back.how)
+        fresh = await self._context.rows.change(back.row.id, failures=row.failures + 1)
         raise FleetError(
             "failed",
-            f"{row.name} ({row.id}) was started again but ended at once, for the {fresh.failures}. time in a row.",
-            hint=f"`agent show {row.id}` has its last words.",
+            f"{row.name} ({row.id}) was restarted but ended at once, {fresh.failures} times in a row.",
+            hint=f"`agent show {row.id}` prints its last output.",
         )
 
-    def _say(self, text: str, hint: str, about: str) -> None:
+    async def _bind(self, row: AgentRow) -> AgentRow:
+        """Write down the conversation that the program is in now, since nobody can tell once it has ended."""
+        server = self._context.terminals.server(row.socket)
+        id = await self._programs.conversation(server, row, self._context.rows.all())
+        return await self._context.rows.change(row.id, external_id=id) if id and id != row.external_id else row
+
+    def _warn(self, text: str, hint: str, about: str) -> None:
         self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=about))

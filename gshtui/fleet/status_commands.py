@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 from pydantic import Field
 
@@ -27,6 +28,9 @@ from gshtui.fleet import agent_tables
 from gshtui.fleet.agent_states import AgentState, AgentStates
 from gshtui.text import markdown_table
 
+if TYPE_CHECKING:
+    from gshtui.context.commands.agent_facts import AgentFacts
+
 
 class NoParameters(Parameters):
     """Takes nothing."""
@@ -44,11 +48,11 @@ class StatusParameters(AgentNameParameters):
     set: str = Field("", description="What you are doing now, in a few words; everyone sees it (agents only).")
 
 
-Facts = Callable[[str], Awaitable[dict[str, Any] | None]]
+Facts = Callable[[str], Awaitable["AgentFacts | None"]]
 """What is known of an agent's context; `None` where contexts cannot be read."""
 
 
-async def _no_facts(_agent: str) -> dict[str, Any] | None:
+async def _no_facts(_agent: str) -> AgentFacts | None:
     return None
 
 
@@ -83,13 +87,13 @@ def commands(
             return AgentState(row) if state is None else replace(state, row=row)
         if state is None:
             there = ", ".join(one.row.name for one in known()) or "none"
-            raise CommandError(f"There is no agent {wanted!r}.", hint=f"There are: {there}.")
+            raise CommandError(f"There is no agent {wanted!r}.", hint=f"The agents: {there}.")
         return state
 
     async def agents(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
         found = known()
         data = [agent_tables.state_json(state, attach(state.row)) for state in found]
-        return Outcome(data, agent_tables.agents_table(found, attach) if found else "No agents are here.")
+        return Outcome(data, agent_tables.agents_table(found, attach) if found else "There are no agents here.")
 
     async def who(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
         here = [state.row for state in known() if not state.row.ended]
@@ -99,7 +103,7 @@ def commands(
     async def status(invocation: Invocation, parameters: StatusParameters) -> Outcome:
         if parameters.set:
             if not invocation.caller.is_agent:
-                raise CommandError("Only an agent sets its own status.", hint="`status` shows it.")
+                raise CommandError("Only an agent can set its status.", hint="`status` shows it.")
             event = AgentStatusChanged(
                 agent=invocation.caller.name, status="thinking", source="agent", doing=parameters.set[:120]
             )
@@ -116,7 +120,7 @@ def commands(
             context = await facts(parameters.agent or invocation.agent)
             if context is None:
                 raise
-            return Outcome({"context": context}, _facts_table(context))
+            return Outcome({"context": msgspec.to_builtins(context)}, _facts_table(context))
         try:
             context = await facts(state.row.id)
         except CommandError:
@@ -125,17 +129,17 @@ def commands(
         data, details = agent_tables.state_json(state, words), agent_tables.agent_details(state, words)
         if context is None:
             return Outcome(data, details)
-        return Outcome(data | {"context": context}, f"{details}\n\n{_facts_table(context)}")
+        return Outcome(data | {"context": msgspec.to_builtins(context)}, f"{details}\n\n{_facts_table(context)}")
 
     async def clear(invocation: Invocation, parameters: AgentNameParameters) -> Outcome:
         agent = state_of(invocation, parameters.agent).row.id
         bus.publish(SessionChangeRequested(agent=agent, session="new"))
-        return Outcome({"agent": agent}, "A new conversation; the one so far is kept (`/session ls`).")
+        return Outcome({"agent": agent}, "Started a new conversation; the previous one is kept (`/session ls`).")
 
     async def interrupt(invocation: Invocation, parameters: AgentNameParameters) -> Outcome:
         agent = state_of(invocation, parameters.agent).row.id
         bus.publish(InterruptRequested(agent=agent))
-        return Outcome({"agent": agent}, f"{agent} is asked to stop.")
+        return Outcome({"agent": agent}, f"{agent} was asked to stop.")
 
     async def leave(_invocation: Invocation, _parameters: NoParameters) -> Outcome:
         bus.publish(QuitRequested())
@@ -153,7 +157,7 @@ def commands(
         Command("who", "Who is here: you and the agents", NoParameters, who, family="agents"),
         Command(
             "status",
-            "What an agent is doing, and how that is known",
+            "What an agent is doing, and where its status comes from",
             StatusParameters,
             status,
             positions=at,
@@ -171,7 +175,7 @@ def commands(
         ),
         Command(
             "clear",
-            "Start a new conversation; the one so far is kept",
+            "Start a new conversation; the current one is kept",
             AgentNameParameters,
             clear,
             access=Access.HUMAN_ONLY,
@@ -183,7 +187,7 @@ def commands(
         ),
         Command(
             "interrupt",
-            "Stop what an agent is doing; what it said so far is kept",
+            "Stop what an agent is doing; its answer so far is kept",
             AgentNameParameters,
             interrupt,
             access=Access.HUMAN_ONLY,
@@ -194,7 +198,7 @@ def commands(
         ),
         Command(
             "quit",
-            "Leave the workbench; everything is kept",
+            "Quit the workbench; everything is kept",
             NoParameters,
             leave,
             access=Access.HUMAN_ONLY,
@@ -204,7 +208,7 @@ def commands(
     ]
 
 
-def _facts_table(known: dict[str, Any]) -> str:
+def _facts_table(known: AgentFacts) -> str:
     from gshtui.context.commands.agent_facts import rows
 
     return markdown_table.facts(rows(known))

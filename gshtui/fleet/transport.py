@@ -1,6 +1,6 @@
-"""Messages to agents by their terminals: pasted as one block and entered, once the program seems ready for it.
+"""Sends messages to agents through their terminals: pastes one block and presses Enter once the program seems ready.
 
-The plain way, for whoever has no better one; it never tries a message twice. Used by the fleet as its post.
+The fallback where there is no better transport; it never retries a message.
 """
 
 from __future__ import annotations

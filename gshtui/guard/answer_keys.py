@@ -1,18 +1,18 @@
 """Which key answers which question: one vocabulary and one state machine for the window, an agent's pane and `gsh`.
 
-Pure: it is told what is on the screen and which key came when, and says what the key means. An answer is always to the
-question that could be read when its key was pressed: a key answers only if the run of typing that it belongs to began
-after the question had been on the screen for a moment, and if no words were typed in that run. Whatever else comes is
-swallowed until typing pauses. Once a reason is being written, every key belongs to the reason. It knows no clock, no
-keyboard and no screen.
+Pure: callers tell it what is on the screen and which key was pressed when, and it says what the key means. An answer
+always belongs to a question that the person could read: a key counts only if its run of typing began after the question
+had been on the screen for a moment, and contains no words. All other keys are swallowed until typing pauses. While a
+reason is being typed, every key belongs to it. Uses no clock, keyboard or screen.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
 
 if TYPE_CHECKING:
     from gshtui.bus.events.approval_events import Decision
@@ -28,9 +28,8 @@ HAND = 0.08
 """Seconds after the person's own key to the question: shorter than two fingers, longer than an injected burst."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """One of the five answers: its key everywhere, what it does, and its words from the longest to none."""
+class Offer(msgspec.Struct, frozen=True):
+    """One of the five answers: its key, which is the same everywhere, its effect, and its labels, longest first."""
 
     key: str
     choice: Choice
@@ -57,7 +56,7 @@ def choices(offered: Iterable[Offer]) -> frozenset[str]:
 
 
 def worded(offered: Sequence[Offer], width: int) -> list[tuple[Offer, str]]:
-    """The offers with the longest words that fit a width in cells, two blanks between them."""
+    """The offers with the longest labels that fit a width in cells, separated by two blanks."""
     found: list[tuple[Offer, str]] = []
     for size in range(4):
         found = [(offer, offer.words[size]) for offer in offered]
@@ -72,45 +71,41 @@ def line_of(offered: Sequence[Offer], width: int = 200) -> str:
 
 
 def choice_of(key: str, offered: Iterable[Offer]) -> Choice | None:
-    """What a character stands for among the offers; `None`: nothing."""
+    """The offer that a character stands for; `None` if there is none."""
     return next((offer.choice for offer in offered if offer.key == key), None)
 
 
-@dataclass(frozen=True, slots=True)
-class KeyChosen:
-    """The person's word on the question of this id. `choice` is never `reason`: that is `deny` with its words."""
+class KeyChosen(msgspec.Struct, frozen=True):
+    """The person's answer to this question. `choice` is never `reason`: that becomes `deny` with the text."""
 
     question: str
     choice: Decision
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReasonBegun:
+class ReasonBegun(msgspec.Struct, frozen=True):
     """All keys from here on are the reason's, until `give_reason` or `leave_reason`. An empty question: the key came
     too soon to be about any, the words are taken all the same, and they will deny nothing."""
 
     question: str
 
 
-@dataclass(frozen=True, slots=True)
-class Swallowed:
+class Swallowed(msgspec.Struct, frozen=True):
     """The key does nothing. `why`, where the person should know."""
 
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """The key is none of the answers: it moves about, or is a letter of the reason or of words for another place."""
+class Passed(msgspec.Struct, frozen=True):
+    """The key is not an answer: it moves around, or is a letter of a reason or of other text."""
 
     to: Literal["panel", "reason", "input"]
 
 
 Outcome = KeyChosen | ReasonBegun | Swallowed | Passed
 
-TOO_SOON = "too soon, press it again"
-CHANGED = "the question has changed; nothing was answered"
+TOO_SOON = "too soon; press it again"
+CHANGED = "the question changed; nothing was answered"
 NOT_OFFERED = "not offered here"
 
 
@@ -132,7 +127,7 @@ class AnswerKeys:
 
     @property
     def question(self) -> str:
-        """The question on the screen; empty while there is none, or while another one is being drawn."""
+        """The question on the screen; empty if there is none, or while another one is being drawn."""
         return self._question
 
     @property
@@ -147,22 +142,22 @@ class AnswerKeys:
 
     @property
     def readable(self) -> float:
-        """From when on the question on the screen can be answered; infinite while there is none."""
+        """When the question on the screen can first be answered; infinite if there is none."""
         return max(self._readable, self._seen_at + READ)
 
     @property
     def counts_from(self) -> float:
-        """From when on a key would answer the question on the screen, if none comes before; infinite: there is none."""
+        """When a key would answer the question on the screen, if no key comes before; infinite if there is none."""
         return max(self.readable, self._last + PAUSE)
 
     # What is on the screen
 
     def expect_question(self) -> None:
-        """Another question comes to the front, and is not on the screen yet."""
+        """Note that another question comes next and is not on the screen yet."""
         self._question, self._waits, self._readable = "", True, math.inf
 
     def show_question(self, question: str, choices: Collection[str], at: float) -> None:
-        """This question has been drawn, with these answers. Drawn again it is no other one."""
+        """Note that this question was drawn with these answers. Redrawing it does not make it a new question."""
         self._waits, self._choices = True, choices
         if question != self._question:
             self._question, self._readable = question, at + READ
@@ -172,7 +167,7 @@ class AnswerKeys:
         self._question, self._waits, self._readable = "", False, math.inf
 
     def question_seen(self, at: float) -> None:
-        """The question can be seen, or answered, only since now: a dialog went, or the focus came by itself."""
+        """Note that the question became visible or answerable only now: a dialog closed, or the focus moved."""
         self._seen_at = max(self._seen_at, at)
 
     def person_arrived(self, at: float) -> None:
@@ -183,12 +178,12 @@ class AnswerKeys:
     # What is typed
 
     def press(self, meaning: Choice | Literal["move", "words"], at: float, *, printable: bool = True) -> Outcome:
-        """A key came: what it does.
+        """Handle a key; returns what it does.
 
         Args:
-            meaning: one of the answers, `move` for a key that moves about, else `words`.
+            meaning: one of the answers, `move` for a key that moves around, else `words`.
             at: when it was pressed.
-            printable: it would be a letter where words are written.
+            printable: it would be a letter where text is typed.
         """
         self._record_key(at)
         if self._reason is not None:
@@ -217,9 +212,9 @@ class AnswerKeys:
         return self._answer(meaning)
 
     def begin_line(self, at: float) -> str:
-        """A key begins a line where answers and other words are written alike: the question that the line may be about.
+        """Handle the key that starts a line, where answers and other text share one input: the question it may answer.
 
-        Empty: none, since the key belongs to typing that began before, or the question is not read yet.
+        Empty if the key belongs to earlier typing, or if the question was not readable yet.
         """
         begins = self._record_key(at)
         return self._question if begins and at >= self.readable else ""
@@ -229,7 +224,7 @@ class AnswerKeys:
         self._record_key(at)
 
     def submit_line(self, choice: Choice, question: str) -> Outcome:
-        """Such a line was sent, and says this of the question that was there when it was begun."""
+        """Handle such a line: an answer to the question that was there when the line was started."""
         counts = bool(question) and question == self._question
         if choice == "reason":
             self._reason = question if counts else ""
@@ -250,7 +245,7 @@ class AnswerKeys:
         return self._answer(choice) if choice in self._choices else Swallowed(NOT_OFFERED)
 
     def give_reason(self, words: str) -> Outcome:
-        """The reason is written: a denial of the question that it was begun for, if that is still on the screen."""
+        """Finish the reason: deny the question that it was started for, if that is still on the screen."""
         question, self._reason = self._reason, None
         self._run = "spoilt"
         if question and question == self._question:

@@ -1,4 +1,4 @@
-"""Approval: the questions that a person answers before something runs, and the patterns they allowed for good."""
+"""Approval: the questions that a person answers before something runs, and the patterns they always allow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Effect
-from gshtui.guard.catastrophe import catastrophe
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line
 
@@ -62,7 +61,7 @@ class ProjectGrants:
 
 
 class NoGrants:
-    """Grants of this process alone, for when there is no store."""
+    """Grants of this process only, used without a store."""
 
     def __init__(self) -> None:
         self._kept: set[tuple[str, str]] = set()
@@ -83,11 +82,10 @@ _ALLOWS = frozenset({"once", "session", "always"})
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the call may run. `reason` is for the model, when it may not; `nobody`: it was never asked of anyone."""
+    """Whether the call may run. `reason` is for the model if it may not."""
 
     allowed: bool
     reason: str = ""
-    nobody: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ class Call:
 
 
 class Grants(Protocol):
-    """Where patterns that a person allowed for good are kept, by project."""
+    """Stores the patterns that a person always allows, by project."""
 
     async def allowed(self, tool: str, pattern: str) -> bool:
         """Whether the pattern was allowed in this project."""
@@ -151,9 +149,12 @@ class Gate:
 
     def _refused(self, call: Call, assessment: Assessment) -> str:
         command = call.arguments.get("command")
-        if assessment.effect is Effect.EXECUTE and isinstance(command, str) and (why := catastrophe(command)):
-            return f"Refused, whoever asks: {why}."
-        return ""
+        if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
+            return ""
+        from gshtui.guard.catastrophe import catastrophe  # its patterns are many: not before something is to run
+
+        why = catastrophe(command)
+        return f"Always refused: {why}." if why else ""
 
     async def _known(self, call: Call, assessment: Assessment) -> bool:
         if assessment.inside and (assessment.effect is Effect.READ or call.tool in self._auto_approve):
@@ -169,8 +170,8 @@ class Gate:
                 ApprovalSettled(approval=request.approval, agent=call.agent, call=call.id, decision="once", by="policy")
             )
             return Verdict(True)
-        outside = f"Policy denies what reaches outside the project: {assessment.subject}."
-        reason = f"Policy does not run this without a person: {assessment.why}." if assessment.why else outside
+        outside = f"The policy denies anything outside the project: {assessment.subject}."
+        reason = f"The policy does not allow this without a person: {assessment.why}." if assessment.why else outside
         return self._settle(request, "deny", reason, by="policy")
 
     def _request(self, call: Call, assessment: Assessment) -> ApprovalRequested:
@@ -236,7 +237,7 @@ class Gate:
                 by=by,
             )
         )
-        return Verdict(False, reason, nobody=decision in {"nobody", "timeout"})
+        return Verdict(False, reason)
 
     def _answered(self, batch: Sequence[Event]) -> None:
         for event in batch:
@@ -244,7 +245,7 @@ class Gate:
                 self._handle_answer(event)
 
     def _handle_answer(self, answer: ApprovalAnswered) -> None:
-        """Take an answer to a question that waits here. Another gate's question, or one that is closed, has none."""
+        """Accept an answer to an open question of this gate; ignores those to other gates' or closed questions."""
         request, answer_to_come = self._waiting.get(answer.approval, (None, None))
         if request is None or answer_to_come is None or answer_to_come.done():
             return
@@ -252,5 +253,5 @@ class Gate:
         if answer.decision in offered:
             answer_to_come.set_result(answer)
             return
-        text = f"“{one_line(str(answer.decision), 40)}” is no answer to {one_line(request.tool, 40)}; it waits still."
+        text = f"“{one_line(str(answer.decision), 40)}” is not an answer to {one_line(request.tool, 40)}, still open."
         self._bus.publish(Noticed(level="warning", text=text, about=request.agent))

@@ -1,8 +1,8 @@
-"""Commands that are refused whoever asks: what cannot be brought back, what hands out keys, what changes the guard.
+"""Commands that are always refused: irreversible ones, and ones that reveal keys or change the guard.
 
-It judges every simple command of a line, also inside substitutions, functions, `sudo`, `bash -c` and `xargs`, by what
-the parser of the policy finds. A seat belt and not the policy: a command that is not found here is not thereby safe.
-Looks at no file. The approval, the policy and the tools that run lines call it.
+It judges every simple command that the policy's parser finds in a line, including those inside substitutions,
+functions, `sudo`, `bash -c` and `xargs`. It is a safety net, not the policy: a command that it does not find is not
+therefore safe. Reads no files. Called by the approval, the policy and the tools that run lines.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FUNCTION = re.compile(r"([\w:.!]{1,40}+)\s{0,9}+\(\s{0,9}+\)\s{0,9}+\{(.{0,200}
 _TO_DISK = re.compile(rf">[|&]?\s{{0,9}}+['\"]?(/(?:\.?/)*+dev/(?:\.?/)*+{_DISKS})")
 """A redirection in text that no parser has read: a script of `awk`, a line for another shell, a broken line."""
 _TEXT_ONLY = frozenset(("echo", "printf", "cat", "tee", "grep", "egrep", "fgrep", "rg", "ag"))
-"""What only prints, keeps or looks for the text that it is given."""
+"""Programs that only print, store or search for their arguments."""
 _WRAPPERS = frozenset(
     (
         *("sudo", "doas", "env", "command", "exec", "nohup", "nice", "ionice", "time", "builtin", "setsid", "stdbuf"),
@@ -48,7 +48,7 @@ _WRAPPERS = frozenset(
         *("chroot", "unshare", "strace", "ltrace", "busybox", "toybox", "parallel", "flock", "catchsegv", "chrt"),
     )
 )
-"""Words that a command may stand behind."""
+"""Words that a command can follow."""
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh", "fish", "eval", "su", "ssh", "script"))
 _EVERYTHING = re.compile(
     r"""^(?:/+|/+\*|/+\.+/*|~|~/+|~/+\*|\$HOME/*\*?|\$\{HOME\}/*\*?
@@ -152,7 +152,7 @@ _HISTORY_FILE = re.compile(
 
 
 def catastrophe(command: str) -> str:
-    """Why the command must never run, in a few words (`it deletes everything under /`), or empty."""
+    """Why the command must never run, in a few words (`it deletes everything under /`); empty if it may."""
     return _judged_line(command, 0)
 
 
@@ -193,7 +193,7 @@ _TOKEN = re.compile(
 
 
 def _roughly_read(command: str) -> ShellLine | None:
-    """The commands of a line that is too much for the parser; `None` for one that is too much altogether."""
+    """The commands of a line that is too large for the parser; `None` if it is too large altogether."""
     line = ShellLine()
     words: list[shell_line.ShellWord] = []
     for match in _TOKEN.finditer(command + "\n"):
@@ -232,7 +232,7 @@ def _calls_itself_twice(match: re.Match[str]) -> bool:
 
 
 def _unwrapped(words: Sequence[str]) -> tuple[str, list[str]]:
-    """The program and its arguments, behind `sudo`, `env A=b`, `timeout 5` and their like."""
+    """The program and its arguments, without a leading `sudo`, `env A=b`, `timeout 5` and the like."""
     at, behind = 0, ""
     while at < len(words):
         name = words[at].rpartition("/")[2].lstrip("\\")
@@ -266,7 +266,7 @@ def _judged(program: str, arguments: list[str], folder: str, depth: int) -> str:
         recursive = "R" in flags or "recursive" in flags
         target = next((o for o in operands[1:] if _EVERYTHING.match(_placed(o, folder))), "")
         if recursive and target:
-            return f"it changes the rights of everything under {target}"
+            return f"it changes the permissions of everything under {target}"
     if program == "find" and ("-delete" in arguments or "rm" in arguments):
         target = operands[0] if operands else ""
         if _EVERYTHING.match(_placed(target, folder)):
@@ -277,7 +277,7 @@ def _judged(program: str, arguments: list[str], folder: str, depth: int) -> str:
 
 
 def _machine(program: str, arguments: list[str], operands: list[str], folder: str) -> str:
-    """What is done to disks, power and processes."""
+    """Judge commands for disks, power and processes."""
     if program.startswith("mkfs") or program in _PARTITIONING:
         return f"{program} destroys a file system" if operands else ""
     if program in ("dd", "shred", "cp", "tee", "badblocks"):
@@ -297,34 +297,34 @@ def _machine(program: str, arguments: list[str], operands: list[str], folder: st
         if program != "kill" and set(operands) & _AGENTS:
             return f"it ends every {operands[-1]}"
     if program == "tmux" and "kill-server" in arguments:
-        return "it ends every session of tmux"
+        return "it ends every tmux session"
     if program == "mount" and any("remount" in word or "bind" in word for word in arguments):
-        return "it changes what is mounted, and with it what is protected"
+        return "it changes mounts, and with them what is protected"
     if program == "sysctl" and any("=" in word or word in ("-w", "--write") for word in arguments):
-        return "it changes a setting of the kernel"
+        return "it changes a kernel setting"
     return ""
 
 
 def _letters(option: str) -> set[str]:
-    """The letters of a short option such as `-cw`; none of anything else."""
+    """The letters of a short option such as `-cw`; empty for any other word."""
     letters = option[1:]
     return set(letters) if option[:1] == "-" and letters.isascii() and letters.isalpha() else set()
 
 
 def _takes_hold(program: str, arguments: list[str], operands: list[str], folder: str) -> str:
-    """What runs again later, widens what the guard permits, or hides what was done."""
+    """Judge commands that run something later, widen what the guard permits, or hide what was done."""
     if program == "git" and "config" in operands[:1] and not {"--get", "--list", "-l", "--unset"} & set(arguments):
         named = next((word for word in operands[1:] if _EXECUTES.match(word)), "")
         if named and (operands[-1] != named or "--replace-all" in arguments):
-            return f"it sets {named[:60]} of git, which decides what git runs"
+            return f"it sets git's {named[:60]}, which decides what git runs"
     if program in ("gsh-tui", "gsh"):
         words = tuple(operands[:2])
         if any(words[: len(line)] == line for line in _PERMITS_ITSELF) or "--yes" in arguments:
-            return "it changes what the workbench may do without asking; only the person does that"
+            return "it changes what the workbench may do without asking; only a person may do that"
     if program == "history" and any(_letters(word) & set("cdw") for word in arguments):
-        return "it removes what was recorded of the shell"
+        return "it removes recorded shell history"
     if program == "crontab" and arguments[:1] != ["-l"] and (operands or "-" in arguments or "-r" in arguments):
-        return "it changes what runs by the clock"
+        return "it changes scheduled jobs"
     if program in _WRITERS or (program in ("sed", "perl") and any(re.match(r"-[a-z]*i", a) for a in arguments)):
         written = operands[-1:] if program in _LAST_ONLY else operands[program in _SCRIPTED :]
         return next((why for operand in written if (why := _written(operand, folder))), "")
@@ -349,11 +349,11 @@ def _written(operand: str, folder: str) -> str:
     """Why nothing may be written there, or empty."""
     path = _absolute(operand, folder)
     if _OWN.search(path.removeprefix(_HERE)):
-        return f"{operand[:80]} decides what git or the workbench runs, and is not changed from a shell line"
+        return f"{operand[:80]} decides what git or the workbench runs, so no shell line may change it"
     if path.startswith(_HERE):
         return ""
     if _HISTORY_FILE.search(path):
-        return "it removes or changes what was recorded of the shell"
+        return "it removes or changes recorded shell history"
     return f"{operand[:80]} decides what runs later" if _STARTS.search(path) else ""
 
 
@@ -366,13 +366,13 @@ def _gives_keys(line: ShellLine, programs: list[tuple[str, list[str]]], folder: 
         if any(tuple(words[: len(known)]) == known for known in _KEYS_GIVEN_OUT):
             return f"`{' '.join(words[:3])[:60]}` prints a key"
         if program == "printenv" and any(is_secret_name(word) for word in arguments):
-            return "it prints a key out of the environment"
+            return "it prints a key from the environment"
         if program in _PRINTERS or program in _SENDERS or sends:
             touched += _files(program, arguments)
         if program in ("echo", "printf") or sends:
             names = [name for word in arguments for name in _VARIABLE.findall(word)]
             if any(name.isupper() and name not in line.assigned and is_secret_name(name) for name in names):
-                return "it puts a key out of the environment into a command"
+                return "it puts a key from the environment into a command"
     for word in touched:
         for part in {word, word.partition("=")[2], word.partition("@")[2], word.partition(":")[2]} - {""}:
             if found := _key(part, folder):
@@ -408,11 +408,11 @@ def _key(word: str, folder: str) -> str:
         return ""  # a project's own certificates and samples are a question, not a refusal
     if re.search(r"/\.(?:mozilla|thunderbird)/|/\.config/(?:google-chrome|chromium)", path):
         return f"{word[:80]} holds {kind}"
-    return f"{word[:80]} holds {kind}; no shell line prints or sends them"
+    return f"{word[:80]} holds {kind}; no shell line may print or send them"
 
 
 _HERE = "/\x01"
-"""Stands for the folders that the line runs in, as no name of a real one begins so."""
+"""Represents the folders that the line runs in; no real folder's name starts like this."""
 _BELOW = _HERE + "/\x02" * 40
 
 
@@ -441,7 +441,7 @@ def _placed(operand: str, folder: str) -> str:
 
 
 def _split(arguments: list[str]) -> tuple[str, list[str]]:
-    """All flags run together, and what is no flag."""
+    """All flags in one string, and the other words."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     flags = "".join(argument.lstrip("-") for argument in arguments[:end] if argument.startswith("-"))
     operands = [a for a in arguments[:end] if not a.startswith("-") or a == "-"] + arguments[end + 1 :]

@@ -1,8 +1,8 @@
-"""The words of an approval's question, the same in the window, in an agent's pane and at a shell's prompt: who asks for
-what, every line of it, and what became of it.
+"""The text of an approval question, the same in the window, in an agent's pane and at a shell prompt: who asks for
+what, all its lines, and its outcome.
 
-Nothing is left out or shortened here, because what is approved must be what was read; escapes are shown. Pure; a face
-paints the lines and counts those that it has no room for.
+Nothing is left out or shortened, because a person must have read what they approve; escapes are made visible. Pure; a
+face draws the lines and counts those it has no room for.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 LineKind = Literal["subject", "warning", "pattern", "label", "detail", "add", "remove", "hunk", "context"]
 EFFECTS = {"write": "write", "execute": "execute", "network": "reach the network", "read": "read"}
 BUDGET = "budget"
-"""Stands in place of a tool where an agent asks to go on beyond its budget."""
+"""Used instead of a tool's name when an agent asks to continue beyond its budget."""
 DECISIONS = {
     "once": "allowed once",
-    "session": "allowed, this exact call for the session",
+    "session": "this exact call allowed for the session",
     "always": "always allowed in this project",
     "deny": "denied",
     "withdrawn": "withdrawn",
     "timeout": "not answered in time",
-    "nobody": "refused, since nobody is there to ask",
+    "nobody": "refused: nobody is there to ask",
 }
 """What became of a question, by its decision."""
 
 
 class QuestionLine(NamedTuple):
-    """A line and what it is."""
+    """A line and its kind."""
 
     kind: LineKind
     text: str
@@ -43,7 +43,7 @@ def question_title(request: ApprovalRequested, place: int = 1, count: int = 1, n
     """
     from gshtui.text.sanitise import one_line  # not before the first letter
 
-    effect = "go on" if request.tool == BUDGET else EFFECTS.get(request.effect, one_line(request.effect, 40))
+    effect = "continue" if request.tool == BUDGET else EFFECTS.get(request.effect, one_line(request.effect, 40))
     who = one_line(request.agent, 40)
     if name and name != request.agent:
         who = f"{one_line(name, 40)} ({who})"
@@ -60,7 +60,7 @@ def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
         QuestionLine("warning", f"⚠ {text}") for warning in request.warnings for text in visible(warning).split("\n")
     ]
     if request.pattern:
-        found.append(QuestionLine("pattern", f"3 would always allow: {' '.join(visible(request.pattern).split())}"))
+        found.append(QuestionLine("pattern", f"3 always allows: {' '.join(visible(request.pattern).split())}"))
     if request.detail and request.detail.strip() != request.subject.strip():
         found.append(QuestionLine("label", ""))
         found += [QuestionLine("detail", text) for text in visible(request.detail).split("\n")]
@@ -70,7 +70,7 @@ def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
 
 
 def diff_lines(diff: str) -> Iterator[QuestionLine]:
-    """A unified diff, each line with what it does."""
+    """A unified diff, each line with its kind."""
     from gshtui.text.sanitise import literal  # not before the first letter
 
     for text in literal(diff).removesuffix("\n").split("\n"):
@@ -83,7 +83,7 @@ def diff_lines(diff: str) -> Iterator[QuestionLine]:
 
 
 def shortened(lines: Sequence[QuestionLine], most: int) -> list[QuestionLine]:
-    """The lines with at most so many of the detail and of the diff each; how many more there are is said."""
+    """The lines, with at most `most` of the detail and of the diff each, and a count of the rest."""
     found: list[QuestionLine] = []
     at = 0
     while at < len(lines):

@@ -1,4 +1,4 @@
-"""Secrets taken out of text before it is kept: tokens by their shape, values by their name, and the environment's."""
+"""Removes secrets from text before it is saved: tokens by shape, values by name, and those in the environment."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 MARK = "[redacted]"
-"""Stands in place of a secret."""
+"""Replaces a secret."""
 
 _NOT = r"(?!\[redacted\])"
 _TAIL = r"s?(?:[_-](?:id|key|prod|dev|test|staging|live|old|new|[0-9]{1,3}))?"
-"""How a name may go on and still mean the secret itself."""
+"""How a name may continue and still mean the secret itself."""
 _KEYS = "".join(
     rf"|(?<={before}[_-]key)|(?<={before}key)"
     for before in ("api", "access", "account", "private", "secret", "auth", "encryption", "signing", "license")
@@ -37,7 +37,7 @@ _REFERENCE = r"(?![$`<{(%*\[])"
 _QUOTED = r"\\?\"[^\"\\\n]{1,4096}+|\\?'[^'\\\n]{1,4096}+"
 _BARE = rf"{_PLAIN}(?![a-z_.]{{1,64}}+[,()\[\]])[^\s\"'&;|<>,)}}\]\\]{{1,4096}}+"
 _LIKELY = r"(?=[A-Za-z0-9+/=_.~-]{0,200}\d)[A-Za-z0-9+/=_.~-]{12,4096}+(?![\w(.])"
-"""Looks like no word: for places where a word may stand as well."""
+"""Does not look like a word: used where an ordinary word may also appear."""
 _SIGN = (
     r"(?:=(?![=\s])"  # KEY=value
     r"|[ \t]{0,8}:?[=:][ \t]{0,8}(?=\\?[\"'])"  # key = "value", "key": "value"
@@ -89,7 +89,7 @@ _SHAPE_WORD = "[A-Za-z0-9_-]"
 
 
 def _shape(literal: str, rest: str) -> tuple[str, re.Pattern[str]]:
-    """The literal at the beginning of a word, and what follows it."""
+    """The literal at the start of a word, and what follows it."""
     start = re.escape(literal)
     return literal, re.compile(f"{start}(?<![A-Za-z0-9]{start}){rest}")
 
@@ -148,9 +148,9 @@ ANY = re.compile("|".join(sorted({re.escape(literal) for literal, _ in SHAPES}))
 
 
 _ROUNDS = 8
-"""Times that the text is looked through as long as that finds something: a secret may hide behind another one."""
+"""Most passes over the text while each finds something: one secret may hide another."""
 _LEAST = 8
-"""Characters that a variable's value needs to be looked for: a shorter one stands in ordinary text."""
+"""Fewest characters of a variable's value to search for: shorter ones occur in ordinary text."""
 _KEY_BEGIN, _KEY_END = "-----BEGIN ", "-----END "
 _KEY_HEAD = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_BODY = re.compile(r"(?:[A-Za-z0-9+/=:,. \t\r\n-]|\\[nr])*+")
@@ -163,7 +163,7 @@ class Redactor:
     """Takes secrets out of text. Immutable, and safe to use from any thread."""
 
     def __init__(self, environ: Mapping[str, str] | None = None, names: Iterable[str] = ()) -> None:
-        """`environ`: its secret variables' values are taken out wherever they stand; `names`: further variables."""
+        """`environ`: the values of its secret variables are removed everywhere; `names`: additional variables."""
         self._values = _values(environ or {}, frozenset(names))
 
     def redact(self, text: str) -> str:

@@ -1,7 +1,7 @@
-"""Which files hold secrets or decide what is run, judged by their path alone.
+"""Which files hold secrets or decide what is run, judged only by their path.
 
-Pure. A path that is not found here may still hold a secret; this list is for the question that a person is asked,
-and for what a search leaves out. The policy and the file tools call it.
+Pure. Other paths may hold secrets, too; this list serves approval questions, and decides what a search leaves out.
+Called by the policy and the file tools.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ SEARCH_LEAVES_OUT = (
 
 
 def secret(real: Path) -> str:
-    """What secret the path holds or may hold, in a few words, or empty."""
+    """What secret the path holds or may hold, in a few words; empty if none."""
     path = str(real).casefold()
     if not _SECRET.search(path) or _EXAMPLE.search(path):
         return ""
@@ -79,8 +79,8 @@ def guarded(real: Path) -> str:
     if not _GUARDED.search(path):
         return ""
     if "/.git" in path:
-        return "What is in .git decides what git runs; it is changed with git, not with a file tool."
-    return "These are the workbench's own settings; only the person changes them."
+        return "Files in .git decide what git runs; change them with git, not with a file tool."
+    return "These are the workbench's own settings; only a person may change them."
 
 
 def starts_things(real: Path) -> str:

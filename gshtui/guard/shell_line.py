@@ -1,9 +1,9 @@
-"""A shell line as bash's grammar reads it: its simple commands, redirections, and whatever is not plain about it.
+"""A shell line as bash's grammar reads it: its simple commands, its redirections, and everything unusual about it.
 
-Two readings. `read` parses with tree-sitter and finds every command, also in substitutions, functions and broken
-lines. `plain_commands` is a tiny reader of its own that takes literal words joined by `&&`, `||`, `|`, `;` and new
-lines, and nothing else. Only what both read alike may count as understood. Bounded in time; runs nothing. The policy
-and the list of catastrophes call it.
+There are two readers. `read` parses with tree-sitter and finds every command, even in substitutions, functions and
+broken lines. `plain_commands` is a tiny independent reader that accepts only literal words joined by `&&`, `||`, `|`,
+`;` and newlines. A line counts as understood only if both agree. Bounded in time; runs nothing. Called by the policy
+and `catastrophe`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SIGNS = 1_200
 
 @dataclass(frozen=True, slots=True)
 class ShellWord:
-    """One word. `text`: without its quotes; what the shell would expand stands in it as it was written."""
+    """One word. `text`: without its quotes, but with everything that the shell would expand as written."""
 
     text: str
     literal: bool = True
@@ -62,7 +62,7 @@ class Redirect:
 
 @dataclass(slots=True)
 class ShellLine:
-    """What was found in a line."""
+    """What a line contains."""
 
     commands: list[SimpleCommand] = field(default_factory=list["SimpleCommand"])
     redirects: list[Redirect] = field(default_factory=list["Redirect"])
@@ -71,7 +71,7 @@ class ShellLine:
     bodies: list[str] = field(default_factory=list[str])
     """Texts of here-documents."""
     odd: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """(rule, what) of everything that is no plain command of literal words, in the order in which it was met."""
+    """(rule, what) for everything that is not a plain command of literal words, in order of appearance."""
 
 
 _PLAIN_NODES = frozenset(
@@ -81,14 +81,14 @@ _PLAIN_NODES = frozenset(
     )
 )
 _ODD = {
-    "command_substitution": ("substitution", "it runs a command to make words of its output"),
-    "process_substitution": ("substitution", "it runs a command behind a file name"),
-    "simple_expansion": ("expansion", "it puts a variable's value in"),
-    "expansion": ("expansion", "it puts a variable's value in"),
-    "arithmetic_expansion": ("arithmetic", "it calculates, and a subscript there can run a command"),
+    "command_substitution": ("substitution", "it runs a command and uses its output as words"),
+    "process_substitution": ("substitution", "it runs a command through a file name"),
+    "simple_expansion": ("expansion", "it inserts a variable's value"),
+    "expansion": ("expansion", "it inserts a variable's value"),
+    "arithmetic_expansion": ("arithmetic", "it contains arithmetic, where a subscript can run a command"),
     "brace_expression": ("expansion", "it expands braces"),
-    "ansi_c_string": ("quoting", "it spells characters by escapes"),
-    "translated_string": ("quoting", "it holds a translated string"),
+    "ansi_c_string": ("quoting", "it spells characters with escapes"),
+    "translated_string": ("quoting", "it contains a translated string"),
     "variable_assignment": ("assignment", "it sets a variable"),
     "variable_assignments": ("assignment", "it sets variables"),
     "declaration_command": ("assignment", "it declares variables"),
@@ -101,7 +101,7 @@ _ODD = {
     "redirected_statement": ("redirection", "it redirects input or output"),
     "file_redirect": ("redirection", "it redirects input or output"),
     "herestring_redirect": ("redirection", "it feeds text to a command"),
-    "heredoc_redirect": ("heredoc", "it holds a here-document"),
+    "heredoc_redirect": ("heredoc", "it contains a here-document"),
     "ERROR": ("syntax", "it cannot be parsed"),
 }
 
@@ -121,10 +121,10 @@ def is_bounded(command: str) -> bool:
 
 
 def read(command: str) -> ShellLine:
-    """Every simple command of the line, as far as it is bounded; what is not bounded is odd, and not looked at."""
+    """Every simple command of the line, up to a limit; a line beyond the limit is odd and not examined."""
     line = ShellLine()
     if not is_bounded(command):
-        line.odd.append(("size", f"{len(command):,} characters, or brackets nested too deep, cannot be judged"))
+        line.odd.append(("size", f"{len(command):,} characters, or brackets nested too deeply, cannot be judged"))
         return line
     raw = command.encode("utf-8", "replace")
     root = _parser().parse(raw).root_node
@@ -150,7 +150,7 @@ def _note(line: ShellLine, node: Node, raw: bytes) -> None:
         if odd is not None:
             line.odd.append(odd)
         elif kind.endswith(("_statement", "_clause", "_item")):
-            line.odd.append(("compound", f"it holds a `{kind.partition('_')[0]}` statement"))
+            line.odd.append(("compound", f"it contains a `{kind.partition('_')[0]}` statement"))
     elif kind == "&":
         line.odd.append(("background", "it starts something in the background"))
     if kind in ("command", "declaration_command", "unset_command"):
@@ -251,7 +251,7 @@ class PlainCommand:
 
 
 def plain_commands(command: str) -> PlainCommand | None:
-    """The line's commands, when it is nothing but literal words; `None` for everything else."""
+    """The line's commands, if it consists only of literal words; otherwise `None`."""
     commands: list[tuple[ShellWord, ...]] = []
     joins: list[str] = []
     words: list[ShellWord] = []
@@ -291,9 +291,9 @@ _PADDING = re.compile(r"[ \t]{40,}|\n{6,}")
 
 
 def strange_character(command: str) -> str:
-    """What in the line is not what it looks like (a control, invisible or look-alike character, padding), or empty."""
+    """What in the line is deceptive (a control, invisible or look-alike character, padding); empty if nothing is."""
     if _PADDING.search(command):
-        return "a run of blanks that can push the rest out of sight"
+        return "a long run of blanks that can push the rest out of sight"
     for char in command:
         if char < " " and char not in "\n\t":
             return f"the control character U+{ord(char):04X}"
@@ -309,5 +309,5 @@ def strange_character(command: str) -> str:
             if len(foreign & {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC"}) > 1:
                 return f"the word {word[:40]!r}, which mixes alphabets"
         if unicodedata.normalize("NFKC", command) != unicodedata.normalize("NFC", command):
-            return "a character that is another shape of an ordinary one"
+            return "a character that is a variant of an ordinary one"
     return ""

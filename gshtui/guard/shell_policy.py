@@ -1,9 +1,9 @@
-"""The verdict on a shell line that an agent wants to run: allow, ask or deny, by which rule, and why, part by part.
+"""The verdict on a shell line that an agent wants to run: allow, ask or deny, by which rule, and why, for each part.
 
-`allow` is for lines of literal words whose every command is a known reader of this project. What builds or tests the
-project is asked about, and `--yes` runs it (`contained`). Everything that is not understood is asked about. Looks at
-files to see where paths lead, and at nothing else; opens git's configuration alone. The `bash` tool, the shared shell
-and `guard check` call it.
+It allows a line of literal words if every command is known to only read this project. Commands that build or test the
+project need approval, or `--yes` (`contained`). Anything it does not understand needs approval. It looks at files only
+to see where paths lead, and opens only git's configuration. Called by the `bash` tool, the shared shell and
+`guard check`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gshtui.guard.shell_line import ShellWord, SimpleCommand
 Verdict = Literal["allow", "ask", "deny"]
 _PARTS = 50
 _MATCHES = 500
-"""Files that a pattern may stand for, before it is not looked at any more."""
+"""Most files that a pattern may match; with more, it is not examined."""
 _WALKED = 2_000
 """Files that a recursive search may pass by."""
 _CONTROLLED = re.compile(
@@ -49,7 +49,7 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One simple command and what is thought of it."""
+    """One simple command and its verdict."""
 
     text: str
     verdict: Verdict
@@ -59,7 +59,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is thought of a line."""
+    """The verdict on a line."""
 
     verdict: Verdict
     rule: str
@@ -88,13 +88,13 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
     if refused := catastrophe(command):
         return Judgement("deny", "catastrophe", refused, _named_parts(command, "deny", "catastrophe", refused))
     if strange := shell_line.strange_character(command):
-        return Judgement("ask", "character", f"it holds {strange}")
+        return Judgement("ask", "character", f"it contains {strange}")
     line = shell_line.read(command)
     plain = shell_line.plain_commands(command)
     parsed = tuple(tuple(simple.texts) for simple in line.commands)
     odd = [found for found in line.odd if not (plain and plain.quiet and found[0] == "redirection")]
     if plain is None or odd or parsed != tuple(tuple(word.text for word in words) for words in plain.commands):
-        rule, why = line.odd[0] if line.odd else ("syntax", "it is no line of literal words")
+        rule, why = line.odd[0] if line.odd else ("syntax", "it is not made of literal words only")
         if not command.strip():
             rule, why = "syntax", "it is empty"
         return Judgement("ask", rule, why, tuple(Part(_short(s.source), "ask", rule, why) for s in line.commands))
@@ -111,7 +111,7 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
     first = next((part for part, inside in judged if not inside), None)
     first = first or next((part for part in parts if part.verdict != "allow"), None)
     if first is None and plain.quiet:
-        return Judgement("ask", "redirection", "it redirects, though only to /dev/null or a descriptor", parts, True)
+        return Judgement("ask", "redirection", "it redirects, but only to /dev/null or a descriptor", parts, True)
     if first is None:
         return Judgement("allow", "reader", "it only reads this project", parts, True, pattern)
     return Judgement("ask", first.rule, first.why, parts, contained, pattern)
@@ -135,7 +135,7 @@ def _judged(simple: SimpleCommand, join: str, ground: _MachineState) -> tuple[Pa
 
     words = simple.texts
     if not re.fullmatch(r"[A-Za-z0-9_.:+-]+", words[0]) or simple.source.split()[:1] != words[:1]:
-        return asked("program", f"`{_short(words[0])}` is no program known by its name")
+        return asked("program", f"`{_short(words[0])}` is not the plain name of a program")
     reading = program_table.read_words(words)
     if reading is None:
         return asked("program", f"`{_short(' '.join(words[:2]))}` is not known to be harmless")
@@ -148,7 +148,7 @@ def _judged(simple: SimpleCommand, join: str, ground: _MachineState) -> tuple[Pa
         if kind in ("path", "rev") and (found := ground.problem(simple.words[at], kind, reading.program.use)):
             return asked(*found)
     if reading.program.use == "build" and (file := next((word for word in words[1:] if word.startswith("@")), "")):
-        return asked("argument", f"{_short(file)} may be a file of further flags")
+        return asked("argument", f"{_short(file)} may be a file with more flags")
     if words[0] == "cd":
         return _changed_folder(simple, join, ground)
     if found := _looks_further(reading, simple, ground):
@@ -156,7 +156,7 @@ def _judged(simple: SimpleCommand, join: str, ground: _MachineState) -> tuple[Pa
     if reading.program.use == "change":
         return asked("change", f"`{reading.name}` changes things")
     if reading.program.use == "build":
-        return asked("build", f"`{reading.name}` runs code of this project", contained=True)
+        return asked("build", f"`{reading.name}` runs this project's code", contained=True)
     if not reading.program.built_in and (why := ground.brought(words[0])):
         return asked("program", why, contained=True)
     return Part(text, "allow", "reader"), True
@@ -166,9 +166,9 @@ def _changed_folder(simple: SimpleCommand, join: str, ground: _MachineState) -> 
     text = _short(simple.source)
     operands = [word for word in simple.words[1:] if not word.text.startswith("-") or word.text == "-"]
     if len(operands) != 1 or operands[0].text == "-" or operands[0].pattern:
-        return Part(text, "ask", "folder", "it changes to a folder that is not named"), False
+        return Part(text, "ask", "folder", "it changes to an unnamed folder"), False
     if join == "|" or not ground.enter(operands[0].text):
-        return Part(text, "ask", "folder", f"{_short(operands[0].text)} is no folder to change to"), False
+        return Part(text, "ask", "folder", f"{_short(operands[0].text)} is not a folder"), False
     return Part(text, "allow", "reader"), True
 
 
@@ -178,9 +178,9 @@ def _pattern_problem(
     word = words[at]
     kinds = dict(reading.operands)
     if word.text[0] in "*?[" and not reading.program.globs and ShellWord("--") not in words[:at]:
-        return f"a file's name in place of {_short(word.text)} could be read as a flag"
+        return f"{_short(word.text)} could match a file name that is read as a flag"
     if word.text.startswith("-"):
-        return f"{_short(word.text)} is a pattern and a flag"
+        return f"{_short(word.text)} is both a pattern and a flag"
     if kinds.get(at, "text") == "text":
         # The shell puts names in its place all the same, and they are shown or searched for: that is harmless.
         return (
@@ -222,7 +222,7 @@ class _MachineState:
         return len(self._folders) <= 8
 
     def problem(self, word: ShellWord, kind: program_table.Kind, use: program_table.Use) -> tuple[str, str] | None:
-        """(rule, why) of a word that leads out of the project, or to a secret."""
+        """(rule, why) for a word that leads out of the project or to a secret."""
         text = os.path.expanduser(word.text) if word.home else word.text  # noqa: PTH111 - a word is no path yet
         if text in ("-", "/dev/null", ""):
             return None
@@ -233,7 +233,7 @@ class _MachineState:
             parts = [part for part in (text.partition("::")[0], text.partition(":")[2]) if part]
         for part, folder in itertools.product(parts, self._folders):
             if len(part) > 4096 or "\0" in part:
-                return "outside", f"{_short(part)} is no possible path"
+                return "outside", f"{_short(part)} cannot be a path"
             real = Path(os.path.realpath(folder / part))
             lexical = Path(os.path.normpath(folder / part))
             if secret := sensitive_paths.secret(real) or sensitive_paths.secret(lexical):
@@ -247,18 +247,18 @@ class _MachineState:
         return None
 
     def matches(self, word: ShellWord) -> str:
-        """Why the files that a pattern stands for must not be read, or empty."""
+        """Why the files that a pattern matches must not be read; empty if they may."""
         if sensitive_paths.secret(Path("/", word.text.replace("*", "").replace("?", ""))):
-            return f"{_short(word.text)} may stand for keys or passwords"
+            return f"{_short(word.text)} may match files that hold keys or passwords"
         if any(part.startswith(".") and fnmatch.fnmatchcase("..", part) for part in word.text.split("/")):
-            return f"{_short(word.text)} may stand for the folder above"
+            return f"{_short(word.text)} may match the folder above"
         for folder in self._folders:
             found = list(itertools.islice(_expanded(folder, word.text), _MATCHES + 1))
             if len(found) > _MATCHES:
-                return f"{_short(word.text)} stands for too many files to look at"
+                return f"{_short(word.text)} matches too many files to check"
             for path in found:
                 if problem := self.problem(ShellWord(str(path)), "path", "read"):
-                    return f"{_short(word.text)} stands for {_short(path.name)}, and {problem[1]}"
+                    return f"{_short(word.text)} matches {_short(path.name)}, and {problem[1]}"
         return ""
 
     def holds_secrets(self, word: ShellWord) -> str:
@@ -266,9 +266,9 @@ class _MachineState:
         for folder in self._folders:
             for count, path in enumerate(_walked(folder / word.text)):
                 if count >= _WALKED:
-                    return f"{_short(word.text)} has too many files to see whether one of them holds keys"
+                    return f"{_short(word.text)} has too many files to check for keys"
                 if sensitive_paths.secret(path) == "keys or passwords":
-                    return f"it searches {_short(path.name)} too, which may hold keys or passwords"
+                    return f"it also searches {_short(path.name)}, which may hold keys or passwords"
         return ""
 
     def git_is_controlled(self) -> str:
@@ -278,7 +278,7 @@ class _MachineState:
     def _controls_git(self, folder: Path) -> str:
         for here in (folder, *folder.parents):
             if here != self.project and (here / "HEAD").exists() and (here / "config").exists():
-                return f"{_short(here.name)} is a bare repository with a configuration of its own"
+                return f"{_short(here.name)} is a bare repository with its own configuration"
             if (here / ".git").exists():
                 return _configured(here / ".git")
             if here == self.project:
@@ -291,9 +291,9 @@ class _MachineState:
             place = Path(entry or ".")
             if os.access(place / program, os.X_OK):
                 if not place.is_absolute():
-                    return f"`{program}` would be found in the folder that the line runs in"
+                    return f"`{program}` would be found in the line's own folder"
                 real = Path(os.path.realpath(place))
-                return f"`{program}` is one that the project brings" if real.is_relative_to(self.project) else ""
+                return f"`{program}` belongs to the project" if real.is_relative_to(self.project) else ""
         return ""
 
 
@@ -307,9 +307,9 @@ def _configured(git: Path) -> str:
                 git = Path(os.path.normpath(git / common.read_text("utf-8", "replace").strip()))
         for name in ("config", "config.worktree"):
             if (git / name).exists() and _CONTROLLED.search((git / name).read_text("utf-8", "replace")[:200_000]):
-                return "git's configuration here names programs to run"
+                return "git's configuration here runs programs"
     except OSError as error:
-        return f"git's configuration cannot be read: {error.strerror or error}"
+        return f"cannot read git's configuration: {error.strerror or error}"
     return ""
 
 

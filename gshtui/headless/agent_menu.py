@@ -1,4 +1,4 @@
-"""The prompt's menu of agents: a line for each that can be attached, or interrupted."""
+"""The prompt's menu of agents: one line for each agent that can be attached or interrupted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gshtui.headless.runner import run_command, until_stopped
 
 
 def print_menu(*, busy: bool, as_json: bool) -> int:
-    """Print those that can be attached, or with `busy` those that can be interrupted; gives the exit code."""
+    """Print the agents that can be attached or, with `busy`, interrupted; returns the exit code."""
     return run_command(lambda stop: until_stopped(_menu(busy, as_json), stop))
 
 

@@ -9,12 +9,11 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import msgspec
 
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
@@ -23,93 +22,24 @@ from gshtui.bus.events.agent_events import (
     AgentAdded,
     AgentStatusChanged,
     InterruptRequested,
-    IterationStarted,
-    MessageAppended,
-    ModelChanged,
     PromptSubmitted,
-    TextDelta,
-    ThinkingDelta,
-    ToolFinished,
-    ToolStarted,
     TurnFinished,
-    TurnStarted,
 )
-from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed
-from gshtui.bus.events.hub_events import FaultReported, Noticed
-from gshtui.bus.events.session_events import SessionOpened
+from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed
 from gshtui.bus.loop_faults import LoopFaults
-from gshtui.bus.subscription import merged
-from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, AgentProcessError, outcome_of
+from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, outcome_of, outcome_of_failure
 from gshtui.fleet.native.spec import TERMINAL, Spec, SpecError, read_spec, spec_path
+from gshtui.headless.agent_snapshot import AgentSnapshot
 from gshtui.shell import hub_registry, plugin_files
 from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
 from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
 from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:
+    from gshtui.agents.agent import Agent
     from gshtui.headless.agent_pane.agent_pane import AgentPane
-    from gshtui.hub.agent_process import AgentProcess
-
-_STATES = (AgentAdded, SessionOpened, ModelChanged)
-
-
-class AgentSnapshot:
-    """The agent's state. `note` every event with its number in the outbox."""
-
-    def __init__(self) -> None:
-        self._states: dict[type[Event], Event] = {}
-        self._status: AgentStatusChanged | None = None
-        self._turn: list[tuple[int, Event]] = []
-        """Of the turn in progress: its start, its iteration, the calls that run, the words so far."""
-        self._asked: dict[str, tuple[int, ApprovalRequested]] = {}
-
-    def note(self, number: int, event: Event) -> None:
-        """Take one event of the agent."""
-        match event:
-            case AgentAdded() | SessionOpened() | ModelChanged():
-                self._states[type(event)] = event
-            case AgentStatusChanged():
-                self._status = event
-            case TurnStarted():
-                self._turn = [(number, event)]
-            case IterationStarted():
-                self._turn = [*((n, e) for n, e in self._turn if isinstance(e, TurnStarted)), (number, event)]
-            case MessageAppended():
-                # The message is in the record now, whose reader shows it; what led to it is not told again.
-                self._turn = [(n, e) for n, e in self._turn if not isinstance(e, TextDelta | ThinkingDelta)]
-            case ToolStarted() | TextDelta() | ThinkingDelta():
-                self._turn.append((number, event))
-            case ToolFinished():
-                done = event.call
-                self._turn = [(n, e) for n, e in self._turn if not (isinstance(e, ToolStarted) and e.call == done)]
-            case TurnFinished():
-                self._turn = []
-            case ApprovalRequested():
-                self._asked[event.approval] = (number, event)
-            case ApprovalSettled():
-                self._asked.pop(event.approval, None)
-            case _:
-                pass
-
-    def undelivered_events(self, delivered: int) -> Iterator[Event]:
-        """What to tell a hub, in order.
-
-        Args:
-            delivered: the last number that an earlier hub has; what comes behind it is delivered anyway. -1: this hub
-                was connected before, so only what it forgot when the link broke is told.
-        """
-        for kind in _STATES:
-            if (state := self._states.get(kind)) is not None:
-                yield msgspec.structs.replace(state, resumed=True) if isinstance(state, SessionOpened) else state
-        if delivered >= 0:
-            yield from merged(event for number, event in self._turn if number <= delivered)
-        for number, request in self._asked.values():
-            if delivered < 0 or number <= delivered:
-                yield request
-        if self._status is not None:
-            yield self._status
-
+    from gshtui.hub.hub import Hub
 
 _OF_OTHERS = (AgentSpawned, AgentSpawnFailed, AgentEnded)
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -125,38 +55,41 @@ def run_agent(spec_file: Path, *, as_json: bool = False) -> int:
     except SpecError as error:
         sys.stderr.write(f"gsh-tui: {error.message} {error.hint}".rstrip() + "\n")
         return FAILED
-    return asyncio.run(AgentRunner(spec, as_json=as_json).live())
+    return asyncio.run(_live(spec, as_json))
+
+
+async def _live(spec: Spec, as_json: bool) -> int:
+    return await AgentRunner(spec, as_json=as_json).live()
 
 
 class AgentRunner:
-    """One agent's life. Made inside a running loop or for one."""
+    """One agent's life. Made inside a running loop."""
 
     def __init__(self, spec: Spec, *, as_json: bool = False) -> None:
         self._spec = spec
         self._as_json = as_json
         self._snapshot = AgentSnapshot()
-        self._end: asyncio.Future[AgentOutcome] | None = None
+        self._end: asyncio.Future[AgentOutcome] = asyncio.get_running_loop().create_future()
         self._last: TurnFinished | None = None
         self._early: list[Event] | None = []
         """What a hub said before the agent could listen; `None` once it does."""
-        self._studio: AgentProcess | None = None
+        self._bus = Bus()
+        self._link = self._make_link()
+        self._hub: Hub | None = None
         self._pane: AgentPane | None = None
 
     async def live(self) -> int:
         """From the first word to the last; gives the exit status."""
-        spec = self._spec
+        spec, bus = self._spec, self._bus
         loop = asyncio.get_running_loop()
-        self._end = loop.create_future()
         for number in _SIGNALS:
-            loop.add_signal_handler(number, self._told, number)
-        bus = Bus()
+            loop.add_signal_handler(number, self._end_by_signal, number)
         faults = LoopFaults(bus)
         faults.install()
-        link = self._link(bus)
-        bus.subscribe(_Relay(spec.agent, link, self._snapshot), name="link")
+        bus.subscribe(_Relay(spec.agent, self._link, self._snapshot), name="link")
         if self._as_json:
             bus.subscribe(_print, name="standard output")
-        bus.subscribe(self._listen, TurnFinished, AgentStatusChanged, name="life")
+        bus.subscribe(self._watch_turns, TurnFinished, AgentStatusChanged, name="life")
         bus.publish(
             AgentAdded(
                 agent=spec.agent, name=spec.name or spec.agent, runtime="tmux", session=spec.session,
@@ -164,40 +97,46 @@ class AgentRunner:
             )
         )  # fmt: skip
         bus.publish(AgentStatusChanged(agent=spec.agent, status="starting", doing="loading"))
-        link.start()
+        self._link.start()
         try:
-            end = await self._work(bus, link)
+            end = await self._work()
         finally:
-            await self._close(bus, link)
+            await self._close()
             faults.remove()
         return end.exit
 
-    async def _work(self, bus: Bus, link: HubLink) -> AgentOutcome:
-        """Everything slow comes here, in threads, so that the link speaks meanwhile."""
-        assert self._end is not None
-        spec = self._spec
-        studio_class, pane_class = await asyncio.to_thread(_load)
-        studio = self._studio = studio_class(spec, bus, lambda: bool(link.hub))
+    async def _work(self) -> AgentOutcome:
+        """Do the agent's work; everything slow is done in threads, so that the link speaks meanwhile."""
+        spec, bus = self._spec, self._bus
+        await asyncio.to_thread(_load)
+        from gshtui.headless.agent_pane.agent_pane import AgentPane
+        from gshtui.hub.composition import build_hub
+        from gshtui.hub.native_agent import NativeAgent
+        from gshtui.hub.native_part import native_options
+        from gshtui.settings.loader import load
+
         if not self._as_json:
-            self._pane = pane_class(spec, bus, studio, leave=self._leave, rested=self._rested)
+            self._pane = AgentPane(spec, bus, self._run_line, leave=self._leave, rested=self._end_if_done)
             self._pane.open()
-        try:
-            await studio.open()
-        except AgentProcessError as error:
-            end = AgentOutcome("failed", error.exit, f"{error.message} {error.hint}".strip())
-            bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=spec.agent))
-            self._say_end(bus, end)
-            return end
+        if not await asyncio.to_thread(Path(spec.cwd).is_dir):
+            why, hint = f"The folder {spec.cwd} no longer exists.", "Start another agent in a different folder."
+            return self._give_up(PartFailed(part="folder", why=why, hint=hint))
+        loaded = await asyncio.to_thread(load, Path(spec.cwd))
+        native = NativeAgent(spec, lambda: bool(self._link.hub))
+        hub = self._hub = build_hub(native_options(native, loaded), bus)
+        await hub.start()
+        if failed := next(iter(hub.failed.values()), None):
+            return self._give_up(failed)
         early, self._early = self._early or [], None
-        if spec.request.prompt.strip() and not studio.resumed:
+        if spec.request.prompt.strip() and not native.resumed:
             source = f"agent {spec.request.parent}" if spec.request.parent else "person"
             bus.publish(PromptSubmitted(prompt=spec.prompt, agent=spec.agent, text=spec.request.prompt, source=source))
         for event in early:
             bus.publish(event)
         end = await self._end
-        if studio.agent is not None and studio.agent.working:
-            await studio.agent.stop()
-        self._say_end(bus, end)
+        if (agent := self._agent) is not None and agent.working:
+            await agent.stop()
+        self._publish_end(end)
         if spec.notice and spec.request.background:
             name = os.environ.get(TERMINAL) or spec.name or spec.agent
             plugin_files.leave_notice(
@@ -205,25 +144,43 @@ class AgentRunner:
             )
         return end
 
-    def _link(self, bus: Bus) -> HubLink:
+    def _give_up(self, failed: PartFailed) -> AgentOutcome:
+        end = outcome_of_failure(failed)
+        self._bus.publish(Noticed(level="error", text=failed.why, hint=failed.hint, about=self._spec.agent))
+        self._publish_end(end)
+        return end
+
+    @property
+    def _agent(self) -> Agent | None:
+        return self._hub.local_agent(self._spec.agent) if self._hub is not None else None
+
+    async def _run_line(self, line: str) -> str:
+        """Run a command that a person typed in the agent's pane; gives its text. Raises `CommandError`."""
+        from gshtui.commands.declaration import CommandError
+
+        if self._hub is None:
+            raise CommandError("The agent is still starting; try again in a moment.")
+        return (await self._hub.run(line)).text
+
+    def _make_link(self) -> HubLink:
         spec = self._spec
         spill = spec_path(Path(spec.data), spec.agent).with_suffix(".waiting")
         return HubLink(
             LinkIdentity(AGENT, spec.agent, spec.token),
             LineOutbox(spill),
             self._hubs,
-            lambda event: self._take(bus, event),
+            self._handle_hub_event,
             takes=TO_AGENT,
             greet=self._snapshot.undelivered_events,
             on_change=lambda connected: self._pane.connected(connected) if self._pane else None,
         )
 
-    def _take(self, bus: Bus, event: Event) -> None:
+    def _handle_hub_event(self, event: Event) -> None:
         """What a hub says: intents for this agent, answers to its questions, news of agents that it started."""
         if not isinstance(event, _OF_OTHERS) and getattr(event, "agent", self._spec.agent) != self._spec.agent:
             return
         if self._early is None:
-            bus.publish(event)
+            self._bus.publish(event)
         elif isinstance(event, InterruptRequested):
             self._early = [early for early in self._early if not isinstance(early, PromptSubmitted)]
         else:
@@ -242,49 +199,50 @@ class AgentRunner:
                 found.append(Path(entry.socket))
         return found
 
-    def _listen(self, batch: Sequence[Event]) -> None:
+    def _watch_turns(self, batch: Sequence[Event]) -> None:
         for event in batch:
             if getattr(event, "agent", "") != self._spec.agent:
                 continue
             if isinstance(event, TurnFinished):
                 self._last = event
             elif isinstance(event, AgentStatusChanged) and event.status in ("idle", "failed"):
-                self._rested()
+                self._end_if_done()
 
-    def _rested(self) -> None:
+    def _end_if_done(self) -> None:
         """An agent that was started for one task ends when it is done, unless somebody goes on with it."""
         request, last = self._spec.request, self._last
         for_one_task = request.background or bool(request.parent)
-        if not for_one_task or last is None or last.stop == "interrupted" or self._end is None or self._end.done():
+        if not for_one_task or last is None or last.stop == "interrupted" or self._end.done():
             return
-        agent = self._studio.agent if self._studio else None
+        agent = self._agent
         if agent is None or agent.working or agent.waiting or (self._pane is not None and self._pane.typed):
             return
         self._end.set_result(outcome_of(last))
 
     def _leave(self) -> None:
         """The person in its terminal wants it to end."""
-        if self._end is not None and not self._end.done():
+        if not self._end.done():
             self._end.set_result(AgentOutcome("done", DONE))
 
-    def _told(self, number: int) -> None:
-        if self._end is None or self._end.done():
+    def _end_by_signal(self, number: int) -> None:
+        if self._end.done():
             os._exit(128 + number)  # asked twice: it does not end by itself
         exit = INTERRUPTED if number == signal.SIGINT else 128 + number
         self._end.set_result(AgentOutcome("failed", exit, f"ended by {signal.Signals(number).name}"))
 
-    def _say_end(self, bus: Bus, end: AgentOutcome) -> None:
-        bus.publish(AgentStatusChanged(agent=self._spec.agent, status=end.status, doing=end.why[:500]))
+    def _publish_end(self, end: AgentOutcome) -> None:
+        self._bus.publish(AgentStatusChanged(agent=self._spec.agent, status=end.status, doing=end.why[:500]))
 
-    async def _close(self, bus: Bus, link: HubLink) -> None:
+    async def _close(self) -> None:
         async def drained() -> None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(5.0):
-                    await bus.drained()
+                    await self._bus.drained()
 
-        studio = [self._studio.close] if self._studio is not None else []
+        hub = [self._hub.stop] if self._hub is not None else []
         pane = [self._pane.close] if self._pane is not None else []
-        await end_all("the end of the agent", *studio, drained, link.stop, *pane, partial(bus.close, timeout=2.0))
+        close_bus = partial(self._bus.close, timeout=2.0)
+        await end_all("the end of the agent", *hub, drained, self._link.stop, *pane, close_bus)
 
 
 class _Relay:
@@ -298,10 +256,10 @@ class _Relay:
 
     def __call__(self, batch: Sequence[Event]) -> None:
         for event in batch:
-            if isinstance(event, self._types) and self._is_told(event):
+            if isinstance(event, self._types) and self._is_relayed(event):
                 self._snapshot.note(self._link.publish(event), event)
 
-    def _is_told(self, event: Event) -> bool:
+    def _is_relayed(self, event: Event) -> bool:
         if isinstance(event, InterruptRequested):
             return event.agent != self._agent  # of an agent that it started itself
         if isinstance(event, FaultReported):
@@ -317,10 +275,10 @@ def _print(batch: Sequence[Event]) -> None:
         sys.stdout.buffer.flush()
 
 
-def _load() -> tuple[type[AgentProcess], type[AgentPane]]:
-    from gshtui.headless.agent_pane.agent_pane import AgentPane
-    from gshtui.hub.agent_process import AgentProcess
+def _load() -> None:
+    """Import what the agent needs, which takes long."""
+    for name in ("gshtui.headless.agent_pane.agent_pane", "gshtui.hub.composition", "gshtui.hub.native_part"):
+        import_module(name)
     from gshtui.hub.command_offers import load_rooms
 
     load_rooms()
-    return AgentProcess, AgentPane

@@ -1,8 +1,8 @@
-"""Questions for approval at the prompt: asked on the terminal, in the middle of a turn, answered by one key.
+"""Approval questions at the shell prompt: asked on the terminal during a turn, and answered with one key.
 
-Owns the reading of the key; `question_text` has the words, and `AnswerKeys` says what a key means. The answers are
-shown once they count: after the question has been on the terminal for a moment in which nothing was typed. What was
-typed before is thrown away. Called by `prompt` for a person at a shell.
+Owns reading the key; `question_text` has the wording, and `AnswerKeys` decides what a key means. The answers appear
+when they start to count: once the question has been on the terminal for a moment without typing. Anything typed before
+that is discarded. Called by `prompt` for a person at a shell.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from gshtui.headless.terminal_keys import TerminalKeys
 from gshtui.text.sanitise import one_line
 
 _LINES = 60
-"""Lines of a detail or a diff that are shown; more are counted."""
+"""Lines of a detail or a diff to show; further ones are only counted."""
 _REASON = 2_000
 _ERASE, _CLEAR, _ENTER, _ESCAPE = ("\x7f", "\x08"), ("\x15",), ("\r", "\n"), ("\x1b",)
 
 
 def question_text(request: ApprovalRequested) -> str:
-    """The question as lines of text, without its keys."""
+    """The question's text, without its keys."""
     lines = shortened(question_lines(request), _LINES)
     return "\n".join([question_title(request), *(f"  {line.text.expandtabs(4)}".rstrip() for line in lines)])
 
 
 def key_hints(request: ApprovalRequested) -> str:
-    """What may be pressed."""
+    """The keys that answer it."""
     return f"{line_of(offers(request.pattern))} ? "
 
 
 class KeyReader:
-    """The keys of one question, in the pieces in which a terminal sends them. Pure: no terminal, no clock."""
+    """Interprets the keys typed at one question, in pieces as a terminal sends them. Pure: no terminal, no clock."""
 
     def __init__(self, request: ApprovalRequested, say: Callable[[str], None]) -> None:
-        """`say` shows what is typed of a reason."""
+        """`say` echoes a reason as it is typed."""
         self._request = request
         self._offers = offers(request.pattern)
         self._keys = AnswerKeys()
@@ -62,15 +62,15 @@ class KeyReader:
 
     @property
     def in_reason(self) -> bool:
-        """Whether a reason is being written."""
+        """Whether a reason is being typed."""
         return self._keys.in_reason
 
     def show(self, at: float) -> None:
-        """The question has been on the terminal long enough to be read, and its answers since now."""
+        """Note that the question has been readable for long enough, and that its answers are shown from now on."""
         self._keys.show_question(self._request.approval, choices(self._offers), at - 3_600.0)
 
     def feed(self, piece: str, at: float) -> KeyChosen | None:
-        """What came in one piece; the answer, if it is one."""
+        """Handle one piece of input; returns the answer, if it is one."""
         typed = piece
         while typed:
             if self._keys.in_reason:
@@ -84,13 +84,13 @@ class KeyReader:
     def _key(self, typed: str, at: float, *, alone: bool) -> tuple[Outcome | None, str]:
         key, rest = typed[0], typed[1:]
         choice: Choice | None = "deny" if key in _ESCAPE and alone else choice_of(key, self._offers)
-        # An answer is a single key: what comes in one piece, a paste or an arrow key, is none. But the letters behind
-        # the key that begins a reason belong to the reason.
+        # An answer is a single key: a paste or an arrow key, which arrives as one piece, is not an answer. But letters
+        # after the key that starts a reason belong to the reason.
         meaning = choice if choice == "reason" or alone else None
         outcome = self._keys.press(meaning or "words", at)
         if isinstance(outcome, ReasonBegun):
             self._reason = ""
-            self._say("why not? " if outcome.question else "too soon; enter, then answer: ")
+            self._say("why not? " if outcome.question else "too soon; press enter, then answer: ")
         return outcome, rest
 
     def _reason_key(self, typed: str, at: float) -> tuple[Outcome | None, str]:
@@ -104,7 +104,7 @@ class KeyReader:
             return outcome, rest
         if key in _ESCAPE:
             if rest:
-                return None, ""  # an arrow key, or another one of several characters
+                return None, ""  # an arrow key, or another key of several characters
             self._keys.leave_reason()
             self._say(f"\n{key_hints(self._request)}")
         elif key in _ERASE:
@@ -121,12 +121,12 @@ class KeyReader:
 
 
 class ApprovalPrompt:
-    """Takes the questions of one turn, one after the other. Made in a running loop; `close` ends it."""
+    """Asks the questions of one turn, one after the other. Create it in a running loop; `close` ends it."""
 
     def __init__(
         self, bus: Bus, say: Callable[[str], None], wait_until_said: Callable[[Callable[[], bool]], None]
     ) -> None:
-        """`say` writes a text to the terminal, in order with the answer; `wait_until_said` waits until it is there."""
+        """`say` writes text to the terminal, in order with the answer; `wait_until_said` waits until it is written."""
         self._bus = bus
         self._say = say
         self._wait_until_said = wait_until_said
@@ -134,18 +134,18 @@ class ApprovalPrompt:
         self._settled: set[str] = set()
         self._gone = threading.Event()
         self._asked = ""
-        self._subscription = bus.subscribe(self._take, ApprovalRequested, ApprovalSettled, name="asker")
+        self._subscription = bus.subscribe(self._handle_events, ApprovalRequested, ApprovalSettled, name="asker")
         self._task = asyncio.ensure_future(self._ask())
 
     async def close(self) -> None:
-        """Ask nothing more."""
+        """Stop asking."""
         self._subscription.unsubscribe()
         self._gone.set()
         self._task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._task
 
-    def _take(self, events: Sequence[Event]) -> None:
+    def _handle_events(self, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, ApprovalRequested):
                 self._waiting.put_nowait(event)
@@ -165,7 +165,7 @@ class ApprovalPrompt:
             try:
                 chosen = await asyncio.to_thread(self._answer, request, gone)
             except OSError:
-                # The terminal is gone, and with it whoever could have agreed.
+                # The terminal is gone, and so is the person who could have agreed.
                 chosen = KeyChosen(request.approval, "deny")
             if chosen is None:
                 self._say("\n")
@@ -175,13 +175,13 @@ class ApprovalPrompt:
             self._bus.publish(answer)
 
     def _answer(self, request: ApprovalRequested, gone: threading.Event) -> KeyChosen | None:
-        """Wait for an answer; `None` when the question is closed. Raises `OSError`."""
+        """Wait for an answer; `None` if the question was closed meanwhile. Raises `OSError`."""
         with TerminalKeys() as terminal:
             self._wait_until_said(gone.is_set)
             terminal.wait_for_quiet(gone.is_set)
             if gone.is_set():
                 return None
-            terminal.forget()  # before the answers are shown: whoever has seen them may press a key at once
+            terminal.forget()  # before the answers appear: once they do, a key may be pressed at once
             terminal.write(key_hints(request))
             reader = KeyReader(request, terminal.write)
             reader.show(time.monotonic())

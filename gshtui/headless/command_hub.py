@@ -1,6 +1,6 @@
-"""What every headless command starts with: the settings of its folder, and a hub with the parts that it needs.
+"""What every headless command needs first: the settings of its folder, and a hub with the parts it uses.
 
-Problems of the configuration go to stderr, one sentence each; they never stop a command. The hub is always stopped.
+Configuration problems go to stderr, one sentence each, and never stop a command. The hub is always stopped.
 """
 
 from __future__ import annotations
@@ -25,39 +25,41 @@ if TYPE_CHECKING:
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
     from gshtui.hub.hub_options import HubOptions
+    from gshtui.hub.local_commands import LocalCommands
     from gshtui.settings.loader import Loaded
 
 _STOP_WITHIN = 20.0
-"""Seconds for a hub to stop; it has its own, shorter deadlines for each part."""
+"""Seconds that a hub has to stop; its parts have shorter deadlines of their own."""
 
 T = TypeVar("T")
+STORE_ONLY = frozenset({"store"})
+"""The part that a command on the record alone needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class HubNeeds:
-    """What a command needs of its hub, and what it says while it works."""
+    """What a command needs from its hub, and what it shows while it works."""
 
     parts: frozenset[str]
     where: str = "gsh-tui run"
-    """Named to another window that wants the same conversation."""
+    """The name shown to another window that wants the same conversation."""
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Settings for this run."""
+    """Settings for this run only."""
     approvals: Mode = "refuse"
     timeout: float = 0.0
-    """Seconds after which it is stopped; 0: never."""
+    """Seconds after which the command is stopped; 0: never."""
     waiting: str = "Working"
-    """What a person is told after a second of silence."""
+    """The progress line that a person sees after a second of silence."""
     started: Callable[[AgentSpawned], None] | None = None
-    """Told of an agent that the command has started, as soon as it runs."""
+    """Called with each agent that the command starts, as soon as it runs."""
 
 
 class Denied(Exception):
-    """It was not allowed; the text says why."""
+    """The command was not allowed; the text says why."""
 
 
 async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]]) -> T | int:
-    """Do the work on a hub of its own; gives its result, or the exit code when it failed, which is said on stderr."""
-    from gshtui.commands.declaration import CommandError, Unconfirmed, UsageError
+    """Do the work on a new hub; returns its result or, after printing the error on stderr, the exit code."""
     from gshtui.headless.progress import watching
     from gshtui.hub.hub_options import HubOptions
 
@@ -75,36 +77,65 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
             complain(f"{failed.part}: {failed.why}", failed.hint)
         if hub.failed:
             return exits.ERROR
-        said, code = "the time is up; the command was stopped.", exits.TIMED_OUT
-        try:
-            async with asyncio.timeout(needs.timeout or None):
-                return await work(hub, progress)
-        except TimeoutError:
-            pass
-        except Denied as denied:
-            said, code = str(denied), exits.DENIED
-        except Unconfirmed as error:
-            said, code = f"{error.message} `--yes` does it all the same.", exits.DENIED
-        except UsageError as error:
-            said, code = str(error), exits.USAGE
-        except CommandError as error:
-            said, code = str(error), exits.ERROR
-        finally:
-            progress.clear()
-        complain(said)
-        return code
+        return await _result_or_code(lambda: work(hub, progress), needs.timeout, progress.clear)
+
+
+async def on_settings(
+    work: Callable[[LocalCommands], Awaitable[T]], *, flags: Mapping[str, Any] | None = None, quiet: bool = False
+) -> T | int:
+    """Do the work without a hub, where the settings are enough; returns as `on_hub` does.
+
+    Args:
+        flags: settings for this run only.
+        quiet: print no problems of the settings.
+    """
+    from gshtui.hub.local_commands import LocalCommands
+
+    loaded = load_settings(flags, quiet=quiet)
+    return await _result_or_code(lambda: work(LocalCommands(loaded)))
+
+
+async def _result_or_code(
+    work: Callable[[], Awaitable[T]], timeout: float = 0.0, before: Callable[[], None] = lambda: None
+) -> T | int:
+    """Do the work; returns its result or, after printing the error on stderr, the exit code.
+
+    Args:
+        timeout: the most seconds that it may take; 0: no limit.
+        before: called before anything is printed.
+    """
+    from gshtui.commands.declaration import CommandError, Unconfirmed, UsageError
+
+    said, code = "timed out; the command was stopped.", exits.TIMED_OUT
+    try:
+        async with asyncio.timeout(timeout or None):
+            return await work()
+    except TimeoutError:
+        pass
+    except Denied as denied:
+        said, code = str(denied), exits.DENIED
+    except Unconfirmed as error:
+        said, code = f"{error.message} `--yes` does it anyway.", exits.DENIED
+    except UsageError as error:
+        said, code = str(error), exits.USAGE
+    except CommandError as error:
+        said, code = str(error), exits.ERROR
+    finally:
+        before()
+    complain(said)
+    return code
 
 
 def working_folder() -> Path:
-    """The current folder. Raises `FolderError` when it was removed."""
+    """The current folder. Raises `FolderError` if it was removed."""
     try:
         return Path.cwd()
     except OSError as error:
-        raise FolderError("The current folder is gone; change to one that exists.") from error
+        raise FolderError("The current folder no longer exists; change to another one.") from error
 
 
-def load_settings(flags: Mapping[str, Any] | None = None) -> Loaded:
-    """The settings for the current folder, with what is wrong with them said.
+def load_settings(flags: Mapping[str, Any] | None = None, *, quiet: bool = False) -> Loaded:
+    """Load the settings for the current folder, and print their problems on stderr unless `quiet`.
 
     Raises:
         FolderError: the current folder is gone, or there is no home folder.
@@ -112,14 +143,14 @@ def load_settings(flags: Mapping[str, Any] | None = None) -> Loaded:
     from gshtui.settings.loader import load
 
     loaded = load(working_folder(), flags=flags)
-    for problem in loaded.problems:
+    for problem in () if quiet else loaded.problems:
         if problem.level == "warning" or is_terminal(STDERR):
             complain(str(problem))
     return loaded
 
 
 def _say_faults(batch: Sequence[Event]) -> None:
-    """A fault that was isolated is said on stderr, beside whatever the command goes on to do."""
+    """Print isolated faults on stderr; the command continues."""
     for event in batch:
         if isinstance(event, FaultReported) and not event.shown:
             complain(*in_words(event))
@@ -127,10 +158,10 @@ def _say_faults(batch: Sequence[Event]) -> None:
 
 @asynccontextmanager
 async def running_hub(options: HubOptions) -> AsyncGenerator[Hub]:
-    """A hub that is not started yet, and is stopped at the end, whatever happens."""
-    from gshtui.hub.hub import Hub
+    """A hub, not yet started, that is always stopped at the end."""
+    from gshtui.hub.composition import build_hub
 
-    hub = Hub(options)
+    hub = build_hub(options)
     hub.bus.subscribe(_say_faults, FaultReported, name="faults")
     try:
         yield hub
@@ -140,4 +171,4 @@ async def running_hub(options: HubOptions) -> AsyncGenerator[Hub]:
         if stopping.done():
             stopping.result()
         else:
-            complain("some of it did not stop in time; what was accepted is on disk.")
+            complain("not everything stopped in time, but nothing accepted is lost.")

@@ -1,107 +1,131 @@
-"""`gsh-tui NAME …` of a declared command: its question where it has one, its run, its outcome, and what a view opens.
+"""Runs a declared command as `gsh-tui NAME …`: asks its question, runs it, prints the outcome, opens its view.
 
-A person at a terminal is asked what the command asks. Without one nothing is asked: what would lose something is not
-done, with exit code 4, unless `--yes` was given. Called by `cli`.
+A person at a terminal is asked the command's question. Without a terminal nothing is asked: a command that would lose
+something refuses with exit code 4, unless `--yes` was given. Called by `cli`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import HubNeeds, on_hub
+from gshtui.headless.command_hub import HubNeeds, on_hub, on_settings, working_folder
 from gshtui.headless.outcomes import outcome_code, write_outcome
 from gshtui.headless.runner import run_command, until_stopped
 
 if TYPE_CHECKING:
     from gshtui.bus.events.fleet_events import AgentSpawned
-    from gshtui.commands.declaration import Outcome, Parameters, Question, Returns
-    from gshtui.hub.hub import Hub
+    from gshtui.commands.declaration import Caller, Invocation, Outcome, Parameters, Question, Returns
+    from gshtui.commands.registry import Registry
+    from gshtui.commands.shell_form import ShellForm
     from gshtui.store.session_table import SessionInfo
+
+
+class CommandHost(Protocol):
+    """What has the commands: a hub, or `LocalCommands`, for which the settings are enough."""
+
+    registry: Registry
+
+    def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
+        """The surroundings of a command that runs here now."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredCall:
-    """A declared command, and what the command line said."""
+    """A declared command and the values given on the command line."""
 
     parameters: type[Parameters]
-    """Also `Returns[…]`, with a form in the shell."""
+    """`Returns[…]`, or the parameters of a line that is bound to one; with a shell form."""
     values: Mapping[str, Any]
-    """By the names of its fields; what was left out is left out."""
+    """Values by field name; omitted fields are left out."""
+    name: str = ""
+    """The words that call it."""
     json: bool = False
     yes: bool = False
-    """Ask nothing."""
+    """Do not ask."""
+    lines: bool = False
+    """Answer each line of standard input."""
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Settings for this run."""
+    """Settings for this run only."""
 
     @property
-    def name(self) -> str:
-        """What it is called where a hub says who is there."""
-        return self.parameters.__name__
+    def form(self) -> ShellForm:
+        """Its shell form."""
+        from gshtui.commands.shell_form import ShellForm
 
-    def value(self) -> Returns[Any]:
-        """The parameters.
+        form = self.parameters.SHELL
+        assert isinstance(form, ShellForm)
+        return form
+
+    def value(self, registry: Registry) -> Returns[Any]:
+        """What is called.
 
         Raises:
-            UsageError: what was given does not make any.
+            UsageError: the given values are not valid.
         """
         from pydantic import ValidationError
 
         from gshtui.commands.declaration import Returns, UsageError, option_of
+        from gshtui.commands.execution import bound_parameters
 
         fields = self.parameters.model_fields
         always = {name: True for name, field in fields.items() if option_of(field).fixed}
         always |= {name: True for name, field in fields.items() if option_of(field).with_json and self.json}
         always |= {"yes": True} if self.yes and "yes" in fields else {}
         try:
-            value = self.parameters(**{**self.values, **always})
+            given = self.parameters(**{**self.values, **always})
         except ValidationError as error:
             wrong = error.errors(include_url=False, include_context=False)[0]
             raise UsageError(f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}.") from error
-        assert isinstance(value, Returns)
-        return value
+        return given if isinstance(given, Returns) else bound_parameters(registry.get(self.name), given)
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredRun:
-    """What it came to, and what this terminal is given to."""
+    """The outcome, and what to show in this terminal next."""
 
     outcome: Outcome
     attach: tuple[str, ...] = ()
-    """The tmux command that shows an agent."""
+    """The tmux command that shows an agent; empty: none."""
     session: SessionInfo | None = None
-    """The conversation that a window goes on with."""
+    """The conversation to open in a window, if any."""
 
 
 def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = None) -> int:
-    """Run it; gives the exit code. `open_session`: opens the window with a conversation."""
-    from gshtui.commands.shell_form import ShellForm
-
-    form = call.parameters.SHELL
-    assert isinstance(form, ShellForm)
+    """Run it; returns the exit code. `open_session` opens the window with a conversation."""
+    form = call.form
     if form.needs_terminal and not call.json and not all(map(os.isatty, (0, 1, 2))):
         streams.complain(form.needs_terminal)
         return exits.USAGE
+    if call.lines:
+        return _answer_lines(call)
     shown: list[DeclaredRun] = []
 
     def started(event: AgentSpawned) -> None:
-        """The id is there at once; the prompt may have to wait until the program can take it."""
+        """Print the id at once, because the prompt may have to wait until the program can take it."""
         if form.prints_agents and not call.json:
             streams.result(event.agent)
 
     async def work() -> int:
-        needs = HubNeeds(
-            form.parts, where=f"gsh-tui {call.name}", flags=call.flags, waiting=form.waiting, started=started
-        )
-        ran = await on_hub(needs, lambda hub, progress: run_on(hub, call, progress.clear))
+        if form.parts:
+            needs = HubNeeds(
+                form.parts, where=f"gsh-tui {call.name}", flags=call.flags, waiting=form.waiting, started=started
+            )
+            ran = await on_hub(needs, lambda hub, progress: run_on(hub, call, progress.clear))
+        else:
+            ran = await on_settings(lambda host: run_on(host, call), flags=call.flags, quiet=form.quiet)
         if isinstance(ran, int):
             return ran
         if call.json:
-            return write_outcome(ran.outcome, as_json=True)
+            return write_outcome(ran.outcome, as_json=True, lines=form.json_lines)
         if ran.attach or ran.session is not None:
             shown.append(ran)
             return exits.DONE
@@ -118,35 +142,104 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
     return _attach(shown[0].attach)
 
 
-async def run_on(hub: Hub, call: DeclaredCall, before_asking: Callable[[], None]) -> DeclaredRun | int:
-    """Run it on this hub, once the person agrees where it asks; gives 4 when they don't.
+async def run_on(
+    host: CommandHost, call: DeclaredCall, before_asking: Callable[[], None] = lambda: None
+) -> DeclaredRun | int:
+    """Run it on this host. If it asks, a person has to agree first; returns 4 if they do not.
+
+    A result that comes piece by piece is written as it comes.
 
     Raises:
-        CommandError: the command could not do it, or `Unconfirmed`, where nobody can be asked.
+        CommandError: the command failed; or, as `Unconfirmed`, there is nobody to ask.
     """
     from gshtui.bus.events.session_events import SessionChangeRequested
-    from gshtui.commands.declaration import AttachView
+    from gshtui.commands import execution
+    from gshtui.commands.declaration import AttachView, Caller
 
-    value = call.value()
+    invocation = host.invocation(Caller())
+    value = call.value(host.registry)
+    pieces = execution.stream(host.registry, value, invocation)
+    if pieces is not None:
+        async for piece in pieces:
+            write_outcome(piece, as_json=call.json, text=piece.plain, lines=call.form.json_lines)
+        return exits.DONE
     outcome: Outcome | None = None
     while outcome is None:
-        question = await hub.question(value) if not call.yes and _somebody_is_here() else None
+        asks = not call.yes and (bool(call.form.needs_answer) or _somebody_is_here())
+        question = await execution.question(host.registry, value, invocation) if asks else None
         if question is None:
-            outcome = await hub.run(value)
+            outcome = await execution.run_value(host.registry, value, invocation)
             break
+        if not _somebody_is_here():
+            streams.complain(call.form.needs_answer)
+            return exits.DENIED
         before_asking()
         if not streams.ask_yes_no(_question_text(question)):
             return exits.DENIED
-        outcome = await _agreed(hub, question)
+        outcome = await _agreed(host, question)
     if isinstance(outcome.view, AttachView) and not call.json:
         from gshtui.fleet.agent_calls import AttachAgent
 
-        return DeclaredRun(outcome, tuple((await hub.call(AttachAgent(agent=outcome.view.agent))).argv))
+        attachment = await execution.call(host.registry, AttachAgent(agent=outcome.view.agent), invocation)
+        return DeclaredRun(outcome, tuple(attachment.argv))
     if isinstance(outcome.intent, SessionChangeRequested) and not call.json:
         from gshtui.store.session_calls import ResumeSession
 
-        return DeclaredRun(outcome, session=await hub.call(ResumeSession(session=outcome.intent.session)))
+        wanted = ResumeSession(session=outcome.intent.session)
+        return DeclaredRun(outcome, session=await execution.call(host.registry, wanted, invocation))
     return DeclaredRun(outcome)
+
+
+_LONGEST = 8 * 1024 * 1024
+"""Most bytes of a line of standard input; the rest of a longer one is ignored."""
+
+
+def _answer_lines(call: DeclaredCall) -> int:
+    """Answer each line of standard input with one, until it ends; returns the exit code.
+
+    Nothing runs beside it: a line is read, answered and written before the next one.
+    """
+
+    from gshtui.commands.declaration import UsageError
+
+    try:
+        answer = _answerer(call)
+    except UsageError as error:
+        streams.complain(str(error))
+        return exits.USAGE
+    while raw := sys.stdin.buffer.readline(_LONGEST):
+        piece = raw
+        while len(piece) == _LONGEST and not piece.endswith(b"\n"):
+            piece, raw = sys.stdin.buffer.readline(_LONGEST), b"too long"
+        if raw.strip():
+            answered = json.dumps(answer(_decoded(raw)), ensure_ascii=True)
+            streams.write_all(streams.STDOUT, answered.encode() + b"\n")
+    return exits.DONE
+
+
+def _answerer(call: DeclaredCall) -> Callable[[object], object]:
+    """What answers one value after another. It needs only the commands of its own room, so no settings are loaded.
+
+    Raises:
+        UsageError: the command answers no lines.
+    """
+    from gshtui.commands.declaration import Caller, Invocation
+    from gshtui.commands.execution import answering
+    from gshtui.commands.registry import Registry
+    from gshtui.settings.paths import project_root
+
+    registry = Registry(import_module(call.parameters.__module__).commands())
+    cwd = working_folder()
+    invocation = Invocation(Caller(), cwd, project_root(cwd), output=lambda _: None)
+    return answering(registry, call.value(registry), invocation)
+
+
+def _decoded(raw: bytes) -> object:
+    """The line's JSON value; `None` where it is none."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _resume(session: SessionInfo, open_session: Callable[[str], int]) -> int:
@@ -154,17 +247,17 @@ def _resume(session: SessionInfo, open_session: Callable[[str], int]) -> int:
     try:
         os.chdir(session.cwd)
     except OSError as error:
-        streams.complain(f"its folder {session.cwd} cannot be opened: {error.strerror}. The current one is used.")
+        streams.complain(f"cannot open its folder {session.cwd}: {error.strerror}. Using the current folder.")
     return open_session(session.id)
 
 
-async def _agreed(hub: Hub, question: Question) -> Outcome | None:
-    """What it came to; `None`: something came up after the question, which is to be asked about again."""
-    from gshtui.commands.declaration import Returns, Unconfirmed
+async def _agreed(host: CommandHost, question: Question) -> Outcome | None:
+    """The outcome; `None` if the situation changed after the question, so that it has to be asked again."""
+    from gshtui.commands import execution
+    from gshtui.commands.declaration import Caller, Unconfirmed
 
-    assert isinstance(question.agreed, Returns)
     try:
-        return await hub.run(question.agreed)
+        return await execution.run_value(host.registry, question.agreed, host.invocation(Caller()))
     except Unconfirmed:
         return None
 
@@ -174,9 +267,11 @@ def _somebody_is_here() -> bool:
 
 
 def _question_text(question: Question) -> str:
-    """The question as a terminal shows it: what would be lost and what makes it less final first."""
+    """The question as a terminal shows it: the losses first, then the text and the note."""
     said = [*question.losses, question.text, question.note, question.title or "Do it?"]
     text = " ".join(filter(None, said))
+    if question.quoted:
+        return f"{question.quoted}\n{text}"
     if question.preview is None:
         return text
     from gshtui.context.commands.tables import receipt
@@ -189,7 +284,7 @@ def _attach(argv: tuple[str, ...]) -> int:
     """Give this terminal to tmux until the person detaches; from inside its server, switch to the agent."""
     by_hand = shlex.join(argv)
     if not (os.isatty(0) and os.isatty(1)):
-        streams.complain("This needs a terminal.", f"There, run: {by_hand}")
+        streams.complain("This command needs a terminal.", f"In a terminal, run: {by_hand}")
         return exits.USAGE
     from gshtui.tmux.attach_client import words_for
 
@@ -197,5 +292,5 @@ def _attach(argv: tuple[str, ...]) -> int:
     try:
         os.execvpe(words[0], words, environ)
     except OSError as error:
-        streams.complain(f"tmux could not be started: {error.strerror}.", f"By hand: {by_hand}")
+        streams.complain(f"cannot start tmux: {error.strerror}.", f"To attach by hand: {by_hand}")
         return exits.UNREACHABLE

@@ -1,4 +1,4 @@
-"""`gsh-tui doctor`: everything that may be missing or wrong, and the exact command that mends it."""
+"""`gsh-tui doctor`: finds what is missing or wrong, and names the exact command that fixes it."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 GROUP = "Record"
 LITTLE = 200 * 1024 * 1024
-"""Bytes of free disk below which it is a problem."""
+"""Less free disk space than this, in bytes, is a problem."""
 
 
 async def examine_record(loaded: Loaded) -> list[Finding]:
-    """Findings about the folders and the record."""
+    """Examine the folders and the record."""
     folder = loaded.settings.general.session_dir
     findings = [_folder("data folder", folder), _folder("state folder", paths.state_dir(create=False)), _runtime()]
     findings.append(_room(folder))
@@ -48,15 +48,15 @@ def _folder(name: str, folder: Path) -> Finding:
     if not existing.is_dir():
         return Finding(GROUP, name, "problem", f"{existing} is not a folder", f"mv {existing} {existing}.old", True)
     if not os.access(existing, os.W_OK | os.X_OK):
-        return Finding(GROUP, name, "problem", f"{existing} cannot be written to", f"chmod u+rwx {existing}", True)
+        return Finding(GROUP, name, "problem", f"cannot write to {existing}", f"chmod u+rwx {existing}", True)
     if existing != folder:
-        return Finding(GROUP, name, "ok", f"{folder} is made when it is needed", needed=True)
+        return Finding(GROUP, name, "ok", f"{folder} will be created when it is needed", needed=True)
     found = folder.stat()
     if found.st_uid != os.geteuid():
         fix = f"sudo chown -R {os.geteuid()} {folder}"
         return Finding(GROUP, name, "problem", f"{folder} belongs to user {found.st_uid}, not to you", fix, True)
     if stat.S_IMODE(found.st_mode) & 0o077:
-        return Finding(GROUP, name, "problem", f"{folder} is open to others", f"chmod 700 {folder}", True)
+        return Finding(GROUP, name, "problem", f"other users can access {folder}", f"chmod 700 {folder}", True)
     return Finding(GROUP, name, "ok", str(folder), needed=True)
 
 
@@ -74,16 +74,16 @@ def _room(folder: Path) -> Finding:
     try:
         free = shutil.disk_usage(existing).free
     except OSError as error:
-        return Finding(GROUP, "free disk", "problem", f"not known: {error.strerror or error}")
+        return Finding(GROUP, "free disk", "problem", f"unknown: {error.strerror or error}")
     said = f"{free / 1024**3:.1f} GB"
     if free < LITTLE:
-        return Finding(GROUP, "free disk", "problem", said, "make room: the record cannot grow", needed=True)
+        return Finding(GROUP, "free disk", "problem", said, "free some space: the record cannot grow", needed=True)
     return Finding(GROUP, "free disk", "ok", said, needed=True)
 
 
 async def _file(file: Path, loaded: Loaded) -> list[Finding]:
     if not file.exists():
-        return [Finding(GROUP, "record", "ok", f"{file} is made when it is needed", needed=True)]
+        return [Finding(GROUP, "record", "ok", f"{file} will be created when it is needed", needed=True)]
     from gshtui.store.store import Store
     from gshtui.store.store_errors import StoreError
 
@@ -103,7 +103,7 @@ async def _file(file: Path, loaded: Loaded) -> list[Finding]:
         await store.close()
     findings = [Finding(GROUP, "record", "note", notice) for notice in notices]
     if faults:
-        fix = "close every gsh-tui and start one: it keeps the damaged file and recovers what can be read"
+        fix = "close every gsh-tui, then start one: it recovers what is readable, and keeps the damaged file"
         return [*findings, Finding(GROUP, "record", "problem", f"{file}: {'; '.join(faults[:3])}", fix, needed=True)]
     size = file.stat().st_size / 1024**2
     return [*findings, Finding(GROUP, "record", "ok", f"{file} is sound ({size:.1f} MB)", needed=True)]
@@ -113,7 +113,7 @@ _GROUP = "Shells"
 
 
 def examine_shells(loaded: Loaded) -> list[Finding]:
-    """The plugin and each problem with it."""
+    """Examine the shell plugin."""
     try:
         facts = inspect_shells(loaded)
     except FolderError as error:
@@ -121,7 +121,7 @@ def examine_shells(loaded: Loaded) -> list[Finding]:
     if facts.installed:
         findings = [Finding(_GROUP, "plugin", "ok", f"loaded by {', '.join(facts.installed.values())}")]
     else:
-        findings = [Finding(_GROUP, "plugin", "note", "in no start-up file", "gsh-tui shell install")]
+        findings = [Finding(_GROUP, "plugin", "note", "not in any start-up file", "gsh-tui shell install")]
     if facts.paused:
         findings.append(Finding(_GROUP, "recording", "note", "paused", "gsh-tui shell resume"))
     return [*findings, *(Finding(_GROUP, "plugin", "problem", problem) for problem in facts.problems)]
@@ -133,7 +133,7 @@ _PROVIDERS = "Providers"
 
 
 def examine_python() -> list[Finding]:
-    """Python itself."""
+    """Examine Python itself."""
     version = platform.python_version()
     fine = sys.version_info >= (3, 11)
     fix = "" if fine else "install Python 3.11 or newer"
@@ -143,12 +143,12 @@ def examine_python() -> list[Finding]:
 
 
 def examine_terminal(environ: Mapping[str, str]) -> list[Finding]:
-    """The terminal, as far as its variables tell."""
+    """Examine the terminal, as far as the environment describes it."""
     group = "Terminal"
     findings: list[Finding] = []
     term = environ.get("TERM", "")
     if not term or term == "dumb":
-        fix = "run it in a terminal that sets TERM, such as xterm-256color"
+        fix = "use a terminal that sets TERM, for example to xterm-256color"
         findings.append(Finding(group, "TERM", "problem", term or "not set", fix))
     else:
         findings.append(Finding(group, "TERM", "ok", term))
@@ -162,7 +162,7 @@ def examine_terminal(environ: Mapping[str, str]) -> list[Finding]:
     if codecs.lookup(encoding).name == "utf-8":
         findings.append(Finding(group, "encoding", "ok", "UTF-8"))
     else:
-        fix = "export LANG=C.UTF-8, or your own language's UTF-8"
+        fix = "export LANG=C.UTF-8, or the UTF-8 locale of your language"
         findings.append(Finding(group, "encoding", "problem", f"{encoding}, not UTF-8", fix))
     if os.isatty(1):
         columns, rows = shutil.get_terminal_size()
@@ -173,7 +173,7 @@ def examine_terminal(environ: Mapping[str, str]) -> list[Finding]:
 
 
 def examine_config(loaded: Loaded) -> list[Finding]:
-    """The configuration's problems, one finding each."""
+    """The configuration's problems, one finding per problem."""
     problems = [
         Finding(
             "Configuration",
@@ -188,7 +188,7 @@ def examine_config(loaded: Loaded) -> list[Finding]:
 
 
 async def examine_providers(loaded: Loaded, environ: Mapping[str, str]) -> list[Finding]:
-    """Which providers could be used (a key in the environment, or a server that answers), and which one would be."""
+    """Which providers are usable (a key in the environment, or a server that answers), and which one is in use."""
     from gshtui.providers.candidates import candidates
     from gshtui.providers.port import ProviderError
     from gshtui.providers.selection import choose_model
@@ -211,12 +211,13 @@ async def _provider(candidate: ProviderCandidate, environ: Mapping[str, str]) ->
 
         models = await ollama_models(candidate.base_url, _WITHIN)
         if models is None:
-            detail = f"no Ollama answers at {candidate.base_url}"
+            detail = f"no answer from Ollama at {candidate.base_url}"
             return Finding(_PROVIDERS, name, "missing", detail, "ollama serve (https://ollama.com/download)")
         if not models:
-            detail = f"Ollama answers at {candidate.base_url}, without a model"
+            detail = f"Ollama at {candidate.base_url} has no models"
             return Finding(_PROVIDERS, name, "missing", detail, f"ollama pull {candidate.default_model or 'llama3.2'}")
-        return Finding(_PROVIDERS, name, "ok", f"Ollama answers at {candidate.base_url}; {len(models)} models")
+        count = f"{len(models)} {'model' if len(models) == 1 else 'models'}"
+        return Finding(_PROVIDERS, name, "ok", f"Ollama at {candidate.base_url} has {count}")
     variable = candidate.key_variable
     if candidate.keyed:
         return Finding(_PROVIDERS, name, "ok", f"{variable} is set" if candidate.key else "its server needs no key")
@@ -225,11 +226,11 @@ async def _provider(candidate: ProviderCandidate, environ: Mapping[str, str]) ->
 
 
 def doctor(*, as_json: bool) -> int:
-    """Examine everything and say it; gives the exit code."""
-    return run_command(lambda stop: _told(stop, as_json))
+    """Examine everything and print the findings; returns the exit code."""
+    return run_command(lambda stop: _report_stop(stop, as_json))
 
 
-async def _told(stop: Stop, as_json: bool) -> int:
+async def _report_stop(stop: Stop, as_json: bool) -> int:
     findings: list[Finding] = []
     manager = doctor_programs.package_manager()
 

@@ -1,4 +1,4 @@
-"""The doctor's findings, and those about programs: are they installed, new enough, and what command installs them?"""
+"""The doctor's findings, and its examination of programs: installed, new enough, and how to install them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 Status = Literal["ok", "missing", "problem", "note"]
-"""note: worth knowing, nothing to mend."""
+"""note: worth knowing, nothing to fix."""
 
 _MARKS = {"ok": "ok", "missing": "missing", "problem": "problem", "note": "note"}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was looked at, and what came of it. `fix` is a command or a sentence."""
+    """One thing that was examined, and the result. `fix` is a command or a sentence."""
 
     group: str
     name: str
@@ -30,16 +30,16 @@ class Finding:
     fix: str = ""
     needed: bool = False
     package: str = ""
-    """Name of the package that brings it, as this system calls it."""
+    """The package that provides it, by its name on this system."""
 
     @property
     def stops(self) -> bool:
-        """Whether the doctor's exit code is 1 because of it."""
+        """Whether this finding makes the doctor exit with 1."""
         return self.needed and self.status in ("missing", "problem")
 
 
 def as_data(findings: Sequence[Finding], install: str) -> dict[str, Any]:
-    """All findings as plain data; `install` is the one command that installs every missing package."""
+    """All findings as plain data; `install` is a single command that installs every missing package."""
     return {
         "ok": not any(finding.stops for finding in findings),
         "install": install,
@@ -62,9 +62,9 @@ def as_text(findings: Sequence[Finding], install: str) -> str:
         if finding.fix:
             lines.append(f"  {'':14} {'':18} → {finding.fix}")
     if install:
-        lines += ["", f"Everything that is missing: {install}"]
+        lines += ["", f"Install everything that is missing: {install}"]
     stops = [finding.name for finding in findings if finding.stops]
-    lines += ["", f"Needed and not right: {', '.join(stops)}." if stops else "Nothing that is needed is missing."]
+    lines += ["", f"Fix before you start: {', '.join(stops)}." if stops else "Everything required is there."]
     return "\n".join(lines)
 
 
@@ -92,7 +92,7 @@ _PROGRAMS = {"apt": "apt-get"}
 
 
 def package_manager(release: Path = Path("/etc/os-release"), platform: str = sys.platform) -> str:
-    """The package manager's name in `_COMMANDS`; empty when none is known here."""
+    """The package manager's name in `_COMMANDS`; empty if there is no known one."""
     if platform == "darwin":
         return "brew"
     for family in _families(release):
@@ -103,7 +103,7 @@ def package_manager(release: Path = Path("/etc/os-release"), platform: str = sys
 
 
 def install_command(packages: Sequence[str], name: str, *, root: bool | None = None) -> str:
-    """The command that installs these packages; empty when there are none, or no manager is known."""
+    """The command that installs these packages; empty if there are none, or without a known package manager."""
     if not packages or name not in _COMMANDS:
         return ""
     command = f"{_COMMANDS[name]} {' '.join(packages)}"
@@ -112,7 +112,7 @@ def install_command(packages: Sequence[str], name: str, *, root: bool | None = N
 
 
 def _families(release: Path) -> list[str]:
-    """`ID` and `ID_LIKE` of the system, nearest first."""
+    """The system's `ID` and `ID_LIKE`, closest first."""
     try:
         text = release.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -128,7 +128,7 @@ GROUP = "Programs"
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program: what for, which version at least, and whether there is no way around it."""
+    """A program: what it is for, its minimum version, and whether it is required."""
 
     name: str
     program: str
@@ -138,22 +138,22 @@ class Tool:
     needed: bool
     package: str
     without: str = ""
-    """What happens instead, where it is optional."""
+    """What happens without it, if it is optional."""
 
 
 TOOLS = (
     Tool("tmux", "tmux", "-V", (3, 0), "agents' terminals", True, "tmux"),
     Tool("zsh", "zsh", "--version", (5, 0), "the shell log", True, "zsh"),
     Tool("git", "git", "--version", (2, 20), "branches, diffs and worktrees", True, "git"),
-    Tool("ripgrep", "rg", "--version", (11,), "the search in files", False, "ripgrep", "agents have no grep"),
+    Tool("ripgrep", "rg", "--version", (11,), "searching files", False, "ripgrep", "agents have no grep tool"),
 )
 BUBBLEWRAP = Tool(
-    "bubblewrap", "bwrap", "--version", (0, 4), "the sandbox", False, "bubblewrap", "commands run only after a question"
+    "bubblewrap", "bwrap", "--version", (0, 4), "the sandbox", False, "bubblewrap", "every command needs your approval"
 )
 
 
 async def examine_programs(manager: str) -> list[Finding]:
-    """A finding for each program."""
+    """Examine every program."""
     tools = (*TOOLS, BUBBLEWRAP) if sys.platform.startswith("linux") else TOOLS
     return list(await asyncio.gather(*(asyncio.to_thread(_examine, tool, manager) for tool in tools)))
 
@@ -168,7 +168,7 @@ def _examine(tool: Tool, manager: str) -> Finding:
         return Finding(GROUP, tool.name, "missing", detail, fix, tool.needed, tool.package)
     version, said = _version(found, tool.flag)
     if version is None:
-        detail = f"{found} does not say its version{f': {said}' if said else ''}"
+        detail = f"cannot tell the version of {found}{f': {said}' if said else ''}"
         return Finding(GROUP, tool.name, "problem", detail, f"{tool.program} {tool.flag}", tool.needed)
     shown = ".".join(map(str, version))
     if version < tool.least:
@@ -178,7 +178,7 @@ def _examine(tool: Tool, manager: str) -> Finding:
 
 
 def _version(program: str, flag: str) -> tuple[tuple[int, ...] | None, str]:
-    """(version, what the program said when it has none)"""
+    """(version, what the program printed if there is no version)"""
     try:
         done = subprocess.run(
             [program, flag],

@@ -1,4 +1,4 @@
-"""The exit codes: a public contract (README, "Scripting"). Nothing else may be given to a shell."""
+"""The exit codes: a public contract (README, "Scripting"). No command may exit with any other code."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ DONE = 0
 ERROR = 1
 USAGE = 2
 UNREACHABLE = 3
-"""A provider or a tool that is needed cannot be reached."""
+"""A required provider or tool cannot be reached."""
 DENIED = 4
-"""An approval was denied, or was needed with nobody to ask."""
+"""An approval was denied, or needed when there was nobody to ask."""
 TIMED_OUT = 124
 INTERRUPTED = 130
 
 UNREACHABLE_KINDS = frozenset(
     {"network", "timeout", "server", "overloaded", "rate_limit", "truncated", "garbage", "missing"}
 )
-"""`ProviderError.kind`s that are the way to the provider, not the question."""
+"""The `ProviderError.kind`s that mean the provider cannot be reached, rather than a bad request."""

@@ -1,4 +1,4 @@
-"""`gsh WORDS…` at the prompt: an answer streamed in place, in the conversation of this shell and project."""
+"""`gsh WORDS…` at the prompt: streams the answer in place, in the conversation of this shell and project."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import HubNeeds, load_settings, on_hub, running_hub, working_folder
-from gshtui.headless.command_lines import STORE_ONLY
+from gshtui.headless.command_hub import STORE_ONLY, HubNeeds, load_settings, on_hub, running_hub, working_folder
 from gshtui.headless.declared_command import DeclaredCall, run_call
 from gshtui.headless.prompt_turn import PromptOptions, prompt
 from gshtui.headless.runner import run_command, until_stopped
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from gshtui.hub.hub import Hub
 
 _KEPT = 7 * 86_400.0
-"""Seconds that a conversation may be gone on with."""
+"""Seconds during which a conversation can be continued."""
 
 
 class PromptSession:
@@ -40,21 +39,15 @@ class PromptSession:
         self._file = options.options_folder() / "talks" / key[:32]
 
     def session(self) -> str:
-        """Its id; empty when there is none to go on with."""
+        """Its id; empty if there is none to continue."""
         with contextlib.suppress(OSError):
             if time.time() - self._file.stat().st_mtime < _KEPT:
                 found = self._file.read_text("utf-8", "replace").strip()
                 return found if re.fullmatch(r"[0-9a-zA-Z-]{6,64}", found) else ""
         return ""
 
-    def asked(self) -> float:
-        """When it was last gone on with, seconds since the epoch; 0: never."""
-        with contextlib.suppress(OSError):
-            return self._file.stat().st_mtime
-        return 0.0
-
     def keep(self, session: str) -> None:
-        """Go on with this one."""
+        """Continue with this one next time."""
         with contextlib.suppress(OSError):
             options.options_folder(create=True)
             private_files.make_folder(self._file.parent)
@@ -65,7 +58,7 @@ class PromptSession:
 
 
 def _terminal() -> str:
-    """The terminal and whoever leads it: as much as is known where no plugin says which shell this is."""
+    """The terminal and its session leader: the best guess at the shell when no plugin identifies it."""
     with contextlib.suppress(OSError):
         return f"{os.ttyname(0)} {os.getsid(0)}"
     return ""
@@ -73,7 +66,7 @@ def _terminal() -> str:
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """What was typed."""
+    """What the person typed."""
 
     text: str = ""
     background: bool = False
@@ -88,7 +81,7 @@ class AskOptions:
 
 
 def ask(options: AskOptions) -> int:
-    """Do it; gives the exit code."""
+    """Ask, or start a background agent; returns the exit code."""
     if options.background:
         return _in_background(options)
     talk = PromptSession(working_folder())
@@ -104,14 +97,14 @@ def ask(options: AskOptions) -> int:
         json=options.json,
         ask=not options.yes and not options.json and os.isatty(2),
         where="gsh at a prompt",
-        since=talk.asked() if earlier else 0.0,
+        recent=True,
         opened=talk.keep,
     )
     return prompt(turn)
 
 
 def _still_ours(session: str) -> str:
-    """The conversation to go on with; empty when it is gone, or open in a window just now."""
+    """The conversation to continue; empty if it is gone or currently open in a window."""
     if not session:
         return ""
     found: list[str] = []
@@ -131,7 +124,7 @@ def _still_ours(session: str) -> str:
             except StoreError:
                 return exits.DONE
             if info.held_by:
-                streams.complain(f"the conversation of this prompt is open in {info.held_by}; here a new one begins.")
+                streams.complain(f"this shell's conversation is open in {info.held_by}, so this starts a new one.")
             else:
                 found.append(info.id)
         return exits.DONE
@@ -142,7 +135,7 @@ def _still_ours(session: str) -> str:
 
 def _in_background(options: AskOptions) -> int:
     if not options.text.strip():
-        streams.complain("there is nothing to do. Give the words: gsh --background explore how login works")
+        streams.complain("no task given. For example: gsh --background explore how login works")
         return exits.USAGE
     from gshtui.fleet.agent_calls import FLEET_PARTS, AttachAgent
     from gshtui.fleet.spawn_command import SpawnAgent
@@ -164,7 +157,7 @@ def _in_background(options: AskOptions) -> int:
         streams.result(f"[gsh] Started agent {row.tmux_session or row.id} (background).")
         if attach:
             streams.result(f"[gsh] Watch it: {shlex.join(attach)}, or ctrl+x ctrl+a")
-        streams.result(f"[gsh] Its report, once it is done: gsh show {row.id.lstrip('0') or row.id}")
+        streams.result(f"[gsh] Read its report when it is done: gsh show {row.id.lstrip('0') or row.id}")
         return exits.DONE
 
     return run_command(lambda stop: until_stopped(work(), stop))

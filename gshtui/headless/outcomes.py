@@ -1,4 +1,4 @@
-"""What a command came to, on stdout: its text for people or its data for scripts; and its exit code."""
+"""Writes a command's outcome to stdout, as text for people or data for scripts, and chooses its exit code."""
 
 from __future__ import annotations
 
@@ -10,22 +10,34 @@ if TYPE_CHECKING:
     from gshtui.commands.declaration import Outcome
 
 
-def write_outcome(outcome: Outcome, *, as_json: bool, text: str = "") -> int:
-    """Write it; gives the exit code. `text`: in place of the outcome's own."""
+def write_outcome(outcome: Outcome, *, as_json: bool, text: str = "", lines: bool = False) -> int:
+    """Write the outcome; returns the exit code.
+
+    Args:
+        as_json: write its data, not its text.
+        text: replaces the outcome's own text.
+        lines: write each item of the data as a line.
+    """
     from gshtui.text.truncation import shorten
     from gshtui.text.verbatim import bare
 
-    if as_json:
+    if as_json and lines:
+        streams.write_all(streams.STDOUT, b"".join(map(streams.json_line, outcome.data)))
+    elif as_json:
         streams.result_json(outcome.data if outcome.data is not None or not outcome.text else outcome.text)
     elif text:
         streams.result(text)
+        if outcome.aside:
+            streams.complain(outcome.aside)
+    elif outcome.aside:
+        streams.complain(outcome.aside)
     else:
         streams.result(bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text))
     return outcome_code(outcome)
 
 
 def outcome_code(outcome: Outcome) -> int:
-    """The exit code."""
+    """The exit code for this outcome."""
     if outcome.timed_out:
         return exits.TIMED_OUT
     return exits.ERROR if outcome.is_error else exits.DONE

@@ -1,7 +1,7 @@
-"""What a person sees of a command that takes its time: after a second a line on stderr that says what is waited for.
+"""What a person sees while a command takes its time: after a second, a line on stderr says what it is waiting for.
 
-On a terminal the line moves and goes away again; elsewhere it is written once, later. It also writes what the hub warns
-of, and says on an interrupt which messages stay queued. Never writes to stdout. Used by every command that opens a hub.
+On a terminal the line is animated and removed at the end; elsewhere it is written once, later. It also writes the hub's
+warnings and, on an interrupt, which messages stay queued. Never writes to stdout. Used by all commands that open a hub.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from gshtui.hub.hub import Hub
 
 SHOWN_AFTER = 1.0
-"""Seconds of silence after which the line appears on a terminal."""
+"""Seconds of silence before the line appears on a terminal."""
 SAID_AFTER = 5.0
-"""Seconds after which it is written once where there is no terminal."""
+"""Seconds before it is written once, without a terminal."""
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _EVERY = 0.1
 _HEARD = (
@@ -52,7 +52,7 @@ _HEARD = (
 
 
 class Progress:
-    """The line. `words` says what is waited for, as a sentence without its full stop; it may change at any time."""
+    """The line. `words` says what the command is waiting for, without a full stop; it may change at any time."""
 
     def __init__(self, words: str) -> None:
         self.words = words
@@ -62,11 +62,11 @@ class Progress:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to count."""
-        self._task = start_job(self._live(), "the progress line")
+        """Start the clock."""
+        self._task = start_job(self._redraw(), "the progress line")
 
     async def stop(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -75,12 +75,12 @@ class Progress:
         self.clear()
 
     def clear(self) -> None:
-        """Take the line away until it is drawn again: something else is about to be written."""
+        """Remove the line until the next redraw, because something else is about to be written."""
         if self._drawn:
             self._drawn = False
             _write(b"\r\x1b[K")
 
-    async def _live(self) -> None:
+    async def _redraw(self) -> None:
         if not self._moves:
             await asyncio.sleep(SAID_AFTER)
             streams.complain(f"{self.words} …")
@@ -105,16 +105,16 @@ class Progress:
 async def watching(
     hub: Hub, words: str, *, started: Callable[[AgentSpawned], None] | None = None
 ) -> AsyncGenerator[Progress]:
-    """The progress line for as long as the hub works, with what the hub has to say meanwhile.
+    """Show the progress line while the hub works, and the hub's warnings.
 
     Args:
-        hub: not yet started: what its start has to say is written, too.
+        hub: not yet started, so that warnings from its start are shown, too.
         words: what the command does, such as `Waiting for fix`.
-        started: told of an agent that the command has started, as soon as it runs.
+        started: called with each agent that the command starts, as soon as it runs.
     """
     progress = Progress(words)
     queued: dict[str, str] = {}
-    """Id of each message of this command that waits → its agent."""
+    """Id of each of this command's queued messages → its agent."""
 
     def take(event: Event) -> None:
         match event:
@@ -126,7 +126,7 @@ async def watching(
             case AgentSpawned() if started is not None:
                 progress.clear()
                 started(event)
-                progress.words = f"Waiting for {event.row.name} ({event.agent}) to take its prompt"
+                progress.words = f"Waiting for {event.row.name} ({event.agent}) to accept its prompt"
             case MessageQueued():
                 queued[event.message] = event.agent
             case MessageSubmitted() | MessageActed() | MessageDropped() | MessageHeld():
@@ -149,7 +149,7 @@ async def watching(
             row = hub.fleet.get(agent) if hub.fleet is not None else None
             to = agent if row is None else f"{row.name} ({agent})"
             streams.complain(
-                f"Interrupted. The message to {to} stays queued; a window of its folder delivers it.",
+                f"Interrupted. The message to {to} stays queued; a window of its folder will deliver it.",
                 f"`gsh-tui run 'mail drop {message}'` withdraws it.",
             )
         raise

@@ -1,9 +1,8 @@
-"""`gsh-tui prompt`: one turn without a window. Text to stdout as it comes, or one event a line with `--json`."""
+"""`gsh-tui prompt`: one turn without a window. Text goes to stdout as it arrives, or with `--json` one event a line."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -14,69 +13,37 @@ from gshtui.headless import exits
 from gshtui.headless.command_hub import load_settings, running_hub, working_folder
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, Writer, complain, piped_input
-from gshtui.settings import paths
 
 if TYPE_CHECKING:
     from gshtui.context.ports import Contribution
     from gshtui.headless.reporter import Reporter
     from gshtui.hub.hub import Hub
 
-_SOURCE = "shell activity since"
-_WITHIN = 2.0
-"""Seconds that a question waits for the record to have what just ran."""
-_LOOK_EVERY = 0.02
-
 
 class RecentCommands:
-    """Contributes to the turns of one hub, which is set once it is made."""
+    """Adds recent shell commands to the later turns of one hub, which is set once it exists."""
 
-    def __init__(self, since: float) -> None:
-        """`since`: seconds since the epoch; 0: only wait, the ambient summary has the words."""
+    def __init__(self) -> None:
         self.hub: Hub | None = None
-        self._since = since
-
-    async def taken_in(self) -> None:
-        """Wait until what shells left in the spool is in the record, or no longer."""
-        from gshtui.shell import spool
-
-        log = self.hub.shell_log if self.hub is not None else None
-        if log is None:
-            return
-        folder = spool.folder(paths.data_dir(create=False))
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_WITHIN):
-                while await asyncio.to_thread(spool.files, folder):  # noqa: ASYNC110  # shells write it, not we
-                    await asyncio.sleep(_LOOK_EVERY)
-                await log.wait_until_stored()
 
     async def contribute(self, new: bool) -> Contribution:
-        """The commands that people ran since then."""
-        from gshtui.context.ports import Contribution, SideText
-
-        text = "" if new or not self._since else await self._text()
-        return Contribution(along=(SideText(_SOURCE, text),)) if text else Contribution()
-
-    async def _text(self) -> str:
-        from gshtui.context.retrieval.shell_summary import activity
-        from gshtui.store.store_errors import StoreError
+        """What people ran last, unless the conversation was told the same before."""
+        from gshtui.context.ports import Contribution
+        from gshtui.context.retrieval.shell_summary import shell_summary
 
         hub = self.hub
         if hub is None or hub.store is None:
-            return ""
-        try:
-            lines = await activity(hub.store.shells, hub.settings.context, self._since)
-        except StoreError:
-            return ""  # the record says itself what is wrong with it
-        return "\n".join(["# In the person's shells since their last question", "", *lines]) if lines else ""
+            return Contribution()
+        return await shell_summary(hub.store.shells, hub.settings.context, hub.sync_shells, always=True)(new)
 
 
 _WIND_DOWN = 10.0
-"""Seconds that an interrupted turn may take to record what it has."""
+"""Seconds that an interrupted turn has to record what it has so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptOptions:
-    """What the command line said. `timeout` in seconds, 0: none; `max_iterations` 0: the setting's."""
+    """The options of the call. `timeout` is in seconds, 0: none; `max_iterations` 0: the setting's."""
 
     text: str = ""
     agent: str = "main"
@@ -89,16 +56,16 @@ class PromptOptions:
     json: bool = False
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
     ask: bool = False
-    """A person is at the terminal: questions for approval are asked there."""
+    """A person is at the terminal and can be asked for approval."""
     where: str = "gsh-tui prompt"
-    since: float = -1.0
-    """Tell what ran in shells since then, seconds since the epoch; 0: the new conversation tells it; -1: not at all."""
+    recent: bool = False
+    """Add what was run in shells to each question, not only to the first."""
     opened: Callable[[str], None] | None = None
-    """Told the id of the conversation once it is open."""
+    """Called with the conversation's id once it is open."""
 
 
 def prompt(options: PromptOptions) -> int:
-    """Do the turn; gives the exit code."""
+    """Run the turn; returns the exit code."""
     return run_command(lambda stop: _prompt(options, stop))
 
 
@@ -122,7 +89,7 @@ async def _prompt(options: PromptOptions, stop: Stop) -> int:
 
 
 async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, reporter: Reporter) -> int:
-    """The turn from its words to its exit code; the last line of `--json` is written here in every case."""
+    """Run the turn and return its exit code; always writes the last line of `--json`."""
     reading = asyncio.ensure_future(piped_input())
     ended = await _first(reading, stop=stop, deadline=deadline)
     if ended is not None:
@@ -130,14 +97,14 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
         return reporter.end(ended, unread=stop.unread)
     added, cut = reading.result()
     if cut:
-        complain(f"standard input is longer than {LIMIT // 1024 // 1024} MB; the rest is left out.")
+        complain(f"standard input is longer than {LIMIT // 1024 // 1024} MB; the rest was left out.")
     text = "\n\n".join(part for part in (options.text, added.rstrip("\n")) if part.strip())
     if not text:
-        complain('there is nothing to ask. Give the words: gsh-tui prompt "…", or pipe them in.')
+        complain('no prompt given. Use gsh-tui prompt "…", or pipe it in.')
         return exits.USAGE
     from gshtui.hub.hub_options import HubOptions
 
-    just_done = RecentCommands(options.since) if options.since >= 0 else None
+    just_done = RecentCommands() if options.recent else None
     hub_options = HubOptions(
         cwd=working_folder(),
         loaded=await asyncio.to_thread(load_settings, options.flags),
@@ -160,19 +127,19 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
         if ended is None:
             ended = _unusable(hub)
         if ended is None:
-            ended = await _answered(hub, options, text, reporter, stop, deadline, just_done)
+            ended = await _answered(hub, options, text, reporter, stop, deadline)
         await hub.bus.drained()
     return reporter.end(ended, unread=stop.unread)
 
 
 def _unusable(hub: Hub) -> int | None:
-    """Why there can be no turn, as an exit code, with the reason said; `None` when there can."""
+    """If no turn is possible, print why and return the exit code; otherwise `None`."""
     for part, code in (("providers", exits.UNREACHABLE), ("guard", exits.ERROR), ("agents", exits.ERROR)):
         if (failed := hub.failed.get(part)) is not None:
             complain(failed.why, failed.hint)
             return code
     if (failed := hub.failed.get("store")) is not None:
-        complain(f"this conversation will not be kept: {failed.why}", failed.hint)
+        complain(f"this conversation will not be saved: {failed.why}", failed.hint)
     return None
 
 
@@ -183,18 +150,15 @@ async def _answered(
     reporter: Reporter,
     stop: Stop,
     deadline: float | None,
-    just_done: RecentCommands | None,
 ) -> int | None:
-    """Send the prompt and wait for the end of its turn; an exit code when it was cut short, else `None`."""
+    """Send the prompt and wait for its turn to end; returns an exit code if it was cut short, else `None`."""
     from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
     from gshtui.system.ids import new_id
 
     await hub.bus.drained()
     if reporter.held_by:
-        complain(f"this conversation is open in {reporter.held_by}; end it there, or leave out --session.")
+        complain(f"this conversation is open in {reporter.held_by}; close it there, or leave out --session.")
         return exits.ERROR
-    if just_done is not None:
-        await just_done.taken_in()
     if options.opened is not None and reporter.session:
         options.opened(reporter.session)
     reporter.expect(prompt := new_id())
@@ -210,7 +174,7 @@ async def _answered(
 
 @asynccontextmanager
 async def _asking(hub: Hub, options: PromptOptions, reporter: Reporter) -> AsyncGenerator[None]:
-    """Questions for approval go to the person, where there is one."""
+    """Ask the person for approvals, if there is one."""
     if not options.ask:
         yield
         return
@@ -224,7 +188,7 @@ async def _asking(hub: Hub, options: PromptOptions, reporter: Reporter) -> Async
 
 
 async def _first(work: asyncio.Future[Any], *, stop: Stop, deadline: float | None) -> int | None:
-    """Wait for the work. `None` when it is done, else the exit code of what came first."""
+    """Wait for the work. Returns `None` when it is done, or the exit code for a stop or time-out that came first."""
     asked = asyncio.ensure_future(stop.asked.wait())
     left = None if deadline is None else max(0.0, deadline - time.monotonic())
     waiting: Sequence[asyncio.Future[Any]] = (work, asked)

@@ -1,4 +1,4 @@
-"""`gsh run -- COMMAND`: runs it in a terminal of its own, copied to ours, and keeps what it printed in the record."""
+"""`gsh run -- COMMAND`: runs it in a new terminal that is copied to ours, and records its output."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import load_settings, running_hub, working_folder
-from gshtui.headless.command_lines import STORE_ONLY
+from gshtui.headless.command_hub import STORE_ONLY, load_settings, running_hub, working_folder
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.settings import paths
 
@@ -30,24 +29,24 @@ if TYPE_CHECKING:
     from gshtui.store.store import Store
 
 HEAD, TAIL = 256 * 1024, 768 * 1024
-"""Bytes of the output's beginning and end that are kept."""
+"""Bytes kept of the output's beginning and of its end."""
 _FULL_SCREEN = (b"\x1b[?1049h", b"\x1b[?1047h", b"\x1b[?47h")
 _PIECE = 65_536
 
 
 class Printed:
-    """What a command printed: its beginning, its end, and how much there was between."""
+    """A command's output: its beginning, its end, and the number of bytes in between."""
 
     def __init__(self) -> None:
         self.full_screen = False
-        """It took the whole screen: then nothing of it is text to be kept."""
+        """The command took the whole screen, so none of its output is text worth keeping."""
         self._head = bytearray()
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
         self._left_out = 0
 
     def add(self, data: bytes) -> None:
-        """Take what it printed next."""
+        """Add the next piece of output."""
         self.full_screen = self.full_screen or any(mark in data for mark in _FULL_SCREEN)
         room = HEAD - len(self._head)
         self._head += data[:room]
@@ -60,7 +59,7 @@ class Printed:
                 self._left_out += gone
 
     def text(self) -> str:
-        """The text without what only steers a terminal; empty for a full-screen program."""
+        """The output without terminal control sequences; empty for a full-screen program."""
         if self.full_screen:
             return ""
         from gshtui.text.sanitise import plain
@@ -72,10 +71,11 @@ class Printed:
 
 
 def execute(argv: list[str]) -> tuple[int, Printed]:
-    """Run a program to its end: (its exit code, what it printed).
+    """Run a program to its end; returns its exit code and its output.
 
     Raises:
-        FileNotFoundError: there is no such program. OSError: it cannot be run.
+        FileNotFoundError: there is no such program.
+        OSError: it cannot be run.
     """
     printed = Printed()
     if not os.isatty(1):
@@ -84,12 +84,12 @@ def execute(argv: list[str]) -> tuple[int, Printed]:
 
 
 def _piped(argv: list[str], printed: Printed) -> int:
-    """Standard output goes somewhere else: it is passed on byte by byte, errors go where they went."""
+    """Standard output is redirected: pass it on byte by byte, and leave standard error alone."""
     import subprocess
 
     with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to the program itself
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends the signal to the program itself
         try:
             while data := os.read(process.stdout.fileno(), _PIECE):
                 printed.add(data)
@@ -111,7 +111,7 @@ class _Terminal:
         self._before = termios.tcgetattr(0) if self._has_keys else None
 
     def run(self) -> int:
-        """To the end; its exit code."""
+        """Run to the end; returns the exit code."""
         master, slave = os.openpty()
         if self._before is not None:
             with contextlib.suppress(termios.error):
@@ -149,7 +149,7 @@ class _Terminal:
                 os.close(descriptor)
 
     def _become(self, slave: int, tell: int) -> None:
-        """In the child: the program, with the new terminal; never comes back."""
+        """In the child: run the program on the new terminal; never returns."""
         try:
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
@@ -183,7 +183,7 @@ class _Terminal:
             if status is None:
                 status = self._waited(pid)
             elif master not in ready:
-                break  # it has ended; whoever still holds its terminal is not waited for
+                break  # it has ended; do not wait for others that still hold its terminal
         if status is None:
             _, status = os.waitpid(pid, 0)
         return _code(os.waitstatus_to_exitcode(status))
@@ -191,7 +191,7 @@ class _Terminal:
     def _pass_on(self, master: int) -> bool:
         try:
             data = os.read(master, _PIECE)
-        except OSError:  # Linux says so when the last program has closed the terminal
+        except OSError:  # Linux raises this once the last program has closed the terminal
             return False
         self._printed.add(data)
         with contextlib.suppress(BrokenPipeError):
@@ -199,7 +199,7 @@ class _Terminal:
         return bool(data)
 
     def _waited(self, pid: int) -> int | None:
-        """How it ended, if it has. When it was stopped, we stop too, and both go on together."""
+        """Its exit status, if it has ended. If it was stopped, stop with it, and continue together."""
         found, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
         if not found:
             return None
@@ -237,13 +237,13 @@ def _code(ended: int) -> int:
 
 
 _TELL_WITHIN = 0.5
-"""Seconds for a window to take the news."""
+"""Seconds that a window has to take the news."""
 
 
 def run_recorded(words: list[str], *, as_json: bool) -> int:
-    """Run it; gives its exit code: 128 and the number of the signal that ended it, 127 for no such command."""
+    """Run it; returns its exit code: 128 + the number of the signal that ended it, 127 if there is no such command."""
     if not words:
-        streams.complain("there is nothing to run. Write: gsh run -- make test")
+        streams.complain("no command given. For example: gsh run -- make test")
         return exits.USAGE
     argv = words
     if len(words) == 1 and len(words[0].split()) > 1 and shutil.which(words[0]) is None:  # a line in quotes
@@ -252,19 +252,19 @@ def run_recorded(words: list[str], *, as_json: bool) -> int:
     try:
         code, printed = execute(argv)
     except FileNotFoundError:
-        streams.complain(f"there is no command {words[0]!r}; an alias or function has to be written out.")
+        streams.complain(f"command not found: {words[0]!r}. Write out aliases and functions.")
         return 127
     except OSError as error:
-        streams.complain(f"{words[0]} cannot be run: {error.strerror or error}.")
+        streams.complain(f"cannot run {words[0]}: {error.strerror or error}.")
         return 126
     took = time.monotonic() - clock
     command = words[0] if len(words) == 1 else shlex.join(words)
-    run_command(lambda stop: until_stopped(_keep(command, code, began, took, printed, as_json), stop))
+    run_command(lambda stop: until_stopped(_record_run(command, code, began, took, printed, as_json), stop))
     return code
 
 
-async def _keep(command: str, code: int, began: float, took: float, printed: Printed, as_json: bool) -> int:
-    """Keep it in the record; what cannot be kept is said, and changes nothing of how the command ended."""
+async def _record_run(command: str, code: int, began: float, took: float, printed: Printed, as_json: bool) -> int:
+    """Keep the run in the record; a failure is printed and does not change the command's exit code."""
 
     from gshtui.bus.shell_data import ShellRecord
     from gshtui.guard.redaction import Redactor
@@ -292,16 +292,16 @@ async def _keep(command: str, code: int, began: float, took: float, printed: Pri
     async with running_hub(HubOptions(cwd=working_folder(), loaded=loaded, parts=STORE_ONLY, where="gsh run")) as hub:
         await hub.start()
         if hub.store is None:
-            streams.complain("this run is not recorded: the record cannot be opened.")
+            streams.complain("this run was not recorded: cannot open the record.")
             return exits.ERROR
         try:
             record = await _stored(hub.store, record, redact(printed.text()))
         except StoreError as error:
-            streams.complain(f"this run is not recorded: {error}")
+            streams.complain(f"this run was not recorded: {error}")
             return exits.ERROR
     from gshtui.shell.hub_registry import shells_socket_path
 
-    _tell(shells_socket_path(loaded.settings.general.socket_path), record)
+    _notify_window(shells_socket_path(loaded.settings.general.socket_path), record)
     if as_json:
         streams.result_json({"id": record.id, "exit": code, "duration": took, "output_lines": record.output_lines})
     return exits.DONE
@@ -321,8 +321,8 @@ def _tty() -> str:
         return ""
 
 
-def _tell(place: Path, record: ShellRecord) -> None:
-    """Tell an open window, which shows it at once; without one it is in the record for the next."""
+def _notify_window(place: Path, record: ShellRecord) -> None:
+    """Tell an open window, so that it shows the run at once; the next window reads it from the record."""
     from gshtui.bus import wire
     from gshtui.bus.events.shell_events import ShellRecorded
     from gshtui.shell.line_stream import to_line

@@ -1,7 +1,7 @@
-"""What a person or a script sees of a turn without a window: the reducer of its events into lines.
+"""What a person or a script sees of a turn without a window: reduces its events to lines.
 
-Text goes to stdout as it comes; progress to stderr when that is a terminal; complaints to stderr always. With JSON
-every event is a line and `TurnFinished` the last one, also when there was no turn. Called by `prompt`.
+Text goes to stdout as it arrives, progress to stderr if that is a terminal, complaints always to stderr. With JSON
+every event is a line, and `TurnFinished` is the last one even if there was no turn. Called by `prompt`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gshtui.headless import exits
 from gshtui.headless.streams import STDERR, STDOUT, Writer, complaint, is_terminal, json_line, shown, write_all
 from gshtui.text.sanitise import Sanitiser
 
-_ALLOW = "With --yes what stays inside the project runs without a question."
+_ALLOW = "--yes allows, without asking, whatever clearly stays inside the project."
 _STOPS = {exits.INTERRUPTED: "interrupted", exits.TIMED_OUT: "timeout"}
 
 
@@ -43,7 +43,7 @@ class Reporter:
     def __init__(self, writer: Writer, *, as_json: bool) -> None:
         self.finished = asyncio.Event()
         self.held_by = ""
-        """Where the conversation is open for writing, when that is somewhere else."""
+        """Where else the conversation is open for writing; empty: nowhere."""
         self._writer = writer
         self._json = as_json
         self._prompt = ""
@@ -60,7 +60,7 @@ class Reporter:
         self._thinking = False
 
     def expect(self, prompt: str) -> None:
-        """From now on a turn may come: that of this prompt."""
+        """Expect the turn of this prompt from now on."""
         self._prompt = prompt
 
     @property
@@ -69,23 +69,23 @@ class Reporter:
         return self._session
 
     def print_text(self, text: str) -> None:
-        """A text of somebody else's, on stderr, in order with the answer."""
+        """Print somebody else's text on stderr, in order with the answer."""
         self._to_stderr(shown(text, STDERR))
 
     def wait_until_said(self, over: Callable[[], bool]) -> None:
-        """Wait until the text of `print_text` is on the terminal, or `over` says that nobody needs it. For a thread."""
+        """Wait until the text of `print_text` is on the terminal, or `over` returns true. Blocks: use a thread."""
         self._writer.wait(over)
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """A batch of events from the bus."""
+        """Take a batch of events from the bus."""
         for event in events:
             if self._turn is not None:  # the turn's end is the last line
                 return
-            self._look(event)
+            self._handle_event(event)
             if self._json and not isinstance(event, TurnFinished):
                 self._writer.write(json_line(to_plain(event)))
 
-    def _look(self, event: Event) -> None:
+    def _handle_event(self, event: Event) -> None:
         match event:
             case TextDelta():
                 self._text(event)
@@ -120,7 +120,7 @@ class Reporter:
                 pass
 
     def end(self, ended: int | None, *, unread: bool = False) -> int:
-        """Say how it ended and give the exit code. `ended`: the code of what cut it short, if something did."""
+        """Print how the turn ended; returns the exit code. `ended`: the code if something cut it short."""
         turn = self._turn
         code = ended if ended is not None else self._code(turn)
         if ended is not None and turn is not None and turn.stop != "interrupted":
@@ -137,7 +137,7 @@ class Reporter:
         return code
 
     def close(self) -> None:
-        """After the last word: leave the terminal at the beginning of a line."""
+        """End the output, with the cursor at the start of a line."""
         self._line_end()
 
     def _code(self, turn: TurnFinished | None) -> int:
@@ -153,15 +153,15 @@ class Reporter:
 
     def _say_end(self, turn: TurnFinished | None, code: int) -> None:
         if code == exits.TIMED_OUT:
-            self._complain("the time is up; what was said so far is kept.")
+            self._complain("timed out; the answer so far is saved.")
         elif code == exits.INTERRUPTED:
-            self._complain("interrupted; what was said so far is kept.")
+            self._complain("interrupted; the answer so far is saved.")
         elif turn is not None and turn.stop == "error":
             self._complain(turn.error, turn.hint)
         elif turn is not None and turn.stop == "max_iterations":
             self._complain("the agent was stopped before it was done.", turn.hint)
         elif turn is not None and turn.stop == "max_tokens":
-            self._complain("the answer reached its longest length and was cut; see `max_tokens` of the provider.")
+            self._complain("the answer reached the maximum length and was cut off; see the provider's `max_tokens`.")
         elif turn is not None and turn.stop in ("refusal", "context"):
             self._complain(f"the model stopped: {turn.error or turn.stop}", turn.hint)
 
@@ -185,7 +185,7 @@ class Reporter:
 
     def _feed(self, text: str) -> None:
         if self._sanitiser is not None:
-            # What a terminal shows is settled line by line; the beginning of a line is shown as it comes.
+            # The sanitiser decides line by line; `flush` shows the start of an unfinished line as it arrives.
             text = self._sanitiser.feed(text) + self._sanitiser.flush()
         self._out(text)
 
@@ -208,7 +208,7 @@ class Reporter:
             self._note(f"{event.tool}: {event.status} ({event.duration:.1f} s)")
 
     def _note(self, text: str, mark: str = "· ") -> None:
-        """Progress, for a person who watches."""
+        """Progress, for a person who is watching."""
         if not self._progress:
             return
         line = shown(f"{mark}{text}", STDERR).replace(b"\n", b" ")
@@ -218,7 +218,7 @@ class Reporter:
         self._to_stderr(complaint(text, hint))
 
     def _to_stderr(self, data: bytes) -> None:
-        """In order with the text where both go to a terminal; else at once, whether or not the reader pauses."""
+        """Write in order with the text if both go to a terminal; else at once, even if the text's reader pauses."""
         self._line_end()
         if is_terminal(STDOUT):
             self._writer.write(data, STDERR)

@@ -1,4 +1,4 @@
-"""Runs one command's coroutine: one signal asks it to stop, a second ends it, and a fault becomes a file and a line."""
+"""Runs one command's coroutine: one signal asks it to stop, a second one ends it, a crash becomes a file and a line."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from gshtui.system.faults import write_report
 
 
 def report_crash(error: BaseException) -> int:
-    """Write the report, say where it is, give the exit code."""
+    """Write a report and print where it is; returns the exit code."""
     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    said = f"gsh-tui: something went wrong that should not have: {what}. {_written(error)}\n"
+    said = f"gsh-tui: internal error: {what}. {_written(error)}\n"
     shown = "".join(char if char.isprintable() or char == "\n" else "?" for char in said)
     with contextlib.suppress(OSError):
         write_all(STDERR, shown.encode("utf-8", "replace"))
@@ -30,7 +30,7 @@ def report_crash(error: BaseException) -> int:
 
 
 def catch_in_threads() -> None:
-    """Report what escapes a thread or a finaliser, and keep libraries' warnings off the terminal."""
+    """Report exceptions that escape a thread or a finaliser, and keep libraries' warnings off the terminal."""
 
     def in_thread(escaped: threading.ExceptHookArgs) -> None:
         if escaped.exc_value is not None:
@@ -47,7 +47,7 @@ def catch_in_threads() -> None:
 
 
 def catch_in_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Report what escapes a task or a callback of this loop."""
+    """Report exceptions that escape a task or a callback of this loop."""
 
     def escaped(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
@@ -60,7 +60,7 @@ def catch_in_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def _written(error: BaseException) -> str:
-    """Write the report; one sentence that says where it is."""
+    """Write the report; returns a sentence that says where it is."""
     try:
         file = write_report(paths.logs_dir(), error)
     except OSError as failure:
@@ -78,16 +78,16 @@ class Stop:
         self.asked = asyncio.Event()
         self.signalled = False
         self.unread = False
-        """Nobody reads the output any more."""
+        """Whether nobody reads the output any more."""
 
     def nobody_reads(self) -> None:
-        """Ask it to stop because its output goes nowhere."""
+        """Ask it to stop because nobody reads its output."""
         self.unread = True
         self.asked.set()
 
 
 def run_command(command: Callable[[Stop], Awaitable[int]]) -> int:
-    """Run the command to its end and give its exit code."""
+    """Run the command to its end; returns its exit code."""
     return asyncio.run(_run(command))
 
 
@@ -98,7 +98,7 @@ async def _run(command: Callable[[Stop], Awaitable[int]]) -> int:
 
     def told() -> None:
         if stop.signalled:
-            os._exit(INTERRUPTED)  # asked twice: whatever it waits for, it does not end by itself
+            os._exit(INTERRUPTED)  # asked twice: whatever it is waiting for, it will not end by itself
         stop.signalled = True
         stop.asked.set()
 
@@ -112,7 +112,7 @@ async def _run(command: Callable[[Stop], Awaitable[int]]) -> int:
 
 
 async def until_stopped(work: Awaitable[int], stop: Stop) -> int:
-    """The work's exit code, or 130 when it was cancelled because somebody asked to stop."""
+    """The work's exit code, or 130 if it was cancelled because somebody asked to stop."""
     task = asyncio.ensure_future(work)
     asked = asyncio.ensure_future(stop.asked.wait())
     try:

@@ -1,4 +1,4 @@
-"""`gsh-tui shell log|import|export`: what ran in the shells, as the record has it."""
+"""`gsh-tui shell log|import|export`: the commands run in shells, from the record."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import load_settings, running_hub, working_folder
-from gshtui.headless.command_lines import STORE_ONLY
+from gshtui.headless.command_hub import STORE_ONLY, load_settings, running_hub, working_folder
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.settings import paths
 from gshtui.system import private_files
@@ -30,7 +29,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 @dataclass(frozen=True, slots=True)
 class LogOptions:
-    """What the command line said."""
+    """The options of the call."""
 
     query: str = ""
     failed: bool = False
@@ -46,7 +45,7 @@ class LogOptions:
 
 
 def log(options: LogOptions) -> int:
-    """Print it; gives the exit code."""
+    """Print the commands; returns the exit code."""
     try:
         after, before = day_or_time(options.since), day_or_time(options.until)
     except ValueError as error:
@@ -54,7 +53,7 @@ def log(options: LogOptions) -> int:
         return exits.USAGE
     shell = os.environ.get("GSH_SHELL_ID", "") if options.shell == "." else options.shell
     if options.shell == "." and not shell:
-        streams.complain("this shell does not report.", "See `gsh-tui shell status`.")
+        streams.complain("this shell does not report its commands.", "See `gsh-tui shell status`.")
         return exits.ERROR
     return run_command(lambda stop: until_stopped(_log(options, after, before, shell), stop))
 
@@ -71,6 +70,7 @@ async def _log(options: LogOptions, after: float | None, before: float | None, s
             for failed in hub.failed.values():
                 streams.complain(failed.why, failed.hint)
             return exits.ERROR
+        await hub.sync_shells()
         try:
             records = await hub.store.shells.find_all(
                 HistoryQuery(
@@ -95,7 +95,9 @@ async def _log(options: LogOptions, after: float | None, before: float | None, s
     elif records:
         streams.result("\n".join(_line(record, printed.get(record.id, "")) for record in records))
     else:
-        streams.complain("nothing like that was recorded.", "`gsh-tui shell status` says whether your shells report.")
+        streams.complain(
+            "no matching commands were recorded.", "`gsh-tui shell status` says whether your shells report."
+        )
     return exits.DONE
 
 
@@ -104,10 +106,10 @@ async def _printed(store: Store, records: list[ShellRecord]) -> dict[int, str]:
 
 
 def day_or_time(text: str) -> float | None:
-    """A time that a person wrote, as seconds since the epoch; `None` for none.
+    """Parse a time that a person wrote, into seconds since the epoch; `None` for an empty text.
 
     Raises:
-        ValueError: it is no time; the words say how to write one.
+        ValueError: it is not a time; the message says how to write one.
     """
     if not text:
         return None
@@ -116,7 +118,7 @@ def day_or_time(text: str) -> float | None:
     try:
         return datetime.datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
-        raise ValueError(f"{text!r} is no time; write 30m, 2h, 3d, 2026-11-20 or 2026-11-20T14:30.") from None
+        raise ValueError(f"{text!r} is not a time; write 30m, 2h, 3d, 2026-11-20 or 2026-11-20T14:30.") from None
 
 
 def _plain(record: ShellRecord, printed: dict[int, str]) -> dict[str, Any]:
@@ -143,22 +145,22 @@ def _short(folder: str) -> str:
 
 
 BATCH = 2_000
-"""Commands that are kept in one transaction."""
+"""Commands per transaction."""
 PAGE = 2_000
 
 
 @dataclass(slots=True)
 class _Found:
-    """What a file held."""
+    """What a file contains."""
 
     records: list[ShellRecord] = field(default_factory=list["ShellRecord"])
     notes: list[tuple[ShellNote, int]] = field(default_factory=list[tuple["ShellNote", int]])
     unread: int = 0
-    """Lines that were none."""
+    """Lines that are not commands."""
 
 
 def import_(source: str, file: str, *, as_json: bool) -> int:
-    """Import a history; gives the exit code. `source`: zsh, bash, atuin or jsonl; `file`: empty for the usual one."""
+    """Import a history; returns the exit code. `source`: zsh, bash, atuin or jsonl; `file`: empty for the usual one."""
     return run_command(
         lambda stop: until_stopped(_import(source, Path(file) if file else default_history_file(source), as_json), stop)
     )
@@ -190,7 +192,7 @@ async def _import(source: str, file: Path, as_json: bool) -> int:
         found = await asyncio.to_thread(_read, source, file)
     except (OSError, NotAtuin) as error:
         why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-        streams.complain(f"{file} cannot be read: {why}.", f"Name the file: gsh-tui shell import {source} FILE.")
+        streams.complain(f"cannot read {file}: {why}.", f"Name the file: gsh-tui shell import {source} FILE.")
         return exits.ERROR
     async with running_hub(_options()) as hub:
         await hub.start()
@@ -225,13 +227,13 @@ async def _import(source: str, file: Path, as_json: bool) -> int:
 
 
 def _said(told: dict[str, str | int], now: int, most: int) -> str:
-    left = [f"{told['known']} were there already"]
-    left += [f"{told['ignored']} are to be ignored"] if told["ignored"] else []
-    left += [f"{told['unread']} lines were none"] if told["unread"] else []
+    left = [f"{told['known']} were already there"]
+    left += [f"{told['ignored']} were ignored"] if told["ignored"] else []
+    left += [f"{told['unread']} lines were not commands"] if told["unread"] else []
     text = f"{told['added']} of {told['found']} commands imported from {told['file']}; {', '.join(left)}."
     if most and now > most:
         text += (
-            f"\nThe history holds {now} commands now and keeps {most}: set [context] max_history_lines to keep more."
+            f"\nThe history now has {now} commands but keeps {most}; raise [context] max_history_lines to keep more."
         )
     return text
 
@@ -264,7 +266,7 @@ def _sort_out(found: _Found, lines: Iterable[ShellRecord | tuple[ShellNote, int]
 
 
 def _fit(hub: Hub, records: list[ShellRecord]) -> tuple[list[ShellRecord], int]:
-    """The records that may be kept, without secrets, and how many may not."""
+    """The records to keep, without secrets, and the number of ignored ones."""
     import msgspec
 
     from gshtui.agents.telemetry import redactor
@@ -285,6 +287,7 @@ async def _export(file: str) -> int:
         await hub.start()
         if hub.store is None:
             return _no_record(hub)
+        await hub.sync_shells()
         try:
             descriptor = 1 if file == "-" else private_files.make_file(file)
             with os.fdopen(descriptor, "wb", closefd=descriptor != 1) as out:
@@ -293,12 +296,12 @@ async def _export(file: str) -> int:
                     out.write(export_line(record))
                     count += 1
         except FileExistsError:
-            streams.complain(f"{file} is there already and was left alone.", "Name another file.")
+            streams.complain(f"{file} already exists and was left alone.", "Name another file.")
             return exits.ERROR
         except BrokenPipeError:
             return exits.ERROR
         except (StoreError, OSError) as error:
-            streams.complain(f"the history could not be exported: {error}.")
+            streams.complain(f"cannot export the history: {error}.")
             return exits.ERROR
     if file != "-":
         streams.complain(f"{count} commands exported to {file}.")

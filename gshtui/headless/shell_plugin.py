@@ -1,4 +1,4 @@
-"""`gsh-tui shell install|uninstall|pause|resume|status`: the plugin's line in a start-up file, and its reports."""
+"""`gsh-tui shell install|uninstall|pause|resume|status`: the plugin's line in a start-up file, and its state."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from gshtui.shell.startup_file import StartupChange, StartupError
 
 
 def install(shell: str, *, yes: bool, as_json: bool) -> int:
-    """Add the line, after a question; gives the exit code."""
+    """Ask, then add the line; returns the exit code."""
     try:
         file = startup_file.file_of(shell, os.environ)
         there = startup_file.has_line(file)
         if there == plugin.line(shell):
             tell_plugins()
-            return _done(StartupChange(file, changed=False), f"{file} has the line already.", shell, as_json)
+            return _print_change(StartupChange(file, changed=False), f"{file} already has the line.", shell, as_json)
         if not yes:
             if not (os.isatty(0) and os.isatty(2)):
                 streams.complain(
-                    "changing your start-up file needs your word, and nobody is here to ask; or give --yes."
+                    "only you can allow a change to your start-up file, and nobody is there to ask; or add --yes."
                 )
                 return exits.DENIED
-            kept = "A copy of the file is kept beside it." if file.exists() else "The file is new."
+            kept = "A copy of the old file is kept beside it." if file.exists() else "The file does not exist yet."
             said = f"{'Replaces' if there else 'Adds'} this line in {file}:\n\n  {plugin.line(shell)}\n\n{kept}"
-            if not streams.ask_yes_no(f"{said} Do it?"):
+            if not streams.ask_yes_no(f"{said} Continue?"):
                 streams.complain("nothing was changed.")
                 return exits.DENIED
         change = startup_file.add(shell, file)
@@ -44,47 +44,47 @@ def install(shell: str, *, yes: bool, as_json: bool) -> int:
         streams.complain(str(error), f"For this shell alone: source {plugin.quoted(plugin.path(shell))}")
         return exits.ERROR
     tell_plugins()
-    text = f"{file} has the line now; new shells report. For this one: source {plugin.quoted(plugin.path(shell))}"
-    return _done(change, text, shell, as_json)
+    text = f"Added the line to {file}; new shells will report. For this one: source {plugin.quoted(plugin.path(shell))}"
+    return _print_change(change, text, shell, as_json)
 
 
 def uninstall(shell: str, *, as_json: bool) -> int:
-    """Take the line out; gives the exit code."""
+    """Remove the line; returns the exit code."""
     try:
         change = startup_file.take_out(startup_file.file_of(shell, os.environ))
     except (StartupError, FolderError) as error:
         streams.complain(str(error))
         return exits.ERROR
-    text = f"{change.file} has the line no more." if change.changed else f"{change.file} has no such line."
-    return _done(change, text, shell, as_json)
+    text = f"Removed the line from {change.file}." if change.changed else f"{change.file} does not have the line."
+    return _print_change(change, text, shell, as_json)
 
 
 def pause(on: bool, *, as_json: bool) -> int:
-    """Record nothing, or record again; gives the exit code."""
+    """Pause recording or resume it; returns the exit code."""
     try:
         plugin_files.pause_recording() if on else plugin_files.resume_recording()
     except OSError as error:
-        streams.complain(f"that cannot be noted in {plugin_files.options_folder()}: {error.strerror or error}.")
+        streams.complain(f"cannot save this in {plugin_files.options_folder()}: {error.strerror or error}.")
         return exits.ERROR
     if not on:
         tell_plugins()
-    text = "Nothing is recorded now; `gsh-tui shell resume` goes on." if on else "Your shells report again."
-    return _say({"paused": on}, text, as_json)
+    text = "Recording is paused; `gsh-tui shell resume` continues it." if on else "Recording is on again."
+    return _print_result({"paused": on}, text, as_json)
 
 
 def tell_plugins() -> None:
-    """Have the plugins know the settings; a folder that cannot be written is said and stops nothing."""
+    """Pass the settings on to the plugins. If that fails, print why and continue."""
     try:
         plugin_files.write_options(load_settings().settings)
     except OSError as error:
         streams.complain(
-            f"the plugin keeps its defaults, for its options cannot be written: {error.strerror or error}."
+            f"the plugin keeps its defaults because its options cannot be written: {error.strerror or error}."
         )
 
 
-def _done(change: StartupChange, text: str, shell: str, as_json: bool) -> int:
+def _print_change(change: StartupChange, text: str, shell: str, as_json: bool) -> int:
     if change.backup is not None:
-        text += f"\nThe file as it was: {change.backup}"
+        text += f"\nCopy of the old file: {change.backup}"
     data = {
         "shell": shell,
         "file": str(change.file),
@@ -92,10 +92,10 @@ def _done(change: StartupChange, text: str, shell: str, as_json: bool) -> int:
         "line": plugin.line(shell),
         "backup": str(change.backup or ""),
     }
-    return _say(data, text, as_json)
+    return _print_result(data, text, as_json)
 
 
-def _say(data: dict[str, Any], text: str, as_json: bool) -> int:
+def _print_result(data: dict[str, Any], text: str, as_json: bool) -> int:
     if as_json:
         streams.result_json(data)
     else:
@@ -104,28 +104,27 @@ def _say(data: dict[str, Any], text: str, as_json: bool) -> int:
 
 
 _WITHIN = 5.0
-"""Seconds for zsh to say what it has."""
+"""Seconds that zsh has to answer."""
 _MODULES = {
-    "net/socket": "commands reach the window only once it takes in the spool, not live",
-    "zselect": "commands reach the window only once it takes in the spool, not live",
-    "system": "lines are written the slower way, without a lock",
-    "datetime": "times are taken the slower way",
-    "stat": "changed ignore patterns count in new shells only",
+    "net/socket": "commands reach the window only when it reads the spool, not live",
+    "zselect": "commands reach the window only when it reads the spool, not live",
+    "system": "lines are written more slowly, and without a lock",
+    "datetime": "reading the time is slower",
+    "stat": "changes to ignore patterns apply only in new shells",
 }
-"""What is slower without one."""
+"""What works less well without each module."""
 
 
 @dataclass(slots=True)
 class ShellFacts:
-    """What was found. `problems`: sentences, each with what to do."""
+    """What was found. Each of `problems` is a sentence that says what to do."""
 
     plugin: str = ""
     zsh: str = ""
-    missing_modules: list[str] = field(default_factory=list[str])
     installed: dict[str, str] = field(default_factory=dict[str, str])
-    """The start-up file by shell, where it has the line."""
+    """Shell → its start-up file, if that has the line."""
     this_shell: str = ""
-    """Id of the shell that this runs in, if it reports."""
+    """Id of the current shell, if it reports."""
     socket: str = ""
     listening: bool = False
     paused: bool = False
@@ -138,7 +137,7 @@ class ShellFacts:
 
 
 def status(*, as_json: bool) -> int:
-    """Say it; gives the exit code."""
+    """Print the facts; returns the exit code."""
     from gshtui.headless.command_hub import load_settings
 
     loaded = load_settings()
@@ -152,7 +151,7 @@ def status(*, as_json: bool) -> int:
 
 
 def inspect_shells(loaded: Loaded) -> ShellFacts:
-    """All there is to know. Blocks for as long as zsh takes to start."""
+    """Collect the facts. Blocks while zsh starts."""
     settings = loaded.settings
     facts = ShellFacts(plugin=plugin.path(), this_shell=os.environ.get("GSH_SHELL_ID", ""))
     facts.ignore = list(settings.shell.ignore)
@@ -167,18 +166,18 @@ def inspect_shells(loaded: Loaded) -> ShellFacts:
 
 def status_text(facts: ShellFacts) -> str:
     """The facts for people."""
-    installed = ", ".join(facts.installed.values()) or "in no start-up file (`gsh-tui shell install`)"
+    installed = ", ".join(facts.installed.values()) or "not in any start-up file (`gsh-tui shell install`)"
     spool = f"{facts.spool_files} files, {facts.spool_bytes:,} bytes" if facts.spool_files else "empty"
     rows = [
         ("plugin", facts.plugin),
         ("installed", installed),
         ("this shell", f"reports as {facts.this_shell}" if facts.this_shell else "does not report"),
         ("recording", "paused (`gsh-tui shell resume`)" if facts.paused else "on"),
-        ("ignored", ", ".join(facts.ignore) or "what begins with a space"),
+        ("ignored", ", ".join(facts.ignore) or "commands that start with a space"),
         ("zsh", facts.zsh or "not found"),
         (
             "socket",
-            f"{facts.socket} ({'a window listens' if facts.listening else 'nobody listens: the spool is used'})",
+            f"{facts.socket} ({'a window listens' if facts.listening else 'no window listens: shells use the spool'})",
         ),
         ("spool", f"{spool} in {facts.spool}"),
         ("keys", "  ".join(f"{key} {name}" for name, key in facts.keys.items() if key)),
@@ -198,13 +197,13 @@ def _look_at_files(facts: ShellFacts) -> None:
         if line:
             facts.installed[shell] = str(file)
         if line and line != plugin.line(shell):
-            facts.problems.append(f"{file} loads another copy of the plugin; `gsh-tui shell install {shell}` mends it.")
+            facts.problems.append(f"{file} loads another copy of the plugin; `gsh-tui shell install {shell}` fixes it.")
 
 
 def _look_at_zsh(facts: ShellFacts) -> None:
     program = shutil.which("zsh")
     if program is None:
-        facts.problems.append("there is no zsh; install it, or use `gsh-tui shell install bash`.")
+        facts.problems.append("zsh is not installed; install it, or use `gsh-tui shell install bash`.")
         return
     asked = "print -r -- $ZSH_VERSION; for m in $@; do zmodload zsh/$m 2>/dev/null || print -r -- $m; done"
     try:
@@ -217,13 +216,15 @@ def _look_at_zsh(facts: ShellFacts) -> None:
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
-        facts.problems.append(f"{program} did not say its version; run it by hand.")
+        facts.problems.append(f"cannot tell the version of {program}; run it by hand to see why.")
         return
     version, *missing = ran.stdout.split() or [""]
-    facts.zsh, facts.missing_modules = version, missing
+    facts.zsh = version
     if version[:2] in ("1.", "2.", "3.", "4."):
-        facts.problems.append(f"zsh {version} is too old for the plugin; 5.0 or newer reports.")
-    facts.problems += [f"this zsh has no module zsh/{name}: {_MODULES[name]}." for name in missing if name in _MODULES]
+        facts.problems.append(f"zsh {version} is too old for the plugin; it needs 5.0.")
+    facts.problems += [
+        f"this zsh lacks the module zsh/{name}: {_MODULES[name]}." for name in missing if name in _MODULES
+    ]
 
 
 def _look_at_socket(facts: ShellFacts, socket: Path) -> None:
@@ -231,20 +232,20 @@ def _look_at_socket(facts: ShellFacts, socket: Path) -> None:
     facts.socket = str(socket)
     if socket != configured:
         facts.problems.append(
-            f"[general] socket_path is {configured}, in a folder where others could put a socket of theirs; "
+            f"[general] socket_path is {configured}, but other users could put a socket of theirs in that folder, so "
             f"shells report to {socket} instead."
         )
     try:
         info = socket.lstat()
         folder = socket.parent.lstat()
     except OSError:
-        return  # nobody has made it: the usual case with no window open
+        return  # nobody created it, which is normal with no window open
     if not stat.S_ISSOCK(info.st_mode):
-        facts.problems.append(f"{socket} is no socket, so the plugin uses the spool; remove it.")
+        facts.problems.append(f"{socket} is not a socket, so the plugin uses the spool; remove that file.")
     elif info.st_uid != os.geteuid() or folder.st_uid != os.geteuid() or not stat.S_ISDIR(folder.st_mode):
-        facts.problems.append(f"{socket} is not yours alone, so the plugin uses the spool; set [general] socket_path.")
+        facts.problems.append(f"{socket} is not only yours, so the plugin uses the spool; set [general] socket_path.")
     elif stat.S_IMODE(folder.st_mode) & 0o022:
-        facts.problems.append(f"others may write to {socket.parent}, so the plugin uses the spool; chmod 700 it.")
+        facts.problems.append(f"other users can write to {socket.parent}, so the plugin uses the spool; chmod 700 it.")
     else:
         with contextlib.suppress(OSError):
             facts.listening = hub_registry.is_live(socket)
@@ -260,4 +261,4 @@ def _look_at_spool(facts: ShellFacts) -> None:
             facts.spool_bytes += size
     nearest = next((part for part in (folder, *folder.parents) if part.exists()), folder)
     if not os.access(nearest, os.W_OK):
-        facts.problems.append(f"{nearest} cannot be written, so what runs while no window is open is not recorded.")
+        facts.problems.append(f"cannot write to {nearest}, so commands run while no window is open are not recorded.")

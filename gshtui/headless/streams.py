@@ -1,4 +1,4 @@
-"""The three standard streams of a command without a window: results to stdout, all else to stderr, input bounded."""
+"""The standard streams of a command without a window: results go to stdout, all else to stderr; input is limited."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any
 
 STDOUT, STDERR = 1, 2
 
@@ -23,7 +22,7 @@ def is_terminal(number: int) -> bool:
 
 
 def write_all(number: int, data: bytes) -> None:
-    """Write all of it, also to a stream that somebody made non-blocking.
+    """Write all the data, even to a stream that somebody made non-blocking.
 
     Raises:
         BrokenPipeError: nobody reads any more, or the stream was closed from the start.
@@ -42,7 +41,7 @@ def write_all(number: int, data: bytes) -> None:
 
 
 def shown(text: str, number: int) -> bytes:
-    """The text as bytes for this stream: sanitised when it is a terminal."""
+    """The text as bytes for this stream, sanitised if it is a terminal."""
     if is_terminal(number):
         from gshtui.text.sanitise import plain
 
@@ -51,43 +50,43 @@ def shown(text: str, number: int) -> bytes:
 
 
 def result(text: str) -> None:
-    """A result for people, ended with a newline."""
+    """Print a result for people, with a final newline."""
     if text:
         write_all(STDOUT, shown(text if text.endswith("\n") else text + "\n", STDOUT))
 
 
-def result_json(data: Any) -> None:
-    """A result for scripts: one JSON value on one line."""
+def result_json(data: object) -> None:
+    """Print a result for scripts: one JSON value on one line."""
     write_all(STDOUT, json_line(data))
 
 
-def json_line(data: Any) -> bytes:
-    """One JSON value as a line; ASCII for a terminal, so that nothing in it can steer it."""
+def json_line(data: object) -> bytes:
+    """One JSON value as a line; pure ASCII for a terminal, so that nothing in it can control the terminal."""
     if not is_terminal(STDOUT):
         try:
             return json.dumps(data, ensure_ascii=False, default=str).encode() + b"\n"
-        except UnicodeEncodeError:  # a lone surrogate: only its escape can say it
+        except UnicodeEncodeError:  # a lone surrogate can only be written as an escape
             pass
     return json.dumps(data, ensure_ascii=True, default=str).encode() + b"\n"
 
 
 def complain(text: str, hint: str = "") -> None:
-    """What is wrong and what to do, on stderr under our name. A stderr that nobody reads is nobody's problem."""
+    """Print what is wrong and what to do on stderr, under our name. Ignores a stderr that nobody reads."""
     with suppress(OSError):
         write_all(STDERR, complaint(text, hint))
 
 
 def complaint(text: str, hint: str = "") -> bytes:
-    """The line that `complain` writes."""
+    """The line that `complain` prints."""
     if hint:
         text = f"{text}{'' if text.endswith(('.', '!', '?', ':')) else '.'} {hint}"
     return shown(f"gsh-tui: {text}\n", STDERR)
 
 
 def ask_yes_no(question: str) -> bool:
-    """A person's yes to a question on their terminal; anything else is a no.
+    """Ask the person at the terminal; returns true only for a yes.
 
-    What was typed before the question could be read is no answer: it is thrown away, and the answer is taken after it.
+    Anything typed before the question could be read is discarded.
     """
     from gshtui.headless.terminal_keys import TerminalKeys
 
@@ -100,9 +99,9 @@ def ask_yes_no(question: str) -> bool:
 
 
 class Writer:
-    """Writes from a thread of its own, in order: a reader that pauses stops neither the turn nor an interrupt.
+    """Writes in order from its own thread, so that a reader that pauses blocks neither the turn nor an interrupt.
 
-    `on_broken` is called, from that thread, once, when nobody reads any more.
+    `on_broken` is called once, from that thread, when nobody reads any more.
     """
 
     def __init__(self, on_broken: Callable[[], None]) -> None:
@@ -113,18 +112,18 @@ class Writer:
         self._thread.start()
 
     def write(self, data: bytes, number: int = STDOUT) -> None:
-        """Have it written, in order. Returns at once."""
+        """Queue the data to be written. Returns at once."""
         self._queue.put((number, data))
 
     def wait(self, over: Callable[[], bool]) -> None:
-        """Wait until what was given so far is written, or `over` says that nobody needs it. For a thread."""
+        """Wait until everything queued so far is written, or `over` returns true. Blocks: use a thread."""
         written = threading.Event()
         self._queue.put(written)
         while not written.wait(0.1) and not over():
             pass
 
     def close(self) -> None:
-        """Wait until everything is written. For a thread: it blocks as long as the reader does."""
+        """Wait until everything is written. Blocks as long as the reader does: call it in a thread."""
         self._queue.put(None)
         self._thread.join()
 
@@ -145,13 +144,13 @@ class Writer:
 
 
 LIMIT = 4 * 1024 * 1024
-"""Bytes; what comes behind them is left out, and that is said."""
+"""Most bytes of input; the rest is left out, and the person is told."""
 
 
 async def piped_input() -> tuple[str, bool]:
-    """(text of standard input, whether it was longer than `LIMIT`); no text when standard input is a terminal.
+    """(text of standard input, whether it was longer than `LIMIT`); no text if standard input is a terminal.
 
-    Cancelling the wait leaves the reading to a thread that ends with the process.
+    If the wait is cancelled, a thread keeps reading until the process ends.
     """
     if os.isatty(0):
         return "", False
@@ -166,7 +165,7 @@ async def piped_input() -> tuple[str, bool]:
         raw = _read()
         try:
             loop.call_soon_threadsafe(settle, raw)
-        except RuntimeError:  # the loop is gone: nobody waits any more
+        except RuntimeError:  # the loop is gone, so nobody is waiting
             return
 
     threading.Thread(target=read, name="stdin", daemon=True).start()
@@ -175,7 +174,7 @@ async def piped_input() -> tuple[str, bool]:
 
 
 def words(given: Sequence[str]) -> str:
-    """The words of a command line as one text; `-` alone is all of standard input."""
+    """The words of a command line as one text; a lone `-` means all of standard input."""
     if list(given) != ["-"]:
         return " ".join(given)
     return _read()[:LIMIT].decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
@@ -187,7 +186,7 @@ def _read() -> bytes:
     while size <= LIMIT:
         try:
             part = os.read(0, 1 << 16)
-        except OSError:  # a folder, or a stream that cannot be read: as if it were empty
+        except OSError:  # a folder or an unreadable stream counts as empty
             break
         if not part:
             break

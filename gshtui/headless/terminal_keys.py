@@ -1,7 +1,7 @@
-"""The keys of this process's terminal, as they are pressed, while a question is asked there.
+"""Reads keys from this process's terminal as they are pressed, while a question is open there.
 
-Owns the terminal's modes, and puts them back; what was typed before is thrown away. Refuses to say what a key means.
-Blocks: for a thread, or for a command that does nothing else meanwhile.
+Owns the terminal's modes and restores them; discards what was typed before. Does not interpret keys. Blocks: for use in
+a thread, or in a command that does nothing else meanwhile.
 """
 
 from __future__ import annotations
@@ -20,20 +20,23 @@ from typing import Any
 from gshtui.guard.answer_keys import PAUSE, READ
 
 _LOOK_EVERY = 0.1
-"""Seconds between two looks at whether there is still something to wait for."""
+"""Seconds between checks whether there is still something to wait for."""
 
 
 class TerminalKeys:
-    """Keys without echo, ctrl+c still an interrupt. To be entered; raises `OSError` where there is no terminal."""
+    """Keys without echo; ctrl+c still interrupts. A context manager; entering raises `OSError` without a terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str = "/dev/tty") -> None:
+        """`path`: the terminal; by default the one this process was started in."""
+        self._path = path
         self._terminal = -1
         self._before: list[Any] = []
         self._came = False
         self._decode = getincrementaldecoder("utf-8")("replace").decode
 
     def __enter__(self) -> TerminalKeys:
-        self._terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+        # Not blocking: ctrl+c empties the terminal's input, also between a look at it and the read.
+        self._terminal = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             self._before = termios.tcgetattr(self._terminal)
             tty.setcbreak(self._terminal, termios.TCSAFLUSH)
@@ -50,9 +53,9 @@ class TerminalKeys:
         os.close(self._terminal)
 
     def wait_for_quiet(self, over: Callable[[], bool] = lambda: False) -> None:
-        """Return once what is on the terminal now has been there for a moment, and typing has paused.
+        """Return once the terminal's current content has been visible for a moment and typing has paused.
 
-        All that is typed until then is thrown away. `over`: there is nothing to wait for any more.
+        Discards everything typed until then. `over`: returns true if there is nothing left to wait for.
         """
         with contextlib.suppress(termios.error):
             termios.tcdrain(self._terminal)
@@ -64,20 +67,27 @@ class TerminalKeys:
                 quiet_at = max(quiet_at, time.monotonic() + PAUSE)
 
     def forget(self) -> None:
-        """Throw away what was typed and not read."""
+        """Discard what was typed but not yet read."""
         with contextlib.suppress(termios.error):
             termios.tcflush(self._terminal, termios.TCIFLUSH)
 
     def write(self, text: str) -> None:
-        """Show a text of our own on the terminal. Raises `OSError`."""
+        """Write text of ours to the terminal. Raises `OSError`."""
         data = text.encode()
         while data:
-            data = data[os.write(self._terminal, data) :]
+            try:
+                data = data[os.write(self._terminal, data) :]
+            except BlockingIOError:
+                select.select([], [self._terminal], [], _LOOK_EVERY)
 
     def read(self, timeout: float = _LOOK_EVERY) -> str | None:
-        """What came in one piece; `None`: nothing did in that time, empty: nobody is at the terminal any more."""
+        """One piece of input; `None` if none arrived in time, empty if the terminal is gone."""
         self._came = bool(select.select([self._terminal], [], [], timeout)[0])
         if not self._came:
             return None
-        typed = os.read(self._terminal, 4_096)
+        try:
+            typed = os.read(self._terminal, 4_096)
+        except BlockingIOError:
+            self._came = False
+            return None
         return self._decode(typed) or None if typed else ""

@@ -1,15 +1,16 @@
-"""The one list of what the rooms offer as commands, for a window's hub and for an agent's own process.
-Nothing of a room is loaded before one of its commands is asked for.
+"""The one list of the commands that the rooms offer, for a window's hub and for an agent's own process.
+A room is loaded only when one of its commands is requested.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import ModelChangeRequested
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from gshtui.agents.model_pool import ModelPool
     from gshtui.bus.agent_data import AgentRow
+    from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.fleet.agent_states import AgentStates
     from gshtui.fleet.fleet import Fleet
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
     from gshtui.store.store import Store
 
-LEFT_OUT_OF_AGENTS = frozenset({"profiles", "config", "guard", "session", "approvals", "spawn"})
-"""First names of the families that an agent's own process does not have: what is a person's, and the fleet's."""
+LEFT_OUT_OF_AGENTS = frozenset({"profiles", "config", "hub", "guard", "session", "approvals", "spawn"})
+"""First names of the families that an agent's own process does not have: those for people, and the fleet's."""
 
 _ROOMS = (
     "gshtui.tools.commands",
@@ -39,6 +41,8 @@ _ROOMS = (
     "gshtui.agents.skills.commands",
     "gshtui.commands.help_command",
     "gshtui.agents.commands",
+    "gshtui.context.task_list",
+    "gshtui.context.retrieval.log_commands",
     "gshtui.providers.model_command",
     "gshtui.context.commands.context_commands",
     "gshtui.fleet.mail.commands",
@@ -47,12 +51,20 @@ _ROOMS = (
 
 
 def load_rooms() -> None:
-    """Load what an agent's own process offers. It takes long: call it in a thread before the commands are made."""
+    """Load the modules of an agent's own commands. It takes long: call it in a thread before they are created."""
     for name in _ROOMS:
         import_module(name)
 
 
-async def _no_facts(_agent: str) -> dict[str, Any] | None:
+def _tell_shells(loaded: Loaded) -> None:
+    """Pass changed settings on to the shells' plugins."""
+    from gshtui.shell import plugin_files
+
+    with contextlib.suppress(OSError):  # then they keep the previous ones
+        plugin_files.write_options(loaded.settings)
+
+
+async def _no_facts(_agent: str) -> AgentFacts | None:
     return None
 
 
@@ -62,13 +74,13 @@ def _no_words(_row: AgentRow) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class AgentSources:
-    """Where the commands about agents look."""
+    """The sources of the commands about agents."""
 
     states: AgentStates
     rows: Callable[[], list[AgentRow]] = field(default=list["AgentRow"])
-    """Those of this folder that live in terminals."""
-    facts: Callable[[str], Awaitable[dict[str, Any] | None]] = _no_facts
-    """What is known of an agent's context; `None` where contexts cannot be read."""
+    """The agents of this folder that live in terminals."""
+    facts: Callable[[str], Awaitable[AgentFacts | None]] = _no_facts
+    """The facts about an agent's context; `None` where contexts cannot be read."""
     attach: Callable[[AgentRow], list[str]] = _no_words
     """How to see an agent's terminal."""
 
@@ -78,15 +90,15 @@ class Spawner:
     """Who starts agents by the tool `spawn_agent`."""
 
     depth: int = 0
-    """How deep it stands; the window's own agent at 0."""
+    """Its depth; the window's own agent has 0."""
     budget_left: Callable[[], float] = lambda: 0.0
     """US dollars that it may still spend; 0: no limit."""
     ask: bool = True
-    """It is asked about here; without it, whoever takes the wish does so."""
+    """A person is asked here; otherwise the process that receives the request asks."""
 
 
 class CommandOffers:
-    """Offers the commands of the rooms to one registry, as soon as what they work on is there."""
+    """Offers the commands of the rooms to one registry, as soon as the things that they work on exist."""
 
     def __init__(
         self, registry: Registry, bus: Bus, loaded: Loaded, cwd: Path, *, without: frozenset[str] = frozenset()
@@ -98,6 +110,41 @@ class CommandOffers:
         self._settings = loaded.settings
         self._cwd = cwd
         self._without = without
+        self._store: Store | None = None
+
+    def offer_local(self) -> None:
+        """The commands that need only the settings."""
+
+        def config() -> list[AnyCommand]:
+            from gshtui.commands.config_commands import commands
+
+            return commands(self._loaded, publish=self._bus.publish, changed=_tell_shells)
+
+        def guard() -> list[AnyCommand]:
+            from gshtui.guard.commands import commands
+
+            return commands()
+
+        def logs() -> list[AnyCommand]:
+            from gshtui.context.retrieval.log_commands import commands
+
+            return commands(self._settings.general.log_dir, self._sessions_below)
+
+        def hub() -> list[AnyCommand]:
+            from gshtui.fleet.keeper_commands import commands
+
+            return commands(self._settings)
+
+        self._offer("config", config)
+        self._offer("guard", guard)
+        self._offer("logs", logs)
+        self._offer("hub", hub)
+
+    async def _sessions_below(self, folder: str) -> frozenset[str]:
+        """The conversations that were held there; none without a record."""
+        from gshtui.context.retrieval.log_commands import sessions_below
+
+        return frozenset() if self._store is None else await sessions_below(self._store, folder)
 
     def offer_general(self, agents: AgentSources, spawner: Spawner) -> None:
         """The commands that need no part of the hub."""
@@ -134,27 +181,28 @@ class CommandOffers:
 
             return commands(self._registry)
 
-        def config() -> list[AnyCommand]:
-            from gshtui.commands.config_commands import commands
-
-            return commands(self._loaded, publish=self._bus.publish)
-
-        def guard() -> list[AnyCommand]:
-            from gshtui.guard.commands import commands
-
-            return commands()
-
         self._offer("read glob grep write edit bash git_worktree", tools)
         self._offer("agents who status info clear new interrupt quit exit", statuses)
         self._offer("spawn_agent personas", natives)
         self._offer("profiles hooks", programs)
         self._offer("skills", skills)
         self._offer("help ?", help)
-        self._offer("config", config)
-        self._offer("guard", guard)
+        self.offer_local()
 
-    def offer_record(self, store: Store, project: Path, session_of: Callable[[str], str]) -> None:
-        """The commands on the record alone. `session_of`: the conversation of an agent of this process, or empty."""
+    def offer_record(
+        self,
+        store: Store,
+        project: Path,
+        session_of: Callable[[str], str],
+        sync_shells: Callable[[], Awaitable[None]],
+    ) -> None:
+        """The commands on the record alone.
+
+        Args:
+            session_of: the conversation of an agent of this process, or empty.
+            sync_shells: stores what shells have reported until now.
+        """
+        self._store = store
 
         def sessions() -> list[AnyCommand]:
             from gshtui.store.session_commands import commands
@@ -164,19 +212,27 @@ class CommandOffers:
         def record() -> list[AnyCommand]:
             from gshtui.agents.commands import commands
 
-            return commands(self._bus, store, self._settings, session_of, str(self._cwd))
+            return commands(store, self._settings, sync_shells)
+
+        def tasks() -> list[AnyCommand]:
+            from gshtui.agents.sessions import session_lookup
+            from gshtui.context.task_list import TaskStore, task_commands
+
+            conversations = session_lookup(store, session_of, str(self._cwd))
+            return task_commands(TaskStore(self._bus, store.contexts), conversations)
 
         def approvals() -> list[AnyCommand]:
-            from gshtui.agents.commands import approvals_command
+            from gshtui.agents.approval_commands import approvals_command
 
             return [approvals_command(store, str(project), self._settings.agent.auto_approve)]
 
         self._offer("session resume", sessions)
-        self._offer("usage cost search_context search logs output todo", record)
+        self._offer("usage cost search_context search output", record)
+        self._offer("todo", tasks)
         self._offer("approvals permissions", approvals)
 
     def offer_models(self, pool: ModelPool, agent: str, states: AgentStates) -> None:
-        """`model`, which changes what `agent` thinks with."""
+        """`model`, which changes the model of `agent`."""
 
         def change(provider: str, model: str) -> None:
             self._bus.publish(ModelChangeRequested(agent=agent, provider=provider, model=model))
@@ -189,7 +245,7 @@ class CommandOffers:
         self._offer("model", models)
 
     def offer_contexts(self, contexts: ContextRouter, store: Store, names: Callable[[], list[str]] = list) -> None:
-        """What shows and changes contexts. `names`: of agents, for completion."""
+        """The commands that show and change contexts. `names`: agents' names, for completion."""
 
         def cuts() -> list[AnyCommand]:
             from gshtui.context.commands.context_commands import commands
@@ -203,7 +259,7 @@ class CommandOffers:
     def offer_mail(
         self, store: Store, outbox: Callable[[], MailOutbox], service: Callable[[], MailService] | None = None
     ) -> None:
-        """Messages between agents. `service`: where a person can see to them; without it there is no `mail`."""
+        """Messages between agents. `service`: lets a person manage them; without it there is no `mail`."""
 
         def messages() -> list[AnyCommand]:
             from gshtui.fleet.mail.commands import commands

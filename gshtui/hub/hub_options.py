@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gshtui.context.ports import Contribute
     from gshtui.guard.approval import Mode
+    from gshtui.hub.native_agent import NativeAgent
     from gshtui.settings.loader import Loaded
 
+NATIVE_PARTS = frozenset({"store", "guard", "providers", "native"})
+"""The parts that the process of a native agent runs."""
 ALL_PARTS = frozenset({"store", "guard", "socket", "providers", "agents", "fleet", "shell"})
+"""The parts that a window runs."""
+KEEPER_PARTS = frozenset({"store", "fleet", "shell"})
+"""What the keeper runs, which is there while no window is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +34,21 @@ class HubOptions:
     model: str = ""
     approvals: Mode = "ask"
     max_iterations: int = 0
-    """Model requests a turn; 0: as the settings say."""
+    """Most model requests per turn; 0: the settings decide."""
     parts: frozenset[str] = ALL_PARTS
+    keeper: bool = False
+    """It is the keeper: it looks after the agents and shells of every folder, and asks and answers nothing."""
     visiting: bool = False
-    """A command that is gone soon: it neither takes the shells' socket nor answers agents in terminals."""
+    """A command that ends soon: it neither takes the shells' socket nor answers agents in terminals."""
     where: str = ""
     """Where this is, for another window that wants the same conversation."""
     more: tuple[Contribute, ...] = ()
-    """What the face has to say along with the person's prompts."""
+    """Texts that the face adds to the person's prompts."""
+    record: Path | None = None
+    """Folder of the record; `None`: the settings' `general.session_dir`."""
+    auto_approve: tuple[str, ...] | None = None
+    """Tools outside this list need approval, whatever the settings say; `None`: the settings decide."""
+    about: str = ""
+    """The subject of notices about settings and record; empty: the part itself."""
+    native: NativeAgent | None = None
+    """The agent whose own process this is; with it, the first part that fails ends the start."""

@@ -1,4 +1,4 @@
-"""The life of the hub's parts: each starts with a deadline, and stops in reverse; one that fails is said and kept.
+"""The life of the hub's parts: each starts within a deadline, and they stop in reverse; failures are reported.
 
 Refuses to let one part's fault take the others down. Held by the hub.
 """
@@ -28,7 +28,7 @@ class PartLifecycle:
         self._stops: list[tuple[str, Callable[[], Awaitable[None]]]] = []
 
     async def start(self, part: str, start: Callable[[], Awaitable[None]]) -> None:
-        """Start a part. Never raises: what fails is in `failed` and on the bus."""
+        """Start a part. Never raises: failures are in `failed` and on the bus."""
         began = time.monotonic()
         try:
             async with asyncio.timeout(_START_WITHIN):
@@ -39,26 +39,26 @@ class PartLifecycle:
             self.fail(part, error.message, error.hint)
         except Exception as error:  # one part's fault must not take the window down
             fault = self._bus.report(f"the start of {part}", error, shown=True)
-            self.fail(part, fault.why, f"`gsh-tui doctor` says more. {fault.details}")
+            self.fail(part, fault.why, f"Run `gsh-tui doctor` for details. {fault.details}")
         else:
             self._bus.publish(PartStarted(part=part, seconds=time.monotonic() - began))
 
     async def attempt(self, what: str, do: Callable[[], Awaitable[object] | None]) -> None:
-        """Do a step between the parts. Never raises: without it the rest goes on, and says so."""
+        """Do a step between the parts. Never raises: a failure is reported, and the start continues without it."""
         try:
             waits = do()
             if waits is not None:
                 await waits
         except Exception as error:
             fault = self._bus.report(f"the start of {what}", error, shown=True)
-            self.fail(what, fault.why, f"`gsh-tui doctor` says more. {fault.details}")
+            self.fail(what, fault.why, f"Run `gsh-tui doctor` for details. {fault.details}")
 
     def stops_with(self, part: str, stop: Callable[[], Awaitable[None]]) -> None:
-        """What ends a part that runs now."""
+        """Register the function that stops a part which now runs."""
         self._stops.append((part, stop))
 
     def fail(self, part: str, why: str, hint: str) -> None:
-        """Say that a part does not work, in one sentence, and what to do."""
+        """Report that a part does not work, in one sentence, and what to do."""
         self.failed[part] = PartFailed(part=part, why=why, hint=hint)
         self._bus.publish(self.failed[part])
 
@@ -74,4 +74,4 @@ class PartLifecycle:
                 self.fail(part, str(error), "")
             except Exception as error:  # the parts that are left stop all the same
                 fault = self._bus.report(f"the end of {part}", error, shown=True)
-                self.fail(part, f"it failed when it stopped: {fault.why}", fault.details)
+                self.fail(part, f"it failed while stopping: {fault.why}", fault.details)

@@ -6,32 +6,30 @@ Needs the record, and refuses to start without. Started by the hub.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from gshtui.hub.hub import Hub
 from gshtui.store.store_errors import StoreError
-
-if TYPE_CHECKING:
-    from gshtui.hub.hub import Hub
 
 
 async def start_shell(hub: Hub) -> None:
     """Listen to shells and watch files. Raises `StoreError`."""
     if hub.store is None:
-        raise StoreError("closed", "What runs in shells needs the record.")
+        raise StoreError("closed", "The shell log needs the record.")
     from gshtui.agents.telemetry import redactor
     from gshtui.shell.log.shell_log import make_shell_log
 
+    sits = hub.options.keeper or (hub.options.approvals == "ask" and not hub.options.visiting)
     hub.shell_log = make_shell_log(
         hub.bus,
         hub.store,
         hub.settings,
         hub.options.cwd,
-        visiting=hub.options.visiting or hub.options.approvals != "ask",
+        visiting=not sits,
         redact=redactor(hub.settings, os.environ).redact,
     )
     hub.parts.stops_with("shell", hub.shell_log.stop)
     await hub.shell_log.start()
-    if hub.settings.shell.watch_files and hub.options.approvals == "ask" and not hub.options.visiting:
+    if hub.settings.shell.watch_files and sits and not hub.options.keeper:
         from gshtui.shell.log.project_files import ProjectFiles
 
         files = ProjectFiles(hub.bus, hub.store, hub.project)

@@ -1,4 +1,4 @@
-"""A conversation with somebody's program in its terminal: ready, send, answer, interrupt, exit."""
+"""A conversation with another program in its terminal: wait until ready, send, read the answer, interrupt, exit."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.pane_view import LOOK, PaneView, Profiles, Seen, SessionError
 from gshtui.programs.pane_writer import PaneWriter, Sent, State
 from gshtui.programs.profile import GENERIC, Profile, takes_code
-from gshtui.programs.screen_reading import ScreenReading, conversation
+from gshtui.programs.screen_reading import ScreenReading
 from gshtui.tmux.marker import Marker, capture_marker, text_since
-from gshtui.tmux.readiness import Ready, wait_ready
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -26,7 +25,7 @@ def added_lines(before: Sequence[str], after: Sequence[str], prompt: str = "") -
 
     Args:
         before, after: plain lines of the conversation, oldest first.
-        prompt: what was entered in between.
+        prompt: what was submitted in between.
     """
     old = [line for line in before if line]
     places = [number for number, line in enumerate(after) if line]
@@ -54,11 +53,11 @@ def _without_echo(lines: list[str], prompt: str) -> list[str]:
 
 
 def printed_output(before: Marker, now: Marker, came: str, entered: str) -> str:
-    """What a program with a prompt printed.
+    """The output of a program with a prompt.
 
     Args:
         before, now: its terminal, at its prompt both times.
-        came: what came in between: the echo of what was entered, the output, and the prompt.
+        came: everything in between: the echo of the input, the output, and the prompt.
     """
     rows = came.split("\n")
     rows = rows[_echoed(rows, entered) :]
@@ -74,7 +73,7 @@ def printed_output(before: Marker, now: Marker, came: str, entered: str) -> str:
 
 
 def _echoed(rows: Sequence[str], entered: str) -> int:
-    """How many rows at the beginning show what was entered; a long line stands in several, a block behind prompts."""
+    """How many rows at the start show the input; a long line takes several rows, a block has prompts in front."""
     at = 0
     lines = [line for line in entered.split("\n") if line.strip()]
     for line in lines:
@@ -94,8 +93,6 @@ def _echoed(rows: Sequence[str], entered: str) -> int:
 __all__ = ["CliSession", "SessionError"]
 _PAST = 3000
 """Lines above the screen that an answer may have scrolled."""
-_QUIET = 0.5
-"""Seconds without a change after which an idle input is believed at the end of an answer."""
 
 
 class CliSession:
@@ -110,7 +107,7 @@ class CliSession:
         self.writer = PaneWriter(self._view)
         """What types into its terminal."""
         self._last: Sent | None = None
-        """What was entered last and has not been asked about."""
+        """The last input whose answer has not been read yet."""
 
     async def start(self, *, timeout: float | None = None) -> ScreenReading:
         """Wait until the program takes input, or asks something. Raises `SessionError` (starting, ended)."""
@@ -123,7 +120,7 @@ class CliSession:
             seen = await self._view.read_screen()
             now = loop.time()
             if seen.dead:
-                raise SessionError("ended", f"{self._name} ended while it started.", "Its terminal shows why.")
+                raise SessionError("ended", f"{self._name} ended while it was starting.", "Its terminal shows why.")
             # A picture may move for ever, a changing hint or a logo; what it says has to stand still.
             if last is None or seen.reading != last[0]:
                 settled = now
@@ -150,11 +147,11 @@ class CliSession:
 
     @property
     def takes_code(self) -> bool:
-        """It is a shell or an interpreter: what is typed there is run, not read."""
+        """Whether it is a shell or an interpreter, which runs what is typed."""
         return takes_code(self._profile)
 
     async def obstacle(self, *, even_busy: bool = False) -> SessionError | None:
-        """What keeps a text from being typed now; `None` when nothing does. Raises `SessionError` (terminal)."""
+        """What prevents typing now; `None` if nothing does. Raises `SessionError` (terminal)."""
         return self._view.obstacle(await self._view.read_screen(), even_busy=even_busy)
 
     async def send(self, text: str, *, told: Callable[[State], None] | None = None, even_busy: bool = False) -> Sent:
@@ -171,76 +168,26 @@ class CliSession:
         return "" if self._last is None else await self._since(self._last)
 
     async def answer(self) -> str:
-        """The same; each is told once. Raises `SessionError` (terminal)."""
+        """The same, but each obstacle is returned only once. Raises `SessionError` (terminal)."""
         last, self._last = self._last, None
         return "" if last is None else await self._since(last)
 
-    async def read_response(
-        self,
-        sent: Sent,
-        *,
-        pattern: str | None = None,
-        idle_seconds: float | None = None,
-        timeout: float = 600.0,
-        finished: asyncio.Event | None = None,
-    ) -> Ready:
-        """What came after a text: until the program is idle or asks, by its screen, its own word, or by stillness.
+    @property
+    def last_input(self) -> Sent | None:
+        """The last input whose answer has not been read yet."""
+        return self._last
 
-        Args:
-            pattern: of a prompt's line, where the profile's rules are not enough.
-            idle_seconds: stillness that counts as the end; the profile's by default.
-            timeout: seconds after which it ends anyway (`Ready.reason` says so).
-            finished: set by who hears the program itself say that it is done.
-        """
-        idle = self._profile.timing.idle if idle_seconds is None else idle_seconds
-        if pattern is not None or not self._profile.rules:
-            try:
-                return await wait_ready(
-                    self._server,
-                    self._view.pane,
-                    pattern=pattern,
-                    idle_seconds=idle,
-                    timeout=timeout,
-                    since=sent.marker,
-                )
-            except TmuxError as error:
-                raise SessionError("terminal", error.message, error.hint) from error
-        loop = asyncio.get_running_loop()
-        began = still = loop.time()
-        last: tuple[str, ...] = ()
-        worked = False
-        while True:
-            seen = await self._view.read_screen()
-            now = loop.time()
-            if seen.lines != last:
-                last, still = seen.lines, now
-            quiet = now - still
-            worked = worked or seen.reading.status in ("thinking", "tool", "waiting")
-            over = seen.reading.status in ("idle", "waiting") and quiet >= min(self._profile.timing.settle, _QUIET)
-            if over and not worked:  # it may not have begun yet; then nothing has come but the echo
-                over = (
-                    bool(added_lines(sent.before, conversation(self._profile, seen.lines), sent.text)) or quiet >= idle
-                )
-            # An answer may be written below an input that looks idle; then only stillness tells, or the program.
-            if finished is not None and not finished.is_set():
-                over = over and (seen.reading.status == "waiting" or quiet >= idle)
-            if seen.dead:
-                return Ready("dead", await self._since(sent))
-            if over:
-                return Ready("pattern", await self._since(sent))
-            if quiet >= idle and seen.reading.status not in ("thinking", "tool"):
-                return Ready("idle", await self._since(sent))
-            if now - began >= timeout:
-                return Ready("timeout", await self._since(sent))
-            await asyncio.sleep(LOOK)
+    def forget_input(self) -> None:
+        """The answer to the last input is known from elsewhere: it is not to be read again from the screen."""
+        self._last = None
 
     async def is_still(self) -> bool:
-        """Whether a program with a prompt shows it, and so is done with what was entered. Raises `SessionError`."""
+        """Whether a program with a prompt shows it, and so has finished with its input. Raises `SessionError`."""
         seen = await self._view.read_screen()
         return seen.dead or (seen.front.own and seen.reading.status == "idle" and not seen.unfinished)
 
     async def _since(self, sent: Sent) -> str:
-        """What came since. A program with an input of its own redraws its screen; others only print."""
+        """The output since then. A program with its own input line redraws its screen; others only print."""
         if self._profile.ai:
             return added_lines(sent.before, await self._view.conversation(_PAST), sent.text)
         try:
@@ -251,7 +198,7 @@ class CliSession:
         return printed_output(sent.marker, now, came, sent.text)
 
     async def interrupt(self) -> None:
-        """Stop what it is doing, by its own keys. Raises `SessionError` (terminal)."""
+        """Interrupt it with its own keys. Raises `SessionError` (terminal)."""
         await self.writer.press(self._profile.keys.interrupt)
 
     async def exit(self, *, timeout: float = 10.0) -> bool:

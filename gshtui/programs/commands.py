@@ -1,6 +1,6 @@
-"""The commands `profiles` and `hooks`: which programs are known, and whether they report by themselves.
+"""The commands `profiles` and `hooks`: which programs are known, and whether they report their status.
 
-Anybody may look at profiles; only a person puts hooks in or takes them out, and sees first exactly what would change.
+Anyone can look at profiles; only a person can install or remove hooks, and first sees exactly what would change.
 Registered by the hub.
 """
 
@@ -35,7 +35,7 @@ _STATES = {
     "absent": "hooks not installed",
     "installed": "hooks installed",
     "outdated": "hooks installed by another version",
-    "unreadable": "hooks cannot be read",
+    "unreadable": "cannot read hooks",
 }
 
 
@@ -51,7 +51,7 @@ class ListedProfile:
 
 @dataclass(frozen=True, slots=True)
 class ProfileList:
-    """The profiles by name, and what is wrong with files that should be some, a sentence each."""
+    """The profiles by name, and a sentence about each bad profile file."""
 
     profiles: list[ListedProfile]
     problems: list[str]
@@ -98,7 +98,7 @@ class HooksParameters(Parameters):
 
 
 def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
-    """The family. `read` gives the profiles; it is called in every run, so that a changed file counts at once."""
+    """The family. `read` loads the profiles; every run calls it, so that changed files apply at once."""
 
     async def listed(_: Invocation, _parameters: ListProfiles) -> ProfileList:
         loaded = await asyncio.to_thread(read)
@@ -124,7 +124,7 @@ def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
 
     async def run(invocation: Invocation, parameters: HooksParameters) -> Outcome:
         if invocation.caller.is_agent:
-            raise UsageError("Only a person can decide about the hooks of other programs.")
+            raise UsageError("Only a person can change the hooks of other programs.")
         loaded = await asyncio.to_thread(read)
         if parameters.action == "status":
             states = await asyncio.to_thread(_states, loaded)
@@ -150,7 +150,7 @@ def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
         ),
         Command(
             name="hooks",
-            summary="Whether other programs report their status by themselves; install or remove that",
+            summary="Hooks by which other programs report their status: show, install, remove",
             parameters=HooksParameters,
             handler=run,
             access=Access.HUMAN_ONLY,
@@ -207,7 +207,7 @@ def _render_profile(_invocation: Invocation, shown: ShownProfile) -> Outcome:
     lines.append(f"seen: {', '.join(profile.seen) or 'never recorded'}")
     lines.append(f"resumed by: {' '.join(profile.conversation.resume) or 'nothing'}")
     lines.append(f"interrupted by: {' '.join(profile.keys.interrupt)}; ended by: {' '.join(profile.keys.exit)}")
-    lines.append(f"idle after {profile.timing.idle:g} s of stillness when nothing else is known")
+    lines.append(f"idle after {profile.timing.idle:g} s without output, if nothing else shows the status")
     lines += [f"note: {note}" for note in profile.notes]
     return Outcome(data, "\n".join(lines))
 
@@ -217,17 +217,17 @@ def _change(profile: Profile, remove: bool, yes: bool) -> Outcome:
     verb = "remove" if remove else "install"
     data: dict[str, Any] = {"profile": profile.name, "file": str(what.file), "done": False, "backups": []}
     if not what.diff:
-        return Outcome(data, f"There is nothing to {verb}: {what.file} is as it should be.")
+        return Outcome(data, f"Nothing to {verb}: {what.file} is as it should be.")
     if not yes:
         text = (
-            f"This is all that would change; {profile.title}'s own settings are not touched, and what is written does "
-            f"nothing but in agents that gsh-tui starts.\n\n{what.diff}\nTo do it: hooks {verb} {profile.name} yes"
+            f"This is everything that would change; {profile.title}'s own settings are not touched, and the change has "
+            f"an effect only in agents that gsh-tui starts.\n\n{what.diff}\nTo do it: hooks {verb} {profile.name} yes"
         )
         return Outcome(data, text, diff=what.diff)
     backups = [str(path) for path in hooks.apply_plan(what)]
     data |= {"done": True, "backups": backups}
-    kept = f" What was there is kept in {', '.join(backups)}." if backups else ""
+    kept = f" The previous version is kept in {', '.join(backups)}." if backups else ""
     if remove:
-        return Outcome(data, f"Removed. Agents that run already report until they end.{kept}", diff=what.diff)
+        return Outcome(data, f"Removed. Agents that are already running report until they end.{kept}", diff=what.diff)
     needs = f" {profile.hooks.needs}" if profile.hooks.needs else ""
-    return Outcome(data, f"Installed, for agents that are started from now on.{needs}{kept}", diff=what.diff)
+    return Outcome(data, f"Installed for agents started from now on.{needs}{kept}", diff=what.diff)

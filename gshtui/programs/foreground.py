@@ -1,8 +1,8 @@
-"""What is in front in a pane: which program has the terminal, whether it waits for input, and what stands typed there.
+"""A pane's foreground: which program has the terminal, whether it is waiting for input, and what is typed there.
 
-The kernel is asked: for the terminal's foreground group, its mode, and what the processes in that group wait for; the
-program's name decides only where the kernel does not say. Refuses to guess in a shell's favour: what cannot be known
-counts as running, or as typed by somebody.
+The kernel knows the terminal's foreground group, its mode, and what the group's processes are waiting for; the
+program's name decides only where the kernel does not. It never assumes that a shell is free: if something cannot be
+known, a command counts as running, or a line as typed by somebody.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PAGERS = frozenset(["less", "more", "most", "pg", "lv", "man", "info"])
 _ENDS = "$#%>"
 """ASCII characters that prompts end in. Any sign beyond ASCII that is no letter or digit does as well."""
 _MOST = 200
-"""Processes of a terminal that are looked at."""
+"""Most processes of a terminal that are examined."""
 
 # Numbers of system calls, by machine: reading; waiting for one of several things; waiting for time or a child alone.
 _READING = {"x86_64": {"0"}, "aarch64": {"63"}}
@@ -40,11 +40,11 @@ _ASLEEP = {"x86_64": {"34", "35", "61", "130", "230", "247"}, "aarch64": {"95", 
 
 @dataclass(frozen=True, slots=True)
 class Foreground:
-    """What has the terminal.
+    """The program that has the terminal.
 
-    `program` is its name and `argv` its command line, where it can be told. `own`: it is the program that the pane was
-    started with (or works in its group). `prompt`: that is a shell, and it waits for a line. `reads`: it waits for a
-    line from this terminal; `None` where that cannot be told.
+    `program` is its name and `argv` its command line, if known. `own`: it is the program that the pane was started with
+    (or is in that program's group). `prompt`: it is a shell that waits for a line. `reads`: it waits for a line from
+    this terminal; `None` if unknown.
     """
 
     program: str
@@ -61,7 +61,7 @@ def is_shell(program: str) -> bool:
 
 
 def front(info: PaneInfo) -> Foreground:
-    """What is in front in the pane now. Blocks for a moment (it reads `/proc`)."""
+    """The pane's current foreground program. Blocks for a moment (it reads `/proc`)."""
     program = info.command.removeprefix("-")
     if info.dead:
         return Foreground(program)
@@ -99,7 +99,7 @@ def _kind(names: Sequence[str]) -> Literal["program", "editor", "pager"]:
 
 
 def _stat(pid: int) -> list[str]:
-    """Fields of a process behind its name; none where the system does not say."""
+    """A process's fields after its name; empty if the system does not provide them."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
@@ -112,7 +112,7 @@ def _own_group(pid: int) -> int:
 
 
 def _foreground_group(pid: int) -> int | None:
-    """The foreground group of the process's terminal; `None` where the system does not say."""
+    """The foreground group of the process's terminal; `None` if unknown."""
     fields = _stat(pid)
     return int(fields[5]) if fields and int(fields[5]) > 0 else None
 
@@ -180,7 +180,7 @@ def _reads(pids: Sequence[int]) -> bool | None:
 
 
 def _in_line_mode(pid: int) -> bool | None:
-    """Whether the process's terminal collects lines itself, as it does while commands run; `None`: not known."""
+    """Whether the process's terminal is in line mode, as it is while commands run; `None`: unknown."""
     try:
         terminal = os.open(f"/proc/{pid}/fd/0", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -193,18 +193,15 @@ def _in_line_mode(pid: int) -> bool | None:
         os.close(terminal)
 
 
-def typed_at_prompt(info: PaneInfo, rows: Sequence[str], prompt: str = "") -> str:
-    """What seems to be typed at a shell's prompt and not entered; empty only when nothing is.
+def typed_at_prompt(info: PaneInfo, rows: Sequence[str]) -> str:
+    """The text that seems to be typed at a shell's prompt but not submitted; empty only if there is none.
 
     Args:
         info: the pane, with its shell at the prompt.
-        rows: of its screen, without styles.
-        prompt: what the shell's prompt was when nothing was typed behind it, where that is known.
+        rows: the rows of its screen, without styles.
     """
     row = rows[info.cursor_y] if info.cursor_y < len(rows) else ""
     before = row[: info.cursor_x].ljust(info.cursor_x) if row.isascii() else row[: info.cursor_x]
-    if prompt and before.rstrip() == prompt.rstrip():
-        return ""
     behind = row[len(before) :].strip()
     text = before.rstrip()
     end = text[-1:]
@@ -216,5 +213,5 @@ def typed_at_prompt(info: PaneInfo, rows: Sequence[str], prompt: str = "") -> st
 
 
 def _is_at_right(row: str, before: str) -> bool:
-    """Whether what stands behind the cursor is a prompt at the right edge: well apart from it."""
+    """Whether the text after the cursor is a right prompt, well apart from the cursor."""
     return re.match(r"\s{4,}", row[len(before) :]) is not None

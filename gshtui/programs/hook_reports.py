@@ -1,7 +1,7 @@
-"""The files in which programs write down what they say of themselves, one an agent, and who is told of new lines.
+"""The files in which programs report their own status, one per agent, and the subscribers to new lines.
 
-A line is a hint about one agent's status, never authority for anything; what is not a line of ours is passed over.
-Files are 0600, in a folder of the data folder. The status watcher subscribes; the launcher makes the file.
+A line is a hint about one agent's status and authorises nothing; foreign lines are ignored. Files are 0600, in a
+subfolder of the data folder. The status watcher subscribes; the launcher creates the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def spool_path(data: Path, agent: str) -> Path:
 
 
 def open_spool(data: Path, agent: str) -> Path:
-    """Make the file anew and empty, 0600. Blocks for a moment. Raises `OSError`."""
+    """Recreate the file, empty and 0600. Blocks for a moment. Raises `OSError`."""
     path = spool_path(data, agent)
     private_files.make_folder(path.parent)
     path.unlink(missing_ok=True)
@@ -40,7 +40,7 @@ def open_spool(data: Path, agent: str) -> Path:
 
 
 def parse_report(line: bytes, profile: Profile) -> HookEvent | None:
-    """The event of a line, `None` when it is none or says nothing that the profile knows."""
+    """The event in a line; `None` if it is not one, or not one that the profile knows."""
     if not line.strip() or len(line) > _LONGEST:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Hooks of other programs: how each one takes them, put in with a person's consent, taken out without a trace."""
+"""Hooks of other programs: how each program declares them, installing them with consent, removing them completely."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def hook_command(profile: Profile) -> str:
 
 
 def _hooks(profile: Profile) -> str:
-    """Hooks in the words that claude, codex and gemini share."""
+    """Hooks in the format that claude, codex and gemini share."""
     hook: dict[str, Any] = {"type": "command", "command": hook_command(profile), "timeout": _SECONDS}
     group: dict[str, Any] = {"hooks": [hook]}
     if profile.hooks.kind == "gemini":
@@ -139,7 +139,7 @@ class HooksError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class HookChange:
-    """One file. `None` stands for: it is not there."""
+    """A change of one file. `None` means that the file does not exist."""
 
     file: Path
     before: str | None
@@ -173,7 +173,7 @@ class HookPlan:
 
 
 def folder_of(profile: Profile) -> Path:
-    """Where recipes of this kind are kept: with our configuration, but Gemini's where it looks for extensions."""
+    """The folder for recipes of this kind: in our configuration, except Gemini's, which is among its extensions."""
     if profile.hooks.kind == "gemini":
         home = os.environ.get("GEMINI_CLI_HOME", "")
         return (Path(home) if home.startswith("/") else paths.home()) / ".gemini" / "extensions"
@@ -201,7 +201,7 @@ def state(profile: Profile, folder: Path | None = None) -> State:
 def plan(profile: Profile, *, remove: bool = False, folder: Path | None = None) -> HookPlan:
     """What would be done. Blocks for a moment. Raises `HooksError` where nothing can be done."""
     if not profile.hooks.kind:
-        raise HooksError(f"{profile.title} has no hooks that gsh-tui knows.")
+        raise HooksError(f"gsh-tui knows no hooks of {profile.title}.")
     place = folder or folder_of(profile)
     wanted = hook_files(profile)
     return HookPlan(
@@ -210,20 +210,20 @@ def plan(profile: Profile, *, remove: bool = False, folder: Path | None = None) 
 
 
 def apply_plan(what: HookPlan) -> list[Path]:
-    """Do it; gives the backups of what was there. Blocks for a moment.
+    """Apply the change; returns the backups of the old files. Blocks for a moment.
 
     Raises:
-        HooksError: a file is not as it was when the plan was made, or cannot be written.
+        HooksError: a file has changed since the plan was made, or cannot be written.
     """
     for change in what.changes:
         if _read(change.file) != change.before:
-            raise HooksError(f"{change.file} has changed in the meantime; look at the difference again.")
+            raise HooksError(f"{change.file} has changed in the meantime; review the difference again.")
     kept: list[Path] = []
     for change in what.changes:
         try:
             kept += _carried_out(change)
         except OSError as error:
-            raise HooksError(f"{change.file} cannot be written: {error.strerror or error}.") from error
+            raise HooksError(f"Cannot write {change.file}: {error.strerror or error}.") from error
     return kept
 
 
@@ -253,6 +253,6 @@ def _read(file: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise HooksError(f"{file} cannot be read: {error.strerror or error}.") from error
+        raise HooksError(f"Cannot read {file}: {error.strerror or error}.") from error
     with os.fdopen(descriptor, "rb") as opened:
         return opened.read(1_000_000).decode("utf-8", "replace")

@@ -1,60 +1,31 @@
-"""What is run for somebody's program: exact arguments and environment, for a first start and for a resumed one."""
+"""How to run another program: exact arguments and environment, for a first start and for resuming a conversation."""
 
 from __future__ import annotations
 
 import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
 
 from gshtui.programs import hook_reports, hooks
 from gshtui.programs.profile import Profile
-from gshtui.programs.transcripts import claude_transcript, gemini_transcript
-from gshtui.programs.transcripts.program_transcript import TranscriptEntry, TranscriptQuery
+from gshtui.programs.transcripts.program_transcript import TranscriptQuery
+from gshtui.programs.transcripts.transcript_readers import ConversationState, conversation_state
 from gshtui.system import processes
 from gshtui.text.linear_regex import compile_linear
 
-_READERS: Mapping[str, Any] = {"claude": claude_transcript, "gemini": gemini_transcript}
-"""Programs that take ids of ours: they alone can be started anew under the same one."""
-
-
-ConversationState = Literal["absent", "empty", "said", "unknown"]
-"""absent: there is no transcript. empty: there is one, and nobody has said anything in it."""
-
-
-def conversation_state(program: str, id: str, environ: Mapping[str, str], cwd: str = "") -> ConversationState:
-    """How far the conversation came. Blocks for a moment.
-
-    Args:
-        program: whose transcripts they are, by the name of its profile or the kind of its hooks.
-        environ: what the program inherits; it says where its files are.
-    """
-    reader = _READERS.get(program)
-    if reader is None or not id:
-        return "unknown"
-    home = Path(environ.get("HOME", "") or "~").expanduser()
-    try:
-        path = reader.find(TranscriptQuery(program, id, cwd, 0.0), environ, home)
-        if path is None:
-            return "absent"
-        return "said" if any(map(_said, reader.read(path).entries)) else "empty"
-    except OSError:
-        return "unknown"
-
-
-def _said(entry: TranscriptEntry) -> bool:
-    """Whether a person said this; programs put words of their own in front."""
-    return entry.role == "user" and entry.kind == "text"
-
-
+RESUMED = "resumed its conversation"
+ANEW = "had no conversation yet; started anew"
 _HELP_WITHIN = 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One start. `blank`: a conversation was expected, and it starts without; `why` says the reason."""
+    """One start. `blank`: a conversation was expected, and it starts without; `why` says the reason.
+
+    `how`: what a restart makes of the conversation, as words about the agent; empty where there is nothing to say.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -66,9 +37,10 @@ class Launch:
     why: str = ""
     hooked: bool = False
     """The program will report by itself."""
+    how: str = ""
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
-        """The whole environment: what is inherited, without what must not be, and what is added."""
+        """The whole environment: the inherited variables, minus forbidden ones, plus additions."""
         kept = {name: value for name, value in inherited.items() if not _matches(name, self.unset)}
         return kept | dict(self.env)
 
@@ -87,9 +59,9 @@ def can_resume(profile: Profile, external_id: str) -> str:
     if not profile.conversation.resume:
         return f"{profile.title} cannot be started with an earlier conversation"
     if not external_id:
-        return f"the id of its conversation is not known, since {profile.title} never told it"
+        return f"the id of its conversation is unknown, since {profile.title} never reported it"
     if not compile_linear(profile.conversation.id).fullmatch(external_id):
-        return "what is noted as its conversation's id is none"
+        return "the recorded id of its conversation is not valid"
     return ""
 
 
@@ -118,13 +90,13 @@ async def first_launch(
     environ: Mapping[str, str],
     folder: Path | None = None,
 ) -> Launch:
-    """A new agent's start.
+    """How to start a new agent.
 
     Args:
-        argv: the command line as it was asked for; the profile's own when empty.
-        data: the data folder, where the program's reports are kept.
-        environ: what the agent inherits.
-        folder: of the hook recipes; the user's configuration by default.
+        argv: the requested command line; empty: the profile's own.
+        data: the data folder, which contains the program's reports.
+        environ: the environment that the agent inherits.
+        folder: the folder of the hook recipes; by default the user's configuration.
     """
     words = tuple(argv) or profile.argv
     conversation = "" if names_conversation(profile, words) else new_conversation_id(profile)
@@ -141,23 +113,49 @@ async def next_launch(
     data: Path,
     environ: Mapping[str, str],
     folder: Path | None = None,
+    cwd: str = "",
+    since: float = 0.0,
 ) -> Launch:
-    """A start of an agent that was there before. With its conversation, or `blank` and why.
+    """How to restart an agent: with its conversation, or `blank` and the reason.
 
-    One that was never spoken to has no conversation to go on with, and loses none: it begins under the same id, or
-    under another one of ours where the program has noted the old one already.
+    An agent that was never spoken to has no conversation to lose: it starts again, where we choose the id under the
+    same one, or under another one if the program has already used the old one.
+
+    Args:
+        cwd, since: the agent's folder and start (epoch seconds), by which a conversation without an id is looked for.
     """
     words = tuple(argv) or profile.argv
-    if why := can_resume(profile, external_id):
+    own = names_conversation(profile, words)
+    far: ConversationState = "unknown"
+    if profile.conversation.resume and not own and (external_id or cwd):
+        wanted = TranscriptQuery(profile.hooks.kind or profile.name, external_id, cwd, since)
+        around = {**environ, **assigned(words), **profile.environment}
+        far = await asyncio.to_thread(conversation_state, wanted, around)
+    unsaid = far in ("absent", "empty")
+    if not (unsaid and not external_id) and (why := can_resume(profile, external_id)):
         new = await first_launch(profile, words, agent=agent, data=data, environ=environ, folder=folder)
-        return Launch(new.argv, new.env, new.unset, new.external_id, True, why, new.hooked)
+        how = f"started anew, since {why}" if profile.conversation.resume and not own else ""
+        return replace(new, blank=True, why=why, how=how)
     arguments: tuple[str, ...] = ()
-    if not names_conversation(profile, words):
-        far = await asyncio.to_thread(_begun, profile, external_id, environ)
-        external_id = new_conversation_id(profile) if far == "empty" else external_id
-        template = profile.conversation.mint if far in ("absent", "empty") else profile.conversation.resume
-        arguments = _filled(template, external_id)
-    return await _started(profile, words, arguments, external_id, agent, data, environ, folder)
+    if unsaid:
+        if far == "empty" or not external_id or not profile.conversation.mint:
+            external_id = new_conversation_id(profile)
+        arguments = _filled(profile.conversation.mint, external_id) if external_id else ()
+    elif not own:
+        arguments = _filled(profile.conversation.resume, external_id)
+    made = await _started(profile, words, arguments, external_id, agent, data, environ, folder)
+    return replace(made, how=ANEW if unsaid else "" if own else RESUMED)
+
+
+def assigned(argv: Sequence[str]) -> dict[str, str]:
+    """The variables that a command line sets for its program (`env NAME=VALUE … program`)."""
+    found: dict[str, str] = {}
+    for word in argv[1:] if argv and Path(argv[0]).name == "env" else ():
+        name, equals, value = word.partition("=")
+        if not equals or not name.isidentifier():
+            break
+        found[name] = value
+    return found
 
 
 async def _started(
@@ -175,13 +173,6 @@ async def _started(
     argv = (*placed(profile, words, arguments), *extra, *given.arguments)
     env = {**profile.environment, **given.environment, **reports}
     return Launch(argv, env, profile.scrub, conversation, hooked=bool(reports))
-
-
-def _begun(profile: Profile, external_id: str, environ: Mapping[str, str]) -> ConversationState:
-    """How far the conversation came; of a program that makes its own ids, it is always gone on with."""
-    if not profile.conversation.mint:
-        return "unknown"
-    return conversation_state(profile.hooks.kind or profile.name, external_id, {**environ, **profile.environment})
 
 
 def _filled(template: Sequence[str], external_id: str) -> tuple[str, ...]:
@@ -204,7 +195,7 @@ def _hooked(
 
 
 async def _offers(profile: Profile, argv: Sequence[str], environ: Mapping[str, str]) -> bool:
-    """Whether the program's help names the argument that the profile would like to give."""
+    """Whether the program's help mentions the argument that the profile wants to pass."""
     if not profile.offered or profile.offered[0] in argv:
         return False
     try:

@@ -1,6 +1,6 @@
-"""A program's terminal as it is now: what is in front, what the screen says, and what stands in the way of a text.
+"""A program's terminal as it is now: the foreground, what the screen shows, and what prevents typing.
 
-Owns the one error of typing. Every look is fresh, and reads the program that is in front, which need not be the one
+Defines the error that typing raises. Every look is fresh, and reads the foreground program, which may not be the one
 that the pane was started with. Called by the pane writer and the session.
 """
 
@@ -46,7 +46,7 @@ PASSES: frozenset[Trouble] = frozenset(
 )
 """Nothing was typed, and it may be different later."""
 BLOCKS: frozenset[Trouble] = frozenset(("waiting", "dialog", "program", "draft", "scrolled"))
-"""Of these, those that stay until somebody does something in the terminal."""
+"""The kinds that last until somebody does something in the terminal."""
 Profiles = Callable[[Sequence[str]], Profile]
 """The profile of a command line."""
 
@@ -80,12 +80,12 @@ class Seen:
 
     @property
     def draft(self) -> str:
-        """What is typed in its input and not entered."""
+        """The text typed in its input line but not submitted."""
         return self.reading.draft
 
     @property
     def question(self) -> str:
-        """The lines of what it asks; empty when it asks nothing."""
+        """The lines of its question; empty if it does not ask one."""
         return self.reading.asked if self.reading.status == "waiting" else ""
 
     @property
@@ -97,11 +97,11 @@ class Seen:
 
     @property
     def unfinished(self) -> bool:
-        """It waits for the rest of what was entered."""
+        """Whether it is waiting for the rest of an incomplete input."""
         return _unfinished(self.profile, _row(self.lines, self.info.cursor_y))
 
     def marker(self) -> Marker:
-        """The same moment, for reading what comes after it."""
+        """A marker of the same moment, for reading what comes after it."""
         return Marker(self.info, tuple(without_styles(line) for line in self.lines))
 
 
@@ -134,7 +134,7 @@ class PaneView:
         return Seen(_read(profile, info, lines, now), lines, info, now, profile)
 
     async def wait_until(self, good: Callable[[Seen], bool], within: float | None = None) -> Seen | None:
-        """The first look that is good, or shows that the program has ended; `None` when none was in time."""
+        """The first look that satisfies `good` or shows that the program has ended; `None` if none did in time."""
         loop = asyncio.get_running_loop()
         until = loop.time() + (self.profile.timing.shown if within is None else within)
         while True:
@@ -146,7 +146,7 @@ class PaneView:
             await asyncio.sleep(LOOK)
 
     async def conversation(self, lines: int = 0) -> list[str]:
-        """What stands above its input, from so many lines above the screen on."""
+        """The text above its input line, starting this many lines above the screen."""
         try:
             seen = await self.server.capture(self.pane, start=-lines if lines else None)
         except TmuxError as error:
@@ -156,18 +156,20 @@ class PaneView:
     def obstacle(
         self, seen: Seen, *, even_busy: bool = False, elsewhere: bool = False, behind: bool = False
     ) -> SessionError | None:
-        """What keeps a text from being typed now; `None` when nothing does.
+        """What prevents typing a text now; `None` if nothing does.
 
         Args:
-            even_busy: a program that thinks may be typed to while it works, where its input shows.
-            elsewhere: the program in front need not be the one that the pane was started with.
-            behind: something may be half typed.
+            even_busy: allow typing to an AI program while it works, if its input line is visible.
+            elsewhere: the foreground program may be a different one than the pane was started with.
+            behind: allow half-typed text.
         """
         name, here, reading = self.name, seen.front, seen.reading
         if seen.dead:
             return SessionError("ended", f"{name} has ended.", "Restart it first.")
         if seen.info.in_mode and seen.info.attached:
-            return SessionError("scrolled", f"Somebody reads back in the terminal of {name}.", "Leave that with q.")
+            return SessionError(
+                "scrolled", f"Somebody is scrolling back in the terminal of {name}.", "Press q there to leave."
+            )
         program = one_line(here.program, 40) or "a program"
         if here.kind != "program":
             what = f"An editor ({program})" if here.kind == "editor" else f"A pager ({program})"
@@ -175,29 +177,31 @@ class PaneView:
         if reading.status == "waiting":
             return _question(name, reading)
         if not here.own and not elsewhere:
-            return SessionError("busy", f"A command runs in {name}: {program}.", _LATER)
+            return SessionError("busy", f"A command is running in {name}: {program}.", _LATER)
         if seen.profile.shell and not here.prompt:
-            return SessionError("busy", f"A command runs in {name}.", _LATER)
+            return SessionError("busy", f"A command is running in {name}.", _LATER)
         if works := self._at_work(seen, program, even_busy):
             return works
         if not behind and (reading.draft or seen.unfinished):
             half = f": {one_line(reading.draft, 120)!r}" if reading.draft else ""
-            return SessionError("draft", f"Somebody has half typed something into {name}{half}.", "Finish or clear it.")
+            return SessionError(
+                "draft", f"Somebody has typed something into {name} without submitting it{half}.", "Finish or clear it."
+            )
         return None
 
     def _at_work(self, seen: Seen, program: str, even_busy: bool) -> SessionError | None:
-        """What of its own work keeps the program in front from taking a text."""
+        """The foreground program's own activity that prevents typing."""
         name, here, reading = self.name, seen.front, seen.reading
         if seen.prompted:
-            return None if reading.status == "idle" else SessionError("busy", f"{name} is at work ({program}).", _LATER)
+            return None if reading.status == "idle" else SessionError("busy", f"{name} is busy ({program}).", _LATER)
         if seen.profile.name == GENERIC:
             return self._unknown(seen, program)
         if not even_busy and reading.status in ("thinking", "tool", "starting"):
-            return SessionError("busy", f"{name} is at work.", _LATER)
+            return SessionError("busy", f"{name} is busy.", _LATER)
         if seen.profile.input.line and not reading.input:
-            return SessionError("busy", f"The input of {name} is not to be seen.", "Look at its terminal.")
+            return SessionError("busy", f"The input line of {name} is not visible.", "Look at its terminal.")
         if not here.own and not seen.profile.input.line and here.reads is False:
-            return SessionError("busy", f"{name} is at work ({program}).", _LATER)
+            return SessionError("busy", f"{name} is busy ({program}).", _LATER)
         return None
 
     def _unknown(self, seen: Seen, program: str) -> SessionError | None:
@@ -206,13 +210,15 @@ class PaneView:
         if seen.reading.status == "idle" or here.reads:
             return None
         if here.reads is False:
-            return SessionError("busy", f"{self.name} is at work ({program}).", _LATER)
+            return SessionError("busy", f"{self.name} is busy ({program}).", _LATER)
         if seen.info.alternate and (not here.own or here.program in seen.profile.programs):
             return SessionError(
-                "program", f"{program} has the whole screen of {self.name}.", "Keys steer it; text is not typed there."
+                "program",
+                f"{program} is using the whole screen of {self.name}.",
+                "Send it keys; text is not typed there.",
             )
         if not here.own and not _row(seen.lines, seen.info.cursor_y)[: seen.info.cursor_x].strip():
-            return SessionError("busy", f"A command runs in {self.name}: {program}.", _LATER)
+            return SessionError("busy", f"A command is running in {self.name}: {program}.", _LATER)
         return None
 
 
@@ -228,7 +234,7 @@ def _question(name: str, reading: ScreenReading) -> SessionError:
     about = f" ({reading.doing})" if reading.doing else ""
     if reading.dialog:
         return SessionError("dialog", f"{name} shows a dialog{about}.", "Close it in that terminal, or with keys.")
-    hint = "It is answered in its terminal, or with keys; text is not typed into a question."
+    hint = "Answer it in its terminal, or with keys; text is not typed into a question."
     return SessionError("waiting", f"{name} waits for an answer{about}.", hint, reading.asked)
 
 
@@ -240,7 +246,7 @@ def _read(profile: Profile, info: PaneInfo, lines: tuple[str, ...], now: Foregro
         return ScreenReading("idle", "", half or typed_at_prompt(info, rows), True)
     reading = read_screen(profile, lines, info.title, place)
     if profile.shell:
-        return reading if reading.status == "waiting" else ScreenReading("tool", f"a command runs: {now.program}")
+        return reading if reading.status == "waiting" else ScreenReading("tool", f"a command is running: {now.program}")
     said = by_title(profile, info.title)
     if said and reading.status == "idle":  # an answer may be written above an input that looks idle
         asked = asked_of(plain_lines(lines)) if said == "waiting" else ""

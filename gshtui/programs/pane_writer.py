@@ -1,4 +1,4 @@
-"""The only way by which text, Enter and keys go into a pane of an agent or of the shared shell."""
+"""The only way to send text, Enter or keys to the pane of an agent or of the shared shell."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BARE = {"zsh": ("-f",), "bash": ("--norc",), "fish": ("--no-config",)}
 
 
 async def misunderstood(program: str, line: str) -> str:
-    """What this shell finds wrong with a line, or what it lacks; empty when nothing is known to be.
+    """What is wrong with a line for this shell, or incomplete in it; empty if nothing is known.
 
     Args:
         program: the shell's name.
@@ -57,14 +57,14 @@ async def _refused(*argv: str) -> str:
     except TimeoutError:
         await processes.kill_child(process)
         return ""
-    return (one_line(plain(errors.decode("utf-8", "replace")), 300) or "it is not whole") if process.returncode else ""
+    return (one_line(plain(errors.decode("utf-8", "replace")), 300) or "it is incomplete") if process.returncode else ""
 
 
 State = Literal["typed", "submitted"]
 _HEAD = 24
 """Characters of a text by which it is known again in the input."""
 _TURN_WITHIN = 20.0
-"""Seconds to wait while somebody else types into the same pane; a text that is not taken needs the longest."""
+"""Seconds to wait while another process types into the pane; a text that is not accepted takes the longest."""
 _BETWEEN_KEYS = 0.3
 """Seconds: two keys in one instant count as one in some programs."""
 _CLEAR_EVERY, _CLEARS = 0.15, 40
@@ -76,7 +76,7 @@ _LOOK_AT = "Look at its terminal before you send it again."
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A text that was taken, with the moment before it, for reading what came of it."""
+    """An accepted text, with a marker of the moment before it, for reading the response."""
 
     marker: Marker
     text: str
@@ -115,20 +115,20 @@ class PaneWriter:
         check: Callable[[Seen], None] | None = None,
         told: Callable[[State], None] | None = None,
     ) -> Sent:
-        """Type a text, and enter it.
+        """Type a text and submit it.
 
         Args:
-            enter: press Enter behind it.
-            even_busy: also while a program that thinks is at work, which then takes it up in its own way.
-            elsewhere: also into another program than the pane's own, when that one is in front.
-            behind: also behind what is half typed.
-            aside: what makes this shell put a half-typed line aside, and give it back by itself.
-            check: looks at the terminal last of all before something is typed, and may raise.
-            told: is called as the text shows in the input, and when it was taken.
+            enter: press Enter after it.
+            even_busy: also while an AI program is working, which then handles it in its own way.
+            elsewhere: also into a foreground program that is not the pane's own.
+            behind: also after half-typed text.
+            aside: the key with which this shell puts a half-typed line aside, and later restores it by itself.
+            check: examines the terminal right before typing, and may raise.
+            told: called when the text appears in the input line, and when it was accepted.
 
         Raises:
-            SessionError: what stood in the way, or what became of the text. Of its kinds, `untaken` and `unsure` alone
-                are raised after something was typed.
+            SessionError: what prevented it, or what happened to the text. Only the kinds `untaken` and `unsure` are
+                raised after something was typed.
         """
         async with self._turn():
             seen = await self.view.read_screen()
@@ -157,11 +157,11 @@ class PaneWriter:
         """Press keys by name, in order.
 
         Args:
-            question: the question that they answer, as it was seen (empty: none was open). Where another one is open,
-                nothing is pressed; where another one comes in between, nothing more is. `None`: whatever is open.
+            question: the question that they answer, as it was seen (empty: none was open). If a different one is open,
+                nothing is pressed; if one appears in between, nothing more is pressed. `None`: any question.
 
         Raises:
-            SessionError: waiting, with the question that is open now; ended, scrolled, terminal.
+            SessionError: waiting, with the open question; ended, scrolled, terminal.
         """
         name, done = self.view.name, list[str]()
         async with self._turn():
@@ -180,19 +180,21 @@ class PaneWriter:
         return Pressed(tuple(done), keys[len(done) :])
 
     def _still_asks(self, seen: Seen, question: str, *, first: bool) -> None:
-        """Raise `SessionError` when what is open is not the question that is to be answered."""
+        """Raise `SessionError` unless the open question is the one to answer."""
         name = self.view.name
         if seen.info.in_mode and seen.info.attached:
-            raise SessionError("scrolled", f"Somebody reads back in the terminal of {name}.", "Leave that with q.")
+            raise SessionError(
+                "scrolled", f"Somebody is scrolling back in the terminal of {name}.", "Press q there to leave."
+            )
         if _another(seen, question):
             about = f" ({seen.reading.doing})" if seen.reading.doing else ""
-            message = f"{name} asks something that you have not seen{about}."
+            message = f"{name} is asking something that you have not seen{about}."
             raise SessionError("waiting", message, "Nothing was pressed.", seen.question)
         if question and first and not seen.question:
-            raise SessionError("waiting", f"{name} does not ask that any more.", "Nothing was pressed.")
+            raise SessionError("waiting", f"{name} no longer asks that.", "Nothing was pressed.")
 
     async def exit_text(self, text: str) -> bool:
-        """Enter the words by which a program ends, if it takes any now; whether it did."""
+        """Submit the program's exit command, if it accepts input now; returns whether it did."""
         try:
             await self.write(text, even_busy=True)
         except SessionError:
@@ -205,7 +207,7 @@ class PaneWriter:
         """The text as this program takes it. Raises `SessionError` (unfit)."""
         profile = seen.profile
         if why := unfit(profile, text):
-            raise SessionError("unfit", f"{self.view.name} cannot be sent this text: {why}.", "Nothing was typed.")
+            raise SessionError("unfit", f"Cannot send this text to {self.view.name}: {why}.", "Nothing was typed.")
         if profile.shell and enter and text.strip() and (why := await misunderstood(seen.front.program, text)):
             raise SessionError(
                 "unfit", f"{seen.front.program} does not understand that line: {why}", "Nothing was typed."
@@ -213,13 +215,13 @@ class PaneWriter:
         return worded(profile, text)
 
     async def _aside(self, before: Seen) -> Seen:
-        """Once a half-typed line is put aside; there may have been none."""
+        """Wait until a half-typed line, if any, is put aside."""
         if not before.draft:
             return before
         seen = await self.view.wait_until(lambda now: not now.draft)
         if seen is None or seen.dead:
             raise SessionError(
-                "draft", f"Something is typed in {self.view.name} and not entered.", "Finish or clear it."
+                "draft", f"Something is typed in {self.view.name} but not submitted.", "Finish or clear it."
             )
         return seen
 
@@ -255,26 +257,26 @@ class PaneWriter:
         seen = await self.view.wait_until(shows)
         name = self.view.name
         if seen is None:
-            message = f"The text does not show in the input of {name}, so it was not entered."
+            message = f"The text does not appear in the input of {name}, so it was not submitted."
             raise SessionError("unsure", message, _LOOK_AT)
         if seen.dead:
-            raise SessionError("ended", f"{name} ended while it was typed to.")
+            raise SessionError("ended", f"{name} ended during the typing.")
         self._still_free(seen)
         return seen
 
     def _still_free(self, seen: Seen) -> None:
-        """Raise `SessionError` (unsure) when something has come in front since the text was pasted."""
+        """Raise `SessionError` (unsure) if something came to the front after the text was pasted."""
         if seen.reading.status == "waiting":
             what = "opened a dialog" if seen.reading.dialog else "asked something"
-            raise SessionError("unsure", f"{self.view.name} {what} while it was typed to.", _LOOK_AT, seen.question)
+            raise SessionError("unsure", f"{self.view.name} {what} during the typing.", _LOOK_AT, seen.question)
         if seen.front.kind != "program":
-            raise SessionError("unsure", f"{seen.front.program} came in front of {self.view.name}.", _LOOK_AT)
+            raise SessionError("unsure", f"{seen.front.program} came to the front of {self.view.name}.", _LOOK_AT)
 
     async def _enter(self, sent: Sent, words: str) -> Sent:
-        """Press Enter, once, and see that the text was taken. Raises `SessionError` (untaken, unsure)."""
+        """Press Enter once, and verify that the text was accepted. Raises `SessionError` (untaken, unsure)."""
         ready = await self.view.read_screen()
         if ready.dead:
-            raise SessionError("ended", f"{self.view.name} ended while it was typed to.")
+            raise SessionError("ended", f"{self.view.name} ended during the typing.")
         self._still_free(ready)
         await self._tmux(self._server.send_keys(self._pane, "Enter"))
         at = time.time()
@@ -294,14 +296,14 @@ class PaneWriter:
         if cleared and profile.ai and head:
             said = [line for line in await self.view.conversation() if head in line]
             if len(said) > sum(head in line for line in sent.before):
-                raise SessionError("unsure", f"{name} took the text late, or in part.", _LOOK_AT)
+                raise SessionError("unsure", f"{name} accepted the text late or only in part.", _LOOK_AT)
         if cleared:
-            message = f"{name} did not take the text, and it was taken out of its input again."
-            raise SessionError("untaken", message, "Look at its terminal, or send other words.")
-        raise SessionError("unsure", f"{name} did not take the Enter; the text is in its input.", _LOOK_AT)
+            message = f"{name} did not accept the text, so it was removed from the input."
+            raise SessionError("untaken", message, "Look at its terminal, or send a different text.")
+        raise SessionError("unsure", f"{name} did not accept Enter; the text is still in its input.", _LOOK_AT)
 
     async def _clear(self, entered: Seen) -> bool:
-        """Empty the input of what was typed here; whether it is. Stops at anything that somebody else typed."""
+        """Remove from the input what was typed here; returns whether it is empty. Stops at anything others typed."""
         if not (entered.draft or entered.profile.input.unfinished):
             return False
         for _ in range(_CLEARS):
@@ -331,7 +333,7 @@ class PaneWriter:
                 message = f"Something else is being typed into {self.view.name}."
                 raise SessionError("busy", message, "Try again in a moment.") from None
             except OSError as error:
-                raise SessionError("terminal", f"The lock for typing cannot be had: {error}.") from error
+                raise SessionError("terminal", f"Cannot get the lock for typing: {error}.") from error
             yield
 
     async def _tmux(self, doing: Awaitable[None]) -> None:
@@ -364,13 +366,13 @@ def unfit(profile: Profile, text: str) -> str:
     """Why a text cannot be given to this program as text; empty when it can."""
     rules, words = profile.text, text.replace("\r\n", "\n").rstrip("\r\n")
     if (begin := _begins(profile, words)) and not rules.first[begin]:
-        return f"it would act upon {begin!r} at the beginning"
+        return f"it would act on {begin!r} at the start"
     if (end := _ends(profile, words)) and not rules.last[end]:
         return f"with {one_line(end)!r} at the end it would wait for more"
     if rules.lines == "one" and "\n" in words:
-        return "it takes one line at a time"
+        return "it accepts one line at a time"
     if rules.most and len(words) > rules.most:
-        return f"it takes {rules.most:,} characters at most"
+        return f"it accepts at most {rules.most:,} characters"
     return ""
 
 
@@ -394,7 +396,7 @@ def _moved(before: Seen, now: Seen) -> bool:
 
 
 def _taken(entered: Seen, now: Seen, words: str) -> bool:
-    """Whether an Enter was taken: nothing of the text is left in the input, or the program is about something else."""
+    """Whether Enter was accepted: none of the text is left in the input, or the program shows something else."""
     if now.reading.status == "waiting" or now.front.own != entered.front.own:
         return True
     profile = entered.profile
@@ -411,7 +413,7 @@ def _taken(entered: Seen, now: Seen, words: str) -> bool:
 
 
 def _alike(now: str, before: str) -> bool:
-    """Whether a draft is what stood there, or what is left of it; an Enter that was not taken may change its end."""
+    """Whether a draft is the earlier text or its remainder; an Enter that was not accepted may change its end."""
     one, other = " ".join(now.split()), " ".join(before.split())
     size = min(len(one), len(other), _HEAD) - 1
     return one == other or (size > 1 and (one[:size] == other[:size] or one in other))

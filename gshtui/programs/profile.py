@@ -1,6 +1,6 @@
-"""Profiles of programs: how each one starts, looks, is typed to, resumed and listened to. Data files, typed here.
+"""Profiles of programs: how each one starts, looks, takes input, resumes and reports. Data files, typed here.
 
-Refuses a file with an unknown key, a bad pattern or a contradiction, in a sentence that names file and key; the other
+A file with an unknown key, a bad pattern or a contradiction is rejected with a sentence that names file and key; other
 profiles stay usable. Loaded by the fleet and by the commands `profiles` and `hooks`.
 """
 
@@ -19,7 +19,7 @@ from gshtui.settings import paths
 from gshtui.text.linear_regex import LinearError, compile_linear
 
 GENERIC = "repl"
-"""The profile of programs that none is written for."""
+"""The profile for programs without their own."""
 Status = Literal["starting", "thinking", "tool", "waiting", "idle"]
 HookKind = Literal["", "claude", "codex", "gemini", "opencode"]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=3600)]
@@ -31,7 +31,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class StatusRule(_Table, frozen=True, kw_only=True):
-    """A reading of the screen. Rules are tried in order; the first that fits says the status.
+    """A rule for reading the screen. Rules are tried in order; the first match gives the status.
 
     Every pattern of `all` must be found in some line, none of `none` in any. Patterns are searched line by line.
     """
@@ -42,16 +42,16 @@ class StatusRule(_Table, frozen=True, kw_only=True):
     footer: tuple[str, ...] = ()
     """Patterns that must be found below the input, each."""
     zone: Literal["screen", "last"] = "screen"
-    """Where `all` and `none` look. screen: the last `lines` lines with text; last: the line of the cursor."""
+    """Where `all` and `none` search. screen: the last `lines` lines with text; last: the cursor's line."""
     lines: int = 24
     input: bool | None = None
     """The input must be on the screen, or must not be; unset: either."""
     title: str = ""
-    """Pattern that the terminal's title must match too."""
+    """A pattern that the terminal's title must also match."""
     dialog: bool = False
-    """`waiting` in a dialog of the program's own, which a key closes; nobody is asked anything."""
+    """The status `waiting` is in one of the program's own dialogs, which a key closes; it is not a question."""
     doing: str = ""
-    """What the program does, in a few words; `{1}` is the first group of the first pattern."""
+    """The program's activity, in a few words; `{1}` is the first group of the first pattern."""
 
 
 class TitleRules(_Table, frozen=True, kw_only=True):
@@ -66,15 +66,15 @@ class InputRules(_Table, frozen=True, kw_only=True):
     """Where the program takes its input."""
 
     line: str = ""
-    """Pattern of the first line of the input; group 1 is what is typed there. Empty: it cannot be told."""
+    """Pattern of the input's first line; group 1 is the typed text. Empty: unknown."""
     above: str = ""
     """Pattern of the line above it."""
     more: str = ""
     """Pattern of a further line of the same input; group 1 as above."""
     footer: int = 10
-    """Lines with text that may stand below it."""
+    """Most lines with text that may be below it."""
     bar: str = ""
-    """Pattern of a line of a question; where one stands below, what looks like the input is none."""
+    """Pattern of a question's line; above such a line, what looks like the input is not the input."""
     frame: str = ""
     """Pattern of lines above it that belong to it, not to the conversation."""
     block: bool = False
@@ -83,9 +83,9 @@ class InputRules(_Table, frozen=True, kw_only=True):
     """The terminal's cursor stands in the input for as long as it takes text. Where it is elsewhere, something of the
     program's own is in front, and what looks like the input is none."""
     hints: tuple[str, ...] = ()
-    """What stands in an empty input, as patterns of group 1. Dimmed text is none in any case."""
+    """What an empty input shows, as patterns of group 1. Dimmed text never counts as input."""
     unfinished: str = ""
-    """Pattern of the cursor's line while the program waits for the rest of what was entered."""
+    """Pattern of the cursor's line while the program waits for the rest of an incomplete input."""
 
 
 class TextRules(_Table, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ class TextRules(_Table, frozen=True, kw_only=True):
     lines: Literal["many", "one"] = "many"
     """many: a text of several lines is entered as one. one: it would be entered line by line, so it is refused."""
     close: str = ""
-    """Written behind a text of several lines, which the program would else wait to go on."""
+    """Appended to a text of several lines, which the program would otherwise wait to continue."""
     tab: str = "\t"
     """What a tab is written as, where the program would complete something at it."""
     most: int = 0
@@ -136,18 +136,18 @@ class ProfileKeys(_Table, frozen=True, kw_only=True):
     exit_text: str = ""
     """Typed and entered before `exit` is pressed."""
     clear: tuple[str, ...] = ("C-u",)
-    """Takes a text out of the input again; pressed anew while some of it is left, never into an empty input."""
+    """The key that clears the input; pressed again while text is left, never into an empty input."""
 
 
 class ConversationRules(_Table, frozen=True, kw_only=True):
     """Arguments that name a conversation; `{id}` is its id."""
 
     mint: tuple[str, ...] = ()
-    """Starts one under an id of ours, a UUID. Empty: the program makes the id, and its hooks tell it."""
+    """Starts one under our id, a UUID. Empty: the program makes the id, and its hooks report it."""
     resume: tuple[str, ...] = ()
-    """Goes on with one. Empty: it cannot."""
+    """Resumes one. Empty: it cannot."""
     place: Literal["end", "first"] = "end"
-    """Where they stand: behind the other arguments, or right behind the program (a subcommand)."""
+    """Where they go: after the other arguments, or right after the program (a subcommand)."""
     id: str = "^[A-Za-z0-9][A-Za-z0-9_-]{5,79}$"
     """What an id looks like; anything else is never put into a command line."""
 
@@ -159,7 +159,7 @@ class HookRules(_Table, frozen=True, kw_only=True):
     events: dict[str, str] = {}
     """Event of the program → status. `ended` and `said` (a message, no status) are allowed too."""
     prompt: str = ""
-    """The event that says that a prompt was taken up."""
+    """The event that reports an accepted prompt."""
     needs: str = ""
     """What a person has to do once after the installation."""
 
@@ -173,15 +173,15 @@ class Profile(_Table, frozen=True, kw_only=True):
     programs: tuple[str, ...] = ()
     """File names of the executable; a command line that starts with one of them gets this profile."""
     bare: bool = False
-    """Only a command line without a script, a command or a module of its own gets this profile."""
+    """Only a command line without a script, command or module gets this profile."""
     argv: tuple[str, ...] = ()
-    """What is run when only the profile is named."""
+    """The command line if only the profile is named."""
     offered: tuple[str, ...] = ()
-    """Arguments that are given where the program's `--help` names the first of them."""
+    """Arguments that are passed if the program's `--help` mentions the first of them."""
     ai: bool = True
     """A program that thinks; still for a few seconds means nothing."""
     shell: bool = False
-    """A shell: what is typed is a command, and it rests exactly while it is itself in front in its terminal."""
+    """Whether it is a shell: what is typed is a command, and it is idle exactly while it is in the foreground."""
     notes: tuple[str, ...] = ()
     """Traps that are known and not handled by the rules; shown to people."""
     scrub: tuple[str, ...] = ()
@@ -201,7 +201,7 @@ class Profile(_Table, frozen=True, kw_only=True):
 
 
 def takes_code(profile: Profile) -> bool:
-    """It is a shell or an interpreter: what is typed there is run, not read."""
+    """Whether it is a shell or an interpreter, which runs what is typed."""
     return not profile.ai and profile.name != GENERIC
 
 
@@ -211,21 +211,21 @@ class ProfileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoadedProfiles:
-    """The profiles by name, where each came from, and what was wrong with those that are not here."""
+    """The profiles by name, their origins, and the problems of those that could not be loaded."""
 
     profiles: dict[str, Profile] = field(default_factory=dict[str, Profile])
     origins: dict[str, Path] = field(default_factory=dict[str, Path])
     problems: tuple[str, ...] = ()
 
     def get(self, name: str) -> Profile:
-        """Raises `ProfileError` for a name that is none."""
+        """The profile with this name. Raises `ProfileError` if there is none."""
         if name not in self.profiles:
             known = ", ".join(sorted(self.profiles))
-            raise ProfileError(f"There is no profile {name[:40]!r}; there are {known}.")
+            raise ProfileError(f"There is no profile {name[:40]!r}; the profiles are {known}.")
         return self.profiles[name]
 
     def for_argv(self, argv: Sequence[str]) -> Profile:
-        """The profile of a command line: by its program, also behind `env` or `npx`; else the generic one."""
+        """The profile of a command line, by its program, even after `env` or `npx`; else the generic one."""
         for at, word in enumerate(argv[:4]):
             name = Path(word).name.removeprefix("-")
             for profile in self.profiles.values():
@@ -236,7 +236,7 @@ class LoadedProfiles:
         return self.profiles.get(GENERIC) or Profile(name=GENERIC, title="program", ai=False)
 
     def of_process(self, argv: Sequence[str]) -> Profile:
-        """The profile of a program that runs, by its command line as the system tells it: perhaps an interpreter's."""
+        """The profile of a running program, by its command line from the system, which may be an interpreter's."""
         script = script_of(argv[1:])
         if script and not script.startswith("-") and Path(argv[0]).name.startswith(_INTERPRETERS):
             return self.for_argv((script,))
@@ -245,11 +245,11 @@ class LoadedProfiles:
 
 _INTERPRETERS = ("python", "node", "bun", "deno", "sh", "bash", "ruby", "perl")
 _VALUED = frozenset(("-O", "+O", "-o", "-W", "-X", "--rcfile", "--init-file", "--check-hash-based-pycs"))
-"""Options of shells and interpreters behind which a value of theirs stands."""
+"""Options of shells and interpreters that take a value."""
 
 
 def _chars(option: str) -> str:
-    """The letters of short options in one word, such as `ic` of `-ic`; none of anything else."""
+    """The letters of short options in one word, such as `ic` for `-ic`; empty for any other word."""
     letters = option[1:]
     return letters if option[:1] == "-" and letters.isascii() and letters.isalpha() else ""
 
@@ -299,7 +299,7 @@ def _files(place: Path, problems: list[str]) -> list[Path]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        problems.append(f"The profiles in {place} cannot be read: {error.strerror or error}.")
+        problems.append(f"Cannot read the profiles in {place}: {error.strerror or error}.")
         return []
 
 
@@ -308,25 +308,25 @@ def read(path: Path) -> Profile:
     try:
         data = tomllib.loads(path.read_bytes().decode("utf-8"))
     except OSError as error:
-        raise ProfileError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise ProfileError(f"Cannot read {path}: {error.strerror or error}.") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ProfileError(f"{path} is no TOML: {error}.") from error
+        raise ProfileError(f"{path} is not valid TOML: {error}.") from error
     except RecursionError as error:
-        raise ProfileError(f"{path} is no profile: it is nested too deeply.") from error
+        raise ProfileError(f"{path} is not a profile: it is nested too deeply.") from error
     data.setdefault("name", path.stem)
     try:
         profile = msgspec.convert(data, Profile)
     except msgspec.ValidationError as error:
-        raise ProfileError(f"{path} is no profile: {error}.") from error
+        raise ProfileError(f"{path} is not a profile: {error}.") from error
     if wrong := _wrong(profile):
-        raise ProfileError(f"{path} is no profile: {wrong}.")
+        raise ProfileError(f"{path} is not a profile: {wrong}.")
     return profile
 
 
 def _wrong(profile: Profile) -> str:
-    """What is the matter with a profile, empty when nothing is."""
+    """What is wrong with a profile; empty if nothing is."""
     if not _NAME.match(profile.name):
-        return f"name {profile.name[:40]!r} must be made of a-z, 0-9 and -"
+        return f"the name {profile.name[:40]!r} must consist of a-z, 0-9 and -"
     patterns = [
         profile.input.line,
         profile.input.above,
@@ -340,7 +340,7 @@ def _wrong(profile: Profile) -> str:
     for rule in profile.rules:
         patterns += [*rule.all, *rule.none, *rule.footer, rule.title]
         if not rule.all and not rule.footer:
-            return "a rule has nothing in `all`, so it would always fit"
+            return "a rule has nothing in `all`, so it would always match"
     for pattern in patterns:
         try:
             compile_linear(pattern)
@@ -349,13 +349,13 @@ def _wrong(profile: Profile) -> str:
     if any(rule.dialog and rule.status != "waiting" for rule in profile.rules):
         return "only a rule of the status waiting can be a dialog"
     if not all((*profile.text.first, *profile.text.last)):
-        return "text.first and text.last name what a text begins or ends with; one of them is empty"
+        return "text.first and text.last must not contain an empty text"
     for words in (profile.conversation.mint, profile.conversation.resume):
         if words and not any("{id}" in word for word in words):
             return "the arguments of `conversation` do not name {id}"
     known = {"starting", "thinking", "tool", "waiting", "idle", "ended", "said"}
     if unknown := set(profile.hooks.events.values()) - known:
-        return f"hooks.events knows no status {', '.join(sorted(unknown))}"
+        return f"hooks.events names unknown statuses: {', '.join(sorted(unknown))}"
     if profile.ai and profile.timing.idle < 10:
-        return "timing.idle of a program that thinks must be 10 seconds or more"
+        return "timing.idle must be at least 10 seconds for a program that thinks"
     return ""

@@ -1,9 +1,8 @@
 # pyright: basic
-"""Run by somebody's program as its hook: writes down in one line what the program says of itself.
+"""Run by another program as its hook: writes what the program reports about itself as one line.
 
-Standard library only. Run as a file, by path, never imported by the rest. Says nothing, answers nothing and never
-fails: a hook that does can stop the program that calls it. Writes only to the file named by GSH_HOOK_SPOOL, which must
-be ours and no link.
+Standard library only. Run by path, never imported. Prints nothing, answers nothing and never fails, because that could
+stop the program that calls it. Writes only to the file named by GSH_HOOK_SPOOL, which must be ours and not a link.
 """
 
 import json
@@ -41,7 +40,7 @@ def _subject(data: dict) -> str:
 
 
 def line(data: dict, program: str, now: float) -> bytes:
-    """What is written down of a hook's input."""
+    """The fields of a hook's input that are recorded."""
     kept = {
         "at": now,
         "program": program,

@@ -50,7 +50,7 @@ def _dim(parameters: str, dim: bool) -> bool:
 
 
 def undimmed(lines: Sequence[str]) -> list[str]:
-    """The lines with every dim character blanked; attributes go on from one line to the next."""
+    """The lines with every dim character blanked; attributes continue from one line to the next."""
     result: list[str] = []
     dim = False
     for line in lines:
@@ -70,9 +70,9 @@ def undimmed(lines: Sequence[str]) -> list[str]:
 
 _WIDEST = 1000
 _REMEMBERED = 8192
-"""Lines and patterns that were looked at: from one look at a screen to the next, most lines stay."""
+"""A cache of lines and patterns: most lines stay from one look at a screen to the next."""
 _ASKED = 16
-"""Lines of the screen that are given of a question."""
+"""Most lines of the screen returned for a question."""
 _VOLATILE = re.compile(r"\b\d+ ?(?:s|m|h|ms|sec|min)\b|[^\w]+")
 
 
@@ -87,9 +87,9 @@ class ScreenReading:
     input: bool = False
     """The input is to be seen."""
     asked: str = ""
-    """The lines of the screen with what is asked, where the status is `waiting`."""
+    """The screen's lines with the question, if the status is `waiting`."""
     dialog: bool = False
-    """Nobody is asked: a dialog of the program's own is open."""
+    """Whether one of the program's own dialogs is open, which asks nobody."""
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
@@ -121,7 +121,7 @@ def read_screen(
 
 
 def asked_of(text: Sequence[str], cursor: tuple[int, int] | None = None) -> str:
-    """The plain lines at the end of the screen (or down to the cursor's), where a question stands."""
+    """The plain lines at the end of the screen (or down to the cursor's), which contain a question."""
     until = len(text) if cursor is None else cursor[1] + 1
     return "\n".join([line for line in text[:until] if line][-_ASKED:])
 
@@ -206,7 +206,7 @@ def _input_rows(profile: Profile, text: Sequence[str], place: int) -> range:
 
 
 def _end(profile: Profile, text: Sequence[str], place: int) -> int:
-    """The last row in which the cursor may stand while it is in the input: a text may have empty lines."""
+    """The last row where the cursor still counts as in the input, since a text may have empty lines."""
     rows = _input_rows(profile, text, place)
     end = rows[-1] if profile.input.block else place
     if profile.input.block or not profile.input.more:
@@ -221,7 +221,7 @@ def _end(profile: Profile, text: Sequence[str], place: int) -> int:
 def _fits(
     rule: StatusRule, text: Sequence[str], place: int | None, title: str, cursor: tuple[int, int] | None
 ) -> str | None:
-    """What the program does by this rule, `None` when the rule does not fit."""
+    """The program's status by this rule; `None` if the rule does not match."""
     if rule.input is not None and rule.input != (place is not None):
         return None
     if rule.title and not search(rule.title, title):

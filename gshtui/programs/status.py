@@ -1,7 +1,7 @@
-"""What somebody's program does, and how that is known: its own events first, its screen only to contradict.
+"""What another program is doing, and how we know: from its own events first; its screen can only contradict them.
 
-Pure: (profile, last hook event, facts of its pane, time) → `KnownStatus`. A dead pane is never ready; an event that is
-too old to be believed is not; what is only guessed is said to be unsure. Called by the status watcher.
+Pure: (profile, last hook event, facts about its pane, time) → `KnownStatus`. A dead pane is never ready; events that
+are too old do not count; a guess is marked as unsure. Called by the status watcher.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOVING = 1.5
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """What the program said of itself. `status` is the profile's word for the event."""
+    """What the program reported about itself. `status` is the profile's status for the event."""
 
     at: float
     """Seconds since 1970."""
@@ -29,18 +29,18 @@ class HookEvent:
     doing: str = ""
     conversation: str = ""
     prompt: str = ""
-    """What was entered, where the event tells it."""
+    """The submitted text, if the event contains it."""
     answer: str = ""
-    """What it answered, where the event that ends a turn tells it."""
+    """Its answer, if the event that ends a turn contains it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatusFacts:
-    """What is to be seen of a pane from outside. Times are seconds since 1970."""
+    """What a pane shows from outside. Times are seconds since 1970."""
 
     dead: bool = False
     gone: bool = False
-    """There is no such pane any more, so nothing says how it ended."""
+    """Whether the pane no longer exists, so that nothing shows how it ended."""
     exit_status: int | None = None
     title: str = ""
     started: float = 0.0
@@ -48,7 +48,7 @@ class StatusFacts:
     """When the screen last changed."""
     reading: ScreenReading = NOTHING
     since: float = 0.0
-    """Since when the screen and the title have said what they say."""
+    """When the screen and the title last changed."""
     ready: bool = False
     """It has been idle before."""
     front: Foreground | None = None
@@ -82,10 +82,10 @@ class KnownStatus:
 
 
 def decide(profile: Profile, hook: HookEvent | None, facts: StatusFacts, now: float) -> KnownStatus:
-    """The status now.
+    """The current status.
 
     Args:
-        hook: the newest event that says a status; `None` when there is none.
+        hook: the newest event with a status; `None` if there is none.
     """
     if facts.gone:
         return KnownStatus("lost", "process", facts.since, "its terminal is gone")
@@ -121,10 +121,12 @@ def _ending(status: int | None) -> str:
 
 
 def _by_front(profile: Profile, facts: StatusFacts, front: Foreground) -> KnownStatus | None:
-    """What a shell or an interpreter does, by what has its terminal; `None` where that says nothing."""
+    """The status of a shell or an interpreter, by its foreground program; `None` if that does not show it."""
     if facts.reading.status == "waiting":
         return KnownStatus("waiting", "screen", facts.since, facts.reading.doing)
-    runs = KnownStatus("tool", "process", facts.since, f"a command runs: {front.program}" if not front.own else "")
+    runs = KnownStatus(
+        "tool", "process", facts.since, f"a command is running: {front.program}" if not front.own else ""
+    )
     if not front.own:
         return runs
     if profile.shell:
@@ -139,7 +141,7 @@ def _by_front(profile: Profile, facts: StatusFacts, front: Foreground) -> KnownS
 
 
 def _outside(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | None:
-    """What title and screen say together; `None` when they say nothing."""
+    """The status according to title and screen; `None` if they show none."""
     reading, titles = facts.reading, profile.titles
     if reading.status == "waiting":
         return KnownStatus("waiting", "screen", facts.since, reading.doing)
@@ -161,7 +163,7 @@ def _outside(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | 
 
 
 def _alone(profile: Profile, hook: HookEvent, facts: StatusFacts, now: float) -> KnownStatus:
-    """A hook's word, with a screen that says nothing."""
+    """The status from a hook, when the screen shows none."""
     if hook.status not in WORKING:
         return KnownStatus(hook.status, "hook", hook.at, hook.doing)
     quiet = now - max(hook.at, facts.moved)

@@ -1,4 +1,4 @@
-"""Follows one program's status for as long as its row lives: its hooks, its pane's changes, and its screen."""
+"""Follows one program's status as long as its row exists: its hooks, its pane's changes, and its screen."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.foreground import Foreground, front
@@ -15,7 +16,6 @@ from gshtui.programs.screen_reading import read_screen
 from gshtui.programs.status import WORKING, HookEvent, KnownStatus, StatusFacts, decide
 from gshtui.system.tasks import keep_on
 from gshtui.tmux.panes import PaneInfo
-from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
 
@@ -24,7 +24,7 @@ _APART = 0.005
 
 
 class Pacer:
-    """Lets callers go on one by one; the first goes on at once."""
+    """Lets callers pass one at a time; the first passes at once."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -45,19 +45,33 @@ _SETTLED = 1.2
 OnKnown = Callable[[KnownStatus], None]
 
 
+class PaneWatcher(Protocol):
+    """Reports changes of panes (`gshtui.tmux.watcher`)."""
+
+    def watch(self, pane: str, callback: Callable[[PaneChange], None]) -> Callable[[], None]: ...
+
+
+class ScreenServer(Protocol):
+    """A tmux server whose screens are read (`gshtui.tmux.server.TmuxServer`)."""
+
+    @property
+    def watcher(self) -> PaneWatcher: ...
+    async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]: ...
+
+
 class CliStatus:
     """The status of one program.
 
     Args:
-        changed: called with every status that differs in more than its age.
-        bound: called with the conversation's id when the program itself tells it, or another one.
-        acted: called with the time at which the program took up a prompt, by its own word.
-        pace: shared with the statuses of other programs, so that not all look at once.
+        changed: called with every status that differs by more than its age.
+        bound: called with the conversation's id whenever the program reports a new one.
+        acted: called with the time at which the program reports that it accepted a prompt.
+        pace: shared with other programs' watchers, so that they do not all look at once.
     """
 
     def __init__(
         self,
-        server: TmuxServer,
+        server: ScreenServer,
         row: AgentRow,
         profile: Profile,
         changed: OnKnown,
@@ -71,9 +85,9 @@ class CliStatus:
         self.known = KnownStatus("starting", "spawn", row.created)
         """The status now."""
         self.idle = asyncio.Event()
-        """Set while the program is idle or waits, by its own word."""
+        """Set while the program reports that it is idle or waiting."""
         self.answer = ""
-        """What it answered last, by its own word; empty while it works on the next one."""
+        """Its last answer, as reported by itself; empty while it works on the next one."""
         self._server = server
         self._row = row
         self._profile = profile
@@ -104,7 +118,7 @@ class CliStatus:
         return takes_code(self._profile)
 
     async def start(self) -> None:
-        """Begin to follow; the first status comes at once."""
+        """Start following; the first status arrives at once."""
         if self._feed is not None and self._profile.hooks.kind:
             self._ends.append(await self._feed.subscribe(self._row.id, self._profile, self._on_hook))
         self._ends.append(self._server.watcher.watch(self._row.pane, self._on_change))
@@ -237,5 +251,5 @@ class CliStatus:
 
 
 def _has_terminal(front: Foreground | None) -> tuple[object, ...]:
-    """What of a front changes a status."""
+    """The parts of a foreground program that affect the status."""
     return (front.own, front.prompt, front.program if not front.own else "") if front is not None else ()

@@ -1,7 +1,7 @@
-"""An answer in the making: pieces in, deltas out, one `Completed` at the end.
+"""Builds an answer: takes pieces, gives deltas and, at the end, one `Completed`.
 
-Owns how streamed pieces become blocks, and when a tool call counts as broken. Knows no API: the rooms name pieces by
-keys of their own. Never guesses arguments: what is not a whole JSON object is kept as the text it is.
+Turns streamed pieces into blocks, and decides when a tool call is broken. Knows no API: each adapter names pieces by
+its own keys. Never guesses arguments: anything but a complete JSON object is kept as plain text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGEST = 2**63
 
 
 def parse_arguments(raw: str) -> tuple[dict[str, Any], str]:
-    """The arguments of a call and, when the text is no JSON object that can be stored, that text."""
+    """The arguments of a call and, if the text is not a JSON object that can be stored, that text."""
     if not raw.strip():
         return {}, ""
     try:
@@ -67,9 +67,9 @@ class AnswerBuilder:
     """Collects one answer. Every method that takes a piece returns the deltas to show for it.
 
     Args:
-        provider: name of the provider, for the message.
-        api: the key of what only this API can read again.
-        names: to give tools their own names back.
+        provider: the provider's name, for the message.
+        api: the key for data that only this API can read again.
+        names: restores the tools' own names.
     """
 
     def __init__(self, *, provider: str, api: str, model: str, names: ToolNames) -> None:
@@ -91,7 +91,7 @@ class AnswerBuilder:
         return piece
 
     def add_text(self, key: Hashable, words: str) -> list[Delta]:
-        """More of the words."""
+        """Add a piece of text."""
         piece = self._piece(key, "text")
         shown = piece.joiner.feed(words)
         piece.text.append(shown)
@@ -122,7 +122,7 @@ class AnswerBuilder:
         return [CallPart(piece.index, arguments=data(more))] if more else []
 
     def set_call(self, key: Hashable, text: str) -> list[Delta]:
-        """All of a piece at once; wins over what came in parts, and is shown when nothing had come."""
+        """Set a whole piece at once. It replaces what arrived in parts, and is shown if nothing had arrived."""
         piece = self._pieces[key]
         if "".join(piece.text) == text:
             return []

@@ -1,6 +1,6 @@
 """Claude, through Anthropic's SDK: the Messages API, always streamed.
 
-Owns the request's parameters, the reading of its events and of its failures; refuses to send anything unstreamed.
+Makes requests and reads their events and failures; never sends an unstreamed request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gshtui.providers.wire_text import ToolNames, data, text
 API = "anthropic"
 CACHE = {"type": "ephemeral"}
 BUDGETS = {"low": 2_048, "medium": 8_192, "high": 24_576}
-"""Tokens to think with, for models that are told so."""
+"""Tokens for thinking, for models that accept a budget."""
 STOPS: dict[str, Stop] = {
     "end_turn": "end",
     "stop_sequence": "end",
@@ -63,7 +63,7 @@ def request_body(request: Request, model: Model, names: ToolNames) -> dict[str, 
 
 
 def _longest(request: Request, model: Model) -> int:
-    """The longest answer: what was asked for or the model's most, as far as the window has room."""
+    """The maximum answer: the requested or the model's own maximum, limited by the room in the window."""
     longest = min(request.max_output or model.max_output, model.max_output)
     room = model.window - wire_history.size(request) - 1_024
     return max(1_024, min(longest, room))
@@ -202,7 +202,7 @@ class AnthropicReader:
 
     @property
     def usage(self) -> Usage:
-        """What was counted so far; Anthropic's input leaves the cache out already."""
+        """The usage so far; Anthropic's input already excludes the cache."""
         return Usage(**self._usage)
 
 
@@ -219,7 +219,7 @@ STATUS_OF_TYPE = {
     "request_too_large": 413,
     "timeout_error": 504,
 }
-"""An error inside a stream comes with status 200: its type says what it is."""
+"""The failure for an error inside a stream, which has status 200: its type says what it is."""
 
 
 class Anthropic:
@@ -241,25 +241,6 @@ class Anthropic:
 
     def body(self, request: Request) -> dict[str, Any]:
         return request_body(request, self._place.model(API, request.model), wire_history.tool_names(request))
-
-    async def count_tokens(self, request: Request) -> int:
-        params = self.body(request)
-        wanted = ("model", "messages", "system", "tools")
-        origin = self._origin(request.model)
-        client = await self._ready(origin)
-        try:
-            counted = await client.messages.count_tokens(**{k: params[k] for k in wanted if k in params})
-        except Exception as error:
-            raise self._failure(origin, error) from error
-        return int(counted.input_tokens)
-
-    async def list_models(self) -> list[str]:
-        origin = self._origin("")
-        client = await self._ready(origin)
-        try:
-            return [model.id async for model in client.models.list(limit=1000)]
-        except Exception as error:
-            raise self._failure(origin, error) from error
 
     async def warm_up(self) -> None:
         await self._ready(self._origin(""))
@@ -339,7 +320,7 @@ class Anthropic:
         return transport_failure(origin, error) or garbled(origin, f"{type(error).__name__}: {error}")
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
-        """Reasoning is bound to what came before it; when that was cut, the API may no longer take it."""
+        """Reasoning depends on what precedes it; if that was cut, the API may reject it."""
         said = error.message.lower()
         if error.kind == "bad_request" and "thinking" in said and wire_history.has_opaque(request, API):
             return wire_history.without_opaque(request, API)

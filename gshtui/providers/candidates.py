@@ -1,7 +1,7 @@
-"""Which providers there are, where each is, and with which key: settings and environment made one.
+"""The known providers, with address and key: the settings and the environment combined.
 
-Owns the environment variables' names and their order. Asks nobody on the network. Refuses a key that no server could
-take. Called by `select.py` and `commands.py`.
+Owns the names and order of the environment variables. Makes no network requests. Rejects a key that no server could
+accept. Called by `selection` and `model_command`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from typing import Protocol, runtime_checkable
 from gshtui.providers.catalog import Catalog
 from gshtui.providers.ollama import address
 from gshtui.providers.port import Provider, ProviderError
-from gshtui.providers.retry import Backoff
-from gshtui.providers.sdk_connection import Deadlines, Endpoint
+from gshtui.providers.sdk_connection import Endpoint
 
 APIS = ("anthropic", "openai", "gemini", "ollama")
-"""In the order in which keys are looked for."""
+"""In the order in which keys are searched."""
 KEYS: dict[str, tuple[str, ...]] = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "openai": ("OPENAI_API_KEY",),
@@ -73,7 +72,7 @@ class ProviderCandidate:
     base_url: str = ""
     default_model: str = ""
     own_server: bool = False
-    """An address was given: the catalog need not know its models, and it may want no key."""
+    """Whether an address was configured: then the catalog may not know its models, and it may not need a key."""
 
     @property
     def keyed(self) -> bool:
@@ -121,12 +120,12 @@ def check_key(candidate: ProviderCandidate) -> None:
     if candidate.key and not (candidate.key.isascii() and candidate.key.isprintable() and " " not in candidate.key):
         raise ProviderError(
             "auth",
-            f"The key in {candidate.key_variable} has characters that no key has",
+            f"The key in {candidate.key_variable} contains characters that cannot be part of a key",
             hint=f"Copy it again, without spaces or quotes: `export {candidate.key_variable}=…`.",
         )
 
 
-def make_provider(candidate: ProviderCandidate, catalog: Catalog, deadlines: Deadlines, backoff: Backoff) -> Provider:
+def make_provider(candidate: ProviderCandidate, catalog: Catalog) -> Provider:
     """The provider. Nothing is imported or connected yet."""
     check_key(candidate)
     place = Endpoint(
@@ -135,8 +134,6 @@ def make_provider(candidate: ProviderCandidate, catalog: Catalog, deadlines: Dea
         key_variable=candidate.key_variable,
         base_url=candidate.base_url,
         catalog=catalog,
-        deadlines=deadlines,
-        backoff=backoff,
     )
     match candidate.api:
         case "anthropic":

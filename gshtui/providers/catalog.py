@@ -1,8 +1,7 @@
-"""What is known of models: window, longest answer, prices, abilities, aliases.
+"""What is known about models: window, maximum answer, prices, capabilities, aliases.
 
-Owns `catalog.toml` and the user's additions in `$XDG_CONFIG_HOME/gsh/models.toml`. Refuses nothing: an entry that is
-wrong is left out and reported as a problem, and a model that nobody knows gets cautious defaults. Called by `select`,
-`commands` and the rooms.
+Reads `catalog.toml` and the user's additions in `$XDG_CONFIG_HOME/gsh/models.toml`. A wrong entry is ignored and
+reported; an unknown model gets cautious defaults. Called by `selection`, `model_command` and the adapters.
 """
 
 from __future__ import annotations
@@ -107,9 +106,9 @@ class Catalog:
         except FileNotFoundError:
             pass
         except RecursionError:
-            problems.append(f"{path}: could not be read: it is nested too deeply.")
+            problems.append(f"Cannot read {path}: it is nested too deeply.")
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            problems.append(f"{path}: could not be read: {error}.")
+            problems.append(f"Cannot read {path}: {error}.")
         return cls.from_models([*mine, *models], problems)
 
     @classmethod
@@ -124,7 +123,7 @@ class Catalog:
         return cls(tuple(kept.values()), tuple(problems), names)
 
     def find(self, name: str, provider: str = "") -> Model | None:
-        """The entry of that name, alias or dated snapshot; of that provider, when one is given."""
+        """The entry with this name, alias or dated snapshot; only of this provider, if given."""
         name = name.lower()
         for candidate in (name, _SNAPSHOT.sub("", name), name.removesuffix(":latest"), name.split(":", 1)[0]):
             model = self._by_name.get(candidate)
@@ -146,9 +145,9 @@ class Catalog:
         """Its provider no longer serves it, and there is a successor."""
         return bool(model.replaced_by) and model.retired <= _today()
 
-    def near(self, name: str, limit: int = 3) -> list[str]:
-        """Names that look like it."""
-        return difflib.get_close_matches(name.lower(), list(self._by_name), n=limit, cutoff=0.5)
+    def near(self, name: str) -> list[str]:
+        """Three names at most that look like it."""
+        return difflib.get_close_matches(name.lower(), list(self._by_name), n=3, cutoff=0.5)
 
 
 def _today() -> str:
@@ -169,10 +168,10 @@ def _entries(raw: Any, where: str) -> tuple[list[Model], list[str]]:
             model = msgspec.convert(item, Model)
         except msgspec.ValidationError as error:
             name = item.get("name", "") if isinstance(item, dict) else ""  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-            problems.append(f"{where}: model {name or number} was left out: {error}.")
+            problems.append(f"{where}: model {name or number} is ignored: {error}.")
             continue
         if model.window < 1 or model.max_output < 1 or not model.name:
-            problems.append(f"{where}: model {model.name or number} was left out: tokens and name must be given.")
+            problems.append(f"{where}: model {model.name or number} is ignored: it needs a name and tokens.")
             continue
         found.append(model)
     return found, problems

@@ -1,6 +1,6 @@
 """Gemini, through Google's SDK over our own HTTP client: generateContent, always streamed.
 
-Owns the form of its requests, the reading of its answers and of its failures; refuses to send anything unstreamed.
+Makes requests and reads answers and failures; never sends an unstreamed request.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _config(request: Request, model: Model) -> dict[str, Any]:
 
 
 class GeminiReader:
-    """Takes the chunks of one stream. A part that goes on is told by its kind; a signature ends it."""
+    """Reads the chunks of one stream. A part continues while its kind is the same; a signature ends it."""
 
     def __init__(self, answer: AnswerBuilder) -> None:
         self._answer = answer
@@ -209,7 +209,7 @@ def usage_of(counted: Any) -> Usage:
 KEY = "GEMINI_API_KEY"
 ADDRESS = "https://generativelanguage.googleapis.com"
 _STAND_IN = "."
-"""The SDK wants a conversation of its own; ours is in the body, which is sent as it is."""
+"""The SDK requires a conversation, but ours is in the body, which is sent unchanged."""
 
 
 class Gemini:
@@ -232,32 +232,6 @@ class Gemini:
     def body(self, request: Request) -> dict[str, Any]:
         model = self._place.model(API, request.model.removeprefix("models/"))
         return request_body(request, model, wire_history.tool_names(request))
-
-    async def count_tokens(self, request: Request) -> int:
-        origin = self._origin(request.model)
-        contents = self.body(request)["contents"]
-        client, _ = await self._ready(origin)
-        try:
-            counted = await client.aio.models.count_tokens(
-                model=request.model,
-                contents=_STAND_IN,
-                config={"http_options": {"extra_body": {"contents": contents}}},
-            )
-        except Exception as error:
-            raise self._failure(origin, error) from error
-        # This API counts the conversation only; the system blocks and tools are estimated.
-        rest = Request(model=request.model, system=request.system, messages=(), tools=request.tools)
-        return int(counted.total_tokens or 0) + wire_history.size(rest)
-
-    async def list_models(self) -> list[str]:
-        origin = self._origin("")
-        client, _ = await self._ready(origin)
-        try:
-            found = [model async for model in await client.aio.models.list(config={"page_size": 1000})]
-        except Exception as error:
-            raise self._failure(origin, error) from error
-        chat = [m for m in found if not m.supported_actions or "generateContent" in m.supported_actions]
-        return sorted(str(model.name or "").removeprefix("models/") for model in chat)
 
     async def warm_up(self) -> None:
         await self._ready(self._origin(""))
@@ -330,7 +304,7 @@ class Gemini:
         return transport_failure(origin, error) or garbled(origin, f"{type(error).__name__}: {error}")
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
-        """A signature counts only where it was made; without it the conversation goes on."""
+        """A signature is valid only where it was made; the conversation can continue without it."""
         said = error.message.lower()
         if error.kind == "bad_request" and "thought" in said and wire_history.has_opaque(request, API):
             return wire_history.without_opaque(request, API)
@@ -339,11 +313,11 @@ class Gemini:
 
 def _blocked(origin: ErrorOrigin, reason: str) -> ProviderError:
     message = f"{origin.who} refused the prompt ({reason.lower()})"
-    return ProviderError("refusal", message, hint="Say it in other words, or switch to another model with `model`.")
+    return ProviderError("refusal", message, hint="Rephrase the prompt, or switch to another model with `model`.")
 
 
 def _malformed(origin: ErrorOrigin, reason: str) -> ProviderError:
-    message = f"{origin.who} could not put its tool call into words ({reason.lower()})"
+    message = f"{origin.who} produced an invalid tool call ({reason.lower()})"
     return ProviderError("truncated", message, hint="Send the prompt again to retry.", retryable=True)
 
 

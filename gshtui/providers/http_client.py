@@ -1,8 +1,8 @@
-"""The HTTP client under every SDK: it keeps the deadlines, whatever an SDK asks for.
+"""The HTTP client under every SDK: it enforces our deadlines, whatever the SDK asks for.
 
-Owns connecting and waiting; knows no API. Fails with `httpx2` errors alone (`ConnectTimeout`, `ReadTimeout`, …), which
-the rooms translate. Imported on first use, in a thread: `httpx2` takes time to load. Proxies and certificates come
-from the environment, as everywhere.
+Connects and waits; knows no API. Raises only `httpx2` errors (`ConnectTimeout`, `ReadTimeout`, …), which the adapters
+translate. Imported on first use, in a thread, because `httpx2` is slow to load. Proxies and certificates come from the
+environment, as usual.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Watched(httpx2.AsyncByteStream):
             except StopAsyncIteration:
                 return
             except TimeoutError as error:
-                raise httpx2.ReadTimeout(f"no byte for {wait:g} s", request=self._request) from error
+                raise httpx2.ReadTimeout(f"no data for {wait:g} s", request=self._request) from error
             yield piece
             wait = self._deadlines.between
 
@@ -78,7 +78,7 @@ class WatchedClient(httpx2.AsyncClient):
         return response
 
     def sent(self, name: str) -> str:
-        """Hash of what was sent by the request that has this name; empty once its stream is closed."""
+        """The hash of the bytes sent by the request with this name; empty once its stream is closed."""
         return hash_of_response(self._named.get(name))
 
     async def close_stream(self, name: str) -> None:

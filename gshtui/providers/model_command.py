@@ -1,8 +1,7 @@
-"""The `model` command: which model is in use, which there are, and another one from now on.
+"""The `model` command: shows the current model, lists all models, switches to another one.
 
-Owns what code calls (`ListModels`, `ShowModel`, `ChangeModel`), the lists and their wording. Refuses a name that cannot
-be used, before anything changes. A switch is an intent, published through the callable that the hub hands in. Given the
-catalog; the rest is optional, and says less without.
+Code calls `ListModels`, `ShowModel` and `ChangeModel`. An unusable name is rejected before anything changes. A switch
+is an intent, published through a callable from the hub. Needs only the catalog; the other parts add detail.
 """
 
 from __future__ import annotations
@@ -55,16 +54,16 @@ class ListedModel:
     model: str
     label: str
     origin: Literal["catalog", "installed", "offline"] = "catalog"
-    """How it is known: by the catalog, from a server of models that runs here, or as what runs without a model."""
+    """Where it is known from: the catalog, a model server on this machine, or the offline provider."""
     aliases: tuple[str, ...] = ()
     window: int = 0
     """Tokens; 0: not known."""
     max_output: int = 0
     price_input: float | None = None
-    """US dollars per million tokens; `None`: not known."""
+    """US dollars per million tokens; `None`: unknown."""
     price_output: float | None = None
     usable: bool | None = None
-    """Whether its provider can be used now; `None`: that was not asked."""
+    """Whether its provider is usable now; `None`: not checked."""
     in_use: bool = False
 
     def plain(self) -> dict[str, Any]:
@@ -81,7 +80,7 @@ class ListedModel:
 
 @dataclass(frozen=True, slots=True)
 class ModelList:
-    """The models, and what is wrong with the catalog, a sentence each."""
+    """The models, and one sentence for each problem of the catalog."""
 
     models: list[ListedModel]
     problems: list[str]
@@ -89,7 +88,7 @@ class ModelList:
 
 @dataclass(frozen=True, slots=True)
 class ShownModel:
-    """The model in use, and what the catalog says of it. Both `None`: none is in use yet."""
+    """The current model and its catalog entry. Both are `None` if no model is in use yet."""
 
     present: ModelInUse | None = None
     entry: Model | None = None
@@ -148,8 +147,8 @@ def commands(
     """The family `model`.
 
     Args:
-        settings, environ: to check a name before the switch and to say which providers can be used.
-        in_use: agent → what it thinks with.
+        settings, environ: used to check a name before the switch, and to find usable providers.
+        in_use: agent → its model.
     """
 
     async def available() -> list[Usable] | None:
@@ -214,7 +213,7 @@ def commands(
 
 
 def _bound(given: ModelParameters) -> ListModels | ShowModel | ChangeModel:
-    """A line's parameters as those of what it calls."""
+    """Convert a line's parameters to those of its action."""
     if given.name == LIST:
         return ListModels(provider=given.provider)
     if given.name or given.provider:
@@ -224,13 +223,13 @@ def _bound(given: ModelParameters) -> ListModels | ShowModel | ChangeModel:
 
 def _render_change(_invocation: Invocation, done: ModelChange) -> Outcome:
     data = {"provider": done.provider, "model": done.model, "label": done.label}
-    return Outcome(data=data, text=f"From the next answer on: {done.label}.")
+    return Outcome(data=data, text=f"{done.label} is used from the next answer on.")
 
 
 def _render_shown(_invocation: Invocation, shown: ShownModel) -> Outcome:
     present, entry = shown.present, shown.entry
     if present is None:
-        return Outcome(data=None, text="No model is in use yet. `model list` shows what there is.")
+        return Outcome(data=None, text="No model is in use yet. `model list` lists the models.")
     data = {
         "provider": present.provider,
         "model": present.model,
@@ -270,7 +269,7 @@ def _listed(catalog: Catalog, able: list[Usable] | None, present: ModelInUse | N
     models = [model for model in models if provider in ("", model.provider)]
     if not models:
         names = ", ".join(sorted({model.provider for model in catalog.models}))
-        raise UsageError(f"There is no provider “{provider}”.", hint=f"There are: {names}.")
+        raise UsageError(f"There is no provider “{provider}”.", hint=f"The providers: {names}.")
     return ModelList(models, list(catalog.problems))
 
 

@@ -1,7 +1,7 @@
-"""The `offline` provider: no model, and it says so, but real tool calls behind the same loop.
+"""The `offline` provider: not a model, as it says itself, but it makes real tool calls in the same loop.
 
-A small fixed grammar becomes tool calls; answers are extracted from their results. It is what runs without a key, and
-what the tests use. It is never presented as intelligence: whatever it does not know, it says it does not know.
+A small fixed grammar becomes tool calls; answers are extracted from their results. It runs when there is no key, and in
+the tests. It never pretends to be intelligent: it says when it does not understand.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class OfflineProvider:
         return Capabilities(price_input=0.0, price_output=0.0, known=True)
 
     def body(self, request: Request) -> dict[str, Any]:
-        """What it reads: nothing is sent anywhere."""
+        """The text it reads; nothing is sent anywhere."""
         return {
             "model": request.model,
             "system": list(request.system),
@@ -154,28 +154,25 @@ class OfflineProvider:
             elif isinstance(block, ToolCall):
                 yield CallPart(index, block.name)
         size = sum(len(block.text) if isinstance(block, Text) else len(str(block)) for block in blocks)
-        usage = Usage(input=await self.count_tokens(request), output=estimate(size))
+        usage = Usage(input=_request_tokens(request), output=estimate(size))
         stop = "tool_use" if any(isinstance(block, ToolCall) for block in blocks) else "end"
         yield Completed(Message(id="", role="assistant", blocks=blocks), stop, usage)
-
-    async def count_tokens(self, request: Request) -> int:
-        """The house's estimate."""
-        size = sum(len(block) for block in request.system)
-        size += sum(len(tool.name) + len(tool.description) + len(str(tool.schema)) for tool in request.tools)
-        for message in request.messages:
-            size += sum(len(b.text) if isinstance(b, Text) else len(str(b)) for b in message.blocks)
-        return estimate(size, len(request.messages))
-
-    async def list_models(self) -> list[str]:
-        """The one that is no model."""
-        return [MODEL]
 
     async def close(self) -> None:
         """Nothing is open."""
 
 
+def _request_tokens(request: Request) -> int:
+    """The house's estimate of the request's tokens."""
+    size = sum(len(block) for block in request.system)
+    size += sum(len(tool.name) + len(tool.description) + len(str(tool.schema)) for tool in request.tools)
+    for message in request.messages:
+        size += sum(len(b.text) if isinstance(b, Text) else len(str(b)) for b in message.blocks)
+    return estimate(size, len(request.messages))
+
+
 def answer(request: Request) -> tuple[Block, ...]:
-    """What the grammar makes of a request, pure."""
+    """Parse a request by the grammar. Pure."""
     if not request.messages:
         return (Text(_UNKNOWN),)
     last = request.messages[-1]
@@ -190,7 +187,7 @@ def answer(request: Request) -> tuple[Block, ...]:
     if not calls_made:
         return (Text(_UNKNOWN),)
     if missing := sorted({call.name for call in calls_made} - offered):
-        return (Text(f"That needs the tool `{missing[0]}`, which is not offered here."),)
+        return (Text(f"That needs the tool `{missing[0]}`, which is not available here."),)
     return tuple(calls_made)
 
 
@@ -254,9 +251,9 @@ def _what_failed(messages: Sequence[Message]) -> str:
         if result.status not in {"ok", "denied"} or "[exit code:" in result.content
     ]
     if not failed:
-        return "No call of this conversation failed."
+        return "No call in this conversation failed."
     rows = [f"- {_subject(call)}: {result.status}. {_last_line(result.content)}" for call, result in failed[-10:]]
-    return "\n".join([f"{len(failed)} call(s) of this conversation failed:", "", *rows])
+    return "\n".join([f"{len(failed)} call(s) in this conversation failed:", "", *rows])
 
 
 def _last_line(text: str) -> str:

@@ -1,6 +1,6 @@
-"""Models on a machine of one's own, through Ollama's chat API over our HTTP client.
+"""Local models, through Ollama's chat API over our HTTP client.
 
-Owns the form of its requests, the reading of its answers and of its failures; refuses to send anything unstreamed.
+Makes requests and reads answers and failures; never sends an unstreamed request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gshtui.providers.provider_errors import ErrorOrigin, from_status, garbled, 
 from gshtui.providers.request_hash import hash_of
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, transport_failure
-from gshtui.providers.wire_text import ToolNames, data, text
+from gshtui.providers.wire_text import ToolNames
 
 API = "ollama"
 WIDEST = 32_768
@@ -41,17 +41,7 @@ def request_body(request: Request, abilities: Capabilities, names: ToolNames) ->
         options["temperature"] = request.temperature
     out: dict[str, Any] = {"model": request.model, "messages": messages, "stream": True, "options": options}
     if request.tools and abilities.tools:
-        out["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": names.to_wire(tool.name),
-                    "description": text(tool.description),
-                    "parameters": data(tool.schema),
-                },
-            }
-            for tool in request.tools
-        ]
+        out["tools"] = wire_history.function_tools(request, names)
     if abilities.thinking:
         # gpt-oss takes levels and cannot be told not to think; the others take yes or no.
         out["think"] = request.effort if request.effort and request.model.startswith("gpt-oss") else True
@@ -163,9 +153,9 @@ def _number(fields: Mapping[str, Any], name: str) -> int:
 
 
 def learned_capabilities(shown: Any, known: Model | None) -> Capabilities:
-    """What the server says of a model (`/api/show`), with what the catalog adds.
+    """The server's description of a model (`/api/show`), completed by the catalog.
 
-    The window is what the person's catalog says, else what the model was set up with, else what it can, within reason.
+    The window comes from the person's catalog, else the model's configuration, else its maximum, within reason.
     """
     fields = cast("dict[str, Any]", shown) if isinstance(shown, dict) else {}
     info = cast("dict[str, Any]", fields.get("model_info") or {})
@@ -234,15 +224,6 @@ class Ollama:
     def body(self, request: Request) -> dict[str, Any]:
         return request_body(request, self.capabilities(request.model), wire_history.tool_names(request))
 
-    async def count_tokens(self, request: Request) -> int:
-        return wire_history.size(request)
-
-    async def list_models(self) -> list[str]:
-        origin = self._origin("")
-        answer = await self._json(origin, "GET", "/api/tags", None)
-        found = cast("list[dict[str, Any]]", answer.get("models") or [])
-        return [str(model.get("name") or model.get("model") or "") for model in found]
-
     async def learn(self, model: str) -> Capabilities:
         """Ask the server what the model can do. Raises `ProviderError`, also when it has no such model."""
         if model not in self._learned:
@@ -268,7 +249,7 @@ class Ollama:
             address=self._base,
             model=model,
             unknown_model_hint=f"Run `ollama pull {model}` first, or `model list` to see what is installed.",
-            network_hint="Start it with `ollama serve`, or set OLLAMA_HOST to where it runs.",
+            network_hint="Start it with `ollama serve`, or set OLLAMA_HOST to its address.",
         )
 
     async def _json(self, origin: ErrorOrigin, method: str, path: str, body: Any) -> dict[str, Any]:
@@ -281,9 +262,9 @@ class Ollama:
         try:
             answer = response.json()
         except ValueError as error:
-            raise garbled(origin, "it is no JSON") from error
+            raise garbled(origin, "it is not JSON") from error
         if not isinstance(answer, dict):
-            raise garbled(origin, "it is no JSON object")
+            raise garbled(origin, "it is not a JSON object")
         return cast("dict[str, Any]", answer)
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
@@ -311,7 +292,7 @@ class Ollama:
 
 
 async def _lines(response: Any) -> AsyncIterator[Any]:
-    """The lines as data. Only a newline ends a line: U+2028 may stand within one."""
+    """The parsed lines. Only a newline ends a line: U+2028 may occur inside one."""
     held = b""
     async for piece in response.aiter_bytes():
         held += piece
@@ -333,7 +314,7 @@ def _data(line: bytes) -> Any:
 
 
 def _refuse(origin: ErrorOrigin, response: Any, text: str) -> None:
-    """Raises `ProviderError` for a status that is no success."""
+    """Raise `ProviderError` unless the status means success."""
     if response.status_code < 300:
         return
     try:
@@ -349,5 +330,5 @@ def _failure(origin: ErrorOrigin, error: Exception) -> ProviderError:
     if isinstance(error, ProviderError):
         return error
     if isinstance(error, json.JSONDecodeError):
-        return garbled(origin, "it is not made of JSON lines")
+        return garbled(origin, "it is not JSON lines")
     return transport_failure(origin, error) or garbled(origin, f"{type(error).__name__}: {error}")

@@ -1,6 +1,6 @@
 """Servers that speak OpenAI's chat completions: vLLM, LM Studio, llama.cpp, OpenRouter, gateways.
 
-Owns the form of its requests, the reading of its answers and of its failures; refuses to send anything unstreamed.
+Makes requests and reads answers and failures; never sends an unstreamed request.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gshtui.providers.port import Capabilities, Delta, Request
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.retry import retried
 from gshtui.providers.sdk_connection import Endpoint, ended, refuse_pages
-from gshtui.providers.wire_text import ToolNames, data, text
+from gshtui.providers.wire_text import ToolNames, text
 
 API = "openai-chat"
 """Key of `opaque`: reasoning of the Responses API means nothing to other servers."""
@@ -45,17 +45,7 @@ def request_body(request: Request, model: Model, names: ToolNames) -> dict[str, 
         "stream_options": {"include_usage": True},
     }
     if request.tools and model.tools:
-        out["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": names.to_wire(tool.name),
-                    "description": text(tool.description),
-                    "parameters": data(tool.schema),
-                },
-            }
-            for tool in request.tools
-        ]
+        out["tools"] = wire_history.function_tools(request, names)
     if request.max_output:
         out["max_tokens"] = request.max_output
     if request.effort and model.effort:
@@ -200,12 +190,6 @@ class OpenAIChat:
 
     def body(self, request: Request) -> dict[str, Any]:
         return request_body(request, self._model(request.model), wire_history.tool_names(request))
-
-    async def count_tokens(self, request: Request) -> int:
-        return wire_history.size(request)
-
-    async def list_models(self) -> list[str]:
-        return await self._client.list_models()
 
     async def warm_up(self) -> None:
         await self._client.ready(self._client.origin(""))

@@ -1,7 +1,7 @@
-"""OpenAI's SDK: the client, and its failures as ours. Shared by the Responses and the chat room.
+"""OpenAI's SDK: the client, and the translation of its failures. Shared by the Responses and the chat adapter.
 
-Owns no translation. The SDK's own retries are off: ours are visible. Called by `openai_responses.py` and
-`openai_chat.py`; the SDK is imported on the first request.
+The SDK's own retries are off, because ours are visible. Called by `openai_responses` and `openai_chat`; the SDK is
+imported on the first request.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class OpenAIClient:
         return ErrorOrigin(label, self.place.key_variable or KEY, self.place.base_url, model)
 
     async def ready(self, origin: ErrorOrigin) -> Any:
-        """The client. Raises `ProviderError` without a key, unless a server of one's own is asked."""
+        """The client. Raises `ProviderError` without a key, unless it uses a self-hosted server."""
         if not self.place.key and not self.place.base_url:
             raise no_key("OpenAI", self.place.key_variable or KEY)
         await imported("openai", origin)
@@ -55,15 +55,6 @@ class OpenAIClient:
             max_retries=0,
             http_client=WatchedClient(self.place.deadlines),
         )
-
-    async def list_models(self) -> list[str]:
-        """Ids of the models that the account or server offers. Raises `ProviderError`."""
-        origin = self.origin("")
-        client = await self.ready(origin)
-        try:
-            return sorted([model.id async for model in client.models.list()])
-        except Exception as error:
-            raise self.failure(origin, error) from error
 
     async def close(self) -> None:
         """Close the connections."""
@@ -92,7 +83,7 @@ class OpenAIClient:
 
 
 def in_stream(origin: ErrorOrigin, code: str, message: str) -> ProviderError:
-    """A failure that the API told of within its answer, where there is no status."""
+    """The error for a failure that the API reports inside its answer, without a status."""
     return from_status(origin, STATUS_OF_CODE.get(code, 500), code=code, message=message)
 
 

@@ -1,6 +1,6 @@
 """GPT, through OpenAI's SDK and its Responses API: always streamed, nothing stored at the provider.
 
-Owns the form of its requests, the reading of its answers and of its failures; refuses to send anything unstreamed.
+Makes requests and reads answers and failures; never sends an unstreamed request.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class ResponsesReader:
         self._refused = False
         self.begun = False
         self.failure: tuple[str, str] | None = None
-        """Code and message, when the API says that it failed: the SDK does not raise for that."""
+        """Code and message if the API reports a failure, for which the SDK does not raise."""
         self.stop: Stop | None = None
         self.usage = Usage()
 
@@ -230,20 +230,6 @@ class OpenAIResponses:
     def body(self, request: Request) -> dict[str, Any]:
         return request_body(request, self._place.model(API, request.model), wire_history.tool_names(request))
 
-    async def count_tokens(self, request: Request) -> int:
-        params = self.body(request)
-        wanted = ("model", "input", "instructions", "tools")
-        origin = self._client.origin(request.model)
-        client = await self._client.ready(origin)
-        try:
-            counted = await client.responses.input_tokens.count(**{k: params[k] for k in wanted if k in params})
-        except Exception as error:
-            raise self._client.failure(origin, error) from error
-        return int(counted.input_tokens)
-
-    async def list_models(self) -> list[str]:
-        return await self._client.list_models()
-
     async def warm_up(self) -> None:
         await self._client.ready(self._client.origin(""))
 
@@ -275,7 +261,7 @@ class OpenAIResponses:
         yield ended(origin, answer, reader, events=events, sent=sent)
 
     def _relieved(self, error: ProviderError, request: Request) -> Request | None:
-        """Encrypted reasoning is bound to the account and the model; without it the conversation goes on."""
+        """Encrypted reasoning is tied to account and model; the conversation can continue without it."""
         said = error.message.lower()
         about = "encrypted" in said or "reasoning" in said
         if error.kind == "bad_request" and about and wire_history.has_opaque(request, API):

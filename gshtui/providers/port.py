@@ -1,7 +1,7 @@
-"""The port that every provider implements: capabilities, a stream of typed deltas, a count of tokens.
+"""The port that every provider implements: capabilities, and a stream of typed deltas.
 
-A request is plain data made of the conversation's messages; an adapter turns it into its API's form and back. An
-adapter retries before the first byte of the answer only, says so by `Retrying`, and raises nothing but
+A request is plain data made of the conversation's messages; an adapter converts it to its API's form and back. An
+adapter retries only before the first byte of the answer, announces that with `Retrying`, and raises only
 `ProviderError` (and `asyncio.CancelledError`, on which it closes the connection).
 """
 
@@ -64,7 +64,7 @@ class ProviderError(ExpectedError):
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a model can do and costs. Windows in tokens, prices in US dollars per million tokens, `None`: unknown."""
+    """A model's capabilities and costs. Windows in tokens, prices in US dollars per million tokens, `None`: unknown."""
 
     window: int = 100_000
     max_output: int = 8_192
@@ -81,7 +81,7 @@ class Capabilities:
     """From the catalog or the provider, not a guess."""
 
     def cost(self, usage: Usage) -> float | None:
-        """US dollars for the usage; `None` when a price is unknown."""
+        """US dollars for this usage; `None` if a price is unknown."""
         if self.price_input is None or self.price_output is None:
             return None
         read = self.price_input if self.price_cache_read is None else self.price_cache_read
@@ -96,7 +96,7 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model is told of it. `schema` is a JSON schema of an object."""
+    """A tool as described to a model. `schema` is the JSON schema of an object."""
 
     name: str
     description: str
@@ -109,11 +109,11 @@ class Request:
 
     model: str
     system: tuple[str, ...]
-    """System blocks in order: the stable ones first, so that a cache breakpoint can go behind them."""
+    """System blocks in order: stable ones first, so that a cache breakpoint can follow them."""
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     max_output: int = 0
-    """Tokens; 0: as much as the model gives."""
+    """Tokens; 0: the model's maximum."""
     temperature: float | None = None
     effort: Literal["", "low", "medium", "high"] = ""
     """Reasoning effort, where the model has such a thing; empty: the provider's default."""
@@ -121,7 +121,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """A piece of the answer's words."""
+    """A piece of the answer's text."""
 
     text: str
 
@@ -135,7 +135,7 @@ class ThinkingPart:
 
 @dataclass(frozen=True, slots=True)
 class CallPart:
-    """A tool call begins (`name` is set) or goes on (`arguments` is more of its JSON text). For display only."""
+    """A tool call starts (`name` is set) or continues (`arguments` is more of its JSON text). For display only."""
 
     index: int
     name: str = ""
@@ -177,26 +177,18 @@ class Provider(Protocol):
         ...
 
     def capabilities(self, model: str) -> Capabilities:
-        """What is known of the model now, without asking the network."""
+        """What is known about the model now, without network access."""
         ...
 
     def body(self, request: Request) -> dict[str, Any]:
-        """What `stream` sends, as the JSON object on the wire: no key, no header. Asks nobody, raises nothing.
+        """What `stream` sends, as the JSON object on the wire, without key or headers. Uses no network, raises nothing.
 
-        A server whose abilities are asked before the first request (Ollama) may make it send another one then.
+        If the server's capabilities are fetched before the first request (Ollama), that request may differ.
         """
         ...
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
         """Send the request. See the module's text for the failure contract."""
-        ...
-
-    async def count_tokens(self, request: Request) -> int:
-        """Tokens of the request by the provider's own count, or the estimate where it has none."""
-        ...
-
-    async def list_models(self) -> list[str]:
-        """Models that this account or server offers. Raises `ProviderError`."""
         ...
 
     async def close(self) -> None:

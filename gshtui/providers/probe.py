@@ -1,6 +1,6 @@
-"""What a server of models has to offer, asked at start-up: one connection and a few lines of HTTP, no library loaded.
+"""Asks a model server for its models at start-up, with one connection and a few lines of HTTP, loading no library.
 
-Gives the names, or `None` when nothing answers in time. Never raises. Called by the choice of a provider.
+Returns the names, or `None` if nothing answers in time. Never raises. Called by `selection`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LARGEST = 4 << 20
 
 
 async def ollama_models(base: str, wait: float) -> list[str] | None:
-    """Names of the models that an Ollama at this address has installed; `None`: none answers within `wait` seconds."""
+    """The models installed in Ollama at this address; `None` if it does not answer within `wait` seconds."""
     return await _names(base, "/api/tags", "models", "name", wait)
 
 

@@ -1,7 +1,7 @@
-"""From what went wrong on the wire to one clear sentence: `ProviderError` with a kind and a hint.
+"""Turns failures on the wire into one clear sentence: `ProviderError` with a kind and a hint.
 
-Pure. Owns the classification, by the API's code first and the status second. Refuses to pass on control characters
-or long pages of a proxy. Called by the rooms' transports.
+Pure. Classifies by the API's error code first, then by status. Never passes on control characters or a proxy's long
+pages. Called by the adapters.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ErrorOrigin:
     address: str = ""
     """Where the API is, when it is not the provider's own place."""
     model: str = ""
-    unknown_model_hint: str = "Run `model list` to see what can be used."
+    unknown_model_hint: str = "Run `model list` to see the available models."
     network_hint: str = "Check the network connection and proxy."
 
     @property
@@ -62,7 +62,7 @@ def detail(message: str) -> str:
 
 
 def seconds(value: str | None) -> float | None:
-    """A `retry-after` header, or a duration such as `1.5s`; `None` when it says nothing that can be used."""
+    """The seconds in a `retry-after` header or a duration such as `1.5s`; `None` if unusable."""
     if not value:
         return None
     match = re.fullmatch(r"\s*+(\d++(?:\.\d++)?)\s*+s?\s*+", value)
@@ -117,7 +117,7 @@ def _sentence(kind: ErrorKind, origin: ErrorOrigin, status: int, said: str) -> s
         case "quota":
             return f"{origin.who} refuses because the account's quota or credit is used up{tail}"
         case "auth" if status == 403:
-            return f"{origin.who} does not allow this key to do that{tail}"
+            return f"{origin.who} does not permit this API key to do that{tail}"
         case "auth":
             return f"{origin.who} does not accept the API key{tail}"
         case "unknown_model":
@@ -125,7 +125,7 @@ def _sentence(kind: ErrorKind, origin: ErrorOrigin, status: int, said: str) -> s
         case "overloaded":
             return f"{origin.who} is overloaded{tail}"
         case "rate_limit":
-            return f"{origin.who} says that there were too many requests{tail}"
+            return f"{origin.who} received too many requests{tail}"
         case "server":
             return f"{origin.who} failed with status {status}{tail}" if status else f"{origin.who} failed{tail}"
         case _:
@@ -139,7 +139,7 @@ def _hint(kind: ErrorKind, origin: ErrorOrigin, wait: float | None) -> str:
         case "context":
             return "Start a new conversation, or switch to a model with a larger window (`model list`)."
         case "quota":
-            return "Check plan and billing of the account, or switch to another provider with `model`."
+            return "Check the account's plan and billing, or switch to another provider with `model`."
         case "auth":
             return f"Check the {key}, then start again."
         case "unknown_model":
@@ -153,12 +153,12 @@ def _hint(kind: ErrorKind, origin: ErrorOrigin, wait: float | None) -> str:
 def from_status(
     origin: ErrorOrigin, status: int, *, code: str = "", message: str = "", retry_after: float | None = None
 ) -> ProviderError:
-    """The error for an API's refusal.
+    """The error for an API's failure.
 
     Args:
-        status: of HTTP; 0 when the API said it inside a stream.
-        code: the API's own code or type, as far as it gives one.
-        retry_after: seconds that the API asks to wait.
+        status: the HTTP status; 0 if the API reported the failure inside a stream.
+        code: the API's own code or type, if it has one.
+        retry_after: the wait that the API asks for, in seconds.
     """
     if 300 <= status < 400:
         return _elsewhere(origin)
@@ -174,7 +174,7 @@ def from_status(
 
 def _elsewhere(origin: ErrorOrigin) -> ProviderError:
     """A redirect: the key is not carried to wherever it points."""
-    message = f"{origin.who} sends requests to another address"
+    message = f"{origin.who} redirects requests to another address"
     return ProviderError("bad_request", message, hint="Set the provider's base_url to the API's real address.")
 
 
@@ -198,7 +198,7 @@ def cut_short(origin: ErrorOrigin) -> ProviderError:
     """The answer ended without its end."""
     return ProviderError(
         "truncated",
-        f"{origin.who} ended its answer in the middle",
+        f"{origin.who} broke off its answer",
         hint="Send the prompt again to retry.",
         retryable=True,
     )
@@ -210,20 +210,20 @@ def garbled(origin: ErrorOrigin, why: str = "") -> ProviderError:
     hint = "Send the prompt again to retry."
     if origin.address:
         hint = f"Check that {origin.address} is the right address and speaks the right API."
-    return ProviderError("garbage", f"{origin.who} answered something that cannot be understood{tail}", hint=hint)
+    return ProviderError("garbage", f"{origin.who} sent an answer that cannot be understood{tail}", hint=hint)
 
 
 def silent(origin: ErrorOrigin, stop: str) -> ProviderError | None:
-    """The error for an answer of nothing that ended like this; `None` where nothing is an answer as well."""
+    """The error for an empty answer that ended like this; `None` if an empty answer is fine."""
     match stop:
         case "refusal":
-            message, hint = f"{origin.who} declined to answer", "Say it in other words, or switch models with `model`."
+            message, hint = f"{origin.who} declined to answer", "Rephrase the prompt, or switch models with `model`."
             return ProviderError("refusal", message, hint=hint)
         case "max_tokens":
-            message = f"{origin.who} reached the limit of its answer before it said anything"
-            return ProviderError("truncated", message, hint="Set the provider's max_tokens higher, or to 0.")
+            message = f"{origin.who} reached the answer's token limit before it said anything"
+            return ProviderError("truncated", message, hint="Raise the provider's max_tokens, or set it to 0.")
         case "context":
-            message = f"The conversation fills the window of {origin.model}"
+            message = f"The conversation fills the context window of {origin.model}"
             return ProviderError("context", message, hint=_hint("context", origin, None))
         case _:
             return None

@@ -1,7 +1,7 @@
-"""The bytes of a request: their hash, and whether a body rendered later is what went out.
+"""Hashes the bytes of a request, and checks whether a body rendered later is identical to what was sent.
 
-Pure. Owns the two ways in which the SDKs write JSON. Called by the rooms when they send, and by the context when
-somebody wants to read a request exactly.
+Pure. Knows the two ways in which the SDKs write JSON. Called by the adapters when they send, and by the context when
+somebody reads a request exactly.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def hash_of(content: bytes) -> str:
 
 
 def hash_of_response(response: Any) -> str:
-    """The hash of what was sent to get this response; empty where its client did not keep that."""
+    """The hash of the request behind this response; empty if its client did not keep it."""
     content = getattr(getattr(response, "request", None), "content", None)
     return hash_of(content) if isinstance(content, bytes) else ""
 
@@ -29,7 +29,7 @@ def encodings(body: dict[str, Any]) -> tuple[bytes, ...]:
 
 
 def hash_of_body(body: dict[str, Any]) -> str:
-    """The hash of a request of which no answer can tell: it failed, or was interrupted. Empty for what is no JSON."""
+    """The hash of a request that failed or was interrupted, so that no response has it. Empty if it is not JSON."""
     try:
         return hash_of(encodings(body)[0])
     except (TypeError, ValueError):
@@ -42,5 +42,5 @@ def was_sent(body: dict[str, Any], sent: str) -> bool:
 
 
 def text_of(body: dict[str, Any]) -> str:
-    """The body as JSON for people: what is sent, with the white space of an outline."""
+    """The body as indented JSON, for people."""
     return json.dumps(body, ensure_ascii=False, indent=2)

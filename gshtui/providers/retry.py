@@ -1,7 +1,7 @@
-"""When a request is sent again: only before anything of the answer was delivered, a few times, with growing waits.
+"""Retries a request, but only before any of the answer has been delivered, a few times, with growing waits.
 
-Owns the waiting and nothing else; knows no API. Never repeats what a person has already seen, nor waits longer than a
-person would. Called by the rooms' `stream`.
+Knows no API. Never repeats what a person has already seen, and never waits longer than a person would. Called by the
+adapters' `stream`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gshtui.providers.provider_errors import duration
 
 Attempt = Callable[[Request], AsyncGenerator[Delta, None]]
 Relieve = Callable[[ProviderError, Request], Request | None]
-"""A request without what the provider choked on, when the error says that there was such a thing."""
+"""The request without the part that the provider rejected, if the error names one."""
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -44,7 +44,7 @@ class Backoff:
 
 
 def _final(error: ProviderError, attempt: int, *, started: bool) -> ProviderError:
-    """The error as the caller gets it: with what was tried, and whether part of the answer came."""
+    """The error for the caller, with the number of attempts, and whether part of the answer arrived."""
     hint = error.hint
     if started:
         hint = f"The part that arrived is kept. {hint}".rstrip()
@@ -102,7 +102,7 @@ def _asks_too_long(error: ProviderError) -> ProviderError:
     return ProviderError(
         error.kind,
         error.message,
-        hint=f"It asks to wait: try again in {duration(wait)}, or switch to another model with `model`.",
+        hint=f"The provider asks you to wait: try again in {duration(wait)}, or switch to another model with `model`.",
         retryable=True,
         retry_after=wait,
     )

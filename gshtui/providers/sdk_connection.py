@@ -1,6 +1,6 @@
-"""What the adapters share: deadlines, an SDK imported on first use, one client, and the wording of transport failures.
+"""What the adapters share: deadlines, an SDK imported on first use, one client, and the text of transport failures.
 
-Owns the endpoint of a provider; refuses to load an SDK before the first request.
+Never loads an SDK before the first request.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Deadlines:
 
 
 STREAM = "x-gsh-stream"
-"""A header that names a stream, for an SDK that hands out no response; it is taken off before the request goes."""
+"""A header that names a stream, for an SDK that does not expose responses; removed before the request is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class LazyClient:
 
 
 def transport_failure(origin: ErrorOrigin, error: BaseException) -> ProviderError | None:
-    """The error for an `httpx2` failure, also one that an SDK wrapped; `None` when it is none."""
+    """The error for an `httpx2` failure, even if an SDK wrapped it; `None` if it is not one."""
     import httpx2
 
     cause: BaseException | None = error
@@ -112,7 +112,7 @@ def transport_failure(origin: ErrorOrigin, error: BaseException) -> ProviderErro
 
 
 class EventReader(Protocol):
-    """What a stream came to, as every translation's reader tells it."""
+    """The result of a stream, in the common form of all adapters."""
 
     begun: bool
     stop: Stop | None
@@ -122,11 +122,11 @@ class EventReader(Protocol):
 
 
 def ended(origin: ErrorOrigin, answer: AnswerBuilder, reader: EventReader, *, events: int, sent: str = "") -> Completed:
-    """The whole answer at the end of its stream. Raises `ProviderError` when it is not whole, or nothing for a reason.
+    """The complete answer at the end of its stream. Raises `ProviderError` if it is incomplete, or empty for a reason.
 
     Args:
-        events: how many came; when none of them meant anything, it was another protocol.
-        sent: hash of the request's bytes.
+        events: the number of events; if none was meaningful, the protocol was different.
+        sent: the hash of the request's bytes.
     """
     if reader.stop is None:
         raise garbled(origin) if events and not reader.begun else cut_short(origin)
@@ -136,7 +136,7 @@ def ended(origin: ErrorOrigin, answer: AnswerBuilder, reader: EventReader, *, ev
 
 
 def refuse_pages(origin: ErrorOrigin, response: Any) -> None:
-    """An answer that is no stream of events. Raises `ProviderError`."""
+    """Reject an answer that is not a stream of events. Raises `ProviderError`."""
     kind = str(response.headers.get("content-type", ""))
     if kind and "event-stream" not in kind:
         raise garbled(origin, f"it is {kind.split(';')[0]}, not a stream of events")

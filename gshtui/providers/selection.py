@@ -1,7 +1,7 @@
-"""Which provider and which model: what was asked for, else what the settings prefer, else what can be used.
+"""Selects provider and model: what was asked for, else what the settings prefer, else what is usable.
 
-Owns the order of choice and the sentences that explain it. Connects to nothing but a possible Ollama on this machine,
-and that for a moment only. Raises `ProviderError` with the nearest names. Called by the agents and by `model`.
+Also explains the choice. Connects only to a possible Ollama on this machine, and only for a moment. Raises
+`ProviderError` with the closest names. Called by the agents and by `model`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from gshtui.providers.ollama import Ollama
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.probe import compatible_models, ollama_models
 from gshtui.providers.provider_errors import no_key
-from gshtui.providers.retry import Backoff
-from gshtui.providers.sdk_connection import Deadlines
 
 PROBE = 0.3
-"""Seconds that an Ollama has to say that it is there."""
+"""Seconds that Ollama has to answer."""
 OFFLINE = "offline"
 LABELS = {"anthropic": "Anthropic", "openai": "OpenAI", "gemini": "Gemini", "ollama": "Ollama"}
 _FAMILIES = (("anthropic", r"claude-"), ("openai", r"gpt-|o\d|chatgpt-"), ("gemini", r"(models/)?gemini-"))
@@ -37,7 +35,7 @@ class ModelChoice:
     why: str
     """One sentence: why this one."""
     instead_of: str = ""
-    """The configured model, where that is no longer served and this one took its place."""
+    """The configured model, if it is no longer available and this one replaces it."""
 
 
 async def choose_model(
@@ -47,21 +45,17 @@ async def choose_model(
     provider: str = "",
     model: str = "",
     catalog: Catalog | None = None,
-    deadlines: Deadlines | None = None,
-    backoff: Backoff | None = None,
 ) -> ModelChoice:
     """Choose by name; either may be empty. `model` may be an alias (`sonnet`) or `provider/model`.
 
     Raises:
-        ProviderError: `unknown_model`, `missing` (a provider or its key), `auth` (an impossible key), `network` (no
-            Ollama answers where one was asked for).
+        ProviderError: `unknown_model`, `missing` (a provider or its key), `auth` (an impossible key), `network` (Ollama
+            was asked for but does not answer).
     """
     chooser = _Chooser(
         candidates(settings, environ),
         settings.agent.default_provider,
         catalog if catalog is not None else Catalog.load(),
-        deadlines or Deadlines(),
-        backoff or Backoff(),
     )
     return await chooser.choose(provider.strip(), model.strip())
 
@@ -71,10 +65,8 @@ class _Chooser:
     found: dict[str, ProviderCandidate]
     preferred: str
     catalog: Catalog
-    deadlines: Deadlines
-    backoff: Backoff
     installed: dict[str, list[str] | None] = field(default_factory=dict[str, "list[str] | None"])
-    """Base URL of a server → its models, or `None` when it does not answer; asked once a choice."""
+    """Base URL of a server → its models, or `None` if it does not answer; asked once per choice."""
 
     async def choose(self, provider: str, model: str) -> ModelChoice:
         if not provider and "/" in model:
@@ -100,7 +92,7 @@ class _Chooser:
 
     def _unknown_provider(self, name: str) -> ProviderError:
         names = ", ".join([*self.found, OFFLINE])
-        return ProviderError("missing", f"There is no provider “{name}”", hint=f"There are: {names}.")
+        return ProviderError("missing", f"There is no provider “{name}”", hint=f"The providers: {names}.")
 
     async def _best(self) -> ModelChoice:
         preferred = self.found.get(self.preferred) or self._named(self.preferred)
@@ -110,12 +102,16 @@ class _Chooser:
             return self._offline("the setting agent.default_provider is offline")
         for candidate in self.found.values():
             if candidate.keyed and await self._has_a_model(candidate):
-                why = f"{candidate.key_variable} is set" if candidate.key else f"{candidate.name} has an address"
+                why = (
+                    f"{candidate.key_variable} is set"
+                    if candidate.key
+                    else f"{candidate.name} has an address configured"
+                )
                 return await self._with(candidate, "", why)
         for candidate in self.found.values():
             if candidate.api == "ollama" and await self._usable(candidate):
-                return await self._with(candidate, "", f"an Ollama runs at {candidate.base_url}")
-        return self._offline("no API key is set and no Ollama runs")
+                return await self._with(candidate, "", f"Ollama is running at {candidate.base_url}")
+        return self._offline("no API key is set and Ollama is not running")
 
     async def _has_a_model(self, candidate: ProviderCandidate) -> bool:
         named = bool(candidate.default_model) or not _serves_its_own(candidate)
@@ -152,14 +148,13 @@ class _Chooser:
                 return await self._with(candidate, name, f"{candidate.name} may serve it")
         raise self._unknown_model(name)
 
-    def _unknown_model(self, name: str, of: str = "") -> ProviderError:
+    def _unknown_model(self, name: str) -> ProviderError:
         near = self.catalog.near(name)
         meant = f"Did you mean {' or '.join(near)}? " if near else ""
-        where = f" at {of}" if of else ""
         return ProviderError(
             "unknown_model",
-            f"There is no model “{name}”{where} that I know of",
-            hint=f"{meant}`model list` shows what there is; `provider/model` uses a name as it stands.",
+            f"There is no model “{name}” that I know of",
+            hint=f"{meant}`model list` lists the models; `provider/model` uses a name exactly as written.",
         )
 
     async def _with(self, candidate: ProviderCandidate, model: str, why: str) -> ModelChoice:
@@ -176,7 +171,7 @@ class _Chooser:
             if name != candidate.default_model and self._gone(candidate.default_model):
                 gone = candidate.default_model
         entry = self.catalog.find(name, candidate.api)
-        provider = make_provider(candidate, self.catalog, self.deadlines, self.backoff)
+        provider = make_provider(candidate, self.catalog)
         return ModelChoice(provider, name, entry.label if entry is not None and entry.label else name, why, gone)
 
     def _full_name(self, candidate: ProviderCandidate, model: str) -> str:
@@ -198,15 +193,17 @@ class _Chooser:
         wanted = candidate.default_model
         if wanted:
             name = self.catalog.current(self._full_name(candidate, wanted), candidate.api)
-            return name, f"; {wanted} is no longer served, so {name}" if name != wanted and self._gone(wanted) else ""
+            return name, f"; {wanted} is no longer available, so {name}" if name != wanted and self._gone(
+                wanted
+            ) else ""
         served = await self._models_of(candidate) if _serves_its_own(candidate) else None
         if served:
-            return served[0], ", the first that it serves"
+            return served[0], ", its first available model"
         first = self.catalog.default(candidate.api)
         if _serves_its_own(candidate) or first is None:
             raise ProviderError(
                 "unknown_model",
-                f"{candidate.name} serves models of its own, and none is named",
+                f"{candidate.name} has its own models, and none is named",
                 hint=f"Set providers.{candidate.name}.default_model, or use `model {candidate.name}/NAME`.",
             )
         return first.name, ""
@@ -220,22 +217,24 @@ class _Chooser:
         if installed is None:
             raise ProviderError(
                 "network",
-                f"No Ollama answers at {candidate.base_url}",
-                hint="Start it with `ollama serve`, or set OLLAMA_HOST to where it runs.",
+                f"No answer from Ollama at {candidate.base_url}",
+                hint="Start it with `ollama serve`, or set OLLAMA_HOST to its address.",
                 retryable=True,
             )
         if not installed:
             raise ProviderError(
-                "unknown_model", "Ollama has no model installed", hint="Install one, e.g. `ollama pull qwen3`."
+                "unknown_model",
+                "Ollama has no model installed",
+                hint="Install one, for example with `ollama pull qwen3`.",
             )
         name = _among(model, installed) if model else _among(candidate.default_model, installed) or installed[0]
         if not name:
             raise ProviderError(
                 "unknown_model",
                 f"Ollama has no model “{model}”",
-                hint=f"Run `ollama pull {model}`; installed are {', '.join(installed[:8])}.",
+                hint=f"Run `ollama pull {model}`, or use an installed one: {', '.join(installed[:8])}.",
             )
-        provider = make_provider(candidate, self.catalog, self.deadlines, self.backoff)
+        provider = make_provider(candidate, self.catalog)
         assert isinstance(provider, Ollama)
         try:
             await provider.learn(name)
@@ -250,7 +249,7 @@ class _Chooser:
 
 
 def _serves_its_own(candidate: ProviderCandidate) -> bool:
-    """A compatible server, where the catalog's first choice means nothing; unless it stands before OpenAI itself."""
+    """Whether this is a compatible server, for which the catalog's first choice is meaningless; not OpenAI itself."""
     gateway = candidate.name == candidate.api and bool(candidate.key)
     return candidate.own_server and candidate.api == "openai" and not gateway
 

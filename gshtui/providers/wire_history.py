@@ -1,7 +1,7 @@
-"""The conversation as every API will take it: turns that alternate, calls and results paired, nothing empty.
+"""The conversation in a form that every API accepts: alternating turns, paired calls and results, nothing empty.
 
-Pure. Repairs form only, and only in what is sent: the log stays as it is. The loop keeps histories valid; this is the
-last check before the wire, where one mistake would block a conversation for good. Called by the translations.
+Pure. Repairs only the form, and only of what is sent; the log stays unchanged. The loop keeps histories valid, but one
+mistake would block a conversation permanently, so this is the last check before the wire. Called by the adapters.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ PDF = "application/pdf"
 
 @dataclass(frozen=True, slots=True)
 class WireTurn:
-    """What one side says before the other does. In a user turn the results come first, in the order of their calls."""
+    """Everything one side says in a row. In a user turn the results come first, in the order of their calls."""
 
     role: Literal["user", "assistant"]
     blocks: tuple[Block, ...]
 
 
 def turns(messages: Sequence[Message], provider: str, abilities: Capabilities) -> list[WireTurn]:
-    """The messages as alternating turns, from a user's to a user's.
+    """The messages as alternating turns, starting and ending with a user's.
 
     Args:
-        provider: whose `opaque` values count; reasoning of others is left out.
-        abilities: what of images and documents the model can take; the rest is replaced by a note.
+        provider: the provider whose `opaque` values are used; others' reasoning is left out.
+        abilities: which images and documents the model accepts; others are replaced with a note.
     """
     out = _paired(_merged(messages, provider, abilities))
     if not out or out[0].role == "assistant":
@@ -231,3 +231,18 @@ def size(request: Request) -> int:
                 case Image() | Document():
                     total += min(len(block.data), 6_000)  # providers count pictures by area: about 1,500 tokens
     return estimate(total, len(request.messages))
+
+
+def function_tools(request: Request, names: ToolNames) -> list[dict[str, Any]]:
+    """The tools as OpenAI's chat completions have them, and all that speak like it."""
+    return [
+        {
+            "type": "function",
+            "function": {
+                "name": names.to_wire(tool.name),
+                "description": text(tool.description),
+                "parameters": data(tool.schema),
+            },
+        }
+        for tool in request.tools
+    ]

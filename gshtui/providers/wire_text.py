@@ -1,6 +1,6 @@
-"""Text that every API takes: no lone surrogates, names and ids within the strictest API's rules.
+"""Text that every API accepts: no lone surrogates, and names and ids that satisfy the strictest API.
 
-Pure. Owns only form, not meaning. Called by the translations, on the way out and on the way in.
+Pure. Changes only form, not meaning. Called by the adapters in both directions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def data(value: Any) -> Any:
 
 
 class Joiner:
-    """Cleans text that comes in pieces: an emoji may be cut in two between them."""
+    """Cleans text that arrives in pieces, which may split an emoji in two."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -51,7 +51,7 @@ class Joiner:
         return text(piece)
 
     def rest(self) -> str:
-        """What was held back and got no second half."""
+        """The text held back whose second half never arrived."""
         held, self._held = self._held, ""
         return text(held)
 
@@ -77,7 +77,7 @@ class ToolNames:
             self.to_wire(name)
 
     def to_wire(self, name: str) -> str:
-        """The name to send: letters, digits, `_`, `-`, begun by a letter or `_`; different for different names."""
+        """The name to send: letters, digits, `_` and `-`, starting with a letter or `_`; unique for each name."""
         if (known := self._there.get(name)) is not None:
             return known
         base = _BAD_IN_NAME.sub("_", name) or "_"
@@ -93,5 +93,5 @@ class ToolNames:
         return candidate
 
     def from_wire(self, name: str) -> str:
-        """The name that was meant; one that we never sent is returned as it came."""
+        """The original name; a name that we never sent is returned unchanged."""
         return self._back.get(name, text(name))

@@ -55,19 +55,21 @@ class CheckedEnvironment(EnvSettingsSource):
         depth = 3 if path[0] == "providers" else 2
         if len(path) != depth and (path[0] in TABLES or path[0] in FREE_TABLES):
             form = "GSH_PROVIDERS__NAME__KEY" if depth == 3 else "GSH_TABLE__KEY"
-            self.problems.append(Problem("this names no setting.", f"Write it as {form}.", origin, ".".join(path)))
+            self.problems.append(
+                Problem("this does not name a setting.", f"Write it as {form}.", origin, ".".join(path))
+            )
             return False
         try:
             value = from_text(path, self.environ[name])
         except ValueError as error:
-            self.problems.append(Problem(str(error), "It is not used.", origin, ".".join(path)))
+            self.problems.append(Problem(str(error), "It is ignored.", origin, ".".join(path)))
             return False
         checked = check(nested(path, value), lambda *_: origin, strict=False)
         self.problems += checked.problems
         return not checked.problems
 
 
-_NOT_YOURS = "A project's configuration can only make things stricter; put it into your own."
+_NOT_YOURS = "A project's configuration can only make things stricter; set this in your own."
 
 
 def tightened(values: dict[str, dict[str, Any]], user: Settings, origin_of: OriginOf) -> Checked:
@@ -188,7 +190,7 @@ def _project_layer(root: Path, user: CheckedFile) -> tuple[CheckedFile, trust.St
         return CheckedFile(file, Checked()), trusted
     if trusted != "trusted":
         text = "it was changed since you trusted it." if trusted == "changed" else "this folder is not trusted."
-        hint = "It is not used; read it, then `gsh-tui config trust`."
+        hint = "It is ignored; read it, then run `gsh-tui config trust`."
         said = Problem(text, hint, Origin("project", str(file.path)), level="info")
         return CheckedFile(file, Checked(problems=[said])), trusted
     checked = check(file.data, file.origin, strict=True)
@@ -204,7 +206,7 @@ def _flags_layer(flags: Mapping[str, Any]) -> tuple[InitSettingsSource, Checked]
         try:
             typed = from_text(path, value) if isinstance(value, str) else value
         except ValueError as error:
-            out.refuse(origin_of, path, str(error), "It is not used.")
+            out.refuse(origin_of, path, str(error), "It is ignored.")
             continue
         one = check(nested(path, typed), origin_of, strict=False)
         out.problems += one.problems
@@ -227,7 +229,7 @@ def _nameless_providers(settings: Settings, origins: Mapping[str, Origin]) -> li
             continue
         prefix = f"providers.{name}."
         origin = next((at for key, at in origins.items() if key.startswith(prefix) and at.layer != "default"), None)
-        text = f"provider {spelled((name,))} does not say which API it speaks."
+        text = f"provider {spelled((name,))} does not say which API it uses."
         hint = 'Give it `type = "openai"` (or anthropic, gemini, ollama).'
         found.append(Problem(text, hint, origin or Origin("default"), f"{prefix}type"))
     return found

@@ -13,6 +13,7 @@ from gshtui.settings.settings_tables import (
     Budgets,
     Context,
     General,
+    HubSettings,
     ProviderSettings,
     Python,
     Sandbox,
@@ -65,6 +66,7 @@ class Settings(BaseSettings):
     shell: Shell = Field(default_factory=Shell, description="What is recorded of your shells.")
     budget: Budgets = Field(default_factory=Budgets, description="How much agents may use before they pause and ask.")
     ui: Ui = Field(default_factory=Ui, description="How the workbench looks and behaves.")
+    hub: HubSettings = Field(default_factory=HubSettings, description="What goes on while no window is open.")
     store: StoreSettings = Field(default_factory=StoreSettings, description="The record on disk.")
 
     @classmethod

@@ -126,7 +126,7 @@ def _made(folder: Path, *, tighten: bool) -> Path:
         raise FolderError(f"{folder} is not a folder; move that file away.") from error
     except OSError as error:
         why = error.strerror or str(error)
-        raise FolderError(f"{folder} cannot be made or used: {why}. Check its owner and rights.") from error
+        raise FolderError(f"cannot create or use {folder}: {why}. Check its owner and permissions.") from error
     return folder
 
 
@@ -138,12 +138,14 @@ def _private(folder: Path) -> Path:
         pass
     except OSError as error:
         why = error.strerror or str(error)
-        raise FolderError(f"{folder} cannot be made: {why}. Set XDG_RUNTIME_DIR to a folder of yours.") from error
+        raise FolderError(f"cannot create {folder}: {why}. Set XDG_RUNTIME_DIR to a folder of yours.") from error
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise FolderError(f"{folder} is a link or a file, not a folder; remove it, or set XDG_RUNTIME_DIR.")
     if found.st_uid != os.getuid():
-        raise FolderError(f"{folder} belongs to user {found.st_uid}, not to you; set XDG_RUNTIME_DIR to one of yours.")
+        raise FolderError(
+            f"{folder} belongs to user {found.st_uid}, not to you; set XDG_RUNTIME_DIR to a folder of yours."
+        )
     if stat.S_IMODE(found.st_mode) & 0o077:
         folder.chmod(PRIVATE)
     return folder

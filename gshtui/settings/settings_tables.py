@@ -52,7 +52,7 @@ def address(value: str) -> str:
     if not usable or parts is None:
         raise ValueError("it must be an address such as https://api.example.com")
     if parts.password or parts.username:
-        raise ValueError("it must not hold a user name or password")
+        raise ValueError("it must not contain a user name or password")
     return value
 
 
@@ -66,9 +66,9 @@ def expanded(value: object) -> object:
     try:
         path = Path(text).expanduser()
     except RuntimeError as error:
-        raise ValueError("the home folder that `~` stands for is not known") from error
+        raise ValueError("`~` is unknown: there is no home folder") from error
     if not path.is_absolute():
-        raise ValueError("it must be a whole path, such as ~/folder or /folder")
+        raise ValueError("it must be an absolute path, such as ~/folder or /folder")
     return path
 
 
@@ -313,6 +313,15 @@ class Ui(SettingsTable):
         description="How to announce work that ends while you look elsewhere; empty: not at all.",
     )
     fps: Annotated[int, Field(ge=5, le=120)] = Field(default=30, description="Most redraws of a pane per second.")
+
+
+class HubSettings(SettingsTable):
+    """What goes on while no window is open."""
+
+    keep: Literal["auto", "never"] = Field(
+        default="auto",
+        description="auto: while agents run, a keeper without a window looks after them, your shells and the mail.",
+    )
 
 
 class StoreSettings(SettingsTable):

@@ -146,7 +146,7 @@ def read_toml(path: Path, layer: Layer) -> TomlFile:
         raw = read_bytes(path)
     except OSError as error:
         why = error.strerror or str(error)
-        said = Problem(f"this file cannot be read: {why}.", "It is not used.", Origin(layer, str(path)))
+        said = Problem(f"cannot read this file: {why}.", "It is ignored.", Origin(layer, str(path)))
         return TomlFile(path, layer, exists=True, problems=(said,))
     return TomlFile(path, layer) if raw is None else parse_toml(raw, path, layer)
 
@@ -169,5 +169,5 @@ def parse_toml(raw: bytes, path: Path, layer: Layer) -> TomlFile:
         line, what = 0, "this is nested too deeply."
     else:
         return TomlFile(path, layer, True, raw, data, key_lines(text))
-    said = Problem(what, "None of this file is used until that is corrected.", Origin(layer, str(path), line))
+    said = Problem(what, "The whole file is ignored until this is corrected.", Origin(layer, str(path), line))
     return TomlFile(path, layer, True, raw, problems=(said,))

@@ -179,7 +179,7 @@ def _read() -> dict[str, Any]:
     try:
         raw = read_bytes(file())
     except OSError as error:
-        raise TrustError(f"{file()} cannot be read: {error.strerror or error}.") from error
+        raise TrustError(f"Cannot read {file()}: {error.strerror or error}.") from error
     if raw is None:
         return {}
     try:
@@ -197,7 +197,7 @@ def _write(folders: dict[str, Any]) -> None:
     try:
         private_files.write_whole(target, json.dumps({"version": 1, "folders": folders}, indent=1).encode(), sync=True)
     except OSError as error:
-        raise TrustError(f"{target} cannot be written: {error.strerror or error}.") from error
+        raise TrustError(f"Cannot write {target}: {error.strerror or error}.") from error
 
 
 @contextlib.contextmanager
@@ -207,5 +207,5 @@ def _locked() -> Generator[None]:
         try:
             stack.enter_context(blocking_lock(paths.data_dir() / "trusted.lock"))
         except OSError as error:
-            raise TrustError(f"{file()} cannot be written: {error.strerror or error}.") from error
+            raise TrustError(f"Cannot write {file()}: {error.strerror or error}.") from error
         yield

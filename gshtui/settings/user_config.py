@@ -44,7 +44,7 @@ def set_value(key: str, text: str) -> Any:
         raise EditError(str(error)) from error
     checked = check(nested(path, typed), lambda *_: Origin("default"), strict=False)
     if checked.problems:
-        raise EditError(f"{checked.problems[0].text} {checked.problems[0].hint}".replace(" It is not used.", ""))
+        raise EditError(f"{checked.problems[0].text} {checked.problems[0].hint}".replace(" It is ignored.", ""))
     value = _as_toml(path, typed)
     file = paths.config_file()
     read = read_toml(file, "user")
@@ -71,7 +71,7 @@ def write(file: Path, text: str) -> None:
         mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
         private_files.write_whole(target, text.encode(), mode=mode, sync=True)
     except OSError as error:
-        raise EditError(f"{file} cannot be written: {error.strerror or error}.") from error
+        raise EditError(f"Cannot write {file}: {error.strerror or error}.") from error
 
 
 def _as_toml(path: tuple[str, ...], value: Any) -> Any:
@@ -98,4 +98,4 @@ def _changed(text: str, path: tuple[str, ...], value: Any) -> str:
         here[path[-1]] = value
         return tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
     except (TOMLKitError, TypeError, KeyError) as error:
-        raise EditError(f"The file's form does not let `{'.'.join(path)}` be set; edit it by hand.") from error
+        raise EditError(f"`{'.'.join(path)}` cannot be set in a file of this form; edit the file by hand.") from error

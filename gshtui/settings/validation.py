@@ -81,8 +81,8 @@ def _unknown_key(out: Checked, origin_of: OriginOf, path: Path) -> None:
 
 
 def _secret(out: Checked, origin_of: OriginOf, path: Path) -> None:
-    text = f"{spelled(path)} holds a key or password, and those are not taken from the configuration."
-    hint = "Take it out, put it into an environment variable, and name that variable by `api_key_env`."
+    text = f"{spelled(path)} contains a key or password; the configuration must not contain those."
+    hint = "Remove it, put it into an environment variable, and name that variable in `api_key_env`."
     out.refuse(origin_of, path, text, hint)
 
 
@@ -109,7 +109,7 @@ def _table(
             value = kept.pop(key)
             repeated = "" if key in _NOT_REPEATED else f" cannot be {shown(value)}"
             out.refuse(
-                origin_of, (*at, key), f"{spelled((*at, key))}{repeated}: {_said(fault['msg'])}.", "It is not used."
+                origin_of, (*at, key), f"{spelled((*at, key))}{repeated}: {_said(fault['msg'])}.", "It is ignored."
             )
     return kept
 
@@ -152,7 +152,7 @@ def _keybindings(out: Checked, origin_of: OriginOf, entries: dict[str, Any]) -> 
             kept[path[1]] = value
         else:
             text = f'{spelled(path)} cannot be {shown(value)}: a key is text, such as "ctrl+p".'
-            out.refuse(origin_of, ("keybindings", *parts), text, "It is not used.")
+            out.refuse(origin_of, ("keybindings", *parts), text, "It is ignored.")
 
     for key, value in entries.items():
         take((key,), value)

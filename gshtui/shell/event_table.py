@@ -1,7 +1,7 @@
-"""What may come in over a hub's socket: a fixed table of event types by the kind of the connection's hello.
+"""What a hub's socket accepts: a fixed table of event types for each kind of connection.
 
-Data only. What comes in is a hint, never authority: no kind may answer an approval, change a setting or a grant. Called
-by the listener, which refuses and counts the rest.
+Data only. Incoming events are hints without authority: no kind may answer an approval, or change a setting or a grant.
+Used by the listener, which rejects and counts everything else.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ AGENT = "agent"
 FACE = "face"
 SHELL = "shell"
 HUB = "hub"
+READER = "reader"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +33,14 @@ class VisitorKind:
     name: str
     publishes: tuple[type[Event], ...]
     proves: bool = False
-    """It must prove that it knows its secret before anything is taken from it, and so must the hub to it."""
+    """It must prove that it knows its secret before anything is accepted from it, and the hub must prove that to it."""
     answered: bool = True
-    """It reads what is sent to it: acknowledgements and events. Where not, only errors are sent."""
+    """It reads acknowledgements and events; if not, it is sent only errors."""
     max_line: int = 64 * 1024
     """Bytes."""
 
     def may_publish(self, event: Event) -> bool:
-        """Whether an event of this type is taken from it."""
+        """Whether an event of this type is accepted from it."""
         return isinstance(event, self.publishes)
 
 
@@ -107,17 +108,20 @@ KINDS: dict[str, VisitorKind] = {
             (shell_events.ShellRecorded, shell_events.ShellNoted, shell_events.ShellFolderChanged),
             max_line=4 * 1024 * 1024,
         ),
+        VisitorKind(READER, ()),
     )
 }
 """`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin. `hub`:
-another window of this user, which hears what shells do from the one that they report to.
+another window of this user, which hears what shells do from the one that they report to. `reader`: a process of this
+user that is about to read the record; it is answered `{"synced": true}` once what stood in the spool is stored, or
+`false` if not all of it could be.
 
 A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
 inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its
 lines carry `seq`, counted from 1 for the life of the shell, in the spool too; `{"ack": N}` says that all up to N is
-kept. What was not acknowledged it says again, to the next hub or into the spool, so the same line may come twice: it is
-told by shell, number and type, never by order. A spool file is locked by POSIX locks (`fcntl.lockf`, not `flock`), and
-emptied under its lock, not removed, as long as its shell lives.
+kept. It writes a line into the spool before it sends it, and sends what was not acknowledged again to the next hub, so
+the same line may come twice: it is told by shell, number and type, never by order. A spool file is locked by POSIX
+locks (`fcntl.lockf`, not `flock`), and emptied under its lock, not removed, as long as its shell lives.
 """
 
 TO_AGENT: tuple[type[Event], ...] = (

@@ -1,6 +1,6 @@
-"""Changes of a project's files, as they happen: watched folder by folder, without what git ignores, in small batches.
+"""Watches a project's files for changes, folder by folder, in small batches, without files that git ignores.
 
-Owns the system's watches on their thread and the choice of folders; refuses more folders than its limit.
+Owns the system's watches on their thread, and chooses the folders, up to a limit.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from gshtui.bus.events.shell_events import FileChange, FilesChanged
 from gshtui.shell.git_rules import FILES, IgnoreRules, ignored, rules_above, rules_in
 
 _POLL = 300
-"""Milliseconds between two looks where the system tells nothing."""
+"""Milliseconds between polls where the system reports nothing."""
 
 
 async def watch_folders(
     *paths: str, debounce: int, step: int, rust_timeout: int, recursive: bool, ignore_permission_denied: bool
 ) -> AsyncGenerator[set[tuple[Any, str]]]:
-    """The changes as they come: sets of (1 added, 2 modified, 3 deleted; path); an empty set for every time-out.
+    """Yield changes as sets of (1 added, 2 modified, 3 deleted; path); an empty set for every time-out.
 
     Args:
-        debounce: milliseconds that changes are gathered at most.
-        step: milliseconds without a change after which they are told.
-        rust_timeout: milliseconds after which an empty set is told.
-        recursive: with all folders below.
-        ignore_permission_denied: pass by what must not be read.
+        debounce: most milliseconds for which changes are collected.
+        step: milliseconds without a change after which they are reported.
+        rust_timeout: milliseconds after which an empty set is reported.
+        recursive: include all folders below.
+        ignore_permission_denied: skip what must not be read.
     """
     from watchfiles._rust_notify import RustNotify
 
@@ -58,14 +58,14 @@ async def watch_folders(
                 elif found == "timeout":
                     yield set()
                 else:
-                    raise RuntimeError(f"the watch of files ended by itself: {found}")
+                    raise RuntimeError(f"the file watcher stopped: {found}")
     finally:
         stop.set()
         thread.shutdown(wait=False)
 
 
 def _polls() -> bool:
-    """Whether to look instead of being told: where a person says so, and on Windows' own Linux, which tells nothing."""
+    """Whether to poll: if a person says so, and on Windows Subsystem for Linux, which reports nothing."""
     said = os.environ.get("WATCHFILES_FORCE_POLLING", "")
     return said.lower() not in ("false", "disable", "disabled") if said else "microsoft-standard" in os.uname().release
 
@@ -73,7 +73,7 @@ def _polls() -> bool:
 MOST_FOLDERS = 4_000
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
 _LISTED = 2_000
-"""Files of a new folder that are looked at."""
+"""Most files of a new folder that are examined."""
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class WatchedFolders:
         return rules is not None and name not in _NEVER and not ignored(path, is_folder, rules)
 
     def changes_rules(self, path: str) -> bool:
-        """Whether this file says what is ignored."""
+        """Whether this file contains ignore rules."""
         return path.rpartition("/")[2] in FILES
 
 
@@ -133,7 +133,7 @@ def find_folders(root: Path, most: int = MOST_FOLDERS) -> WatchedFolders:
 
 
 def files_of(folders: WatchedFolders, new: set[str]) -> list[str]:
-    """Files that stand in folders which nobody watched until now; bounded."""
+    """Files in folders that were not watched until now; bounded."""
     found: list[str] = []
     for folder in sorted(new):
         try:
@@ -153,13 +153,13 @@ def files_of(folders: WatchedFolders, new: set[str]) -> list[str]:
 NAMED = 50
 """Files that one event names."""
 GATHER = 1_000
-"""Milliseconds that changes are gathered at most before they are told."""
+"""Most milliseconds for which changes are collected before they are reported."""
 STEP = 150
-"""Milliseconds without a change after which they are told."""
+"""Milliseconds without a change after which they are reported."""
 IDLE = 10_000
 """Milliseconds after which it is seen to that the project is still there, where nothing changes."""
 LOOK_AGAIN = 5.0
-"""Seconds between two looks for a project's folder that is gone."""
+"""Seconds between checks for a missing project folder."""
 _FEWEST = 8
 _REST = 4
 """Times that a look through the folders took, until the next one: many new folders must not cost a core."""
@@ -177,18 +177,18 @@ def refusal(root: Path, home: Path) -> str:
     if real == own:
         return "this is your home folder"
     if own.startswith(real.rstrip("/") + "/") or real == "/":
-        return "this folder holds your home folder" if real != "/" else "this is the root of all folders"
+        return "this folder contains your home folder" if real != "/" else "this is the root folder"
     return ""
 
 
 class FileWatch:
-    """The watch of one project. `run` goes on until it is cancelled.
+    """Watches one project. `run` continues until it is cancelled.
 
     Args:
         root: the project's folder.
-        tell: gets what changed.
-        notice: gets what the person should know.
-        watch: for tests of what the system refuses; `watch_folders` by default.
+        tell: receives the changes.
+        notice: receives what the person should know.
+        watch: `watch_folders` by default; tests replace it to simulate errors of the system.
     """
 
     def __init__(
@@ -210,10 +210,10 @@ class FileWatch:
         """Set while changes are noticed."""
 
     async def run(self) -> None:
-        """Watch. Ends by itself only where the system allows no watching at all, and says so."""
+        """Watch. Returns only if the system does not allow watching at all, after a notice."""
         refused = refusal(self._root, Path.home())
         if refused:
-            self._report_trouble(f"Changes of files are not shown: {refused}.", "Start gsh-tui in a project's folder.")
+            self._report_trouble(f"File changes are not shown: {refused}.", "Start gsh-tui in a project's folder.")
             return
         known: WatchedFolders | None = None
         while self._most >= _FEWEST:
@@ -234,12 +234,12 @@ class FileWatch:
                 continue
             except (OSError, RuntimeError) as error:
                 self._fewer(error)
-        self._report_trouble("Changes of files are not shown: the system watches no more folders.", _HINT)
+        self._report_trouble("File changes are not shown: the system cannot watch more folders.", _HINT)
 
     def _fewer(self, error: Exception) -> None:
         """The system refused: half of the folders may do."""
         self._most = min(self._most, MOST_FOLDERS) // 2
-        self._report_trouble(f"Not all folders of the project can be watched for changes ({error}).", _HINT)
+        self._report_trouble(f"Some folders of the project cannot be watched for changes ({error}).", _HINT)
 
     def _report_trouble(self, text: str, hint: str) -> None:
         if text not in self._said:
@@ -247,7 +247,7 @@ class FileWatch:
             self._notice(text, hint)
 
     async def _new_folders(self, before: WatchedFolders | None, now: WatchedFolders) -> None:
-        """What came with new folders, before these were watched."""
+        """Files that arrived with new folders before these were watched."""
         new = set(now.rules) - set(before.rules) if before is not None else set[str]()
         if new:
             found = await asyncio.to_thread(files_of, now, new)
@@ -269,7 +269,7 @@ class FileWatch:
                 self.watched.clear()
 
     async def _tell_all(self, folders: WatchedFolders, batches: AsyncGenerator[set[tuple[Any, str]]]) -> None:
-        """Tell what changes, until the folders are to be looked through again."""
+        """Report changes until the folders have to be scanned again."""
         async for changes in batches:
             if not changes:
                 if await asyncio.to_thread(os.path.isdir, folders.root):
@@ -293,7 +293,7 @@ _HINT = "On Linux, raise `sysctl fs.inotify.max_user_watches` and `max_user_inst
 
 
 def sifted(folders: WatchedFolders, changes: Iterable[tuple[int, str]]) -> tuple[list[FileChange], bool]:
-    """What is worth telling of changes, by path; and whether the folders are to be looked through again.
+    """The changes worth reporting, by path; and whether the folders have to be scanned again.
 
     Args:
         changes: (1 added, 2 modified, 3 deleted; path), in no order, several of one path.
@@ -321,7 +321,7 @@ def sifted(folders: WatchedFolders, changes: Iterable[tuple[int, str]]) -> tuple
 
 
 def _shown(path: str) -> str:
-    """A path whose bytes are no text is told all the same."""
+    """The path as text, even if its bytes are not valid text."""
     return path.encode("utf-8", "replace").decode("utf-8")
 
 

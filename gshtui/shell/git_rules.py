@@ -1,8 +1,7 @@
-"""What git ignores: the rules of `.gitignore` (and `.ignore`) files, the innermost that says anything decides.
+"""What git ignores: the rules of `.gitignore` (and `.ignore`) files; the innermost matching rule decides.
 
-Owns reading them; an unreadable file, or a rule that is no pattern, is passed by. The rules are matched by RE2: a
-repository's files are anybody's words, and must not take for ever. Called by the walks of the tools and by the watch
-of the project's files.
+Skips unreadable files and invalid rules. RE2 matches the rules, because a repository's files are untrusted and must not
+take forever. Called by the tools and by the file watcher.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ def ignored(path: str, is_folder: bool, rules: tuple[IgnoreRules, ...]) -> bool:
 
 
 def rules_in(path: str, entries: list[os.DirEntry[str]]) -> Iterator[IgnoreRules]:
-    """The rules that a folder's own files give."""
+    """The rules in a folder's own files."""
     for entry in entries:
         if entry.name in FILES and (rules := _load(entry.path, path)) is not None:
             yield rules
 
 
 def rules_above(root: str) -> tuple[IgnoreRules, ...]:
-    """Rules of the folders above, up to the repository's root. None when the folder itself is ignored by them."""
+    """The rules of the folders above, up to the repository's root. Empty if they ignore the folder itself."""
     found: list[IgnoreRules] = []
     folder = Path(root)
     for above in (folder, *folder.parents):

@@ -1,8 +1,8 @@
-# The bash plugin of gsh-tui: what you run is told to the workbench, and `gsh` asks an agent at the prompt.
+# The bash plugin of gsh-tui: it reports your commands to the workbench, and `gsh` asks an agent at the prompt.
 #
-# Load it from ~/.bashrc (`gsh-tui shell install bash` adds the line), behind bash-preexec if you use that: then its
-# hooks are used. It refuses scripts and bash before 4.4. bash cannot speak to a Unix socket, so the lines go into the
-# spool, without a fork, and the window takes them in from there. A trap of yours on DEBUG or EXIT goes on.
+# Load it from ~/.bashrc (`gsh-tui shell install bash` adds the line), after bash-preexec if you use that: then it
+# uses those hooks. It refuses scripts and bash before 4.4. bash cannot use a Unix socket, so the lines go into the
+# spool, without a fork, and the window reads them from there. Your own traps on DEBUG and EXIT keep working.
 
 if [[ $- == *i* ]] && ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)) && [[ -z ${_gsh_home-} ]]; then
 

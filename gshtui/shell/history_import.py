@@ -1,6 +1,6 @@
-"""Histories of other programs as records: zsh and bash files, JSON lines (ours and the old daemon's), Atuin's database.
+"""Reads histories as records: zsh and bash files, JSON lines (ours and the old daemon's), Atuin's database.
 
-Owns the number that makes a command the same one when it is imported again; refuses to change any of these files.
+Numbers each command so that importing it again finds the same one; never changes any of these files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gshtui.bus.shell_data import ShellNote, ShellRecord
 
 
 class Numbers:
-    """Gives each command of one source a number that it has in every import."""
+    """Gives each command of one source the same number in every import."""
 
     def __init__(self) -> None:
         self._seen: Counter[tuple[str, ...]] = Counter()
@@ -137,7 +137,7 @@ def _text(raw: bytes) -> str:
 
 _SHELL = "import gsh"
 _MILLISECONDS = 1e11
-"""A time above this is none in seconds."""
+"""A larger time is not in seconds."""
 _NOTES = {
     "dirchange": ("folder", ("to", "new", "pwd")),
     "directorychange": ("folder", ("to", "new", "pwd")),
@@ -148,7 +148,7 @@ _decoder = msgspec.json.Decoder(ShellRecord, strict=False)
 
 
 def export_line(record: ShellRecord) -> bytes:
-    """A record as a line, without what means something on this machine alone."""
+    """A record as a line, without values that mean something only on this machine."""
     return msgspec.json.encode(msgspec.structs.replace(record, id=0, output="", output_lines=0)) + b"\n"
 
 
@@ -216,7 +216,7 @@ _NANOSECONDS = 1e9
 
 
 class NotAtuin(Exception):
-    """The file is no history of Atuin's; the text says why."""
+    """The file is not an Atuin history; the text says why."""
 
 
 def read_atuin(file: Path) -> Iterator[ShellRecord]:
@@ -225,7 +225,7 @@ def read_atuin(file: Path) -> Iterator[ShellRecord]:
         with contextlib.closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
             columns = {str(row[1]) for row in connection.execute("PRAGMA table_info(history)")}
             if not {"id", "timestamp", "command"} <= columns:
-                raise NotAtuin("it has no table `history` as Atuin makes it")
+                raise NotAtuin("it does not have Atuin's table `history`")
             names = ("id", "timestamp", "duration", "exit", "command", "cwd", "hostname")
             chosen = ", ".join(name if name in columns else f"NULL AS {name}" for name in names)
             where = "WHERE deleted_at IS NULL" if "deleted_at" in columns else ""

@@ -1,6 +1,6 @@
-"""A process's link to a hub: connects, reconnects with patience, and delivers numbered lines in order, exactly once.
+"""A process's link to a hub: connects, reconnects with growing pauses, and delivers numbered lines in order, once each.
 
-Owns the lines that wait until they are acknowledged, also on disk; refuses to drop one.
+Keeps lines, on disk too, until they are acknowledged; never drops one.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _BACK_AT_ONCE = 1024 * 1024
 
 
 class LineOutbox:
-    """A queue of lines. `spill` is the file for what does not fit into memory; `None`: there is none."""
+    """A queue of lines. `spill` is the file for lines that do not fit in memory; `None`: no file."""
 
     def __init__(self, spill: Path | None = None, *, in_memory: int = IN_MEMORY, on_disk: int = ON_DISK) -> None:
         self.acked = 0
         """The last line that the other side has."""
         self.lost = 0
-        """Lines that were given up."""
+        """The number of lines that were given up."""
         self._next = 1
         self._lines: deque[tuple[int, bytes]] = deque()
         self._size = 0
@@ -76,7 +76,7 @@ class LineOutbox:
         return self._next - 1
 
     def after(self, number: int, limit: int = 256) -> list[tuple[int, bytes]]:
-        """The next lines behind this number, in order; nothing when all were given out."""
+        """The next lines after this number, in order; empty if there are none."""
         if not self._lines:
             self._refill()
         found: list[tuple[int, bytes]] = []
@@ -148,7 +148,7 @@ class LineOutbox:
 CONNECT_WITHIN = 5.0
 """Seconds for a hub to accept and welcome."""
 WRITE_WITHIN = 30.0
-"""Seconds for a hub to take what was written, before it counts as wedged."""
+"""Seconds that a hub has to accept data before it counts as stuck."""
 FIRST_WAIT, LONGEST_WAIT = 0.1, 2.0
 _MAX_LINE = 4 * 1024 * 1024
 
@@ -182,18 +182,18 @@ class HubLink:
     ) -> None:
         """
         Args:
-            identity: who calls.
-            outbox: holds what is published until a hub has it.
-            find: the hubs' sockets to try, the best first.
-            take: gets what the hub says.
-            takes: the types that are taken from a hub; others are ignored.
+            identity: the calling process.
+            outbox: keeps published lines until a hub has them.
+            find: returns the hubs' sockets to try, the best first.
+            take: receives the hub's events.
+            takes: the event types accepted from a hub; others are ignored.
             greet: what a hub must know before anything else, sent at each connection; gets the number up to which an
                 earlier hub has everything, or -1 for a hub that was connected before.
-            on_change: told of each connection made and lost.
+            on_change: called when a connection is made or lost.
         """
         self.run = new_id()
         self.hub = ""
-        """Socket of the hub that is connected, empty when none is."""
+        """The socket of the connected hub; empty if there is none."""
         self.ignored = 0
         """Lines that made no sense, or that no hub may say."""
         self.errors: list[str] = []
@@ -211,7 +211,7 @@ class HubLink:
         self._life: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to look for a hub."""
+        """Start looking for a hub."""
         self._life = keep_on(self._live, "the link to the hub")
 
     def publish(self, event: Event) -> int:
@@ -286,7 +286,7 @@ class HubLink:
         """Hello, proof and welcome. Raises `LinkError`."""
         connected: socket.socket = talk.writer.get_extra_info("socket")
         if not peer_of(connected).is_us:
-            raise LinkError("the socket is another user's")
+            raise LinkError("the socket belongs to another user")
         me, challenge = self._identity, peer.nonce()
         who = {"hello": me.kind, "agent": me.agent, "pid": os.getpid(), "nonce": challenge, "run": self.run}
         await talk.write(to_line({**who, "heard": self._seen}))
@@ -294,12 +294,12 @@ class HubLink:
         if me.secret:
             # Whoever cannot prove that it is our hub is told nothing, and nothing is taken from it.
             if not peer.holds(me.secret, "hub", challenge, fields.get("proof")):
-                raise LinkError(str(fields.get("error", "it could not prove that it is a hub of ours")))
+                raise LinkError(str(fields.get("error", "it could not prove that it is our hub")))
             answer = peer.proof(me.secret, "client", str(fields.get("challenge", "")))
             await talk.write(to_line({"proof": answer}))
             fields = await talk.fields()
         if "welcome" not in fields:
-            raise LinkError(str(fields.get("error", "it said no welcome")))
+            raise LinkError(str(fields.get("error", "it did not welcome us")))
         return fields
 
     async def _send(self, talk: _HubStream) -> None:
@@ -361,7 +361,7 @@ class _HubStream:
         self._waiting: list[bytes | BadLine] = []
 
     async def write(self, data: bytes) -> None:
-        """Write; waits while the other side is behind. Raises `TimeoutError` when it takes nothing."""
+        """Write; waits while the other side is slow. Raises `TimeoutError` if it accepts nothing."""
         if data:
             self.writer.write(data)
             async with asyncio.timeout(WRITE_WITHIN):

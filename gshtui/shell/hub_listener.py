@@ -1,6 +1,6 @@
-"""The hub's Unix socket: it listens, and serves many connections, each by the kind that its hello names.
+"""The hub's Unix socket: listens, and serves many connections, each according to the kind its hello names.
 
-Owns hellos, lines, their deadlines and limits; refuses strangers, kinds that it does not know, and endless lines.
+Checks hellos and lines against deadlines and limits; rejects other users, unknown kinds and endless lines.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from gshtui.system.tasks import end_all, report
 HELLO_WITHIN = 5.0
 """Seconds for the hello, and again for the proof."""
 LINE_WITHIN = 30.0
-"""Seconds for the rest of a line that was begun."""
+"""Seconds within which a started line must be complete."""
 PART_WITHIN = 0.5
 """Seconds for the other side to hang up when the hub says goodbye."""
 READ_WITHIN = 10.0
-"""Seconds for the other side to read what was sent to it, when it is far behind."""
+"""Seconds that a slow other side has to read what was sent."""
 UNREAD_LIMIT = 8 * 1024 * 1024
 """Bytes that may wait for it."""
 BAD_LINES = 20
@@ -44,7 +44,7 @@ _SLICE = 0.004
 
 
 class HelloRefused(Exception):
-    """The connection ends; the text is told to the other side."""
+    """The connection ends; the text is sent to the other side."""
 
 
 class HubConnection:
@@ -67,7 +67,7 @@ class HubConnection:
         self._overrun: asyncio.TimerHandle | None = None
 
     def send(self, data: bytes) -> None:
-        """Send whole lines. Never blocks; one that does not read what it is sent is closed."""
+        """Send whole lines. Never blocks; a connection that does not read is closed."""
         if self._writer.is_closing():
             return
         self._writer.write(data)
@@ -84,7 +84,7 @@ class HubConnection:
         self._writer.transport.abort()
 
     async def say_goodbye(self) -> None:
-        """Say goodbye, and wait a moment for the other side to have read what was acknowledged and to hang up."""
+        """Send a goodbye, and wait briefly until the other side has read all acknowledgements and disconnected."""
         if self.welcomed and self.kind is not None and self.kind.answered:
             self._listener.visitor(self.kind.name).batch_done(self)
             self.send_fields(bye=self._listener.id)
@@ -103,14 +103,14 @@ class HubConnection:
             self.send_fields(error=str(why))
         except TimeoutError:
             self._listener.counts.slow += 1
-            self.send_fields(error="too slow: what you began to say did not come in time")
+            self.send_fields(error="too slow: the rest of your line did not arrive in time")
         except asyncio.CancelledError:
             await self.say_goodbye()
         except OSError:
             pass  # the other side is gone
         except Exception as error:  # a fault of ours: it may come back
             report(f"the connection of {self.name or 'a process'}", error)
-            self.send_fields(error="the hub failed; come again")
+            self.send_fields(error="the hub failed; connect again")
         finally:
             if self._overrun is not None:
                 self._overrun.cancel()
@@ -125,9 +125,9 @@ class HubConnection:
             hello = await self._fields()
         kind = KINDS.get(str(hello.get("hello")))
         if kind is None:
-            raise HelloRefused(f"the first line is {{'hello': one of {', '.join(KINDS)}, 'pid': …}}")
+            raise HelloRefused(f"the first line must be {{'hello': one of {', '.join(KINDS)}, 'pid': …}}")
         if self.peer.pid and hello.get("pid") != self.peer.pid:
-            raise HelloRefused(f"the `pid` of your hello is not {self.peer.pid}, which is yours")
+            raise HelloRefused(f"the `pid` in your hello is not yours, {self.peer.pid}")
         self.kind, self.hello, self.name = kind, hello, str(hello.get("agent", ""))
         visitor = self._listener.visitor(kind.name)
         if kind.proves:
@@ -148,13 +148,13 @@ class HubConnection:
         async with asyncio.timeout(HELLO_WITHIN):
             answer = await self._fields()
         if not proof.holds(secret, "client", challenge, answer.get("proof")):
-            raise HelloRefused("that is not the proof; nothing is taken from you")
+            raise HelloRefused("the proof is wrong; nothing is accepted from you")
 
     async def _fields(self) -> dict[str, Any]:
-        """The next line's fields, before events are taken. Raises `HelloRefused`."""
+        """The next line's fields, before events are accepted. Raises `HelloRefused`."""
         while not self._waiting:
             if not await self._lines.more():
-                raise HelloRefused("you hung up before you said who you are")
+                raise HelloRefused("you disconnected before you identified yourself")
             self._waiting.extend(self._lines.whole())
         line = self._waiting.pop(0)
         try:
@@ -200,13 +200,13 @@ class HubConnection:
             raise
         except Exception as error:  # a fault of ours: this line is lost, and is not sent again and again
             report(f"the connection of {self.name or self.kind.name}", error)
-            self.refuse("the hub failed at this line")
+            self.refuse("the hub failed on this line")
 
     def _handle_event(self, event: Event, number: int) -> None:
         assert self.kind is not None
         if not self.kind.may_publish(event):
             name = str(getattr(event, "name", "")) if type(event).__name__ == "Unknown" else type(event).__name__
-            raise BadLine(f"a connection of kind {self.kind.name} may not say {name[:80]}")
+            raise BadLine(f"a connection of kind {self.kind.name} may not send {name[:80]}")
         self.events += 1
         self._listener.counts.events += 1
         self._listener.visitor(self.kind.name).handle_event(self, event, number)
@@ -216,7 +216,7 @@ class HubConnection:
         self.refused += 1
         self._listener.counts.bad_lines += 1
         if self.refused > BAD_LINES:
-            raise HelloRefused(f"{self.refused} lines that could not be taken are too many")
+            raise HelloRefused(f"too many invalid lines: {self.refused}")
         self.send_fields(error=why[:500])
 
     def _give_up(self) -> None:
@@ -232,18 +232,18 @@ _NAMES = 16
 
 
 class ConnectionHost(Protocol):
-    """Looks after the connections of one kind. Nothing here may block."""
+    """Handles the connections of one kind. Nothing here may block."""
 
     async def secret(self, connection: HubConnection) -> str:
         """What such a connection has to know; empty: there is nobody of this name."""
         ...
 
     def admit(self, connection: HubConnection) -> dict[str, Any]:
-        """Let it in; what it is told in its welcome."""
+        """Admit a connection; returns the fields of its welcome."""
         ...
 
     def ready(self, connection: HubConnection) -> None:
-        """It was welcomed: what waits for it can be sent."""
+        """Handle a welcomed connection: send what is waiting for it."""
         ...
 
     def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
@@ -251,11 +251,11 @@ class ConnectionHost(Protocol):
         ...
 
     def acked(self, connection: HubConnection, number: int) -> None:
-        """It has what was sent to it, up to this number."""
+        """Handle its acknowledgement of everything up to this number."""
         ...
 
     def batch_done(self, connection: HubConnection) -> None:
-        """All that came in one piece was taken: the time to acknowledge."""
+        """Handle the end of one piece of input: the time to acknowledge."""
         ...
 
     def disconnected(self, connection: HubConnection) -> None:
@@ -313,9 +313,9 @@ class HubListener:
     ) -> None:
         """
         Args:
-            hosts: who looks after which kind of connection.
-            pace: waited for after each piece; this is what slows a flood down to what the bus can take.
-            where: the folder; that of all hubs by default.
+            hosts: the host of each kind of connection.
+            pace: awaited after each piece, which slows a flood down to what the bus can handle.
+            where: the folder; by default that of all hubs.
         """
         self.id = new_id()
         self.counts = ConnectionCounts()
@@ -332,25 +332,25 @@ class HubListener:
         self._most = _most()
 
     async def start(self, entry: Callable[[Path], HubEntry]) -> None:
-        """Listen, and say so. `entry` makes the hub's entry from the socket's path.
+        """Listen, and register. `entry` makes the hub's entry from the socket's path.
 
         Raises:
-            PlaceError: the socket cannot be had.
+            PlaceError: the socket is not available.
         """
         await self.listen(await asyncio.to_thread(self._claim), self.path)
         try:
             await asyncio.to_thread(hub_registry.announce, entry(self.path))
         except OSError as error:
             await self.stop()
-            raise HubRegistryError(f"{self.path.parent} cannot be written: {error.strerror or error}.") from error
+            raise HubRegistryError(f"Cannot write to {self.path.parent}: {error.strerror or error}.") from error
 
     async def listen(self, listening: socket.socket, path: Path) -> None:
-        """Listen on a socket that was claimed already; nobody is told of it."""
+        """Listen on an already claimed socket, without registering."""
         self.path, self._identity = path, hub_registry.identity(path)
         self._server = await asyncio.start_unix_server(self._visit, sock=listening)
 
     async def stop(self) -> None:
-        """Close every connection, give the socket back."""
+        """Close all connections and release the socket."""
         if self._server is None:
             return
         server, self._server = self._server, None
@@ -369,7 +369,7 @@ class HubListener:
         return self._server is not None
 
     def visitor(self, kind: str) -> ConnectionHost:
-        """Who looks after connections of this kind."""
+        """The host of this kind of connection."""
         return self._hosts.get(kind, self._nobody)
 
     async def pace(self) -> None:
@@ -386,7 +386,7 @@ class HubListener:
             except SocketInUse:
                 continue  # another hub in this process
             return claimed
-        raise HubRegistryError(f"This process has {_NAMES} sockets in {where} already.")
+        raise HubRegistryError(f"This process already has {_NAMES} sockets in {where}.")
 
     async def _visit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -404,7 +404,7 @@ class HubListener:
             return
         if len(self._open) >= self._most:
             self.counts.refused += 1
-            writer.write(to_line({"error": f"{self._most} connections are open, which is the most"}))
+            writer.write(to_line({"error": f"{self._most} connections are open, which is the limit"}))
             writer.close()
             return
         connection = HubConnection(self, reader, writer, peer)

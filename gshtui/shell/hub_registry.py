@@ -1,7 +1,7 @@
-"""Where hubs listen: a socket and an entry of its own for each, in a folder that is this user's alone.
+"""Where hubs listen: one socket and one entry per hub, in a folder that only this user can access.
 
-Owns claiming and giving back a socket: a live one is never stolen, a stale one is replaced, anything else in its place
-is left alone and refused. Called by the listener, and by whoever looks for a hub.
+Claims and releases sockets: a live one is never stolen, a stale one is replaced, anything else in its place is left
+alone and is an error. Called by the listener, and by everything that looks for a hub.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from gshtui.system.expected_error import ExpectedError
 from gshtui.system.file_lock import blocking_lock
 
 _PATH_LIMIT = 104 if sys.platform == "darwin" else 108
-"""Bytes of a socket's path, with the zero behind it."""
+"""Most bytes of a socket's path, including the final zero."""
 _ENTRY_LIMIT = 64 * 1024
 _PROBE_WITHIN = 1.0
 BACKLOG = 1_024
 
 
 class HubRegistryError(ExpectedError):
-    """The socket cannot be had; `message` is one clear sentence, `hint` says what to do."""
+    """The socket is not available; `message` is one clear sentence, `hint` says what to do."""
 
 
 class SocketInUse(HubRegistryError):
-    """Somebody listens there."""
+    """Another process is listening there."""
 
 
 class HubEntry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -59,7 +59,7 @@ def folder() -> Path:
 def shells_socket_path(configured: Path) -> Path:
     """The socket that shells report to: the configured one, or the default where others can write to its folder.
 
-    In such a folder (`/tmp`, say) anybody could put a socket of their own in its place, so nobody is sent there.
+    In such a folder (such as `/tmp`) other users could put their own socket in its place, so it is not used.
     """
     try:
         found = configured.parent.stat()
@@ -75,11 +75,11 @@ def own_name(number: int = 0) -> str:
 
 
 def claim(path: Path) -> socket.socket:
-    """A listening socket at this path, 0600. Blocks for a moment.
+    """Create a listening socket at this path, 0600. Blocks for a moment.
 
     Raises:
-        InUse: somebody listens there.
-        PlaceError: something else is in its place, or it cannot be made.
+        InUse: another process is listening there.
+        PlaceError: something else is in its place, or it cannot be created.
     """
     if len(os.fsencode(path)) >= _PATH_LIMIT:
         hint = "Set XDG_RUNTIME_DIR to a folder with a short path."
@@ -91,11 +91,11 @@ def claim(path: Path) -> socket.socket:
     except HubRegistryError:
         raise
     except OSError as error:
-        raise HubRegistryError(f"No socket can be made at {path}: {error.strerror or error}.") from error
+        raise HubRegistryError(f"Cannot create a socket at {path}: {error.strerror or error}.") from error
 
 
 def is_live(path: Path) -> bool:
-    """Whether somebody listens at a socket; in doubt, somebody does. Raises `OSError` where it is no socket."""
+    """Whether a process is listening at a socket; true if in doubt. Raises `OSError` if it is not a socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(_PROBE_WITHIN)
         try:
@@ -115,7 +115,7 @@ def give_back(path: Path, listening: tuple[int, int]) -> None:
 
 
 def identity(path: Path) -> tuple[int, int]:
-    """(device, inode) of what is at this path. Raises `OSError`."""
+    """(device, inode) of the file at this path. Raises `OSError`."""
     info = path.lstat()
     return info.st_dev, info.st_ino
 
@@ -145,7 +145,7 @@ def hubs(where: Path) -> list[HubEntry]:
 
 
 def sweep(where: Path) -> int:
-    """Remove sockets and entries of hubs that are gone; how many there were. Blocks for a moment."""
+    """Remove sockets and entries of dead hubs; returns their number. Blocks for a moment."""
     swept = 0
     with contextlib.suppress(OSError), _locked(where):
         for file in where.glob("hub-*.sock"):
@@ -162,20 +162,20 @@ def sweep(where: Path) -> int:
 
 
 def _make_room(path: Path) -> None:
-    """Have nothing at this path. Raises `HubRegistryError` when what is there is not ours to remove."""
+    """Remove a stale socket at this path. Raises `HubRegistryError` if something else is there."""
     try:
         info = path.lstat()
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(info.st_mode):
         what = "a link" if stat.S_ISLNK(info.st_mode) else "a folder" if stat.S_ISDIR(info.st_mode) else "a file"
-        raise HubRegistryError(f"{path} is {what}, not a socket.", hint="It was left alone; remove it.")
+        raise HubRegistryError(f"{path} is {what}, not a socket.", hint="It was left alone; remove it yourself.")
     if info.st_uid != os.getuid():
         raise HubRegistryError(
             f"The socket {path} belongs to user {info.st_uid}, not to you.", hint="It was left alone."
         )
     if is_live(path):
-        raise SocketInUse(f"Somebody listens at {path} already.")
+        raise SocketInUse(f"Another process is already listening at {path}.")
     path.unlink()
 
 
@@ -191,7 +191,7 @@ def _bound(path: Path) -> socket.socket:
     except OSError as error:
         made.close()
         if error.errno == errno.EADDRINUSE:
-            raise SocketInUse(f"Somebody listens at {path} already.") from error
+            raise SocketInUse(f"Another process is already listening at {path}.") from error
         raise
     return made
 
@@ -205,5 +205,5 @@ def _read(file: Path) -> bytes:
 
 
 def _locked(where: Path) -> contextlib.AbstractContextManager[None]:
-    """One process at a time changes what is in the folder."""
+    """The lock under which one process at a time changes the folder."""
     return blocking_lock(where / "hubs.lock")

@@ -1,6 +1,6 @@
-"""Lines of JSON over a stream, with bounds: how long a line may be, and how long it may take to come.
+"""JSON lines over a stream, with limits on a line's length and on the time until it is complete.
 
-Owns splitting and what is wrong with a line; refuses nothing by closing, that is its caller's decision. Called by the
+Splits lines and reports what is wrong with one; whether to disconnect is the caller's decision. Called by the
 listener's connections and the link.
 """
 
@@ -17,11 +17,11 @@ _encoder = msgspec.json.Encoder(enc_hook=str)
 
 
 class BadLine(Exception):
-    """A line that is none; the text says why. The connection may go on."""
+    """An invalid line; the text says why. The connection may continue."""
 
 
 class LineStream:
-    """Splits what comes in. `limit` in bytes, it may be changed between lines; `within`: seconds for a line's rest."""
+    """Splits input into lines. `limit`: bytes, changeable between lines; `within`: seconds to complete a line."""
 
     def __init__(self, reader: asyncio.StreamReader, limit: int, within: float) -> None:
         self.limit = limit
@@ -31,10 +31,10 @@ class LineStream:
         self._skipping = False
 
     async def more(self) -> bool:
-        """Wait for more; False at the end. Then take the whole lines with `whole`.
+        """Wait for input; returns false at the end. Then get the complete lines from `whole`.
 
         Raises:
-            TimeoutError: the rest of a line that was begun did not come in time.
+            TimeoutError: a started line was not complete in time.
             OSError: the connection broke.
         """
         try:
@@ -49,7 +49,7 @@ class LineStream:
         return bool(chunk)
 
     def drop(self) -> None:
-        """Forget what came."""
+        """Discard the input so far."""
         self._rest.clear()
 
     def whole(self) -> Iterator[bytes | BadLine]:
@@ -77,10 +77,10 @@ def to_line(fields: dict[str, Any]) -> bytes:
 
 
 def of_line(line: bytes) -> dict[str, Any]:
-    """The fields of a line.
+    """Parse a line into fields.
 
     Raises:
-        BadLine: it is no JSON object.
+        BadLine: it is not a JSON object.
     """
     try:
         fields = msgspec.json.decode(line)
@@ -97,12 +97,12 @@ def numbered(event_line: bytes, number: int) -> bytes:
 
 
 def number_of(fields: dict[str, Any]) -> int:
-    """Take the place in the stream out of an event's fields; 0 when it has none.
+    """Remove the position in the stream from an event's fields and return it; 0 if there is none.
 
     Raises:
-        BadLine: it is no such number.
+        BadLine: it is not a valid position.
     """
     number = fields.pop("seq", 0)
     if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < 2**53:
-        raise BadLine("`seq` is no number")
+        raise BadLine("`seq` is not a number")
     return number

@@ -1,6 +1,6 @@
-"""What shells say, made into records: the two halves of a command become one, lost halves are closed.
+"""Makes records of shells' lines: joins the two halves of a command, and closes lost halves.
 
-Owns which commands are never recorded; refuses times and numbers that cannot be. Pure.
+Also decides which commands are never recorded; rejects impossible times and numbers. Pure.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gshtui.bus.shell_data import ShellNote, ShellRecord
 
 
 def ignore_filter(patterns: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a command is to be ignored. A pattern fits the whole line; `*`, `?` and `[…]` stand for characters."""
+    """A filter for commands to ignore. A pattern matches the whole line; `*`, `?` and `[…]` are wildcards."""
     wanted = [pattern for pattern in patterns if pattern]
     fits = re.compile("|".join(fnmatch.translate(pattern) for pattern in wanted)).match if wanted else None
 
@@ -37,7 +37,7 @@ def ignore_filter(patterns: Iterable[str]) -> Callable[[str], bool]:
 
 
 _AHEAD = 60.0
-"""Seconds that a shell's clock may be ahead of ours before it is not believed."""
+"""Seconds that a shell's clock may be ahead of ours; beyond that, its times are not used."""
 _REMEMBERED = 512
 """Commands of a shell of which it is remembered that nothing more is to be taken."""
 _SHELLS = 2_000
@@ -45,7 +45,7 @@ _SHELLS = 2_000
 
 
 class ShellInfo(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is known of a shell."""
+    """What is known about a shell."""
 
     shell: str
     pid: int = 0
@@ -69,14 +69,14 @@ class PairedLine(msgspec.Struct, frozen=True):
 
     event: Event
     seq: int = 0
-    """Its number in the shell's life; 0: it has none."""
+    """Its number within the shell's life; 0: none."""
     process: str = ""
     """Which process said it, where it is known."""
 
 
 @dataclass(slots=True)
 class PairingResult:
-    """What came of some lines, in order."""
+    """The result of some lines, in order."""
 
     records: list[ShellRecord] = field(default_factory=list[ShellRecord])
     notes: list[tuple[ShellNote, int]] = field(default_factory=list[tuple[ShellNote, int]])
@@ -88,7 +88,7 @@ class PairingResult:
 
 @dataclass(frozen=True, slots=True)
 class PairingRules:
-    """How records are made."""
+    """Pairs the halves of commands into records."""
 
     redact: Callable[[str], str] = str
     ignored: Callable[[str], bool] = lambda command: command.startswith(" ")
@@ -96,7 +96,7 @@ class PairingRules:
 
 
 class Pairing:
-    """What is known of the shells now: who they are, and which of their commands run."""
+    """Load what is known about the shells: their identity, and their running commands."""
 
     def __init__(self, rules: PairingRules) -> None:
         self._rules = rules
@@ -104,7 +104,7 @@ class Pairing:
         self._running: dict[str, dict[int, ShellRecord]] = {}
         self._dropped: dict[str, dict[int, None]] = {}
         self._whole: dict[str, dict[int, None]] = {}
-        """The newest commands of which both halves came: what is said of them again is nothing new."""
+        """The newest complete commands; repeated lines about them add nothing."""
 
     def restore_shells(self, shells: Iterable[ShellInfo], running: Iterable[ShellRecord]) -> None:
         """What an earlier hub knew."""
@@ -144,7 +144,7 @@ class Pairing:
         return taken
 
     def close_shells(self, shells: Iterable[str]) -> list[ShellRecord]:
-        """Close what still runs in shells that are gone without a word, as lost."""
+        """Close, as lost, the running commands of shells that died without a report."""
         lost: list[ShellRecord] = []
         for shell in tuple(shells):
             commands = self._running.pop(shell, {})

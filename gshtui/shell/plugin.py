@@ -1,7 +1,7 @@
-"""The shells' plugins: where their files are, the text to source, and the line for a start-up file.
+"""The shell plugins: where their files are, the text to source, and the line for a start-up file.
 
-Standard library only, and little of it: `gsh-tui shell init` runs at the start of every shell that is set up by it.
-Refuses a shell that it has no plugin for. Called by the command line.
+Uses only a little of the standard library, because `gsh-tui shell init` runs whenever such a shell starts. Rejects a
+shell without a plugin. Called by the command line.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ def text(shell: str, command: str = "") -> str:
 
 
 def line(shell: str) -> str:
-    """The line for the start-up file: one that does nothing once the plugin's file is gone."""
+    """The line for the start-up file, which does nothing if the plugin's file no longer exists."""
     file = quoted(path(shell))
     return f"[[ ! -r {file} ]] || source {file}  {MARK}"
 
 
 def quoted(word: str) -> str:
-    """A word as both shells read it."""
+    """A word quoted for both shells."""
     if word and all(letter.isalnum() or letter in "/._-+@%" for letter in word) and word.isascii():
         return word
     return "'" + word.replace("'", "'\\''") + "'"

@@ -1,6 +1,6 @@
-"""The files that the shells' plugins read: the settings that they need, and words for one shell before its next prompt.
+"""The files that the shell plugins read: the settings they need, and notices for one shell before its next prompt.
 
-Owns both forms; refuses to start anything, and to write what a shell could take for code.
+Starts nothing, and writes nothing that a shell could take for code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gshtui.shell.hub_registry import shells_socket_path
 from gshtui.system import private_files
 
 _SPECIAL = frozenset("<(|)>^#~[]*?=-!\\")
-"""What means something in zsh's patterns; before anything else a backslash would stand for itself."""
+"""Special characters in zsh patterns; before any other character, a backslash would be literal."""
 KEYS = ("invoke_llm", "attach_agent", "list_agents", "cancel_agent")
 """The `[keybindings]` of the prompt."""
 
@@ -70,7 +70,7 @@ def resume_recording() -> None:
 
 
 def zsh_pattern(pattern: str) -> str:
-    """A pattern of the settings as zsh's extended globs say it: all but `*`, `?` and `[…]` stands for itself."""
+    """A pattern from the settings as a zsh extended glob: everything but `*`, `?` and `[…]` is literal."""
     out: list[str] = []
     at = 0
     while at < len(pattern):
@@ -93,12 +93,13 @@ def zsh_pattern(pattern: str) -> str:
 _SHELL_ID = re.compile(r"[0-9A-Za-z-]{1,100}")
 _MOST = 8_192
 """Bytes of a file that nobody reads."""
+_TRIES = 5
 _ABANDONED = 7 * 86_400.0
-"""Seconds after which a file is removed: its shell is gone."""
+"""Seconds after which a file is removed, because its shell is gone."""
 
 
 def notice_file(shell: str) -> Path | None:
-    """Where a shell looks for words, the folder made; `None` for what is no shell's id. Raises `OSError`."""
+    """The file where a shell looks for notices; creates its folder. `None` for an invalid id. Raises `OSError`."""
     if not _SHELL_ID.fullmatch(shell):
         return None
     folder = options_folder(create=True)
@@ -110,17 +111,49 @@ def notice_file(shell: str) -> Path | None:
 
 
 def leave_notice(file: Path, text: str) -> None:
-    """Add a line to the file. Nothing happens when it is full, or cannot be written: it is only a courtesy."""
+    """Add a line to the file. Nothing happens when it is full, or cannot be written: it is only a courtesy.
+
+    A shell may take the file away or empty it at any moment. So a new file appears with its line in it, and a line that
+    was added to a file which the shell took meanwhile is left again: shown twice is better than never.
+    """
     line = "".join(letter if letter.isprintable() else " " for letter in text)[:500].encode() + b"\n"
     with contextlib.suppress(OSError):
-        descriptor = private_files.open_file(file, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
-        try:
-            if os.fstat(descriptor).st_size < _MOST:
-                os.write(descriptor, line)
-        finally:
-            os.close(descriptor)
+        for _ in range(_TRIES):
+            if _left_new(file, line) or _left_more(file, line):
+                return
+
+
+def _left_new(file: Path, line: bytes) -> bool:
+    """Create the file with this line; false if there is one. Raises `OSError`."""
+    draft = file.with_name(f"{file.name}.{os.getpid()}")
+    private_files.write_whole(draft, line)
+    try:
+        os.link(draft, file)
+    except FileExistsError:
+        return False
+    finally:
+        draft.unlink()
+    return True
+
+
+def _left_more(file: Path, line: bytes) -> bool:
+    """Add this line to the file that is there; false if the shell took it meanwhile. Raises `OSError`."""
+    try:
+        descriptor = private_files.open_existing(file, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return False
+    try:
+        if os.fstat(descriptor).st_size >= _MOST:
+            return True
+        os.write(descriptor, line)
+        now = os.fstat(descriptor)
+        return now.st_size > 0 and os.path.samestat(now, file.lstat())
+    except FileNotFoundError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def announce_end(name: str, id: str, done: bool) -> str:
-    """What is said of an agent that has ended. `name`: of its terminal's session."""
+    """The notice that an agent has ended. `name`: its terminal's session."""
     return f"[gsh] Agent {name} {'completed' if done else 'failed'}: gsh show {id.lstrip('0') or id}"

@@ -1,7 +1,7 @@
-"""The one socket that all shells of this user report to, and the right to it: exactly one hub at a time has it.
+"""The one socket that all shells of this user report to, and the lease on it: exactly one hub at a time has it.
 
-Owns the lock that goes with the right, which the system gives back when its holder dies in whatever way; refuses a
-folder that others may write to. Called by the shell log.
+Owns the lease's lock, which the system releases however its holder dies; refuses a folder that others can write to.
+Called by the shell log.
 """
 
 from __future__ import annotations
@@ -31,15 +31,23 @@ class SocketLease:
         """Whether this process has the right."""
         return self._lock is not None
 
-    def try_acquire(self) -> socket.socket | None:
-        """The listening socket, when nobody else has the right; else `None`. Blocks for a moment.
+    def try_lock(self) -> bool:
+        """Take the right without the socket, so that no hub has it meanwhile; false if a hub does. Blocks for a moment.
 
         Raises:
-            PlaceError: nobody may have it: the folder is not ours alone, or something else is in the socket's place.
+            HubRegistryError: no hub can have it.
         """
         if self._lock is None:
             self._lock = self._locked()
-        if self._lock is None:
+        return self._lock is not None
+
+    def try_acquire(self) -> socket.socket | None:
+        """The listening socket, or `None` if another hub has the lease. Blocks for a moment.
+
+        Raises:
+            PlaceError: no hub can have it: others can access the folder, or something else is in the socket's place.
+        """
+        if not self.try_lock():
             return None
         try:
             listening = hub_registry.claim(self.path)
@@ -48,18 +56,18 @@ class SocketLease:
             self.release()
             if isinstance(error, HubRegistryError):
                 raise
-            raise HubRegistryError(f"No socket can be made at {self.path}: {error.strerror or error}.") from error
+            raise HubRegistryError(f"Cannot create a socket at {self.path}: {error.strerror or error}.") from error
         return listening
 
     def is_held(self) -> bool:
-        """Whether the socket at the path is still ours: somebody may have cleared the folder."""
+        """Whether the socket at the path is still ours, since somebody may have cleared the folder."""
         try:
             return self._lock is not None and hub_registry.identity(self.path) == self._identity
         except OSError:
             return False
 
     def release(self) -> None:
-        """Give the right back, and remove the socket if it is ours."""
+        """Release the lease, and remove the socket if it is ours."""
         if self._lock is None:
             return
         hub_registry.give_back(self.path, self._identity)
@@ -88,4 +96,4 @@ def _ours_alone(folder: Path) -> None:
     if found.st_uid != os.getuid():
         raise paths.FolderError(f"{folder} belongs to user {found.st_uid}, not to you.")
     if stat.S_IMODE(found.st_mode) & 0o077:
-        raise paths.FolderError(f"others may enter {folder}; run `chmod 700` on it, or use a folder of its own.")
+        raise paths.FolderError(f"other users can enter {folder}; run `chmod 700` on it, or use a separate folder.")

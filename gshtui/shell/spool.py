@@ -1,7 +1,7 @@
-"""Files in which shells leave their lines while no hub listens, a file each.
+"""The spool: files into which shells write their lines until a hub has stored them, one per shell.
 
-Owns reading and emptying them under their lock, so that each line is taken and none that comes meanwhile is lost;
-refuses links, strangers' files and lines that are none. Blocks: called in threads, by the shell log.
+Reads and empties them under their lock, so that no line is lost, not even one written meanwhile; rejects links, other
+users' files and invalid lines. Blocks: the shell log calls it in threads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gshtui.shell.line_stream import BadLine, number_of, of_line
 from gshtui.system import private_files
 
 AT_ONCE = 4 * 1024 * 1024
-"""Bytes of a file that are taken in one piece."""
+"""Most bytes of a file read in one piece."""
 _BEGIN = b'{"v":'
 
 
@@ -33,9 +33,9 @@ class SpoolPiece:
     events: list[tuple[Event, int]] = field(default_factory=list[tuple[Event, int]])
     """Each with its number in the shell's life."""
     bad: int = 0
-    """Lines that are none."""
+    """The number of invalid lines."""
     more: bool = False
-    """There is more behind them."""
+    """Whether there is more after them."""
 
 
 def folder(data: Path) -> Path:
@@ -57,7 +57,7 @@ def files(where: Path) -> list[Path]:
 
 @contextlib.contextmanager
 def claimed(file: Path) -> Generator[int | None]:
-    """The file, locked against its shell and other hubs; `None` when somebody has it, or it cannot be opened."""
+    """The file, locked against its shell and other hubs; `None` if it is locked or cannot be opened."""
     try:
         descriptor = private_files.open_existing(file, os.O_RDWR)
     except OSError:
@@ -69,8 +69,21 @@ def claimed(file: Path) -> Generator[int | None]:
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def opened(file: Path) -> Generator[int]:
+    """The file for reading, without its lock. Raises `OSError`."""
+    descriptor = private_files.open_existing(file)
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode) or info.st_uid != os.getuid():
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(file))
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def read(descriptor: int, start: int = 0) -> tuple[SpoolPiece, int]:
-    """The whole lines from a place of a claimed file on, and the place behind them. Raises `OSError`."""
+    """The complete lines of a claimed file from a position on, and the position after them. Raises `OSError`."""
     raw = os.pread(descriptor, AT_ONCE, start)
     size = os.fstat(descriptor).st_size
     end = raw.rfind(b"\n") + 1
@@ -86,10 +99,10 @@ def read(descriptor: int, start: int = 0) -> tuple[SpoolPiece, int]:
 
 
 def emptied(descriptor: int, end: int) -> bool:
-    """Empty a claimed file of which every whole line up to `end` is kept; a torn one behind them goes too.
+    """Empty a claimed file whose complete lines up to `end` are all stored; drops an incomplete line after them.
 
-    Not when a line has come meanwhile: bash appends without a lock. What is left is taken again, and known by its
-    number. Raises `OSError`.
+    It does nothing if a line has arrived meanwhile, because bash appends without a lock. Remaining lines are read again
+    and recognised by their numbers. Raises `OSError`.
     """
     size = os.fstat(descriptor).st_size
     if size > end and b"\n" in os.pread(descriptor, size - end, end):
@@ -99,7 +112,7 @@ def emptied(descriptor: int, end: int) -> bool:
 
 
 def remove_empty(file: Path) -> None:
-    """Remove the file of a shell that is gone."""
+    """Remove the file of a dead shell."""
     with claimed(file) as descriptor:
         if descriptor is not None and os.fstat(descriptor).st_size == 0:
             with contextlib.suppress(OSError):

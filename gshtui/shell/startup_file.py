@@ -1,7 +1,7 @@
-"""A shell's start-up file: our one line put in, and taken out again, with everything else left as it was.
+"""A shell's start-up file: adds our one line and removes it again, and leaves everything else unchanged.
 
-Owns the backup and the replacing as a whole; follows the link of people who keep these files elsewhere. Refuses a file
-that cannot be written, with one sentence. Called by `gsh-tui shell install` and `uninstall`.
+Makes a backup and replaces the file atomically; follows links, for people who keep these files elsewhere. A file that
+cannot be written is an error in one sentence. Called by `gsh-tui shell install` and `uninstall`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class StartupError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StartupChange:
-    """What was done to a file."""
+    """A change made to a file."""
 
     file: Path
     changed: bool
@@ -40,7 +40,7 @@ def file_of(shell: str, environ: Mapping[str, str]) -> Path:
 
 
 def has_line(file: Path) -> str:
-    """Our line in this file, empty when there is none. Raises `StartupError`."""
+    """Our line in this file; empty if there is none. Raises `StartupError`."""
     return next((line for line in _read(file).decode("utf-8", "surrogateescape").split("\n") if _is_ours(line)), "")
 
 
@@ -77,7 +77,7 @@ def _read(file: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise StartupError(f"{file} cannot be read: {error.strerror or error}.") from error
+        raise StartupError(f"cannot read {file}: {error.strerror or error}.") from error
 
 
 def _replace(file: Path, raw: bytes) -> StartupChange:
@@ -101,7 +101,5 @@ def _replace(file: Path, raw: bytes) -> StartupChange:
                 fresh.unlink(missing_ok=True)
     except OSError as error:
         why = error.strerror or str(error)
-        raise StartupError(
-            f"{file} cannot be changed: {why}. Put the line there yourself, or make it writable."
-        ) from error
+        raise StartupError(f"cannot change {file}: {why}. Add the line yourself, or make the file writable.") from error
     return StartupChange(file, changed=True, backup=backup)

@@ -134,8 +134,11 @@ def revision(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(revision), 0) FROM agents").fetchone()[0])
 
 
-def adopt(connection: sqlite3.Connection, home: str | None) -> list[str]:
+def adopt(connection: sqlite3.Connection, home: str | None, over: Process | None = None) -> list[str]:
     """Take over every agent of a folder (all, for `None`) that no living hub is responsible for.
+
+    Args:
+        over: a hub that gives way, whose agents are taken over too.
 
     Returns:
         The ids of those taken over by this call.
@@ -146,7 +149,7 @@ def adopt(connection: sqlite3.Connection, home: str | None) -> list[str]:
         "SELECT id, home, machine, pid, started FROM agents WHERE NOT removed ORDER BY number"
     ).fetchall():
         owner = Process(str(machine), int(pid), str(started))
-        if (home is None or folder == home) and (not owner.pid or not is_alive(owner)):
+        if (home is None or folder == home) and (not owner.pid or owner == over or not is_alive(owner)):
             taken.append(str(id))
     for id in taken:
         connection.execute(
@@ -237,9 +240,9 @@ class AgentTable(Table):
         """A number that grows with every change of the roster by any process."""
         return await self._read(revision)
 
-    async def adopt(self, home: str | None) -> list[str]:
-        """Take over the agents of a folder (all, for `None`) without a living hub; return their ids."""
-        return await self._write(lambda connection: adopt(connection, home))
+    async def adopt(self, home: str | None, over: Process | None = None) -> list[str]:
+        """Take over the agents of a folder (all, for `None`) without a living hub, or of the hub `over`; return ids."""
+        return await self._write(lambda connection: adopt(connection, home, over))
 
     async def release(self) -> None:
         """Let other hubs take over the agents of this process."""

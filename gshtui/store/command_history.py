@@ -141,9 +141,9 @@ def delete_old(connection: sqlite3.Connection, ids: Collection[int]) -> int:
     return removed
 
 
-def trim(connection: sqlite3.Connection, most: int, step: int = TRIM_STEP) -> int:
-    """Remove the oldest rows above `most`, at most `step` at once; return how many."""
-    over = min(count_all(connection) - most, step)
+def trim(connection: sqlite3.Connection, most: int) -> int:
+    """Remove the oldest rows above `most`, at most `TRIM_STEP` at once; return how many."""
+    over = min(count_all(connection) - most, TRIM_STEP)
     if over <= 0:
         return 0
     oldest = connection.execute("SELECT id FROM history ORDER BY id LIMIT ?", (over,)).fetchall()
@@ -261,6 +261,7 @@ class HistoryQuery(msgspec.Struct, frozen=True):
     state: str = ""
     source: str = ""
     after_id: int | None = None
+    before_id: int | None = None
 
 
 EVERYTHING = HistoryQuery()
@@ -353,6 +354,7 @@ def _conditions(wanted: HistoryQuery) -> tuple[list[str], _Where]:
         ("h.id >= ?", None if wanted.after is None else int(sound(wanted.after) * 1e6)),
         ("h.id < ?", None if wanted.before is None else int(sound(wanted.before) * 1e6)),
         ("h.id > ?", wanted.after_id),
+        ("h.id < ?", wanted.before_id),
     )
     for condition, value in bounds:
         if value is not None:

@@ -22,12 +22,10 @@ from gshtui.bus.messages import Usage
 from gshtui.store import encoding, output_table, sent_texts
 from gshtui.store.encoding import clean_text, decoder
 from gshtui.store.store_errors import StoreError, missing
-from gshtui.store.table import Table
+from gshtui.store.table import ReadThread, Table, WriteQueue
 
 if TYPE_CHECKING:
-    from gshtui.store.database import Database
     from gshtui.store.output_table import OutputTable
-    from gshtui.store.record_writer import RecordWriter
 
 Piece = tuple[int, int] | Block
 """Blocks of the base from the first position up to, not including, the second; or one block missing from the base."""
@@ -326,7 +324,9 @@ def unknown(id: str) -> StoreError:
 
 def _damaged(id: str) -> StoreError:
     return StoreError(
-        "corrupt", f"The iteration {id!r} in the record is damaged.", hint="`gsh-tui doctor` says more; others are not."
+        "corrupt",
+        f"The iteration {id!r} in the record is damaged.",
+        hint="Others are intact. Run `gsh-tui doctor` for details.",
     )
 
 
@@ -363,8 +363,8 @@ _REMEMBERED = 64
 class ContextTables(Table):
     """`store.contexts`: what was sent to models, and what was cut."""
 
-    def __init__(self, database: Database, writer: RecordWriter, outputs: OutputTable) -> None:
-        super().__init__(database, writer)
+    def __init__(self, thread: ReadThread, writer: WriteQueue, outputs: OutputTable) -> None:
+        super().__init__(thread, writer)
         self._outputs = outputs
         self._chains: dict[tuple[str, str], Chain] = {}
 

@@ -17,7 +17,7 @@ from gshtui.bus.messages import Message, ToolResult
 MAX_DEPTH = 100
 """Levels of lists and objects in one value; deeper content is replaced by a sentence."""
 MAX_INTEGER_BITS = 8192
-TOO_DEEP = "(nested too deeply to be kept)"
+TOO_DEEP = "(nested too deeply to be saved)"
 
 T = TypeVar("T")
 _encoder = msgspec.json.Encoder()
@@ -65,11 +65,6 @@ def clean(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         return [clean(item, depth + 1) for item in cast("list[Any]", value)]
     return clean_text(str(value))
-
-
-def clean_message(message: Message) -> Message:
-    """The message as it will be read back: `clean` applied to everything in it."""
-    return decode_message(encode_message(message))
 
 
 def encode_message(message: Message) -> bytes:

@@ -10,19 +10,14 @@ import contextlib
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from gshtui.store.encoding import clean_text
 from gshtui.store.store_errors import SessionHeld, StoreError, missing
-from gshtui.store.table import Table
+from gshtui.store.table import ReadThread, Table, WriteQueue
 from gshtui.system.ids import new_id
 from gshtui.system.process_identity import Process, is_alive, this_process
-
-if TYPE_CHECKING:
-    from gshtui.store.database import Database
-    from gshtui.store.record_writer import RecordWriter
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -87,8 +82,8 @@ class SessionHold:
 class HoldTable(Table):
     """`store.holds`: the conversations that this process writes to."""
 
-    def __init__(self, database: Database, writer: RecordWriter) -> None:
-        super().__init__(database, writer)
+    def __init__(self, thread: ReadThread, writer: WriteQueue) -> None:
+        super().__init__(thread, writer)
         self._held: set[str] = set()
 
     async def acquire(self, session: str, where: str) -> SessionHold:

@@ -12,10 +12,11 @@ import time
 from urllib.parse import quote
 
 from gshtui.store import recovery
-from gshtui.store.database import CHECK_AT_OPEN, Database, Notice
+from gshtui.store.database import CHECK_AT_OPEN, Database
 from gshtui.store.record_files import beside
 from gshtui.store.record_writer import RecordWriter
 from gshtui.store.store_errors import StoreError, from_sqlite, is_index_damage
+from gshtui.store.table import Notice
 from gshtui.system.tasks import start_job
 
 BEGIN_AFTER = 5.0
@@ -78,7 +79,7 @@ class IntegrityChecker:
         recovery.mark(path)
         self._on_notice(
             f"The record {path} is damaged: {faults[0]}.",
-            "Close every gsh-tui and start it again: it keeps the damaged file and recovers what can be read.",
+            "Close every gsh-tui, then start one: it recovers what is readable, and keeps the damaged file.",
         )
 
     def _quick(self) -> list[str] | None:
@@ -118,5 +119,5 @@ def _index(connection: sqlite3.Connection) -> list[str]:
     except sqlite3.DatabaseError as error:
         if not is_index_damage(error):
             raise
-        return ["The word index does not fit the messages; the next search that meets it makes it anew."]
+        return ["The word index does not match the messages; the next search that notices it rebuilds it."]
     return []

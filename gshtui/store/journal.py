@@ -6,7 +6,6 @@ import math
 import sqlite3
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,11 +24,8 @@ from gshtui.bus.events.shell_events import (
 )
 from gshtui.store import encoding
 from gshtui.store.journal_queue import JournalEntry
-from gshtui.store.table import Table
-
-if TYPE_CHECKING:
-    from gshtui.store.database import Database
-    from gshtui.store.record_writer import RecordWriter
+from gshtui.store.record_writer import RecordWriter
+from gshtui.store.table import ReadThread, Table
 
 NOT_RECORDED = (
     *(TextDelta, ThinkingDelta, ToolOutput),
@@ -64,7 +60,7 @@ class JournalEncoder:
         if len(data) > wire.MAX_LINE:
             # No reader accepts such a long line; messages or outputs have the whole text.
             name = Noticed.__name__
-            text = f"The event {fields['type']} had {len(data)} bytes, too many for the journal."
+            text = f"The event {fields['type']} had {len(data)} bytes, which is too much for the journal."
             data = encoding.encode_plain(wire.to_plain(Noticed(at=event.at, text=text, about=agent)))
         return JournalEntry(session, name, event.at, data, lasting=isinstance(event, TurnFinished))
 
@@ -101,8 +97,8 @@ def _whole(connection: sqlite3.Connection, event: Event) -> Event:
 class JournalTable(Table):
     """`store.journal`: events."""
 
-    def __init__(self, database: Database, writer: RecordWriter) -> None:
-        super().__init__(database, writer)
+    def __init__(self, thread: ReadThread, writer: RecordWriter) -> None:
+        super().__init__(thread, writer)
         self._encoder = JournalEncoder()
         self._add = writer.record
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import OrderedDict
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
@@ -28,7 +28,6 @@ from gshtui.text.truncation import gap_of, shorten
 RecordType = Literal[
     "truncation", "prune", "compaction", "tool_call", "bash_exec", "prompt", "usage", "error", "warning"
 ]
-TYPES: tuple[RecordType, ...] = get_args(RecordType)
 Record = dict[str, Any]
 LOGGED = (
     TurnStarted,
@@ -159,7 +158,7 @@ def _error(event: Event) -> Record | None:
             return _of(event.level, event, where=event.about, kind=event.level, message=event.text, hint=event.hint)
         case BudgetReached():
             b = event.budget
-            message = f"The budget of {b.limit:g} {b.unit} ({b.scope}) is used to {b.used:g}."
+            message = f"{b.used:g} of the budget of {b.limit:g} {b.unit} ({b.scope}) are used."
             type: RecordType = "warning" if event.level == "warning" else "error"
             return _of(type, event, where="budget", kind=event.level, message=message)
         case _:

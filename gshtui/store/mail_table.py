@@ -87,8 +87,8 @@ def change_letter(
         raise StoreError("invalid", f"A message has no field {', '.join(sorted(wrong))}.")
     letter = get_letter(connection, id)
     if within and (letter.state not in within or _taken(connection, letter.id)):
-        state = letter.state if letter.state not in within else "being delivered just now"
-        raise StoreError("busy", f"The message {letter.id} is {state}; it can be changed no more.")
+        state = letter.state if letter.state not in within else "being delivered"
+        raise StoreError("busy", f"The message {letter.id} is {state} and can no longer be changed.")
     fresh = msgspec.structs.replace(letter, **changes, changed=time.time())
     connection.execute(
         f"UPDATE mail SET state = ?, data = ?, revision = {_NEXT_REVISION} WHERE id = ?",

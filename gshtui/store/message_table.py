@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -18,11 +18,7 @@ from gshtui.store import encoding as plain
 from gshtui.store import session_table
 from gshtui.store.encoding import clean_text
 from gshtui.store.store_errors import missing
-from gshtui.store.table import Table
-
-if TYPE_CHECKING:
-    from gshtui.store.database import Database, Notice
-    from gshtui.store.record_writer import RecordWriter
+from gshtui.store.table import Notice, ReadThread, Table, WriteQueue
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
@@ -222,8 +218,8 @@ def _around(body: str, needle: str) -> tuple[str, tuple[tuple[int, int], ...]]:
 class MessageTable(Table):
     """`store.messages`: the logs of conversations."""
 
-    def __init__(self, database: Database, writer: RecordWriter, on_notice: Notice) -> None:
-        super().__init__(database, writer)
+    def __init__(self, thread: ReadThread, writer: WriteQueue, on_notice: Notice) -> None:
+        super().__init__(thread, writer)
         self._on_notice = on_notice
 
     async def append(self, session: str, message: Message) -> int:
@@ -239,7 +235,8 @@ class MessageTable(Table):
         page, unreadable = await self._read(partial(page_of, session=session, before=before, limit=limit))
         if unreadable:
             self._on_notice(
-                f"{unreadable} messages of the conversation {session} could not be read.", "`gsh-tui doctor` says more."
+                f"{unreadable} messages of the conversation {session} could not be read.",
+                "Run `gsh-tui doctor` for details.",
             )
         return page
 

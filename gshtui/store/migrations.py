@@ -316,7 +316,7 @@ def migrate(connection: sqlite3.Connection, path: Path, steps: Sequence[str] = M
     if version > len(steps):
         raise StoreError(
             "newer",
-            f"The record {path} was written by a newer gsh-tui (format {version}, this one knows {len(steps)}).",
+            f"A newer gsh-tui wrote the record {path} (format {version}; this one knows {len(steps)}).",
             hint="Update gsh-tui; nothing was changed.",
         )
     if version == len(steps):

@@ -25,9 +25,9 @@ def agents_in(file: Path) -> list[AgentRow]:
     return _read(file, agent_table.list_agents)
 
 
-def sessions_in(file: Path, *, cwd: str, limit: int = 50) -> list[SessionInfo]:
-    """A folder's conversations, most recently used first. Blocks for a moment."""
-    return _read(file, lambda connection: session_table.list_sessions(connection, cwd=cwd, limit=limit, empty=False))
+def sessions_in(file: Path, *, cwd: str) -> list[SessionInfo]:
+    """A folder's 50 newest conversations, most recently used first. Blocks for a moment."""
+    return _read(file, lambda connection: session_table.list_sessions(connection, cwd=cwd, limit=50, empty=False))
 
 
 def _read(file: Path, read: Callable[[sqlite3.Connection], list[T]]) -> list[T]:

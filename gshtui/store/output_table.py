@@ -90,7 +90,9 @@ def text_of(key: str, data: bytes, is_packed: bool) -> str:
     except PackError:
         raw = b""
     if key_of(raw) != key:
-        raise StoreError("corrupt", f"The output {key!r} in the record is damaged.", hint="`gsh-tui doctor` says more.")
+        raise StoreError(
+            "corrupt", f"The output {key!r} in the record is damaged.", hint="Run `gsh-tui doctor` for details."
+        )
     return raw.decode()
 
 

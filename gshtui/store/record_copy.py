@@ -64,8 +64,8 @@ def copy_all(copy: Path, template: Path, target: sqlite3.Connection) -> str:
     messages = target.execute("SELECT count(*) FROM messages").fetchone()[0]
     sessions = target.execute("SELECT count(*) FROM sessions WHERE messages").fetchone()[0]
     if not (messages or target.execute("SELECT 1 FROM sessions").fetchone()):
-        return "The record was damaged so badly that nothing could be read; a new one was begun."
-    lost = f"{missing} messages could not be read" if missing else "no message is missing"
+        return "The record was too damaged to read; a new one was started."
+    lost = f"{missing} messages are unreadable" if missing else "no message is missing"
     return f"The record was damaged; {messages} messages of {sessions} conversations were recovered, {lost}."
 
 

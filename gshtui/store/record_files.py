@@ -66,7 +66,7 @@ def check_files(path: Path) -> bool:
             continue
         if not stat.S_ISREG(info.st_mode):
             what = "a link" if stat.S_ISLNK(info.st_mode) else "not a file"
-            raise StoreError("unsafe", f"The record {file} is {what}.", hint="Move it away; it was left alone.")
+            raise StoreError("unsafe", f"The record {file} is {what}.", hint="It was left alone; move it away.")
         if info.st_uid not in (os.geteuid(), 0):
             raise StoreError("unsafe", f"The record {file} belongs to another user.", hint="Set XDG_DATA_HOME.")
         if stat.S_IMODE(info.st_mode) & 0o077:
@@ -81,14 +81,15 @@ def create_file(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def opening_lock(path: Path, wait: float = LOCK_WAIT) -> Generator[None]:
+def opening_lock(path: Path) -> Generator[None]:
     """Keep other processes from opening the record. The system drops the lock if the process dies.
 
-    Blocks the calling thread. Raises `StoreError` (`busy`) after `wait` seconds, `OSError` in an unwritable folder.
+    Blocks the calling thread. Raises `StoreError` (`busy`) after `LOCK_WAIT` seconds, and `OSError` in an unwritable
+    folder.
     """
     descriptor = private_files.open_file(beside(path, ".lock"), os.O_RDWR)
     try:
-        deadline = time.monotonic() + wait
+        deadline = time.monotonic() + LOCK_WAIT
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,7 +98,7 @@ def opening_lock(path: Path, wait: float = LOCK_WAIT) -> Generator[None]:
                 if time.monotonic() > deadline:
                     raise StoreError(
                         "busy",
-                        f"Another process has been opening the record {path} for {wait:.0f} s.",
+                        f"Another process has been opening the record {path} for {LOCK_WAIT:.0f} s.",
                         hint="Try again.",
                     ) from None
                 time.sleep(0.01)

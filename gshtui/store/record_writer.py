@@ -16,10 +16,11 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from gshtui.store.database import Database, Notice, Work
+from gshtui.store.database import Database
 from gshtui.store.journal_queue import JournalEntry, JournalQueue, insert
 from gshtui.store.migrations import VERSION
-from gshtui.store.store_errors import StoreError, from_sqlite, is_busy, spoils_all
+from gshtui.store.store_errors import StoreError, closed, from_sqlite, is_busy, spoils_all
+from gshtui.store.table import Notice, Work
 from gshtui.system.tasks import keep_on
 
 T = TypeVar("T")
@@ -67,11 +68,11 @@ class RecordWriter:
             StoreError: it could not be committed.
         """
         if self._closing:
-            raise StoreError("closed", "The record is closed.")
+            raise closed()
         if self._database.opened.readonly:
             path = self._database.path
-            hint = f"Make {path.parent} writable and start again."
-            raise StoreError("readonly", f"The record {path} is open for reading only.", hint=hint)
+            hint = f"Make {path.parent} writable, then restart."
+            raise StoreError("readonly", f"The record {path} is open read-only.", hint=hint)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._operations.append(_Operation(work, answer))
         self._wake.set()
@@ -212,7 +213,7 @@ class RecordWriter:
         if self._given_up:
             return
         if self._failing is None or self._failing.kind != error.kind:
-            self._on_notice(error.message + " Events wait in memory.", error.hint)
+            self._on_notice(error.message + " Events are waiting in memory.", error.hint)
         self._failing = error
 
     def _succeeded(self) -> None:
@@ -220,7 +221,7 @@ class RecordWriter:
             return
         self._failing = None
         lost = self._journal.pop_lost()
-        text = f"Recording goes on; {lost} events were lost meanwhile." if lost else "Recording goes on."
+        text = f"Recording continues; {lost} events were lost meanwhile." if lost else "Recording continues."
         self._on_notice(text, "")
 
 

@@ -81,7 +81,9 @@ def text_of(name: str, data: bytes, packed: bool, size: int) -> str:
             return raw.decode()
     except (output_table.PackError, UnicodeDecodeError):
         pass
-    raise StoreError("corrupt", f"The text {name!r} in the record is damaged.", hint="`gsh-tui doctor` says more.")
+    raise StoreError(
+        "corrupt", f"The text {name!r} in the record is damaged.", hint="Run `gsh-tui doctor` for details."
+    )
 
 
 def of_session(connection: sqlite3.Connection, session: str) -> list[str]:

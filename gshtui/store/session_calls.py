@@ -1,6 +1,6 @@
-"""What code calls about conversations, `await hub.call(RenameSession(session="01ab", title="Why"))`, and what it gets.
+"""Commands about conversations as code calls them, `await hub.call(RenameSession(session="01ab", …))`; their results.
 
-Plain parameters and results, one pair for each word of `session`; the handlers are in `session_commands`.
+One pair of parameters and result for each word of `session`; the handlers are in `session_commands`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from gshtui.store.message_table import SearchHit, StoredMessage
 from gshtui.store.session_table import SessionInfo
 
 STORE_PARTS = frozenset({"store"})
-"""The parts of the hub that these need."""
+"""The parts of the hub that these commands need."""
 SESSION_SYNONYMS = {"list": "ls", "remove": "rm", "delete": "rm"}
 SESSION_GROUP = ShellGroup(
     "Conversations: list, show, resume, export …",
     """\
-Conversations: list, show, resume, export, search, rename, remove. All of it works while a window is open.
+Conversations: list, show, resume, export, search, rename, remove. These also work while a window is open.
 
-An ID may be its beginning or end as long as only one fits, or `latest`.""",
+For an ID you can write a unique part of its beginning or end, or `latest`.""",
     tuple(SESSION_SYNONYMS.items()),
 )
 
@@ -34,11 +34,11 @@ def _shell(*places: str) -> ShellForm:
 
 @dataclass(frozen=True, slots=True)
 class SessionList:
-    """Conversations, the newest first."""
+    """Conversations, newest first."""
 
     sessions: list[SessionInfo]
     everywhere: bool
-    """Those of every folder were asked for."""
+    """Whether the conversations of every folder were listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class ShownSession:
 
 @dataclass(frozen=True, slots=True)
 class RemovedSessions:
-    """The conversations that are gone."""
+    """The removed conversations."""
 
     sessions: list[SessionInfo]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionExport:
-    """A conversation as a file, or as text where none was named."""
+    """A conversation exported to a file or, if none was named, as text."""
 
     session: SessionInfo
     format: str
@@ -69,38 +69,40 @@ class SessionExport:
 
 @dataclass(frozen=True, slots=True)
 class SessionHits:
-    """Messages that were found by their words."""
+    """The messages found by a search."""
 
     hits: list[SearchHit]
     everywhere: bool
-    """Every folder was looked through."""
+    """Whether every folder was searched."""
 
 
 class ListSessions(Parameters, Returns[SessionList]):
-    """List this folder's conversations, the newest first."""
+    """List this folder's conversations, newest first."""
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "ls"
     SHELL = _shell()
-    everywhere: Annotated[bool, ShellOption("--all")] = Field(default=False, description="Of every folder.")
-    limit: int = Field(default=20, ge=1, le=10_000, description="Most entries.")
+    everywhere: Annotated[bool, ShellOption("--all")] = Field(
+        default=False, description="List the conversations of every folder."
+    )
+    limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of conversations.")
 
 
 class ShowSession(Parameters, Returns[ShownSession]):
-    """Show a conversation; without ID the folder's latest."""
+    """Show a conversation; by default this folder's latest."""
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "show"
     SHELL = _shell("session")
     session: Annotated[str, ShellOption("id", kind="session")] = ""
-    whole: Annotated[bool, ShellOption("--all")] = Field(default=False, description="All messages.")
-    limit: int = Field(default=20, ge=1, le=10_000, description="Messages at most.")
+    whole: Annotated[bool, ShellOption("--all")] = Field(default=False, description="Show all messages.")
+    limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of messages.")
 
 
 class ResumeSession(Parameters, Returns[SessionInfo]):
     """Open the window with a conversation.
 
-    With --json it is only said which one it is.
+    With --json, only print which conversation it would open.
     """
 
     COMMAND: ClassVar[str] = "session"
@@ -108,13 +110,13 @@ class ResumeSession(Parameters, Returns[SessionInfo]):
     SHELL = ShellForm(
         ("session",),
         parts=STORE_PARTS,
-        needs_terminal="`session resume` opens the window and needs a terminal; `prompt --session ID` does not.",
+        needs_terminal="`session resume` opens a window, which needs a terminal; `prompt --session ID` does not.",
     )
     session: Annotated[str, ShellOption("id", kind="session")] = "latest"
 
 
 class RemoveSessions(Parameters, Returns[RemovedSessions]):
-    """Remove conversations for good. In a terminal it asks first."""
+    """Remove conversations permanently. In a terminal it first asks."""
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "rm"
@@ -125,34 +127,36 @@ class RemoveSessions(Parameters, Returns[RemovedSessions]):
 class ExportSession(Parameters, Returns[SessionExport]):
     """Export a conversation.
 
-    JSONL keeps everything, Markdown is for reading.
+    JSONL contains everything; Markdown is for reading.
     """
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "export"
     SHELL = _shell("session")
     session: Annotated[str, ShellOption("id", kind="session")] = ""
-    format: Literal["", "jsonl", "markdown"] = Field(default="", description="Default: by the file's name.")
+    format: Literal["", "jsonl", "markdown"] = Field(
+        default="", description="Format; by default it follows from the file's name."
+    )
     out: Annotated[str, ShellOption("--out -o", metavar="FILE", kind="file")] = Field(
         default="", description="Write to a new file instead of standard output."
     )
 
 
 class SearchSessions(Parameters, Returns[SessionHits]):
-    """Find messages by their words."""
+    """Find messages that contain all of WORDS."""
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "search"
     SHELL = _shell("query")
     query: Annotated[str, ShellOption("words", required=True, words=-1)] = ""
     everywhere: Annotated[bool, ShellOption("--all")] = Field(
-        default=False, description="In the conversations of every folder."
+        default=False, description="Search the conversations of every folder."
     )
-    limit: int = Field(default=20, ge=1, le=10_000, description="Hits at most.")
+    limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of hits.")
 
 
 class RenameSession(Parameters, Returns[SessionInfo]):
-    """Give a conversation another title."""
+    """Rename a conversation."""
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "rename"

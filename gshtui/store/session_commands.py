@@ -9,7 +9,6 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -17,6 +16,7 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.events.session_events import SessionChangeRequested
+from gshtui.commands.command_errors import raising_command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -117,7 +117,7 @@ class SessionParameters(Parameters):
     )
     out: str = Field(default="", description="export: the file; empty: print it.", json_schema_extra=FOR_PEOPLE)
     all: bool = Field(default=False, description="ls, search: in every folder. show: all messages.")
-    limit: int = Field(default=20, ge=1, le=10_000, description="Most entries.")
+    limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of entries.")
 
 
 class ResumeParameters(Parameters):
@@ -152,7 +152,7 @@ def commands(store: Store) -> list[Command[Any]]:
         ),
         Command(
             "resume",
-            "Go on with an earlier conversation",
+            "Continue an earlier conversation",
             ResumeParameters,
             resume,
             access=Access.HUMAN_ONLY,
@@ -185,19 +185,6 @@ def _bindings(given: SessionParameters) -> Parameters:
             return calls.RenameSession(session=target, title=given.text)
 
 
-def _store_errors(run: Callable[[Invocation, A], Awaitable[R]]) -> Callable[[Invocation, A], Awaitable[R]]:
-    """The handler, with the record's errors as a command's."""
-
-    @wraps(run)
-    async def guarded(invocation: Invocation, parameters: A) -> R:
-        try:
-            return await run(invocation, parameters)
-        except StoreError as error:
-            raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
-
-    return guarded
-
-
 def _action(
     parameters: type[A],
     result: type[R],
@@ -208,7 +195,8 @@ def _action(
     access: Access = Access.HUMAN_ONLY,
 ) -> Action[A, R]:
     effect = Effect.READ if access is Access.SHARED else Effect.WRITE
-    return Action(parameters, result, _store_errors(run), render, asks, access=access, effect=effect)
+    run = raising_command_errors(run, StoreError)
+    return Action(parameters, result, run, render, asks, access=access, effect=effect)
 
 
 class _Family:
@@ -273,7 +261,7 @@ class _Family:
 
     async def _rm(self, invocation: Invocation, parameters: calls.RemoveSessions) -> calls.RemovedSessions:
         if not parameters.sessions:
-            raise UsageError("Name the conversation to remove.", hint="`session ls` lists them.")
+            raise UsageError("The conversation to remove is missing.", hint="`session ls` lists them.")
         found = {info.id: info for name in parameters.sessions if (info := await self._wanted(invocation, name))}
         if invocation.session in found:
             raise CommandError("This conversation is open here.", hint="Start a new one first, then remove this one.")
@@ -293,7 +281,7 @@ class _Family:
 
     async def _search(self, invocation: Invocation, parameters: calls.SearchSessions) -> calls.SessionHits:
         if not parameters.query:
-            raise UsageError("Name the words to look for.", hint="For example: session search flaky test")
+            raise UsageError("Give the words to search for.", hint="For example: session search flaky test")
         cwd = None if parameters.everywhere else str(invocation.cwd)
         hits = await self._store.messages.search(parameters.query, cwd=cwd, limit=parameters.limit)
         return calls.SessionHits(hits, parameters.everywhere)
@@ -301,7 +289,7 @@ class _Family:
     async def _rename(self, _invocation: Invocation, parameters: calls.RenameSession) -> SessionInfo:
         if not parameters.session or not parameters.title.strip():
             hint = "For example: session rename ID New title"
-            raise UsageError("Name the conversation and its new title.", hint=hint)
+            raise UsageError("The conversation or its new title is missing.", hint=hint)
         info = await self._store.sessions.find(parameters.session)
         await self._store.sessions.update(info.id, title=parameters.title)
         return await self._store.sessions.find(info.id)
@@ -313,20 +301,24 @@ class _Family:
             return await self._store.sessions.find(name)
         if info := await self._store.sessions.latest(str(invocation.cwd)):
             return info
-        raise StoreError("unknown", "This folder has no conversation yet.", hint="`session ls all=true` lists all.")
+        raise StoreError(
+            "unknown",
+            "This folder has no conversations yet.",
+            hint="`session ls all=true` lists those of every folder.",
+        )
 
 
 async def _ask_removal(_invocation: Invocation, parameters: calls.RemoveSessions) -> Question | None:
     if not parameters.sessions:
         return None
-    return Question(parameters, f"Remove {', '.join(parameters.sessions)} for good?", yes="Remove")
+    return Question(parameters, f"Permanently remove {', '.join(parameters.sessions)}?", yes="Remove")
 
 
 def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
     text = sessions_text(found.sessions, folders=found.everywhere)
     if not found.sessions:
         text = "There are no conversations yet."
-        text += "" if found.everywhere else " Those of other folders: `session ls all=true`."
+        text += "" if found.everywhere else " `session ls all=true` lists those of other folders."
     return Outcome([_data(info) for info in found.sessions], text)
 
 
@@ -357,17 +349,17 @@ def _render_export(_invocation: Invocation, made: calls.SessionExport) -> Outcom
     data: dict[str, Any] = {"session": info.id, "format": made.format}
     if not made.file:
         return Outcome(data | {"text": made.text}, made.text)
-    said = f"{info.messages} messages are in {single_line(made.file)} ({made.bytes:,} bytes)."
+    said = f"Wrote {info.messages} messages to {single_line(made.file)} ({made.bytes:,} bytes)."
     return Outcome(data | {"file": made.file, "bytes": made.bytes}, said)
 
 
 def _render_hits(_invocation: Invocation, found: calls.SessionHits) -> Outcome:
-    nothing = "Nothing was found." + ("" if found.everywhere else " In every folder: add all=true before the words.")
+    nothing = "Nothing found." + ("" if found.everywhere else " To search every folder, put all=true before the words.")
     return Outcome(msgspec.to_builtins(found.hits), hits_text(found.hits) if found.hits else nothing)
 
 
 def _render_renamed(_invocation: Invocation, info: SessionInfo) -> Outcome:
-    return Outcome(_data(info), f"{info.id} is called {single_line(info.title)} now.")
+    return Outcome(_data(info), f"{info.id} is now called {single_line(info.title)}.")
 
 
 async def _write(store: Store, session: str, form: session_export.Format, target: Path) -> int:
@@ -375,9 +367,9 @@ async def _write(store: Store, session: str, form: session_export.Format, target
     try:
         descriptor = await asyncio.to_thread(private_files.make_file, target)
     except FileExistsError as error:
-        raise CommandError(f"{target} exists already.", hint="Choose another name.") from error
+        raise CommandError(f"{target} already exists.", hint="Choose another name.") from error
     except OSError as error:
-        raise CommandError(f"{target} cannot be written: {error.strerror}.") from error
+        raise CommandError(f"Can't write {target}: {error.strerror}.") from error
     done = False
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -387,7 +379,7 @@ async def _write(store: Store, session: str, form: session_export.Format, target
         done = True
         return size
     except OSError as error:
-        raise CommandError(f"{target} could not be written whole: {error.strerror}.") from error
+        raise CommandError(f"Could not write all of {target}: {error.strerror}.") from error
     finally:
         if not done:
             target.unlink(missing_ok=True)

@@ -86,7 +86,7 @@ def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
             return _info(connection, found[0])
         if found:
             some = ", ".join(str(row[0]) for row in found[:3]) + (" …" if len(found) > 3 else "")
-            raise StoreError("ambiguous", f"Several conversations fit {name!r}: {some}.", hint="Give more of the id.")
+            raise StoreError("ambiguous", f"Several conversations match {name!r}: {some}.", hint="Use more of the id.")
     raise StoreError("unknown", f"There is no conversation {name!r}.", hint="`session ls` lists them.")
 
 

@@ -16,12 +16,10 @@ from gshtui.bus.shell_rows import Filter, Row, Span
 from gshtui.store import command_history, output_table
 from gshtui.store.command_history import EVERYTHING, HistoryQuery, count_commands, ids_of, sound
 from gshtui.store.encoding import clean_text
-from gshtui.store.table import Table
+from gshtui.store.table import ReadThread, Table, WriteQueue
 
 if TYPE_CHECKING:
-    from gshtui.store.database import Database
     from gshtui.store.output_table import OutputTable
-    from gshtui.store.record_writer import RecordWriter
 
 NOTE_COLUMNS = "id, kind, text, at, shell, cwd"
 _SHELLS_KEPT = 1_000
@@ -181,8 +179,8 @@ def _rows(connection: sqlite3.Connection, places: Sequence[tuple[int, int]]) -> 
 class ShellTables(Table):
     """`store.shells`: commands of shells, notes between them, and the shells themselves."""
 
-    def __init__(self, database: Database, writer: RecordWriter, outputs: OutputTable) -> None:
-        super().__init__(database, writer)
+    def __init__(self, thread: ReadThread, writer: WriteQueue, outputs: OutputTable) -> None:
+        super().__init__(thread, writer)
         self._outputs = outputs
 
     async def put_record(self, record: ShellRecord) -> ShellRecord:

@@ -16,10 +16,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gshtui.store.database import Database, Notice, Synchronous
+from gshtui.store.database import Database, Synchronous
 from gshtui.store.hold_table import HoldTable
 from gshtui.store.integrity import IntegrityChecker
 from gshtui.store.record_writer import RETRY_EVERY, RecordWriter
+from gshtui.store.table import Notice
 
 if TYPE_CHECKING:
     from gshtui.store.agent_table import AgentTable

@@ -49,7 +49,7 @@ class SessionHeld(StoreError):
         super().__init__(
             "held",
             f"This conversation is open in {where or 'another window'} (process {pid}).",
-            hint="Read along here, or close it there first.",
+            hint="Follow it here, or close it there first.",
         )
         self.where = where
         self.pid = pid
@@ -103,25 +103,30 @@ def spoils_all(error: BaseException) -> bool:
     return code_of(error) in own
 
 
+def closed() -> StoreError:
+    """The record was closed before this could run."""
+    return StoreError("closed", "The record is closed.")
+
+
 def from_sqlite(error: BaseException, path: Path) -> StoreError:
     """Our error for one of SQLite's or the system's."""
     if isinstance(error, StoreError):
         return error
     code = code_of(error)
     if code in BUSY_CODES:
-        return StoreError("busy", f"The record {path} is being written by another process.", hint="Try again.")
+        return StoreError("busy", f"Another process is writing to the record {path}.", hint="Try again.")
     if code in CORRUPT_CODES:
-        hint = "Close every gsh-tui and start it again: it keeps the damaged file and recovers what can be read."
+        hint = "Close every gsh-tui, then start one: it recovers what is readable, and keeps the damaged file."
         return StoreError("corrupt", f"The record {path} is damaged.", hint=hint)
     full_errno = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     if int(getattr(error, "sqlite_errorcode", 0)) in _FULL_CODES or full_errno:
-        hint = "Free some space; recording goes on by itself."
+        hint = "Free some space; recording then continues by itself."
         return StoreError("full", f"The record {path} cannot grow: the disk or the quota is full.", hint=hint)
     if code in _IO_CODES:
         name = str(getattr(error, "sqlite_errorname", "input/output error"))
-        hint = "Look at the disk (system log, `df`); a network folder cannot hold the record."
+        hint = "Check the disk (system log, `df`); the record cannot be in a network folder."
         return StoreError("io", f"The system failed to read or write the record {path} ({name}).", hint=hint)
     if code in _READONLY_CODES or isinstance(error, OSError):
-        hint = f"Make the folder {path.parent} writable, or set XDG_DATA_HOME to one that is."
-        return StoreError("readonly", f"The record {path} cannot be written.", hint=hint)
+        hint = f"Make the folder {path.parent} writable, or set XDG_DATA_HOME to a writable folder."
+        return StoreError("readonly", f"Cannot write to the record {path}.", hint=hint)
     return StoreError("invalid", f"The record refused the entry: {error}.")

@@ -43,17 +43,10 @@ _QUIET = {
 }
 
 
-def command_environment(environ: Mapping[str, str], keep: frozenset[str] = frozenset()) -> dict[str, str]:
-    """The environment for a non-interactive command.
-
-    Args:
-        environ: this process's environment.
-        keep: names to pass on although they look like secrets.
-    """
+def command_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a non-interactive command, out of this process's `environ`."""
     passed = {
-        name: value
-        for name, value in environ.items()
-        if name in keep or not (_HIJACKS.match(name) or is_secret_variable(name, value))
+        name: value for name, value in environ.items() if not (_HIJACKS.match(name) or is_secret_variable(name, value))
     }
     return passed | _QUIET
 

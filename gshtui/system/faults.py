@@ -54,7 +54,7 @@ class Fault:
         """A sentence that says where the traceback is."""
         if self.file:
             return f"The details are in {self.file}."
-        return f"The details could not be written: {self.trouble or 'nobody knows why'}."
+        return f"The details could not be written: {self.trouble or 'unknown reason'}."
 
 
 class FaultLog:
@@ -107,7 +107,7 @@ def write_report(folder: Path, error: BaseException, head: str = "") -> Path:
         except FileExistsError:
             continue
         return file
-    raise FileExistsError(f"{folder} has too many reports of this moment")
+    raise FileExistsError(f"{folder} already has too many reports from this second")
 
 
 def expected(error: BaseException) -> bool:
@@ -120,7 +120,7 @@ def in_one_line(error: BaseException) -> str:
     try:
         text = f"{type(error).__name__}: {error}"
     except Exception:
-        text = f"{type(error).__name__} (whose text cannot be shown)"
+        text = f"{type(error).__name__} (its text cannot be shown)"
     text = " ".join(text.split()).removesuffix(":")
     shown = "".join(char if char.isprintable() else "?" for char in text)
     return shown if len(shown) <= _WHY else shown[: _WHY - 1] + "…"

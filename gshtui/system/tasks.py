@@ -101,7 +101,7 @@ async def _again(duty: Callable[[], Awaitable[None]], name: str) -> None:
             failure: BaseException = error  # something that it awaited was cancelled, not the duty
         except Exception as error:
             failure = error
-        report(name, failure, f"It is begun again in {pause:g} s.")
+        report(name, failure, f"It will be restarted in {pause:g} s.")
         if time.monotonic() - began > _WORKS:
             pause = FIRST_PAUSE
         await asyncio.sleep(pause)

@@ -6,7 +6,8 @@ refused with line and reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
@@ -18,8 +19,11 @@ _FENCE = "---"
 _MOST_LINES = 200
 _DEEPEST = 8
 """Deepest nesting of lists and mappings; the parser's time grows with its square."""
+# A line that means the same in YAML as it says, unless its value contains one of `_SIGNS`.
+_PLAIN_LINE = re.compile(r"([A-Za-z][A-Za-z_-]{0,60}): +([A-Za-z0-9][ -~]*)")
+_SIGNS = (": ", " #")
 _SAID = {
-    "mapping values are not allowed here": "a value with `: ` in it must be in quotes",
+    "mapping values are not allowed here": "a value that contains `: ` must be in quotes",
     "found unexpected end of stream": "the quote is not closed",
 }
 """The parser's most common complaints, in our words."""
@@ -57,11 +61,22 @@ def parse(text: str) -> FrontMatter:
     if not end:
         raise FrontMatterError(f"its front matter is not closed by `---` within {_MOST_LINES} lines")
     found = FrontMatter(body="\n".join(lines[end + 1 :]).strip("\n"))
-    for key, line, value in _pairs("\n".join(lines[1:end])):
+    for key, line, value in _plain_pairs(lines[1:end]) or _pairs("\n".join(lines[1:end])):
         if key in found.fields:
             raise FrontMatterError(f"line {line}: {key} is given twice")
         found.fields[key] = value
         found.line[key] = line
+    return found
+
+
+def _plain_pairs(lines: Iterable[str]) -> list[tuple[str, int, str | list[str]]]:
+    """Key, line and value, if every line is plain; otherwise empty. Saves loading the YAML parser, which is large."""
+    found: list[tuple[str, int, str | list[str]]] = []
+    for number, line in enumerate(lines, 2):
+        match = _PLAIN_LINE.fullmatch(line.rstrip(" "))
+        if match is None or match[2].endswith(":") or any(sign in match[2] for sign in _SIGNS):
+            return []
+        found.append((match[1], number, match[2]))
     return found
 
 
@@ -76,10 +91,10 @@ def _pairs(head: str) -> Iterator[tuple[str, int, str | list[str]]]:
         if isinstance(event, events.CollectionStartEvent):
             depth += 1
             if depth == 1 and not isinstance(event, events.MappingStartEvent):
-                raise FrontMatterError(f"line {at} is no `key: value`")
+                raise FrontMatterError(f"line {at} is not of the form `key: value`")
             if depth == 2:
                 if not key:
-                    raise FrontMatterError(f"line {at} is no `key: value`")
+                    raise FrontMatterError(f"line {at} is not of the form `key: value`")
                 inner = []
             elif depth > _DEEPEST:
                 raise FrontMatterError(f"line {at}: lists and mappings are nested too deep")
@@ -93,7 +108,7 @@ def _pairs(head: str) -> Iterator[tuple[str, int, str | list[str]]]:
             if inner is not None:
                 inner.append(value)
             elif depth == 0 or (not key and not value):
-                raise FrontMatterError(f"line {at} is no `key: value`")
+                raise FrontMatterError(f"line {at} is not of the form `key: value`")
             elif key:
                 yield key, line, value
                 key = ""
@@ -113,15 +128,15 @@ def _events(head: str) -> Iterator[Event]:
             tag, anchor = getattr(event, "tag", None), getattr(event, "anchor", None)
             if tag or anchor:
                 sign = "!" if tag else "*" if isinstance(event, events.AliasEvent) else "&"
-                raise FrontMatterError(f"line {_line(event)}: a value may not begin with {sign}; put it in quotes")
+                raise FrontMatterError(f"line {_line(event)}: a value that starts with {sign} must be in quotes")
             documents += isinstance(event, events.DocumentStartEvent)
             if documents > 1:
-                raise FrontMatterError(f"line {_line(event)}: it is more than one document")
+                raise FrontMatterError(f"line {_line(event)}: a second document starts here")
             yield event
     except yaml.MarkedYAMLError as error:
         raise FrontMatterError(_reason(error)) from error
     except yaml.YAMLError as error:  # of a character
-        raise FrontMatterError("it holds a character that YAML does not allow") from error
+        raise FrontMatterError("it contains a character that YAML does not allow") from error
 
 
 def _line(event: Event) -> int:
@@ -134,5 +149,5 @@ def _reason(error: MarkedYAMLError) -> str:
     begun = error.context_mark if error.context_mark is not None else error.problem_mark
     line = begun.line + 2 if begun is not None else 1
     if problem == "could not find expected ':'":
-        return f"line {line} is no `key: value`"
+        return f"line {line} is not of the form `key: value`"
     return f"line {line}: {_SAID.get(problem, problem)}"

@@ -37,7 +37,7 @@ def compile_glob(pattern: str, *, anywhere: bool = False) -> Linear:
     try:
         return linear_regex.compile_linear(rf"(?s:{choices})\z")
     except LinearError as error:
-        raise PatternError(f"{pattern} is no pattern: {error}") from error
+        raise PatternError(f"{pattern} is not a valid pattern: {error}") from error
 
 
 def is_glob(text: str) -> bool:

@@ -38,7 +38,7 @@ def make_diff(before: str, after: str, name: str, *, new: bool = False) -> str:
     lines = [f"--- {'/dev/null' if new else f'a/{name}'}", f"+++ b/{name}"]
     for number, line in enumerate(_hunks(old, fresh)):
         if number >= _MOST_LINES:
-            lines.append(f"… the diff goes on: {len(old):,} lines before, {len(fresh):,} after …")
+            lines.append(f"… the diff continues: {len(old):,} lines before, {len(fresh):,} after …")
             break
         lines.extend(_shown(line))
     return "\n".join(lines) + "\n"

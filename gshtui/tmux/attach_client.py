@@ -1,6 +1,6 @@
-"""How a person's terminal shows a session: attached from here, or switched where it already shows that server.
+"""Shows a session in a person's terminal: attaches it, or switches a terminal that already shows that server.
 
-Owns the words of the plain tmux command and the client that runs meanwhile; refuses nothing itself.
+Makes the plain tmux command line, and runs its client.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from gshtui.tmux.tmux_errors import TmuxError, from_reply, program_missing
 
 
 def words_for(attach: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """What to run, and its environment.
+    """The command to run, and its environment.
 
     Args:
-        attach: as `TmuxServer.attach_command` gives it.
-        environ: of the terminal.
+        attach: from `TmuxServer.attach_command`.
+        environ: the terminal's environment.
 
     Returns:
-        `switch-client` when this terminal shows a client of the same server; else `attach`, which inside another tmux
-        is shown in that one's pane.
+        `switch-client` if this terminal shows a client of the same server; else `attach`, which inside another tmux
+        appears in that one's pane.
     """
     outside = {name: value for name, value in environ.items() if name not in ("TMUX", "TMUX_PANE")}
     current = environ.get("TMUX", "").partition(",")[0]
@@ -38,7 +38,7 @@ def words_for(attach: Sequence[str], environ: Mapping[str, str]) -> tuple[list[s
 
 
 def _socket(attach: Sequence[str], environ: Mapping[str, str]) -> Path:
-    """The socket that the words name."""
+    """The socket that the command line names."""
     words = list(attach)
     if "-S" in words:
         return Path(words[words.index("-S") + 1])
@@ -55,7 +55,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 _CLIENTS = "#{client_control_mode}|#{client_activity}|#{session_id}|#{client_name}"
-_WELCOME = "ctrl+b d goes back to gsh-tui"
+_WELCOME = "ctrl+b d returns to gsh-tui"
 _SHOWN_MS = 4_000
 _QUIT_WITHIN = 2.0
 
@@ -89,10 +89,10 @@ async def switch(server: TmuxServer, client: str, session: str) -> None:
 
 
 async def attach(server: TmuxServer, session: str) -> None:
-    """Give this process's terminal to a session until the person detaches.
+    """Show a session in this process's terminal until the person detaches.
 
     Raises:
-        TmuxError: it could not be attached (there is no such session, no tmux, no terminal).
+        TmuxError: it could not attach (no such session, no tmux, no terminal).
     """
     modern = await server.version() >= (3, 2)
     lasting = ["-d", str(_SHOWN_MS)] if modern else []
@@ -104,7 +104,7 @@ async def attach(server: TmuxServer, session: str) -> None:
     except FileNotFoundError as error:
         raise program_missing() from error
     except OSError as error:
-        raise TmuxError("refused", f"tmux could not be started: {error.strerror}.") from error
+        raise TmuxError("refused", f"Cannot start tmux: {error.strerror}.") from error
     try:
         _, errors = await process.communicate()
     except asyncio.CancelledError:

@@ -1,7 +1,7 @@
-"""One running tmux client as a process with pipes, on the event loop, that can be dropped at any moment.
+"""One running tmux client: a process with pipes on the event loop, which can be dropped at any moment.
 
-Owns starting, feeding, and the end. A client hands its pipes to the server, so with a stopped server they stay open
-after the client was killed: whoever drops one waits for the process alone. Called by `forked` and `control`.
+Starts, feeds and ends it. A client hands its pipes to the server, so if the server is stopped they stay open after the
+client is killed; dropping a client therefore waits only for the process. Called by `one_shot` and `control_client`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ClientProcess(asyncio.SubprocessProtocol):
 
     Attributes:
         ended: set when the process has ended.
-        finished: set when it has ended and all of its output was taken.
+        finished: set when it has ended and all its output was read.
         status: its exit status, once it has ended.
     """
 
@@ -59,17 +59,17 @@ class ClientProcess(asyncio.SubprocessProtocol):
         except FileNotFoundError as error:
             raise program_missing() from error
         except OSError as error:
-            raise TmuxError("refused", f"tmux could not be started: {error.strerror}.") from error
+            raise TmuxError("refused", f"Cannot start tmux: {error.strerror}.") from error
         return client
 
     def write(self, data: bytes) -> None:
-        """Give it input."""
+        """Write to its input."""
         pipe = self._input()
         if pipe is not None:
             pipe.write(data)
 
     def close_input(self) -> None:
-        """No more input follows."""
+        """Close its input."""
         pipe = self._input()
         if pipe is not None:
             pipe.close()

@@ -1,7 +1,7 @@
-"""One control-mode client: a single `tmux -C` process that carries every command, and tells what happens.
+"""One control-mode client: a single `tmux -C` process that runs every command and reports what happens.
 
-It sits in a hidden session of its own. Each command has a deadline; past one, the client is given up.
-It is closed by closing its input, and killed only if that did not help. Called by `TmuxConnection` alone.
+It has its own hidden session. Each command has a deadline; if one passes, the client is given up. Closing its input
+ends it; it is killed only if that does not help. Called only by `TmuxConnection`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.control_parser import ControlParser
 from gshtui.tmux.one_shot import Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
+from gshtui.tmux.quoting import quoted
 from gshtui.tmux.server_lock import server_lock
 from gshtui.tmux.tmux_errors import server_gone, timed_out
 
@@ -43,6 +44,7 @@ class ControlClient:
         self._note = note
         self._blocks = ControlParser(self._on_notification)
         self._pending: set[asyncio.Future[Reply]] = set()
+        self._subscriptions: list[str] = []
         self._unsent: list[str] = []
         self._ending: asyncio.Task[None] | None = None
 
@@ -72,10 +74,10 @@ class ControlClient:
         return control
 
     async def ask(self, questions: Sequence[str | TmuxQuestion], *, deadline: float = DEADLINE) -> list[Reply]:
-        """Run command lines, all in one go; a reply for each, in order.
+        """Run command lines in one batch; returns a reply for each, in order.
 
         Raises:
-            TmuxError: gone, when the client ended; timeout, and then the client is given up.
+            TmuxError: gone, if the client ended; timeout, after which the client is given up.
         """
         loop = asyncio.get_running_loop()
         futures: list[asyncio.Future[Reply]] = []
@@ -111,15 +113,22 @@ class ControlClient:
                 self._blocks.expect(seal.encode(), _ignored)
                 self._send(f"{line}\n{TmuxQuestion(line).sealed(seal)}\n")
 
+    def subscribe(self, name: str, what: str) -> None:
+        """Have a `%subscription-changed` notification when this format changes for any pane; tmux looks each second."""
+        self._subscriptions.append(name)
+        self.run_unanswered(f"refresh-client -B {quoted(f'{name}:%*:{what}')}")
+
     async def close(self) -> None:
         """End the client with its session, by ending its input; by force only when it does not take the hint.
 
         The session is ended by name, never by `destroy-unattached`: with that, tmux 3.3 crashes when another client
-        goes while this one is on its way out.
+        goes while this one is on its way out. Its subscriptions end before it: tmux 3.3 looks them up each second, and
+        crashes on a client whose session is gone but which still has output to deliver.
         """
         async with server_lock(self._address, within=_CLOSE_WITHIN) as ours:
             if ours:  # else it is cleared away by whoever listens next
-                self.run_unanswered(f"kill-session -t ={self.session}:")
+                ends = (f"refresh-client -B {quoted(name)}" for name in self._subscriptions)
+                self.run_unanswered(*ends, f"kill-session -t ={self.session}:")
             self._abandon()
             if self._client is not None:
                 with contextlib.suppress(TimeoutError):
@@ -139,7 +148,7 @@ class ControlClient:
             self._blocks.feed(data)
 
     def _send(self, text: str) -> None:
-        """What is sent in one step of the loop goes out together: each write wakes two processes."""
+        """Send everything from one step of the event loop together, because each write wakes two processes."""
         if not self._unsent:
             asyncio.get_running_loop().call_soon(self._flush)
         self._unsent.append(text)
@@ -151,7 +160,7 @@ class ControlClient:
             self._client.write(text.encode())
 
     def _abandon(self) -> None:
-        """No more is sent; who waits is told."""
+        """Stop sending, and fail all waiting calls."""
         self.lost.set()
         self._attached.set()
         for future in self._pending:

@@ -1,7 +1,8 @@
-"""Reads what a control-mode client says: which lines answer which command, and which are notifications.
+"""Parses the output of a control-mode client: which lines answer which command, and which are notifications.
 
 Pure. Between `%begin` and its end every line is data, whatever it looks like: a program in a pane can print `%end` with
-any numbers. So behind each command goes a seal, a line that nobody in a pane can know; what stands before it counts.
+any numbers. Therefore each command is followed by a seal, a line that no program in a pane can know; only what precedes
+the seal counts.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 Answer = Callable[[bool, list[bytes], bytes], None]
-"""(succeeded, lines, what stands behind the seal)"""
+"""(succeeded, lines, text after the seal)"""
 
 
 class ControlParser:
@@ -23,13 +24,13 @@ class ControlParser:
     def __init__(self, note: Callable[[bytes], None]) -> None:
         self._note = note
         self._said = bytearray()
-        """What was not taken yet."""
+        """Input not parsed yet."""
         self._waiting: deque[tuple[bytes, Answer]] = deque()
         self._open = b""
         """The numbers of the block that we are in; empty outside."""
         self._foreign = False
         self._searched: int = 0
-        """How far the block was searched for its seal."""
+        """How far the block has been searched for its seal."""
 
     def expect(self, seal: bytes, answer: Answer) -> None:
         """A command has been sent, and a second one that prints the seal (and maybe more, in the same line)."""
@@ -42,7 +43,7 @@ class ControlParser:
             pass
 
     def _line(self) -> bool:
-        """Take a line outside of answers. Gives whether there was one."""
+        """Parse a line outside of answers. Returns whether there was one."""
         end = self._said.find(b"\n")
         if end < 0:
             return False
@@ -61,7 +62,7 @@ class ControlParser:
         return True
 
     def _inside(self) -> bool:
-        """Take a whole answer: everything up to the end of the block that holds its seal. Gives whether it is there."""
+        """Parse a complete answer, up to the end of the block with its seal. Returns whether it is complete."""
         said, (seal, answer) = self._said, self._waiting[0]
         at = said.find(b"\n" + seal, self._searched)
         if at < 0:

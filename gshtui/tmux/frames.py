@@ -1,6 +1,6 @@
-"""One pane's frame as the mirror keeps it: rows whose styles are complete in themselves, watchers, size, last frame.
+"""One pane's frame in the mirror: rows with self-contained styles, watchers, size, last frame.
 
-Owns the completion of captured SGR and the decision that a frame changed; refuses to ask tmux for anything.
+Completes captured SGR and decides whether a frame changed; never talks to tmux.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COLOURS = {"38": "fg", "48": "bg", "58": "ul"}
 
 @dataclass(frozen=True, slots=True)
 class SgrStyle:
-    """What is switched on: attributes in the order they came, and three colours as SGR parameters."""
+    """The active style: attributes in order of appearance, and three colours as SGR parameters."""
 
     attributes: tuple[str, ...] = ()
     fg: str = ""
@@ -36,7 +36,7 @@ PLAIN = SgrStyle()
 
 
 Read = tuple[str, SgrStyle, bool]
-"""A row that stands alone, and what is on behind it: style, line drawing."""
+"""A self-contained row, and what is active after it: style, line drawing."""
 
 
 @dataclass(slots=True)
@@ -44,11 +44,11 @@ class CompleteRows:
     """Turns one pane's captures into rows. Rows of the last one are not read again, wherever they scrolled to."""
 
     _plain: dict[str, Read] = field(default_factory=dict[str, Read])
-    """Lines that begin with nothing switched on, which most do: found by their text alone."""
+    """A cache, by text, of lines that start without any style, as most do."""
     _styled: dict[tuple[str, SgrStyle, bool], Read] = field(default_factory=dict[tuple[str, SgrStyle, bool], Read])
 
     def complete(self, raw: Sequence[str]) -> tuple[str, ...]:
-        """The capture's rows, each standing alone."""
+        """The capture's rows, each self-contained."""
         plain, styled = dict[str, Read](), dict[tuple[str, SgrStyle, bool], Read]()
         rows: list[str] = []
         style, boxes = PLAIN, False
@@ -70,12 +70,12 @@ class CompleteRows:
 
 
 def rows(raw: Sequence[str]) -> list[str]:
-    """One capture's rows, each standing alone."""
+    """One capture's rows, each self-contained."""
     return list(CompleteRows().complete(raw))
 
 
 def _row(line: str, style: SgrStyle, boxes: bool) -> Read:
-    """(the row, what is on behind it, whether letters draw lines behind it)"""
+    """(the row, the active style after it, whether letters draw lines after it)"""
     if not boxes and not _TOKEN.search(line):
         return style.sequence() + line, style, boxes
     out = [style.sequence()]
@@ -96,7 +96,7 @@ def _row(line: str, style: SgrStyle, boxes: bool) -> Read:
 
 
 def _changed(style: SgrStyle, parameters: str) -> SgrStyle:
-    """The style behind an SGR sequence with these parameters."""
+    """The style after an SGR sequence with these parameters."""
     attributes, colours = list(style.attributes), {"fg": style.fg, "bg": style.bg, "ul": style.ul}
     codes = parameters.split(";")
     at = 0
@@ -136,8 +136,8 @@ def _more(codes: list[str], at: int) -> int:
 class Frame:
     """What a pane shows at one moment.
 
-    `lines` hold text and SGR sequences, each standing alone; `changed` are the numbers of those that differ from the
-    frame before (all in the first, and after a change of size); `gone`: the pane is no more, these are its last lines.
+    `lines` contain text and SGR sequences, each line self-contained; `changed` are the numbers of the lines that differ
+    from the previous frame (all in the first one, and after a resize); `gone`: these are the last lines of a dead pane.
     """
 
     pane: str
@@ -153,7 +153,7 @@ OnFrame = Callable[[Frame], None]
 
 @dataclass(slots=True, eq=False)
 class View:
-    """One tab's wish: a pane in a size, drawn or not."""
+    """One tab's view of a pane: its size, and whether it is visible."""
 
     on_frame: OnFrame
     width: int
@@ -176,7 +176,7 @@ class MirroredPane:
     burst: int = 0
     """Bytes of output since the last capture."""
     urgent_at: float = 0.0
-    """When to capture regardless of the frame rate, in the loop's time; 0: no such wish."""
+    """When to capture regardless of the frame rate, in the loop's time; 0: never."""
     awaited: bool = False
     """A key was sent: the first output that follows is its echo."""
     changed_at: float = 0.0
@@ -192,7 +192,7 @@ class MirroredPane:
         return any(view.visible for view in self.views)
 
     def size(self) -> tuple[int, int] | None:
-        """The size that the latest visible view wishes for."""
+        """The size of the latest visible view."""
         visible = [view for view in self.views if view.visible and view.width > 1 and view.height > 1]
         if not visible:
             return None
@@ -200,11 +200,11 @@ class MirroredPane:
         return latest.width, latest.height
 
     def add_capture(self, lines: tuple[str, ...], about: str, known: PaneInfo) -> bool:
-        """A capture. Gives whether it shows anything new; an empty one keeps the last good frame.
+        """Apply a capture. Returns whether it shows anything new; an empty one keeps the last good frame.
 
         Args:
-            about: the pane in that moment, in the format `BRIEF`.
-            known: what is known of it besides.
+            about: the pane at that moment, in the format `BRIEF`.
+            known: what else is known about it.
         """
         info = refreshed(about, known)
         if info is None or not lines:
@@ -222,7 +222,7 @@ class MirroredPane:
         return True
 
     def mark_gone(self) -> bool:
-        """The pane is gone: its last lines stay. Gives whether that is news."""
+        """Mark the pane as gone; its last lines stay. Returns whether that is news."""
         if self.frame is None:
             self.frame = Frame(self.pane, (), (), unknown(self.pane), 0)
         if self.frame.gone:
@@ -232,7 +232,7 @@ class MirroredPane:
         return True
 
     def send_frame(self, new: bool) -> None:
-        """Give the frame to the visible views: to all when it is new, else to those that are owed one."""
+        """Send the frame to the visible views: to all if it is new, else to those that have not received it."""
         frame = self.frame
         if frame is None:
             return
@@ -250,5 +250,5 @@ class MirroredPane:
 
 
 def _looks(info: PaneInfo) -> PaneInfo:
-    """What of a pane's description can be seen in its mirror."""
+    """The parts of a pane's description that its mirror shows."""
     return replace(info, activity=0.0, pid=0, history=0)

@@ -1,7 +1,8 @@
-"""What was on a pane at a moment, so that afterwards only what came since is read.
+"""Marks a moment in a pane's output, so that later only what came after it is read.
 
-On the normal screen a place in the pane's whole output, checked against the lines around it; on the alternate screen,
-which has no past, the rows that were not there before. Called by `readiness` and by whoever reads a turn's answer.
+On the normal screen it is a position in the pane's whole output, verified against the lines around it; on the alternate
+screen, which has no history, it finds rows that were not there before. Called by `readiness`, and by everything that
+reads a turn's answer.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Marker:
 
     @property
     def place(self) -> int:
-        """The cursor's line in the whole output, counted from the oldest line that was kept."""
+        """The cursor's line in the whole output, counted from the oldest line kept."""
         return self.info.history + self.info.cursor_y
 
     @property
@@ -71,7 +72,7 @@ async def take_marker(server: MarkerServer, pane: str) -> Marker:
 
 
 async def capture_marker(server: MarkerServer, info: PaneInfo) -> Marker:
-    """The pane now, when it is known which. Raises `TmuxError` (no_such_pane when it is gone)."""
+    """The pane as it is now. Raises `TmuxError` (no_such_pane if it is gone)."""
     await server.version()
     line = command("capture-pane", "-p", "-t", info.pane)
     reply: Reply
@@ -84,10 +85,10 @@ async def capture_marker(server: MarkerServer, info: PaneInfo) -> Marker:
 
 
 async def text_since(server: MarkerServer, before: Marker, now: Marker | None = None) -> str:
-    """What came on the pane after the marker, without styles, without the blank lines at its end. Raises `TmuxError`.
+    """The pane's output since the marker, without styles or trailing blank lines. Raises `TmuxError`.
 
-    What was typed behind a prompt is part of it. After a clear, or once the marker has scrolled out of what tmux keeps,
-    it is all that is there.
+    It includes what was typed at a prompt. After a clear, or once the marker has scrolled out of tmux's history, it is
+    everything there.
     """
     now = now or await capture_marker(server, before.info)
     for _ in range(_TRIES):
@@ -117,7 +118,7 @@ async def _text_between(server: MarkerServer, before: Marker, now: Marker) -> st
 
 
 def _aligned(before: Marker, lines: Sequence[str]) -> Sequence[str]:
-    """What stands behind the marker's lines, found by what they say: after a change of size, or a full history."""
+    """The text after the marker's lines, which are found by their content, after a resize or with a full history."""
     anchor = [line for line in before.anchor() if line]
     if not anchor:
         return lines

@@ -1,7 +1,7 @@
-"""Live copies of panes: output marks a pane dirty, dirty panes that are seen are captured at the frame rate at most.
+"""Live copies of panes: output marks a pane dirty, and visible dirty panes are captured at most at the frame rate.
 
-So a firehose costs what a frame costs: past a burst its output is held back until the next capture. In chained mode
-the panes are looked at instead, as often as that costs little. The terminal tabs call it; it knows no widget.
+So a firehose costs only what frames cost: after a burst, its output is held back until the next capture. In chained
+mode the panes are polled instead, as often as is cheap. Called by the terminal tabs; knows no widget.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from gshtui.system.tasks import keep_on
+from gshtui.system.tasks import keep_on, start_job
 from gshtui.tmux import frames
 from gshtui.tmux.frames import Frame as Frame
 from gshtui.tmux.frames import MirroredPane, OnFrame, View
@@ -24,9 +24,9 @@ from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange, Watcher
 
 _BURST = 4096
-"""Bytes of output in one frame from which on the rest is held back."""
+"""With more bytes of output than this in one frame, the rest is held back."""
 _GATHER = 0.004
-"""Seconds between a sign of output and the capture, so that what is written together is seen together."""
+"""Seconds between a sign of output and the capture, so that output written together appears together."""
 _ECHO = 0.02
 """Seconds between a key and the capture that shows what it did, at most: its echo mostly comes at once, and is shown
 `_WHOLE` seconds later."""
@@ -58,7 +58,7 @@ class Watch:
     _view: View
 
     def resize(self, width: int, height: int) -> None:
-        """The tab has this size now; the pane gets it, unless a person is attached or another tab wished later."""
+        """Set the tab's size; the pane gets it, unless a person is attached or another tab set a size later."""
         if (width, height) != (self._view.width, self._view.height):
             self._view.width, self._view.height = width, height
             self._mirror.request_size(self._view)
@@ -75,15 +75,15 @@ class Watch:
             self._mirror.mark_dirty(self._picture)
 
     def capture_soon(self) -> None:
-        """A key was sent: show soon what it did, whatever the frame rate."""
+        """Note that a key was sent, and show its effect soon, whatever the frame rate."""
         self._mirror.capture_soon(self._picture)
 
     async def read_history(self, start: int, end: int) -> list[str]:
-        """Lines of the past, each standing alone: -1 is the one above the screen. Costly; only for scrolling."""
+        """Self-contained lines of the history; -1 is the one above the screen. Expensive: only for scrolling."""
         return frames.rows(await self._mirror.server.capture(self._picture.pane, start=start, end=end))
 
     def close(self) -> None:
-        """The tab is gone."""
+        """Close the tab's view."""
         self._mirror.remove_view(self._picture, self._view)
 
 
@@ -104,6 +104,8 @@ class Mirror:
         self._timer: asyncio.TimerHandle | None = None
         self._last = 0.0
         self._size_requests = 0
+        self._was_connected = False
+        self._resizing: asyncio.Task[None] | None = None
         self._ends: list[Callable[[], None]] = []
 
     @property
@@ -112,7 +114,7 @@ class Mirror:
         return self.server.connection.mode
 
     def on_mode_change(self, callback: OnMode) -> Callable[[], None]:
-        """Call with (mode, why) at every change; gives what ends that."""
+        """Call `callback` with (mode, why) at every change; returns a function that ends this."""
         return self.server.connection.on_mode_change(callback)
 
     def watch(self, pane: str, on_frame: OnFrame, *, width: int, height: int) -> Watch:
@@ -142,10 +144,11 @@ class Mirror:
             end()
         if self._timer is not None:
             self._timer.cancel()
-        task, self._task = self._task, None
-        if task is not None:
+        tasks = [task for task in (self._task, self._resizing) if task is not None]
+        self._task = self._resizing = None
+        for task in tasks:
             task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     # -- for a `Watch` ---------------------------------------------------------------------------------------------
 
@@ -218,6 +221,24 @@ class Mirror:
     def _on_mode(self, mode: Mode, why: str) -> None:
         for picture in self._pictures.values():
             self.mark_dirty(picture)
+        if mode == "control":
+            if self._was_connected:
+                self._resizing = start_job(self._resize_if_alone(), "the sizes after a lost client")
+            self._was_connected = True
+
+    async def _resize_if_alone(self) -> None:
+        """After a lost client: nobody told us who came and went meanwhile, and what size they left behind.
+
+        A window that is there now may have set a size of its own, so it keeps it.
+        """
+        try:
+            (clients,) = await self.server.connection.ask(["list-clients -F '#{client_session}'"])
+        except TmuxError:
+            return
+        if len(clients.text()) <= 1:
+            for picture in self._pictures.values():
+                picture.applied = (0, 0)
+                self.mark_dirty(picture)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

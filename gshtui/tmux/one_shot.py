@@ -1,7 +1,7 @@
-"""Forked tmux calls: one process a call, several commands in it, a deadline, and nothing left behind.
+"""Forked tmux calls: one process per call, with several commands and a deadline, and nothing left behind.
 
-Owns how commands are given to a short-lived client and how their output is told apart. What is long or secret goes in
-on standard input. The mode below the control client, and the way to what only a fork can do (`load-buffer -`).
+Passes commands to a short-lived client and separates their outputs. Long or secret text goes to its standard input. It
+is the fallback for the control client, and does what only a fork can do (`load-buffer -`).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class TmuxQuestion:
     line: str
     about: str = ""
     format: str = FORMAT
-    """What is asked about the pane."""
+    """The question about the pane."""
 
     def sealed(self, seal: str) -> str:
-        """The command behind it, which prints the seal and the description."""
+        """The command after it, which prints the seal and the description."""
         if not self.about:
             return f"display-message -p {quoted(seal)}"
         return f"display-message -p -t {quoted(self.about)} {quoted(seal + self.format)}"
@@ -41,7 +41,7 @@ class TmuxQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one command answered. `error` is empty when it succeeded; `about` is in the question's format."""
+    """One command's answer. `error` is empty if it succeeded; `about` has the question's format."""
 
     lines: tuple[str, ...] = ()
     error: str = ""
@@ -59,19 +59,19 @@ class OneShotTransport:
 
     Args:
         address: the arguments that name the socket (`-L name` or `-S path`).
-        from_file: give scripts as a file, for a tmux that reads none from standard input.
     """
 
-    def __init__(self, address: Sequence[str], *, from_file: bool = False) -> None:
+    def __init__(self, address: Sequence[str]) -> None:
         self.address = tuple(address)
-        self.from_file = from_file
+        self.from_file = False
+        """Give scripts as a file, for a tmux that reads none from standard input."""
         self._left: set[ClientProcess] = set()
 
     async def ask(self, questions: Sequence[str | TmuxQuestion], *, deadline: float = DEADLINE) -> list[Reply]:
-        """Run command lines, as many in one client as its arguments hold; one that fails does not stop the next.
+        """Run command lines, as many per client as its arguments can hold; a failing one does not stop the next.
 
         Raises:
-            TmuxError: missing, gone, timeout; or refused, when tmux could read none of it.
+            TmuxError: missing, gone, timeout; or refused, if tmux could not parse any of it.
         """
         replies: list[Reply] = []
         asked = [TmuxQuestion(question) if isinstance(question, str) else question for question in questions]
@@ -108,11 +108,11 @@ class OneShotTransport:
     async def run(
         self, *arguments: str, stdin: bytes = b"", deadline: float = DEADLINE, patient: bool = False
     ) -> tuple[bytes, bytes, int]:
-        """Run one client with arguments of our own making; (stdout, stderr, exit status).
+        """Run one client with arguments that we made ourselves; returns (stdout, stderr, exit status).
 
         Args:
-            patient: past the deadline, leave the client to itself rather than end it: a server that was stopped while
-                it reads from a client which is gone has been seen to crash when it goes on.
+            patient: leave the client running after the deadline instead of ending it: a server that was stopped while
+                reading from a client can crash on continuing if that client is gone.
 
         Raises:
             TmuxError: missing, or timeout.

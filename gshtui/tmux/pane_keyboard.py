@@ -1,7 +1,6 @@
 """Typing into panes: key names, pasted text and bytes.
 
-Owns the translation of key names and the cleaning of pasted text; refuses to type twice, into a pane's history, or
-after its program ended.
+Translates key names and cleans pasted text; never types twice, into a pane in copy mode, or after its program ended.
 """
 
 from __future__ import annotations
@@ -61,10 +60,10 @@ _PREFIX = re.compile(r"(c|ctrl|control|m|alt|meta|option|s|shift)[-+](?=.)", re.
 
 
 def tmux_key(key: str) -> str:
-    """tmux's name of a key: `Ctrl+C` and `^C` are `C-c`, `PageUp` is `PPage`, one character is itself.
+    """tmux's name for a key: `Ctrl+C` and `^C` are `C-c`, `PageUp` is `PPage`, a single character is itself.
 
     Raises:
-        TmuxError: refused, when there is no such key; long text is typed, not sent as keys.
+        TmuxError: refused, if there is no such key; type long text instead of sending it as keys.
     """
     rest, modifiers = key, set[str]()
     if len(key) == 2 and key[0] == "^" and key[1] > " ":
@@ -76,7 +75,7 @@ def tmux_key(key: str) -> str:
     if found is None:
         if len(rest) != 1 or not rest.isprintable():
             raise TmuxError(
-                "refused", f"There is no key {key[:40]!r}.", "Keys are named Enter, C-c, Tab, Up, Escape, F5 …"
+                "refused", f"There is no key {key[:40]!r}.", "Key names look like Enter, C-c, Tab, Up, Escape, F5 …"
             )
         found = "Space" if rest == " " else rest
         if "C" in modifiers:
@@ -109,7 +108,7 @@ _PASTE_DEADLINE = 10.0
 def check(pane: str) -> None:
     """Raise `TmuxError` (no_such_pane) unless it is a pane's id."""
     if not is_pane(pane):
-        raise TmuxError("no_such_pane", f"{pane[:40]!r} is no pane's id.", "Panes are named %0, %1 ….")
+        raise TmuxError("no_such_pane", f"{pane[:40]!r} is not a pane's id.", "Pane ids look like %0, %1 …")
 
 
 class PaneKeyboard:
@@ -120,7 +119,7 @@ class PaneKeyboard:
         self._forked = forked
 
     async def paste(self, pane: str, text: str) -> None:
-        """Paste text by a buffer of its own, read from standard input. Raises `TmuxError`."""
+        """Paste text through its own buffer, read from standard input. Raises `TmuxError`."""
         await self._ready(pane)
         content = cleaned(text)
         if not content:
@@ -135,13 +134,13 @@ class PaneKeyboard:
             raise from_reply((errors or output).decode("utf-8", "replace"))
 
     async def press(self, pane: str, names: Sequence[str]) -> None:
-        """Press keys by name. Raises `TmuxError`, before anything is pressed when a name is none."""
+        """Press keys by name. Raises `TmuxError`; for an unknown name, before anything is pressed."""
         known = [tmux_key(key) for key in names]
         if known:
             await self._type(pane, [command("send-keys", "-t", pane, "--", *known)])
 
     async def write(self, pane: str, data: bytes) -> None:
-        """Give these bytes as input. Raises `TmuxError`."""
+        """Send these bytes as input. Raises `TmuxError`."""
         pieces = [data[at : at + _PIECE] for at in range(0, len(data), _PIECE)]
         if pieces:
             lines = [command("send-keys", "-t", pane, "-H", *(f"{byte:x}" for byte in piece)) for piece in pieces]
@@ -153,7 +152,7 @@ class PaneKeyboard:
             reply.text()
 
     async def _ready(self, pane: str) -> None:
-        """Refuse a pane whose program has ended; leave the copy mode that somebody is in, where keys would go."""
+        """Refuse a pane whose program has ended; leave copy mode, which would swallow the keys."""
         check(pane)
         look = command("display-message", "-p", "-t", pane, "#{pane_id} #{pane_dead} #{pane_in_mode}")
         (reply,) = await self._connection.ask([look])
@@ -161,7 +160,9 @@ class PaneKeyboard:
         if found != pane:
             raise no_such_pane(pane)
         if dead == "1":
-            raise TmuxError("refused", "The program in that terminal has ended; nothing can be typed.", "Restart it.")
+            raise TmuxError(
+                "refused", "The program in that terminal has ended, so nothing can be typed.", "Restart the program."
+            )
         if mode not in ("", "0"):
             async with self._connection.server_lock():
                 await self._connection.ask([command("send-keys", "-t", pane, "-X", "cancel")])

@@ -1,6 +1,6 @@
-"""Every process that a pane started, and the end of a pane with all of them.
+"""All processes that a pane started, and ending a pane together with them.
 
-Owns the search for a pane's process family; refuses to report an end that it did not verify.
+Finds a pane's process family; reports an end only after verifying it.
 """
 
 from __future__ import annotations
@@ -92,4 +92,4 @@ async def end_pane(connection: TmuxConnection, info: PaneInfo, grace: float) -> 
     left += await asyncio.to_thread(end_processes, late, 0.0)
     if left := running_processes(left):
         names = ", ".join(_name(process) for process in left[:5])
-        raise TmuxError("refused", f"The terminal was closed, but these processes could not be ended: {names}.")
+        raise TmuxError("refused", f"The terminal was closed, but these processes are still running: {names}.")

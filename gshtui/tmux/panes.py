@@ -1,7 +1,7 @@
-"""What is known of a pane at one moment, and how tmux is asked for it.
+"""What is known about a pane at one moment, and how to ask tmux for it.
 
-Owns the format of the question and the reading of the answer. A title or a program's name may hold anything, the
-separator too, so they are last or have it taken out.
+Owns the question's format and parses the answer. Titles and program names may contain anything, even the separator, so
+they come last or have it removed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 HIDDEN = "gsh-hub-"
 """Prefix of the sessions through which a hub listens; never shown as anybody's."""
+KEEPER = "gsh-hub"
+"""The session in which the keeper runs; not shown either."""
 
 _FREE = "s/[|]/!/:"
 _FIELDS = (
@@ -55,9 +57,9 @@ BRIEF = "|".join(f"#{{{name}}}" for name in _BRIEF)
 class PaneInfo:
     """A pane as tmux describes it. Text is untrusted: programs choose titles.
 
-    `attached` counts people (and their programs) that look at its session, not us. `activity` is in seconds since 1970.
-    `exit_status` is 128 + the signal's number for a program that a signal ended, `None` while it
-    runs and for a moment more.
+    `attached` counts people (and their programs) attached to its session, without us. `activity` is in seconds since
+    1970. `exit_status` is 128 + the signal's number if a signal ended the program, and `None` while it runs and for a
+    moment afterwards.
     """
 
     pane: str
@@ -89,7 +91,7 @@ class PaneInfo:
     mouse_sgr: bool = False
     """It wants to be told in the SGR encoding, which has no limit of 223 columns."""
     mark: str = ""
-    """What `TmuxServer.spawn` was given to know the session by."""
+    """The mark that `TmuxServer.spawn` was given to recognise the session."""
 
     @property
     def target(self) -> str:
@@ -98,7 +100,7 @@ class PaneInfo:
 
 
 def parse(line: str) -> PaneInfo | None:
-    """The pane that a line in `FORMAT` describes; `None` when it describes none."""
+    """The pane that a line in `FORMAT` describes; `None` if it describes none."""
     parts = line.split("|", len(_FIELDS) - 1)
     if len(parts) < len(_FIELDS) or not parts[0]:
         return None
@@ -135,7 +137,7 @@ def parse(line: str) -> PaneInfo | None:
 
 
 def refreshed(line: str, known: PaneInfo) -> PaneInfo | None:
-    """What is known of a pane, with what a line in `BRIEF` says of it; `None` when it is gone."""
+    """What is known about a pane, updated by a line in `BRIEF`; `None` if the pane is gone."""
     parts = line.split("|")
     if len(parts) != len(_BRIEF) or parts[0] != known.pane:
         return None
@@ -164,7 +166,7 @@ def parse_all(lines: tuple[str, ...]) -> list[PaneInfo]:
     found: dict[str, PaneInfo] = {}
     for line in lines:
         info = parse(line)
-        if info is not None and not info.session.startswith(HIDDEN):
+        if info is not None and info.session != KEEPER and not info.session.startswith(HIDDEN):
             found.setdefault(info.pane, info)
     return list(found.values())
 

@@ -1,7 +1,7 @@
-"""How text is put into a line of tmux's command language, so that nothing in it is ever read as anything but itself.
+"""Quotes text for tmux's command language, so that tmux takes all of it literally.
 
-Pure. Every argument that we did not write ourselves passes `quoted`; what tmux would expand as a format passes
-`unexpanded` first.
+Pure. Every argument that we did not write ourselves goes through `quoted`; text that tmux would expand as a format goes
+through `unexpanded` first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@:./=+,-]+\Z")
 _SPECIAL = re.compile(r'[\\"$~\x00-\x1f\x7f]')
 _PANE = re.compile(r"%[0-9]+\Z")
 SESSION = re.compile(r"[a-z0-9][a-z0-9-]{0,63}\Z")
-"""Names that we give to sessions."""
+"""The pattern of our session names."""
 
 
 def quoted(argument: str) -> str:
@@ -24,7 +24,7 @@ def quoted(argument: str) -> str:
 
 
 def command(*words: str) -> str:
-    """A command line. What may begin with `-` and is no option stands behind a `--` or is an option's value."""
+    """A command line. An argument that may start with `-` without being an option must follow `--` or an option."""
     return " ".join(map(quoted, words))
 
 
@@ -34,7 +34,7 @@ def unexpanded(text: str) -> str:
 
 
 def resizing(target: str, width: int, height: int) -> str:
-    """A command that gives a window a size unless a person is attached to its session, decided by tmux itself."""
+    """A command that resizes a window unless a person is attached to its session, which tmux itself decides."""
     resize = command("resize-window", "-t", target, "-x", str(width), "-y", str(height))
     return command("if-shell", "-F", "-t", target, "#{session_attached}", "", resize)
 

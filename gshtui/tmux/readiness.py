@@ -1,7 +1,7 @@
-"""Waits until a program in a pane wants input: its prompt shows, or it has been still for long enough, or it ended.
+"""Waits until a program in a pane wants input: it shows its prompt, has been still for long enough, or has ended.
 
-The wait is for output, not for a clock; every wait has an end. Read, detect, write, verify: take a `marker`, send, wait
-with it, and only what came after the marker counts. Terminal tools and CLI sessions call it.
+It waits for output, not for a clock, and every wait has a limit. Usage: take a `marker`, send, wait with it; only
+output after the marker counts. Called by terminal tools and CLI sessions.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from gshtui.tmux.watcher import PaneChange, Watcher
 Reason = Literal["pattern", "idle", "timeout", "dead"]
 
 _LAST = 6
-"""Non-blank lines at the end in which a prompt is looked for."""
+"""How many non-blank lines at the end are searched for a prompt."""
 _WIDEST = 300
 """Characters of such a line."""
 _APART = 0.03
 """Seconds between two looks at a pane that keeps printing."""
 _POLL = 0.2
-"""Seconds between looks where nothing tells of output."""
+"""Seconds between looks if nothing reports output."""
 _LONGEST_PATTERN = 500
 
 
@@ -38,7 +38,7 @@ class ReadinessServer(markers.MarkerServer, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Why the wait ended, and what came since the marker (or the screen, without one)."""
+    """Why the wait ended, and the output since the marker (without one, the screen)."""
 
     reason: Reason
     text: str
@@ -53,17 +53,17 @@ async def wait_ready(
     timeout: float,
     since: Marker | None = None,
 ) -> Ready:
-    """Wait for the prompt or for stillness, whichever is first.
+    """Wait for the prompt or for stillness, whichever comes first.
 
     Args:
-        pattern: regular expression that a prompt's line matches, looked for in the last lines that came.
-        idle_seconds: how long nothing must have changed on the screen.
+        pattern: regular expression for a prompt's line, searched in the newest lines.
+        idle_seconds: how long the screen must have been unchanged.
         timeout: seconds after which it ends anyway.
-        since: what was there before counts for nothing. On the alternate screen, where a prompt may stay in its place,
-            the whole screen is looked at, once it has changed.
+        since: ignore everything before this marker. On the alternate screen, where a prompt may stay in place, the
+            whole screen is searched once it has changed.
 
     Raises:
-        TmuxError: refused for a bad pattern; no_such_pane when the pane does not exist at the beginning.
+        TmuxError: refused, for a bad pattern; no_such_pane, if the pane does not exist at the start.
     """
     expression = _compiled(pattern)
     wait = _Wait(server, await markers.take_marker(server, pane), expression, since)
@@ -115,7 +115,7 @@ class _Wait:
                 changed = loop.time()
 
     async def _wait_for_output(self, longest: float) -> None:
-        """Wait for a sign of output, but not longer than this; then a moment for the rest of it."""
+        """Wait at most this long for a sign of output, then a moment for the rest of it."""
         if self._server.connection.mode != "control":
             longest = min(longest, _POLL)
         try:
@@ -173,11 +173,11 @@ def _compiled(pattern: str | None) -> Linear | None:
     if pattern is None or not pattern:
         return None
     if len(pattern) > _LONGEST_PATTERN:
-        raise TmuxError("refused", f"That prompt pattern has more than {_LONGEST_PATTERN} characters.")
+        raise TmuxError("refused", f"The prompt pattern has more than {_LONGEST_PATTERN} characters.")
     try:
         return compile_linear(pattern)
     except LinearError as error:
-        raise TmuxError("refused", f"{pattern[:80]!r} is no regular expression that can be used: {error}.") from error
+        raise TmuxError("refused", f"{pattern[:80]!r} is not a supported regular expression: {error}.") from error
 
 
 def _differ(one: Marker, other: Marker) -> bool:

@@ -1,6 +1,6 @@
-"""One tmux server of our own and everything that is done to its panes.
+"""Our own tmux server, and everything done to its panes.
 
-Owns the commands that start a session with exact arguments and environment; refuses a program given as a shell line.
+Starts sessions with exact arguments and environment; refuses a program given as a shell line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gshtui.tmux.server_lifecycle import ServerLifecycle
 
 MOST = 1000
-"""Columns or rows that a terminal of ours may have."""
+"""Most columns or rows of our terminals."""
 
 # A single argument would be run by a shell; behind this, it never is. A program that is missing is named, and the
 # moment after is for tmux, which may miss the last words of what ends in the same instant.
@@ -48,6 +48,7 @@ def spawn_script(
     height: int,
     with_environment: bool,
     mark: str = "",
+    stays: bool = True,
 ) -> str:
     """The command line for tmux. Raises `TmuxError` (refused) for what cannot be started."""
     _check(session, argv, cwd, env, width, height)
@@ -55,7 +56,7 @@ def spawn_script(
     program = (*_EXACTLY, *argv)
     # For a server that is not our own, where our configuration does not hold.
     settings = (
-        command("set-option", "-w", "-t", f"={session}:", "remain-on-exit", "on"),
+        command("set-option", "-w", "-t", f"={session}:", "remain-on-exit", "on" if stays else "off"),
         command("set-option", "-t", f"={session}:", "status", "off"),
         command("set-option", "-w", "-t", f"={session}:", "allow-rename", "off"),
         command("set-option", "-w", "-t", f"={session}:", "automatic-rename", "off"),
@@ -72,13 +73,13 @@ def spawn_script(
 
 def _check(session: str, argv: Sequence[str], cwd: Path, env: Mapping[str, str], width: int, height: int) -> None:
     if not SESSION.match(session):
-        raise TmuxError("refused", f"{session!r} is no name for a session.", "Use a-z, 0-9 and -.")
+        raise TmuxError("refused", f"{session!r} is not a valid session name.", "Use only a-z, 0-9 and -.")
     if not argv or not argv[0]:
         raise TmuxError("refused", "There is no program to start.")
     if any("\0" in text for text in (*argv, *env, *env.values(), str(cwd))):
-        raise TmuxError("refused", "An argument, a variable or the folder holds a NUL character.")
+        raise TmuxError("refused", "An argument, a variable or the folder contains a NUL character.")
     if bad := next((name for name in env if not name or "=" in name), None):
-        raise TmuxError("refused", f"{bad!r} is no name of an environment variable.")
+        raise TmuxError("refused", f"{bad!r} is not a valid name of an environment variable.")
     if not cwd.is_dir():
         raise TmuxError("refused", f"The folder {cwd} does not exist.", "Choose another folder to start in.")
     if not (1 < width <= MOST and 1 < height <= MOST):
@@ -144,15 +145,8 @@ class TmuxServer:
         self._started = True
         self.connection.retry_now()
 
-    async def kill_server(self) -> None:
-        """End the server and everything on it. Raises `TmuxError`; refused for the user's own."""
-        if self.socket_path is None and self.socket_name == USERS_OWN:
-            raise TmuxError("refused", "That is the user's own tmux server; gsh-tui never ends it.")
-        await self.version()
-        await (await self._lifecycle()).kill()
-
     async def close(self) -> None:
-        """Let go of the server. Agents on it go on; without any, it ends."""
+        """Disconnect from the server. Agents on it keep running; without any, the server ends."""
         if self._watcher is not None:
             await self._watcher.close()
         await self.connection.close()
@@ -184,14 +178,16 @@ class TmuxServer:
         width: int = 160,
         height: int = 45,
         mark: str = "",
+        stays: bool = True,
     ) -> PaneInfo:
-        """Start a program in a new session of its own; when it ends, its last screen stays.
+        """Start a program in a new session.
 
         Args:
-            session: its name; refused when one has it already.
+            session: its name; a taken one raises `TmuxError` (`name_taken`).
             argv: the program and its arguments, exactly; no shell reads them.
-            env: added to the server's small environment (home, path, language); seen by no other process's listing.
-            mark: kept with the session, and given back as `PaneInfo.mark`: letters, digits, `.` and `-`.
+            env: added to the server's small environment (home, path, language); hidden from process listings.
+            mark: stored with the session, and returned as `PaneInfo.mark`: letters, digits, `.` and `-`.
+            stays: keep its last screen when it ends; otherwise the session ends with it.
         """
         await self.start()
         line = spawn_script(
@@ -203,24 +199,19 @@ class TmuxServer:
             height=height,
             with_environment=self._abilities.environment,
             mark=mark,
+            stays=stays,
         )
         listing = command("list-panes", "-t", f"={session}:", "-F", FORMAT)
-        try:
-            async with self.connection.server_lock():
-                made, listed = await self._forked.feed([line, listing])
-            made.text()
-        except TmuxError as error:
-            if "duplicate session" in error.message:
-                hint = "Choose another name, or end the one that has it."
-                raise TmuxError("refused", f"A session is already called {session}.", hint) from error
-            raise
+        async with self.connection.server_lock():
+            made, listed = await self._forked.feed([line, listing])
+        made.text()
         info = parse(listed.text()[0]) if listed.text() else None
         if info is None:
-            raise TmuxError("refused", f"The session {session} ended while it was made.")
+            raise TmuxError("refused", f"The session {session} ended while it was being created.")
         return info
 
     async def panes(self) -> list[PaneInfo]:
-        """Every pane of the server, without our own hidden ones; none when no server runs."""
+        """Every pane of the server except our own hidden ones; empty if no server is running."""
         try:
             (reply,) = await self._ask([command("list-panes", "-a", "-F", FORMAT)])
             found = parse_all(reply.text())
@@ -243,7 +234,7 @@ class TmuxServer:
         raise no_such_pane(pane)
 
     async def _reap(self) -> None:
-        """Have the server look after its children: it now and then misses that one has ended until another one does."""
+        """Make the server reap its children: it sometimes misses the end of one until another one ends."""
         now = time.monotonic()
         if now - self._reaped > _REAP_EVERY:
             self._reaped = now
@@ -252,12 +243,12 @@ class TmuxServer:
     async def capture(
         self, pane: str, *, start: int | None = None, end: int | None = None, styled: bool = True, join: bool = False
     ) -> list[str]:
-        """Lines of a pane as they are now.
+        """A pane's current lines.
 
         Args:
-            start, end: first and last line; 0 is the screen's top, negative ones are the past. `None`: the screen's.
-            styled: with colours and attributes, as SGR sequences (which go on from one line to the next).
-            join: wrapped lines as one.
+            start, end: first and last line; 0 is the screen's top, negative lines are history. `None`: the screen's.
+            styled: with colours and attributes as SGR sequences, which continue from one line to the next.
+            join: join wrapped lines.
         """
         check(pane)
         words = ["capture-pane", "-p", "-t", pane, *(["-e"] if styled else []), *(["-J"] if join else [])]
@@ -284,7 +275,7 @@ class TmuxServer:
         return info, lines
 
     async def resize(self, pane: str, width: int, height: int) -> None:
-        """Give a pane's window a size, unless a person looks at it in a terminal of their own."""
+        """Resize a pane's window, unless a person is looking at it in their own terminal."""
         info = await self.pane(pane)
         if info.attached or (info.width, info.height) == (width, height):
             return
@@ -309,10 +300,10 @@ class TmuxServer:
     # -- typing ----------------------------------------------------------------------------------------------------
 
     async def send_text(self, pane: str, text: str, *, enter: bool = False, enter_delay: float = 0.0) -> None:
-        """Paste text, bracketed where the program asked for that; control characters are taken out.
+        """Paste text, bracketed if the program asked for that; control characters are removed.
 
         Args:
-            enter: press Enter behind it.
+            enter: press Enter after it.
             enter_delay: seconds to wait before Enter, for programs that swallow one too close to a paste.
         """
         await self.version()
@@ -323,16 +314,12 @@ class TmuxServer:
             await self.send_keys(pane, "Enter")
 
     async def send_keys(self, pane: str, *keys: str) -> None:
-        """Press keys by name. Raises `TmuxError` (refused) for a name that is none, before anything is pressed."""
+        """Press keys by name. Raises `TmuxError` (refused) for an unknown name, before anything is pressed."""
         await self.version()
         await self._typist.press(pane, keys)
 
-    async def type_literal(self, pane: str, text: str) -> None:
-        """Type text as a person would, byte for byte, control characters too."""
-        await self.type_bytes(pane, text.encode("utf-8", "replace"))
-
     async def type_bytes(self, pane: str, data: bytes) -> None:
-        """Give a program's terminal these bytes as its input: what a key or the mouse sends."""
+        """Send bytes to a program's terminal as its input, as a keyboard or mouse would, control characters too."""
         await self.version()
         await self._typist.write(pane, data)
 

@@ -1,6 +1,6 @@
-"""The life of the tmux server through libtmux, in threads: start it in a systemd scope of its own, check it, end it.
+"""Starts the tmux server in its own systemd scope, checks it and ends it, with libtmux in threads.
 
-Owns every use of libtmux; refuses to block the event loop.
+The only user of libtmux; never blocks the event loop.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SCOPE_WITHIN = 2.0
 
 
 async def scope_prefix() -> list[str]:
-    """The words to put before the command that starts the server; empty where there is no systemd for this user."""
+    """The words before the command that starts the server; empty if this user has no systemd."""
     run, control = shutil.which("systemd-run"), shutil.which("systemctl")
     if not run or not control or not await asyncio.to_thread(_has_manager):
         return []
@@ -79,7 +79,7 @@ class ServerLifecycle:
     async def running(self) -> bool:
         """Whether a server answers. Raises `TmuxError` (missing, timeout)."""
         result = await _in_thread(lambda: self._server.cmd("list-sessions"))
-        return result.returncode == 0 or not any("server" in line or "connecting" in line for line in result.stderr)
+        return result.returncode == 0 or from_reply(" ".join(result.stderr)).kind != "gone"
 
     async def start(self) -> None:
         """Start a server that stays while it has no session yet. Raises `TmuxError`."""
@@ -99,10 +99,6 @@ class ServerLifecycle:
         """End a session; windows that it shares with another live on there. Raises `TmuxError`."""
         await _in_thread(lambda: self._server.kill_session(f"={name}"))
 
-    async def kill(self) -> None:
-        """End the server and everything on it. Raises `TmuxError`."""
-        await _in_thread(self._server.kill)
-
 
 class _Bounded(libtmux.Server):
     """libtmux's server, each call of which ends within the deadline and with a clean environment."""
@@ -112,7 +108,7 @@ class _Bounded(libtmux.Server):
         return self._run([], cmd, *(("-t", str(target)) if target is not None else ()), *map(str, args))
 
     def start_within(self, prefix: list[str]) -> None:
-        """Start the server behind these words."""
+        """Start the server with these words in front."""
         result = self._run(prefix, "start-server", ";", "set-option", "-s", "exit-empty", "off")
         if result.returncode and prefix:
             result = self._run([], "start-server", ";", "set-option", "-s", "exit-empty", "off")
@@ -153,4 +149,4 @@ async def _in_thread(call: Callable[[], T]) -> T:
     except exc.LibTmuxException as error:
         raise from_reply(str(error)) from error
     except OSError as error:
-        raise TmuxError("refused", f"tmux could not be started: {error.strerror}.") from error
+        raise TmuxError("refused", f"Cannot start tmux: {error.strerror}.") from error

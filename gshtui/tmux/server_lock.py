@@ -1,8 +1,8 @@
-"""Turns between all our processes on one tmux server: while a control client comes, no session or client comes or goes.
+"""A lock among our processes on one tmux server: while a control client connects, no session or client starts or ends.
 
-tmux 3.3a, which Debian 12 has, ends with everything on it when a session is made, ended or renamed in the instant in
-which a control client introduces itself. A lock beside the socket keeps the two apart. Refuses to wait for long: one
-that stands still must not hold up the others. Called by whatever here makes or ends a session or a control client.
+tmux 3.3a, which Debian 12 ships, crashes with everything on it if a session is created, ended or renamed at the instant
+when a control client connects. A lock beside the socket keeps the two apart. It never waits long, because a stopped
+process must not block the others. Called by everything here that starts or ends a session or a control client.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AGAIN = 0.004
 
 @contextlib.asynccontextmanager
 async def server_lock(address: Sequence[str], *, within: float = _WITHIN) -> AsyncGenerator[bool]:
-    """Wait for the turn, at most this many seconds, and hold it inside; gives whether it was had.
+    """Wait at most this many seconds for the lock, and hold it inside; yields whether it was acquired.
 
     Args:
         address: the arguments that name the socket (`-L name` or `-S path`).

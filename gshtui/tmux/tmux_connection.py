@@ -1,7 +1,7 @@
-"""How commands reach the server: the mode in use, why, and what a call costs in it.
+"""How commands reach the server: the current mode, the reason for it, and what a call costs.
 
-`control` is one long-lived client that also tells what happens; `chained` is a fork a call; `none`: no server answers.
-It falls back and recovers by itself. The mirror, the watcher and every call of `server` come through here.
+`control` is one long-lived client that also reports what happens; `chained` forks for each call; `none`: no server
+answers. It falls back and recovers by itself. Used by the mirror, the watcher and every call of `server`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from gshtui.system.processes import end_processes
 from gshtui.system.tasks import keep_on
 from gshtui.tmux.control_client import ControlClient
 from gshtui.tmux.one_shot import DEADLINE, OneShotTransport, Reply, TmuxQuestion
@@ -20,6 +21,9 @@ from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import command, quoted
 from gshtui.tmux.server_lock import server_lock
 from gshtui.tmux.tmux_errors import TmuxError
+
+if TYPE_CHECKING:
+    import psutil
 
 Mode = Literal["control", "chained", "none"]
 OnMode = Callable[[Mode, str], None]
@@ -67,13 +71,13 @@ class TmuxConnection:
     async def ask(
         self, questions: Sequence[str | TmuxQuestion], *, deadline: float = DEADLINE, once: bool = False
     ) -> list[Reply]:
-        """Run command lines; a reply for each.
+        """Run command lines; returns a reply for each.
 
         Args:
-            once: never a second time, since they may have been carried out although no answer came.
+            once: never retry, since they may have run although no answer arrived.
 
         Raises:
-            TmuxError: gone, timeout, missing. A command that fails says so in its own reply.
+            TmuxError: gone, timeout, missing. A command that fails reports that in its own reply.
         """
         began = time.perf_counter()
         control = self._control
@@ -93,7 +97,7 @@ class TmuxConnection:
         return replies
 
     def server_lock(self) -> AbstractAsyncContextManager[bool]:
-        """Held while a session is made or ended; see `server_lock.py`."""
+        """Held while a session is created or ended; see `server_lock.py`."""
         return server_lock(self._address)
 
     # -- the control client ----------------------------------------------------------------------------------------
@@ -108,7 +112,7 @@ class TmuxConnection:
         self._nudged.set()
 
     async def close(self) -> None:
-        """Let go of the client."""
+        """Disconnect the client."""
         keeper, self._keeper = self._keeper, None
         if keeper is not None:
             keeper.cancel()
@@ -120,7 +124,7 @@ class TmuxConnection:
         return _subscribed(self._on_mode_change, callback)
 
     def on_notification(self, callback: OnNote) -> Callable[[], None]:
-        """Call with (kind, rest) of every notification but output."""
+        """Call `callback` with (kind, rest) of every notification except output."""
         return _subscribed(self._on_note, callback)
 
     def on_output(self, pane: str, callback: OnOutput) -> Callable[[], None]:
@@ -136,7 +140,7 @@ class TmuxConnection:
             self._link_pane(pane)
 
     def forget_pane(self, pane: str) -> None:
-        """The pane is gone."""
+        """Forget a dead pane."""
         self._wanted.pop(pane, None)
         self._paused.discard(pane)
         if not self._outputs.get(pane):
@@ -149,7 +153,7 @@ class TmuxConnection:
             self._control.run_unanswered(f"refresh-client -A {quoted(f'{pane}:pause')}")
 
     def resume_output(self, pane: str) -> bool:
-        """Let a pane's output come again, from now on; whoever listens is told, as there may have been some."""
+        """Resume a pane's output from now on; listeners are notified, since there may have been some meanwhile."""
         if pane not in self._paused:
             return False
         self._paused.discard(pane)
@@ -160,7 +164,7 @@ class TmuxConnection:
         return True
 
     async def take_bells(self) -> set[str]:
-        """The panes that rang since the last time this was asked."""
+        """The panes whose bell rang since the last call."""
         if self._control is None:
             return set()
         hidden = f"={self._control.session}:"
@@ -207,7 +211,7 @@ class TmuxConnection:
             await self._forked.ask(["display-message -p ''"])
             control = await ControlClient.connect(self._address, self._on_notification)
             for name, what in ((STATE, _STATE), (MOVED, _MOVED)):
-                control.run_unanswered(f"refresh-client -B {quoted(f'{name}:%*:{what}')}")
+                control.subscribe(name, what)
         except TmuxError as error:
             self.notify_mode("chained" if error.kind == "refused" else "none", error.message)
             return False
@@ -220,18 +224,28 @@ class TmuxConnection:
         return True
 
     async def _end_orphans(self, control: ControlClient) -> None:
-        """End hidden sessions that nobody sits in: their hubs were killed."""
-        listing = command("list-sessions", "-F", "#{session_attached} #{session_name}")
+        """End what killed hubs left behind: their clients, then their hidden sessions.
+
+        A client ends by itself when its hub is gone, except when the server had output for it at that moment: tmux
+        (3.3a) then waits for ever to deliver it. If the session of such a client ends first, the server crashes at its
+        next look for subscriptions, with everything on it.
+        """
+        clients = command("list-clients", "-F", "#{client_pid} #{client_session}")
+        sessions = command("list-sessions", "-F", "#{session_attached} #{session_name}")
         with contextlib.suppress(TmuxError):
-            (listed,) = await control.ask([listing])
-            left = [line[2:] for line in listed.lines if line.startswith(f"0 {HIDDEN}")]
-            if left:
-                async with self.server_lock() as ours:
-                    if ours:
-                        await control.ask([command("kill-session", "-t", f"={name}:") for name in left])
+            listed, present = await control.ask([clients, sessions])
+            orphans = orphaned_clients(listed.lines)
+            if not orphans and not _unattended(present.lines):
+                return
+            async with self.server_lock() as ours:
+                if ours:
+                    await asyncio.to_thread(end_processes, orphans, force=True)
+                    (present,) = await control.ask([sessions])
+                    names = _unattended(present.lines)
+                    await control.ask([command("kill-session", "-t", f"={name}:") for name in names])
 
     async def end_dead_pane(self, pane: str) -> None:
-        """A pane's own session has ended: end it where only we still see it, as whoever ended the session meant."""
+        """Handle the end of a pane's own session: end the pane if only our client still shows it."""
         control = self._control
         if control is not None:
             (listed,) = await self.ask([command("list-panes", "-s", "-t", f"={control.session}:", "-F", "#{pane_id}")])
@@ -262,6 +276,31 @@ class TmuxConnection:
         kind, _, rest = line.decode("utf-8", "replace").partition(" ")
         for callback in tuple(self._on_note):
             callback(kind, rest)
+
+
+def orphaned_clients(listed: Iterable[str]) -> list[psutil.Process]:
+    """Control clients whose hub is gone.
+
+    Args:
+        listed: lines of a client's pid and its session, whose name has the pid of the hub that started the client.
+    """
+    import psutil  # not needed for the first screen
+
+    orphans: list[psutil.Process] = []
+    for line in listed:
+        pid, _, session = line.partition(" ")
+        hub = session.removeprefix(HIDDEN).partition("-")[0]
+        if session.startswith(HIDDEN) and hub.isdecimal() and pid.isdecimal():
+            with contextlib.suppress(psutil.Error):
+                client = psutil.Process(int(pid))
+                if client.name().startswith("tmux") and client.ppid() != int(hub):
+                    orphans.append(client)
+    return orphans
+
+
+def _unattended(listed: Iterable[str]) -> list[str]:
+    """The names of the hidden sessions that nobody sits in."""
+    return [line[2:] for line in listed if line.startswith(f"0 {HIDDEN}")]
 
 
 def _subscribed(callbacks: list[Callable[..., None]], callback: Callable[..., None]) -> Callable[[], None]:

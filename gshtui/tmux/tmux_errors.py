@@ -1,15 +1,16 @@
-"""The one error of this package, and how tmux's own words become it.
+"""The one error of this package, and its translation from tmux's own messages.
 
-Owns `TmuxError` and the reading of tmux's error lines. Whoever calls `gshtui.tmux` catches this and nothing else.
+Callers of `gshtui.tmux` only need to catch `TmuxError`.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from gshtui.system.expected_error import ExpectedError
 
-Kind = Literal["missing", "old", "gone", "timeout", "refused", "no_such_pane"]
+Kind = Literal["missing", "old", "gone", "timeout", "refused", "no_such_pane", "name_taken"]
 
 _GONE = ("no server running", "error connecting to", "server exited", "lost server", "no current client")
 _NO_PANE = (
@@ -20,6 +21,7 @@ _NO_PANE = (
     "pane has exited",
     "no current target",
 )
+_NAME_TAKEN = re.compile(r"duplicate session: (\S+)")
 
 
 class TmuxError(ExpectedError):
@@ -27,7 +29,8 @@ class TmuxError(ExpectedError):
 
     Args:
         kind: `missing` or `old`: the program; `gone`: no server runs; `timeout`: it did not answer, and whether it
-            acted is not known; `no_such_pane`: that pane does not exist (any more); `refused`: everything else.
+            acted is not known; `no_such_pane`: that pane does not exist (any more); `name_taken`: a session of that
+            name exists already; `refused`: everything else.
         message: one clear sentence.
         hint: what to do about it.
     """
@@ -38,7 +41,7 @@ class TmuxError(ExpectedError):
 
 
 def program_missing() -> TmuxError:
-    """There is no tmux on the PATH."""
+    """The error for a missing tmux."""
     return TmuxError(
         "missing", "tmux is not installed.", "Install tmux 3.0 or newer (apt install tmux, brew install tmux)."
     )
@@ -46,7 +49,9 @@ def program_missing() -> TmuxError:
 
 def server_gone() -> TmuxError:
     """No server runs on the socket."""
-    return TmuxError("gone", "The agents' tmux server is not running.", "What ran on it has ended; start it again.")
+    return TmuxError(
+        "gone", "The agents' tmux server is not running.", "Everything that ran on it has ended; start it again."
+    )
 
 
 def timed_out(seconds: float) -> TmuxError:
@@ -54,7 +59,7 @@ def timed_out(seconds: float) -> TmuxError:
     return TmuxError(
         "timeout",
         f"tmux did not answer within {seconds:g} s.",
-        "The tmux server may be stopped or overloaded; look at it with a terminal of your own.",
+        "The tmux server may be stopped or overloaded; check it from another terminal.",
     )
 
 
@@ -64,11 +69,14 @@ def no_such_pane(pane: str) -> TmuxError:
 
 
 def from_reply(text: str) -> TmuxError:
-    """The error that tmux's own words mean."""
-    line = " ".join(text.split()) or "tmux failed without saying why."
+    """The error for a message from tmux."""
+    line = " ".join(text.split()) or "tmux failed without an error message."
     lower = line.lower()
     if any(words in lower for words in _GONE):
         return server_gone()
     if any(words in lower for words in _NO_PANE):
         return TmuxError("no_such_pane", f"tmux says: {line[:200]}.", "The terminal was closed.")
+    if taken := _NAME_TAKEN.search(line):
+        hint = "Choose another name, or end that session."
+        return TmuxError("name_taken", f"There is already a session named {taken[1][:200]}.", hint)
     return TmuxError("refused", f"tmux refused: {line[:300]}")

@@ -1,6 +1,6 @@
-"""The tmux program: where it is, which version, what that version can do, and the environment its clients get.
+"""The tmux program: its path, its version, what that version can do, and the environment of its clients.
 
-Refuses a program from a relative folder of the PATH and versions before 3.0. Called by whatever starts tmux.
+Refuses a program from a relative folder in the PATH, and versions before 3.0. Called by everything that starts tmux.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def parsed(answer: str) -> tuple[int, int]:
     match = re.search(r"(?<!\d)(\d++)\.(\d+)", answer)
     if match is None:
         shown = " ".join(answer.split())[:80]
-        raise TmuxError("old", f"tmux does not say its version; it said {shown!r}.", "Install tmux 3.0 or newer.")
+        raise TmuxError("old", f"Cannot tell the version of tmux; it printed {shown!r}.", "Install tmux 3.0 or newer.")
     version = int(match[1]), int(match[2])
     if version < LEAST:
         shown = f"{version[0]}.{version[1]}"
@@ -64,13 +64,13 @@ def abilities(version: tuple[int, int]) -> Abilities:
 
 
 def client_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """For a tmux client of ours: the person's own without the tmux they may sit in, and in UTF-8."""
+    """The environment of our tmux clients: the person's own, in UTF-8, without a surrounding tmux."""
     environ = os.environ if environ is None else environ
     return {name: value for name, value in environ.items() if not name.startswith("TMUX") or name == "TMUX_TMPDIR"}
 
 
 def server_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """For the server, which outlives whoever starts it: only what every program needs, no key and no session's own."""
+    """The environment of the server, which outlives its starter: only what every program needs, without keys."""
     return {name: value for name, value in client_environment(environ).items() if _SERVER_KEEPS.match(name)} | (
         {"TMUX_TMPDIR": os.environ["TMUX_TMPDIR"]} if "TMUX_TMPDIR" in os.environ else {}
     )

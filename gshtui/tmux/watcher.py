@@ -1,7 +1,7 @@
-"""What changes on the panes of a server, as callbacks: ended, gone, title, bell, activity, program, size, attached.
+"""Callbacks for changes of a server's panes: ended, gone, title, bell, activity, program, size, attached.
 
-Told by the control client, without polling; in chained mode it looks every two seconds. Agents' status, the mirror
-and notifications call it; text in what it tells is untrusted.
+The control client reports them without polling; in chained mode it polls every two seconds. Used by agents' status, the
+mirror and notifications; text in the callbacks is untrusted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ What = Literal[
 ]
 
 _SOON, _LATER, _POLL, _GIVE_UP = 0.05, 1.0, 2.0, 10.0
-"""Seconds: from a hint to the look, for what is only activity, and between looks without hints."""
+"""Seconds: from a hint to a look, the same for mere activity, and between looks without hints."""
 _HINTS = frozenset(
     {
         *("%sessions-changed", "%session-renamed", "%window-add", "%window-close", "%unlinked-window-close"),
@@ -38,7 +38,7 @@ _HINTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class PaneChange:
-    """What became different on a pane. `info` is how it is now; of a pane that is gone, how it was last, and dead."""
+    """A change of a pane. `info` is its current state; for a pane that is gone, its last state, as dead."""
 
     pane: str
     what: frozenset[What]
@@ -58,18 +58,18 @@ OnChange = Callable[[PaneChange], None]
 
 
 class Watcher:
-    """Watches the panes that somebody asked for."""
+    """Watches the requested panes."""
 
     def __init__(self, server: ChangeSource) -> None:
         self._server = server
         self._watched: dict[str, list[OnChange]] = {}
         self._infos: dict[str, PaneInfo] = {}
         self._gone: set[str] = set()
-        """Of which it has been told that they are gone."""
+        """Panes already reported as gone."""
         self._unknown: dict[str, float] = {}
         """Ended, but with what status is not known; since when."""
         self._ringing: set[str] = set()
-        """Whose bell was told to be on; until it is told to be off, another one would not be told."""
+        """Panes whose bell was reported on; tmux reports no further bell until it is off."""
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._at = 0.0
@@ -77,7 +77,7 @@ class Watcher:
         self._ends: list[Callable[[], None]] = []
 
     def watch(self, pane: str, callback: OnChange) -> Callable[[], None]:
-        """Call with every `PaneChange` of a pane from now on, first with how it is; gives what ends that."""
+        """Call `callback` with every `PaneChange`, first with the current state; returns a function that ends it."""
         self._watched.setdefault(pane, []).append(callback)
         self._server.connection.watch_pane(pane)
         self._infos.pop(pane, None)
@@ -184,7 +184,7 @@ class Watcher:
     # -- what is different -----------------------------------------------------------------------------------------
 
     def _compare(self, found: dict[str, PaneInfo], rang: set[str]) -> list[str]:
-        """Tell what is different; gives the panes that are gone since the last time."""
+        """Report differences; returns the panes that disappeared since the last call."""
         gone: list[str] = []
         for pane in tuple(self._watched):
             before, now = self._infos.get(pane), found.get(pane)

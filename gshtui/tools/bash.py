@@ -104,19 +104,23 @@ def _checked(invocation: Invocation, command: str) -> str:
     if not command.strip():
         raise CommandError("The command is empty.")
     if "\0" in command or len(command.encode("utf-8", "replace")) > _LONGEST:
-        raise CommandError("The command holds a NUL or is too long for a system call.", hint="Write a script first.")
+        raise CommandError(
+            "The command contains a NUL or is too long for a system call.", hint="Write it to a script first."
+        )
     if invocation.caller.is_agent and (why := catastrophe(command)):
-        raise CommandError(f"This command is refused, whoever asks: {why}.")
+        raise CommandError(f"This command is always refused: {why}.")
     return command.encode("utf-8", "replace").decode()
 
 
 def _folder(invocation: Invocation, asked: str) -> path_location.Location:
     place = path_location.locate(invocation, asked or ".")
     if place.leaves:
-        raise CommandError(f"working_dir leads out of the project, to {place.shown}.", hint="Name it by that path.")
+        raise CommandError(f"working_dir leads outside the project, to {place.shown}.", hint="Name it by that path.")
     if not place.real.is_dir():
         what = "is not a folder" if place.real.exists() else "does not exist (any more)"
-        raise CommandError(f"The folder {place.shown} {what}, so nothing can run there.", hint="Give a working_dir.")
+        raise CommandError(
+            f"The folder {place.shown} {what}, so nothing can run there.", hint="Set working_dir to another folder."
+        )
     return place
 
 
@@ -131,7 +135,7 @@ async def _supervised(
 ) -> _Run:
     """Start the shell and wait until it and everything it started are dealt with, even when this task is cancelled."""
     call = new_id()
-    environ = environment.command_environment(os.environ, config.keep_environment)
+    environ = environment.command_environment(os.environ)
     environ |= {**extra, environment.MARK: call, "PWD": str(folder)}
     started = time.monotonic()
     try:
@@ -145,7 +149,7 @@ async def _supervised(
             start_new_session=True,
         )
     except OSError as error:
-        raise file_access.explained(error, f"{config.bash} cannot be started in {folder}") from error
+        raise file_access.explained(error, f"Cannot start {config.bash} in {folder}") from error
     capture.close_write_end()
     try:
         end = await _end_of(shell, invocation.cancelled, limit)

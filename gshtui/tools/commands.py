@@ -36,7 +36,7 @@ def _reading(workspace: Workspace) -> list[Command[Any]]:
         ),
         Command(
             name="glob",
-            summary="Find files by the pattern of their path",
+            summary="Find files by path pattern",
             parameters=glob.GlobParameters,
             handler=partial(glob.run, workspace),
             positions=("pattern", "path"),
@@ -48,7 +48,7 @@ def _reading(workspace: Workspace) -> list[Command[Any]]:
         ),
         Command(
             name="grep",
-            summary="Search the content of files",
+            summary="Search file contents",
             parameters=grep.GrepParameters,
             handler=partial(grep.run, workspace),
             positions=("pattern", "path"),
@@ -80,7 +80,7 @@ def _changing(workspace: Workspace) -> list[Command[Any]]:
         ),
         Command(
             name="edit",
-            summary="Replace one piece of text in a file by another",
+            summary="Replace one piece of text in a file",
             parameters=edit.EditParameters,
             handler=partial(edit.run, workspace),
             access=Access.AGENT_PRIMARY,
@@ -94,7 +94,7 @@ def _changing(workspace: Workspace) -> list[Command[Any]]:
         ),
         Command(
             name="bash",
-            summary="Run a command line in a shell of its own",
+            summary="Run a command in its own shell",
             parameters=bash.BashParameters,
             handler=partial(bash.run, workspace),
             access=Access.AGENT_PRIMARY,
@@ -108,7 +108,7 @@ def _changing(workspace: Workspace) -> list[Command[Any]]:
         ),
         Command(
             name="git_worktree",
-            summary="Make, list, compare, merge and remove working trees of the repository",
+            summary="Create, list, compare, merge and remove git worktrees",
             parameters=git_worktree.WorktreeParameters,
             handler=worktrees.run,
             actions=tuple(worktrees.actions.values()),

@@ -33,12 +33,12 @@ def near_misses(text: str, wanted: str) -> str:
     lines = text.replace("\r\n", "\n").split("\n")
     asked = wanted.replace("\r\n", "\n").strip("\n").split("\n")
     if spot := _but_for_blanks(lines, asked):
-        return f"It is there but for blanks:\n{_compared(lines, asked, spot)}"
+        return f"It differs only in blanks:\n{_compared(lines, asked, spot)}"
     spots = _similar(lines, asked)
     if not spots:
-        return "Nothing in the file is like it; read the file again."
+        return "Nothing in the file resembles it; read the file again."
     shown = "\n".join(_compared(lines, asked, spot) for spot in spots)
-    return f"The nearest {'place is' if len(spots) == 1 else 'places are'}:\n{shown}"
+    return f"The closest {'match is' if len(spots) == 1 else 'matches are'}:\n{shown}"
 
 
 def _but_for_blanks(lines: list[str], asked: list[str]) -> int:
@@ -193,7 +193,7 @@ def _edit(workspace: Workspace, invocation: Invocation, parameters: EditParamete
     try:
         state = file_access.replace(edited.place.real, edited.content)
     except OSError as error:
-        raise file_access.explained(error, f"{edited.place.shown} cannot be written") from error
+        raise file_access.explained(error, f"Cannot write {edited.place.shown}") from error
     workspace.record_read(invocation, edited.place.real, fingerprint(state.st_mtime_ns, edited.content))
     change = unified_diff.make_diff(edited.before, edited.after, edited.place.shown)
     where = _listed(edited.lines)
@@ -205,7 +205,7 @@ def _edit(workspace: Workspace, invocation: Invocation, parameters: EditParamete
 def _edited(workspace: Workspace, invocation: Invocation, parameters: EditParameters) -> _Edited:
     place = writable(invocation, parameters.path)
     if not parameters.old_text:
-        raise CommandError("old_text is empty.", hint="Use write to make a file or to fill an empty one.")
+        raise CommandError("old_text is empty.", hint="Use write to create a file or to fill an empty one.")
     if parameters.old_text == parameters.new_text:
         raise CommandError("old_text and new_text are the same, so there is nothing to change.")
     try:
@@ -213,7 +213,7 @@ def _edited(workspace: Workspace, invocation: Invocation, parameters: EditParame
     except FileNotFoundError as error:
         raise path_location.missing(place) from error
     except OSError as error:
-        raise file_access.explained(error, f"{place.shown} cannot be read") from error
+        raise file_access.explained(error, f"Cannot read {place.shown}") from error
     unchanged_since(workspace, invocation, place, fingerprint(state.st_mtime_ns, content))
     kind = _text_type(place, content)
     before = content.removeprefix(kind.mark).decode(kind.encoding)
@@ -225,7 +225,7 @@ def _edited(workspace: Workspace, invocation: Invocation, parameters: EditParame
     if times > 1 and not parameters.replace_all:
         raise CommandError(
             f"old_text is in {place.shown} {times:,} times, at {_listed(lines)}.",
-            hint="Give more of the lines around it, or set replace_all.",
+            hint="Include more of the lines around it, or set replace_all.",
         )
     after = before.replace(old, new)
     return _Edited(place, before, after, kind.mark + _encoded(after, kind, place), times, lines)
@@ -234,7 +234,7 @@ def _edited(workspace: Workspace, invocation: Invocation, parameters: EditParame
 def _text_type(place: Location, content: bytes) -> FileType:
     kind = filetype(content[:65_536], whole=len(content) <= 65_536)
     if not kind.encoding:
-        raise CommandError(f"{place.shown} is no text: {kind.description}.", hint="Use bash for it.")
+        raise CommandError(f"{place.shown} is not text: {kind.description}.", hint="Use bash for it.")
     if kind.encoding == "utf-8":
         try:
             content.decode("utf-8")
@@ -249,7 +249,7 @@ def _encoded(text: str, kind: FileType, place: Location) -> bytes:
     except UnicodeEncodeError as error:
         bad = text[error.start]
         raise CommandError(
-            f"new_text holds U+{ord(bad):04X}, which the encoding of {place.shown} ({kind.encoding}) cannot hold.",
+            f"new_text contains U+{ord(bad):04X}, but {place.shown} is in {kind.encoding}, which lacks it.",
             hint="Convert the file to UTF-8 first, or use another character.",
         ) from error
 

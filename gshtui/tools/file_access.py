@@ -80,7 +80,7 @@ def open_regular(real: Path) -> int:
     kind = os.fstat(opened).st_mode
     if not stat.S_ISREG(kind):
         os.close(opened)
-        raise CommandError(f"{real.name or real} is {_kind(kind)} and not a file that can be read or written.")
+        raise CommandError(f"{real.name or real} is {_kind(kind)}, not a file that can be read or written.")
     return opened
 
 
@@ -94,7 +94,7 @@ def read_whole(real: Path, limit: int) -> tuple[bytes, os.stat_result]:
         state = os.fstat(file.fileno())
         if state.st_size > limit:
             raise CommandError(
-                f"{real.name} has {state.st_size:,} bytes; the limit for this is {limit:,}.", hint="Use bash for it."
+                f"{real.name} has {state.st_size:,} bytes; the limit is {limit:,}.", hint="Use bash for it."
             )
         return file.read(limit + 1), state
 
@@ -139,7 +139,7 @@ def _state_before(real: Path, folder: int) -> os.stat_result | None:
     if stat.S_ISLNK(before.st_mode):
         raise _astray(real)
     if not stat.S_ISREG(before.st_mode):
-        raise CommandError(f"{real.name} is {_kind(before.st_mode)} and not a file that can be written.")
+        raise CommandError(f"{real.name} is {_kind(before.st_mode)}, not a file that can be written.")
     if not os.access(real.name, os.W_OK, dir_fd=folder):
         raise PermissionError(errno.EACCES, "the file is read-only")
     return before
@@ -154,7 +154,7 @@ def _keep_owner(descriptor: int, before: os.stat_result) -> None:
 
 def _astray(real: Path) -> CommandError:
     return CommandError(
-        f"A link or file was put in the way of {real} after the path was checked.", hint="Nothing was touched."
+        f"A link or file appeared in the path of {real} after the path was checked.", hint="Nothing was changed."
     )
 
 
@@ -175,14 +175,14 @@ def _kind(mode: int) -> str:
 def explained(error: OSError, what: str) -> CommandError:
     """Describe a system error in one sentence about `what` (a path or an action)."""
     hints = {
-        errno.EACCES: "You have no permission for that.",
-        errno.EPERM: "You have no permission for that.",
+        errno.EACCES: "Permission denied.",
+        errno.EPERM: "Permission denied.",
         errno.EROFS: "The file system is read-only.",
         errno.ENOSPC: "The disk is full.",
         errno.EDQUOT: "The disk quota is used up.",
         errno.ENAMETOOLONG: "A name in the path is too long.",
-        errno.ENOENT: "A folder on the way does not exist.",
+        errno.ENOENT: "A folder in the path does not exist.",
         errno.EISDIR: "It is a folder.",
-        errno.ENOTDIR: "A part of the path is a file and not a folder.",
+        errno.ENOTDIR: "A part of the path is a file, not a folder.",
     }
     return CommandError(f"{what}: {error.strerror or error}.", hint=hints.get(error.errno or 0, ""))

@@ -153,7 +153,7 @@ def _created_outcome(_invocation: Invocation, tree: Worktree) -> Outcome:
     """A new one."""
     kind = "the new branch" if tree.new_branch else "the branch"
     data = {"path": tree.path, "branch": tree.branch, "new_branch": tree.new_branch}
-    text = " ".join((f"Made a worktree at {tree.shown}, on {kind} {tree.branch}.", *tree.notes))
+    text = " ".join((f"Created a worktree at {tree.shown}, on {kind} {tree.branch}.", *tree.notes))
     return Outcome(data=data | ({"notes": list(tree.notes)} if tree.notes else {}), text=text)
 
 
@@ -173,16 +173,16 @@ def _state_outcome(_invocation: Invocation, shown: ShownWorktree) -> Outcome:
     against = (
         f"{state.ahead} ahead of and {state.behind} behind {state.base}" if state.base else "compared with nothing"
     )
-    held = " and ".join(state.losses) or "nothing that is not elsewhere too"
+    held = " and ".join(state.losses) or "nothing that would be lost"
     name = tree.branch or tree.commit[:8]
-    return Outcome(data=data, text=f"{name} at {tree.shown} is {against}. It holds {held}.")
+    return Outcome(data=data, text=f"{name} at {tree.shown} is {against}. It has {held}.")
 
 
 def _changes_outcome(_invocation: Invocation, changes: WorktreeChanges) -> Outcome:
     """Show a worktree's changes as a unified diff."""
     if not changes.files:
         name = changes.tree.branch or changes.tree.shown
-        return Outcome(data=changes.plain(), text=f"{name} holds nothing that {changes.base} does not have.")
+        return Outcome(data=changes.plain(), text=f"{name} has no changes compared with {changes.base}.")
     diff: list[str] = []
     for file in changes.files:
         path, before = (one_line(literal(name), limit=1000) for name in (file.path, file.before or file.path))
@@ -262,7 +262,7 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: Workt
             real = await _patch_file(workspace, invocation, parameters, tree)
         elif action == "remove":
             losses = await losses_of(tree, workspace.config.git_timeout_s) if parameters.force else []
-            warnings = tuple(f"gives up {loss}" for loss in losses)
+            warnings = tuple(f"loses {loss}" for loss in losses)
     place = await asyncio.to_thread(path_location.locate, invocation, str(real))
     workspace.record_assessed(invocation, _asked(parameters), place.real)
     what = f"{action} {parameters.branch or ''} at {place.shown}".replace("  ", " ")
@@ -345,7 +345,7 @@ class WorktreeCommand:
             return None
         size = f"{count(len(changes.files), 'file')}, +{changes.added} −{changes.removed}."
         name = changes.tree.branch or changes.tree.shown.rpartition("/")[2]
-        text = f"{size} What conflicts is told, and then nothing changes."
+        text = f"{size} If there are conflicts, they are listed and nothing changes."
         return Question(parameters, f"Merge {name} into {changes.base}?", text, "Merge")
 
     async def _merge(self, invocation: Invocation, parameters: WorktreeParameters) -> MergeResult:
@@ -403,7 +403,7 @@ def _must_be_told(workspace: Workspace, invocation: Invocation, parameters: Work
     told = workspace.approved_path(invocation, _asked(parameters))
     if told and told != os.path.realpath(real):
         raise CommandError(
-            "The folder or file leads elsewhere than when it was approved.", hint="Look before you retry."
+            "The folder or file now leads elsewhere than when it was approved.", hint="Look at it before you retry."
         )
 
 

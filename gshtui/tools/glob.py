@@ -118,7 +118,7 @@ def _glob(workspace: Workspace, invocation: Invocation, parameters: GlobParamete
     place, rest = _base(invocation, parameters)
     if not place.real.is_dir():
         if place.real.exists():
-            raise CommandError(f"{place.shown} is a file and not a folder.", hint="Use read for a file.")
+            raise CommandError(f"{place.shown} is a file, not a folder.", hint="Use read for a file.")
         raise path_location.missing(place)
     found = _search(place.real, rest, workspace.config.search_timeout_s, stop)
     project = Path(os.path.realpath(invocation.project))
@@ -127,11 +127,11 @@ def _glob(workspace: Workspace, invocation: Invocation, parameters: GlobParamete
     if not found.count:
         lines.append(f"No file matches {one_line(literal(parameters.pattern))} in {place.where}.")
         if found.deeper:
-            lines.append(f"Further down {found.deeper:,} do: use **/{one_line(literal(rest))}")
+            lines.append(f"{found.deeper:,} files in deeper folders match: use **/{one_line(literal(rest))}")
     if found.count > len(shown):
         lines.append(f"[the newest {len(shown)} of {found.count:,}; narrow the pattern to see others]")
     if found.cut:
-        lines.append("[the search was stopped before it had seen everything; give a narrower path]")
+        lines.append("[the search was stopped before it had seen everything; use a narrower path]")
     data = {"files": shown, "count": found.count, "complete": not found.cut}
     return Outcome(data=data, text="\n".join(lines))
 
@@ -139,7 +139,7 @@ def _glob(workspace: Workspace, invocation: Invocation, parameters: GlobParamete
 def _base(invocation: Invocation, parameters: GlobParameters) -> tuple[path_location.Location, str]:
     """Split off the fixed folders of the pattern: return the folder to start from and the rest of the pattern."""
     if not parameters.pattern.strip():
-        raise CommandError("The pattern is empty.", hint="Give one such as **/*.py.")
+        raise CommandError("The pattern is empty.", hint="Use one such as **/*.py.")
     head, rest = fixed_part(parameters.pattern)
     base = parameters.path or "."
     if head:
@@ -154,7 +154,7 @@ def _search(root: Path, pattern: str, seconds: float, stop: threading.Event) -> 
         wanted = compile_glob(pattern)
         by_name = None if "/" in pattern else compile_glob(pattern, anywhere=True)
     except PatternError as error:
-        raise CommandError(f"{error}.", hint="A pattern is like src/**/*.py.") from error
+        raise CommandError(f"{error}.", hint="A pattern looks like src/**/*.py.") from error
     walk = Walk(str(root), deadline=time.monotonic() + seconds, stopped=stop.is_set)
     start = len(str(root).rstrip("/")) + 1
     found = _Found([], 0, 0, False)

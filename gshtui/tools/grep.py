@@ -204,7 +204,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: GrepPara
     if not parameters.pattern:
         raise CommandError("The pattern is empty.", hint="Give a regular expression.")
     if "\0" in parameters.pattern + parameters.file_pattern:
-        raise CommandError("A pattern cannot hold a NUL.")
+        raise CommandError("A pattern cannot contain a NUL.")
     place = await asyncio.to_thread(path_location.locate, invocation, parameters.path or ".")
     path_location.confirm_unchanged(workspace, invocation, place)
     if not place.real.exists():
@@ -224,7 +224,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: GrepPara
     matches = Matches(search.root, Path(os.path.realpath(invocation.project)), limit, wanted)
     failure = await _collect(config, search, matches)
     if failure and not matches.count:
-        raise CommandError(_readable(failure), hint="Escape what is meant literally, for example \\( or \\{.")
+        raise CommandError(_readable(failure), hint="Escape literal characters, for example \\( or \\{.")
     nothing = f"No match for {one_line(literal(parameters.pattern))} in {place.where}."
     return Outcome(data=matches.data(), text=matches.text() or nothing)
 
@@ -235,7 +235,7 @@ def _wanted(file_pattern: str) -> Linear | None:
     try:
         return compile_glob(file_pattern, anywhere=True)
     except PatternError as error:
-        raise CommandError(f"{error}.", hint="A file_pattern is like *.py or src/**/*.ts.") from error
+        raise CommandError(f"{error}.", hint="A file_pattern looks like *.py or src/**/*.ts.") from error
 
 
 async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str:
@@ -243,7 +243,7 @@ async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str
     program = shutil.which(config.ripgrep)
     if program is None:
         raise CommandError(
-            "ripgrep (rg), which searches the files, is not installed.",
+            "ripgrep (rg), which this tool needs, is not installed.",
             hint="Install the package `ripgrep`; until then use bash with grep -rn.",
         )
     arguments = _ripgrep(program, search)

@@ -53,14 +53,14 @@ def locate(invocation: Invocation, asked: str) -> Location:
     if not asked.strip():
         raise CommandError("The path is empty.", hint="Name a file or folder.")
     if "\0" in asked or len(os.fsencode(_encodable(asked))) > _LONGEST:
-        raise CommandError("That is no possible path: it holds a NUL or is longer than 4,096 bytes.")
+        raise CommandError("That cannot be a path: it contains a NUL or is longer than 4,096 bytes.")
     text = os.path.expanduser(asked)  # noqa: PTH111 - Path.expanduser raises where there is no such user
     path = Path(os.path.normpath(invocation.cwd / text))
     # The kernel resolves links before `..`, so resolve the path as asked, not the shortened form.
     try:
         real = Path(os.path.realpath(invocation.cwd / text))
     except (OSError, ValueError, RuntimeError) as error:
-        raise CommandError(f"{one_line(asked)} cannot be resolved: {error}.") from error
+        raise CommandError(f"Cannot resolve {one_line(asked)}: {error}.") from error
     project = Path(os.path.realpath(invocation.project))
     within = real.is_relative_to(project)
     named_inside = path.is_relative_to(invocation.project) or path.is_relative_to(project)
@@ -92,20 +92,20 @@ def confirm_unchanged(workspace: Workspace, invocation: Invocation, place: Locat
     told = workspace.approved_path(invocation, place.asked)
     if told and told != str(place.real):
         raise CommandError(
-            f"{one_line(place.asked)} led to {one_line(told)} when it was approved and leads to {place.shown} now.",
-            hint="Nothing was touched. Somebody changed a link on the way; look before you try again.",
+            f"{one_line(place.asked)} led to {one_line(told)} when it was approved, but now leads to {place.shown}.",
+            hint="Nothing was changed. Somebody changed a link in the path; look at it before you try again.",
         )
 
 
 def missing(place: Location) -> CommandError:
     """Return the error for a missing file, with the closest names."""
     near = [shown(path, place.project) for path in nearest(place.path)]
-    hint = f"Near it: {', '.join(near)}." if near else "Use glob to see what is there."
+    hint = f"Similar names: {', '.join(near)}." if near else "Use glob to see what is there."
     return CommandError(f"{place.shown} does not exist.", hint=hint)
 
 
-def nearest(path: Path, limit: int = 5) -> list[Path]:
-    """Return the paths in the same folder (or the nearest existing one) that look most like the path."""
+def nearest(path: Path) -> list[Path]:
+    """Return the five paths in the same folder (or the nearest existing one) that look most like the path."""
     folder, wanted = path.parent, path.name
     while not folder.is_dir() and folder != folder.parent:
         folder, wanted = folder.parent, folder.name
@@ -114,7 +114,7 @@ def nearest(path: Path, limit: int = 5) -> list[Path]:
     except OSError:
         return []
     folded = {name.casefold(): name for name in names}
-    close = difflib.get_close_matches(wanted.casefold(), folded, n=limit, cutoff=0.5)
+    close = difflib.get_close_matches(wanted.casefold(), folded, n=5, cutoff=0.5)
     return [folder / folded[name] for name in close]
 
 

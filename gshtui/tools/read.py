@@ -250,7 +250,7 @@ def _read(workspace: Workspace, invocation: Invocation, parameters: ReadParamete
             found = excerpt(file, kind, parameters.start_line, parameters.end_line, _MOST_LINES, limit)
             workspace.record_read(invocation, place.real, _state(file.fileno(), state))
     except OSError as error:
-        raise file_access.explained(error, f"{place.shown} cannot be read") from error
+        raise file_access.explained(error, f"Cannot read {place.shown}") from error
     return _shown(place, found, kind.description, state.st_size, parameters.end_line)
 
 
@@ -276,7 +276,7 @@ def _shown(place: Location, found: Excerpt, encoding: str, size: int, end_line: 
         notes.append(f"there is no line {found.first:,}{whole}")
     elif found.more and last != end_line:
         whole = f"of {found.total:,}" if found.total else f"of a file of {size:,} bytes"
-        notes.append(f"lines {found.first:,}–{last:,} {whole}; go on with start_line={last + 1}")
+        notes.append(f"lines {found.first:,}–{last:,} {whole}; continue with start_line={last + 1}")
     if notes:
         text = "\n".join(filter(None, (text, f"[{'; '.join(notes)}]")))
     data = {

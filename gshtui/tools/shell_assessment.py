@@ -61,14 +61,14 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
     if _AS_ANOTHER.search(command):
         warnings.append("runs as another user")
     if _DESTROYS.search(command):
-        warnings.append("deletes or overwrites for good")
+        warnings.append("deletes or overwrites permanently")
     if shown.partition("⟩\n")[2] != command and shown != command:
-        warnings.append("holds characters or blanks that are easily overlooked; they are shown by name")
+        warnings.append("contains characters or blanks that are easily overlooked; they are shown by name")
     why = judged.sentence
     if not folder.inside:
         why = f"{folder.where} is outside the project (rule outside)"
     elif judged.contained and own_shell and not _ANY_SHELL.fullmatch(command):
-        why = "the shell there may read this line otherwise than bash does (rule shell)"
+        why = "the shell there may interpret this line differently from bash (rule shell)"
     elif judged.contained:
         why = ""
     return Assessment(

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from pydantic import Field
 
-from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
+from gshtui.commands.command_errors import command_error
+from gshtui.commands.declaration import Assessment, Effect, Invocation, Outcome
 from gshtui.commands.declaration import Command as Declared
 from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.store.store_errors import StoreError
@@ -54,7 +55,7 @@ def command(
         try:
             found = await folders(key)
         except StoreError as error:
-            raise CommandError(error.message, hint=error.hint) from error
+            raise command_error(error) from error
         # Text kept for several places counts as this project's if one of them is here.
         if not found or any(Path(folder).is_relative_to(invocation.project) for folder in found):
             return Assessment(Effect.READ, subject)
@@ -66,7 +67,7 @@ def command(
         try:
             text = await output(parameters.key.strip())
         except StoreError as error:
-            raise CommandError(error.message, hint=error.hint) from error
+            raise command_error(error) from error
         return await asyncio.to_thread(_page, text, parameters, invocation.limit(limit))
 
     return Declared(

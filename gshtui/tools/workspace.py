@@ -36,8 +36,6 @@ class ToolConfig:
     max_timeout_ms: int = 3_600_000
     search_timeout_s: float = 30.0
     git_timeout_s: float = 60.0
-    keep_environment: frozenset[str] = frozenset()
-    """Environment variables that commands may see although they look like secrets."""
     ripgrep: str = "rg"
     """Program that `grep` runs."""
     bash: str = "bash"

@@ -92,7 +92,7 @@ async def find_worktree(folder: Path, *, path: Path | None = None, branch: str =
             return tree
     known = ", ".join(tree.shown for tree in trees[1:]) or "none"
     asked = one_line(literal(str(path or branch)))
-    raise CommandError(f"There is no worktree {asked}.", hint=f"There are: {known}.")
+    raise CommandError(f"There is no worktree {asked}.", hint=f"The worktrees: {known}.")
 
 
 def is_branch_name(name: str) -> bool:
@@ -121,9 +121,9 @@ async def base_of(tree: Worktree, asked: str = "", limit: float = LIMIT) -> str:
             return name
         if asked:
             raise CommandError(
-                f"There is no branch {one_line(literal(asked))} to compare with.", hint="Give base=BRANCH."
+                f"There is no branch {one_line(literal(asked))} to compare with.", hint="Set base=BRANCH."
             )
-    raise CommandError(f"Nothing is known that {tree.shown} could be compared with.", hint="Give base=BRANCH.")
+    raise CommandError(f"It is unknown what to compare {tree.shown} with.", hint="Set base=BRANCH.")
 
 
 async def _bases(tree: Worktree, limit: float) -> list[str]:

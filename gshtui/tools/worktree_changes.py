@@ -86,7 +86,7 @@ async def merge_base(tree: Worktree, base: str, limit: float = LIMIT) -> str:
     answer = await git(Path(tree.path), "merge-base", "HEAD", base, timeout=limit)
     if answer.code == 1:
         return base  # no common ancestor: compare with the base as it is
-    require_success(answer, f"git cannot say where {tree.shown} and {base} part")
+    require_success(answer, f"git cannot find where {tree.shown} and {base} diverge")
     return answer.out.strip()
 
 
@@ -94,7 +94,7 @@ async def merge_base(tree: Worktree, base: str, limit: float = LIMIT) -> str:
 async def with_new_files(folder: Path, limit: float = LIMIT) -> AsyncGenerator[Path]:
     """A copy of the worktree's index that includes untracked files; removed after the block."""
     where = await git(folder, "rev-parse", "--path-format=absolute", "--git-path", "index", timeout=limit)
-    require_success(where, "git cannot say where its index is")
+    require_success(where, "git cannot find its index")
     with tempfile.TemporaryDirectory(prefix="gsh-index-") as name:
         index = Path(name) / "index"
         own = Path(where.out.removesuffix("\n"))
@@ -127,7 +127,7 @@ async def merge_target(tree: Worktree, base: str = "", limit: float = LIMIT) -> 
         if other.branch == against and not other.gone:
             return other
     hint = "Check it out in one of the worktrees, or use action=patch."
-    raise CommandError(f"{against} is checked out nowhere, so nothing can be merged into it.", hint=hint)
+    raise CommandError(f"{against} is not checked out anywhere, so nothing can be merged into it.", hint=hint)
 
 
 async def merge_worktree(tree: Worktree, base: str = "", limit: float = LIMIT) -> MergeResult:
@@ -138,10 +138,10 @@ async def merge_worktree(tree: Worktree, base: str = "", limit: float = LIMIT) -
             then unchanged.
     """
     if not tree.branch:
-        raise CommandError(f"{tree.shown} is on no branch; make one there first.")
+        raise CommandError(f"{tree.shown} is not on a branch; create one there first.")
     target = await merge_target(tree, base, limit)
     await _must_be_clean(tree, "commit it there first, or it would not be part of the merge", limit)
-    await _must_be_clean(target, "commit or take away what is there first", limit, untracked=False)
+    await _must_be_clean(target, "commit or remove its changes first", limit, untracked=False)
     into = Path(target.path)
     waiting = await git(into, "rev-list", "--count", f"{target.branch}..{tree.branch}", "--", timeout=limit)
     require_success(waiting, f"git cannot compare {tree.branch} with {target.branch}")
@@ -166,7 +166,7 @@ async def _must_be_clean(tree: Worktree, hint: str, limit: float, *, untracked: 
     if names:
         listed = ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
         raise CommandError(
-            f"{tree.shown} holds {count(len(names), 'file')} not committed ({listed}).",
+            f"{tree.shown} has {count(len(names), 'uncommitted file')} ({listed}).",
             hint=f"{hint[:1].upper()}{hint[1:]}.",
         )
 
@@ -179,9 +179,7 @@ async def _take_back(tree: Worktree, target: Worktree, said: str, limit: float) 
     begun = await git(into, "rev-parse", "--verify", "--quiet", "MERGE_HEAD", timeout=limit)
     if begun.code == 0:
         undone = await git(into, "merge", "--abort", timeout=limit)
-        require_success(
-            undone, f"The merge failed and {target.shown} is left in the middle of it: git cannot take it back"
-        )
+        require_success(undone, f"The merge failed, and {target.shown} is left in the middle of it: git cannot undo it")
     if names:
         listed = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
         raise CommandError(
@@ -189,7 +187,7 @@ async def _take_back(tree: Worktree, target: Worktree, said: str, limit: float) 
             hint=f"Merge {target.branch} into {tree.branch} in {tree.shown}, resolve it there, and try again.",
             data={"conflicts": names},
         )
-    raise CommandError(f"git cannot merge {tree.branch} into {target.branch}: {said or 'it did not say why'}.")
+    raise CommandError(f"git cannot merge {tree.branch} into {target.branch}: {said or 'it gave no reason'}.")
 
 
 def patch_place(tree: Worktree, main: Worktree, at: Path | None = None) -> Path:
@@ -198,7 +196,7 @@ def patch_place(tree: Worktree, main: Worktree, at: Path | None = None) -> Path:
     root = Path(main.path)
     file = at or root.parent / f"{root.name}-{word}.patch"
     if os.path.lexists(file):
-        raise CommandError(f"{one_line(literal(str(file)))} exists already.", hint="Give another path.")
+        raise CommandError(f"{one_line(literal(str(file)))} already exists.", hint="Choose another path.")
     return file
 
 
@@ -223,9 +221,9 @@ async def write_patch(tree: Worktree, file: Path, base: str = "", limit: float =
             require_success(answer, f"git cannot compare {tree.shown} with {against}")
             size = whole.stat().st_size
             if not size:
-                raise CommandError(f"{tree.shown} holds nothing that {against} does not have.")
+                raise CommandError(f"{tree.shown} has no changes against {against}.")
             await asyncio.to_thread(os.link, whole, file)  # never overwrite a file; write all of it or nothing
     except OSError as error:
         shown = one_line(literal(str(file)))
-        raise CommandError(f"{shown} cannot be written: {error.strerror or error}.") from error
+        raise CommandError(f"Cannot write {shown}: {error.strerror or error}.") from error
     return size

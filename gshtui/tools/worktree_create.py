@@ -65,7 +65,7 @@ def _copy(main: Path, tree: Path, names: list[str]) -> Copied:
     for name in names:
         if len(done.files) >= MOST_FILES or left <= 0:
             done.notes.append(
-                f"{NAME} names too much: {count(len(names) - len(done.files), 'file')} of it "
+                f"{NAME} names too many files: {count(len(names) - len(done.files), 'file')} "
                 f"{'was' if len(names) - len(done.files) == 1 else 'were'} not copied."
             )
             break
@@ -87,7 +87,7 @@ def _copy_one(source: Path, target: Path, tree: Path, left: int) -> int | None:
     """Return the size of the copied file, or `None` if something is there already."""
     found = source.lstat()
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(0, "it is a link or no ordinary file")
+        raise OSError(0, "it is a link or not a regular file")
     if found.st_size > left:
         raise OSError(0, f"it has {found.st_size:,} bytes")
     if os.path.lexists(target):
@@ -139,11 +139,11 @@ def place_for(cwd: Path, branch: str, *, inside: bool = False, at: Path | None =
         raise CommandError("create needs a branch.", hint="Give the name of a new or an existing branch.")
     if not is_branch_name(branch):
         raise CommandError(
-            f"{one_line(literal(branch))} is no valid branch name.", hint="Use letters, digits and - _ . / only."
+            f"{one_line(literal(branch))} is not a valid branch name.", hint="Use letters, digits and - _ . / only."
         )
     project = find_project(cwd)
     if project.git_dir is None:
-        raise CommandError(f"{cwd} is in no git repository.", hint="Run git init first.")
+        raise CommandError(f"{cwd} is not in a git repository.", hint="Run git init first.")
     root = _main_root(project.root, project.git_dir) if project.worktree else project.root
     word = branch.replace("/", "-")
     chosen = at or (root / INSIDE / word if inside else root.parent / f"{root.name}-{word}")
@@ -152,8 +152,8 @@ def place_for(cwd: Path, branch: str, *, inside: bool = False, at: Path | None =
     if not own and (why := sensitive_paths.guarded(real)):
         raise CommandError(f"{one_line(literal(str(real)))} cannot hold a worktree.", hint=why)
     if real.exists() and (not real.is_dir() or any(real.iterdir())):
-        hint = "Give another path."
-        raise CommandError(f"{one_line(literal(str(real)))} exists already and is not empty.", hint=hint)
+        hint = "Choose another path."
+        raise CommandError(f"{one_line(literal(str(real)))} already exists and is not empty.", hint=hint)
     return real
 
 
@@ -192,7 +192,7 @@ async def create_worktree(
     trees = await all_of(project, limit)
     for tree in trees:
         if tree.branch == branch:
-            raise CommandError(f"{branch} is checked out already, at {tree.shown}.", hint="Work there.")
+            raise CommandError(f"{branch} is already checked out at {tree.shown}.", hint="Work there.")
     main = Path(trees[0].path)
     if inside and at is None:
         await asyncio.to_thread(_ignore_inside, main)
@@ -219,7 +219,7 @@ async def _add(project: Path, branch: str, place: Path, base: str, limit: float)
     else:
         start = (await base_of(await find_worktree(project, limit=limit), base, limit),) if base else ()
         what = ("-b", branch, "--", str(place), *start)
-    require_success(await git(project, "worktree", "add", *what, timeout=limit), "git cannot make the worktree")
+    require_success(await git(project, "worktree", "add", *what, timeout=limit), "git cannot create the worktree")
     return not exists
 
 
@@ -229,10 +229,12 @@ def _ignore_inside(main: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not folder.resolve().is_relative_to(main.resolve()):
-            raise CommandError(f"{INSIDE} is a link out of the repository.", hint="Remove it, or set place = 'beside'.")
+            raise CommandError(
+                f"{INSIDE} is a link that leads out of the repository.", hint="Remove it, or set place = 'beside'."
+            )
         with (folder / ".gitignore").open("x", encoding="utf-8") as file:
             file.write("*\n")
     except FileExistsError:
         return
     except OSError as error:
-        raise CommandError(f"{INSIDE} cannot be made: {error.strerror or error}.") from error
+        raise CommandError(f"Cannot create {INSIDE}: {error.strerror or error}.") from error

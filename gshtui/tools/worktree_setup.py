@@ -39,9 +39,7 @@ async def no_consent(_argv: tuple[str, ...], _folder: Path) -> bool:
     return False
 
 
-async def run_setup(
-    argv: Sequence[str], folder: Path, consent: Consent, *, agreed: bool = False, timeout: float = SETUP_WITHIN
-) -> SetupResult:
+async def run_setup(argv: Sequence[str], folder: Path, consent: Consent, *, agreed: bool = False) -> SetupResult:
     """Run the command if it is agreed to. Never raises for what the command does.
 
     Args:
@@ -50,7 +48,7 @@ async def run_setup(
     words = one_line(shlex.join(argv), 200)
     if not agreed and not await consent(tuple(argv), folder):
         return SetupResult(
-            False, True, f"The set-up command `{words}` was not run: nobody agreed to it (setup=true does)."
+            False, True, f"The set-up command `{words}` was not run: nobody approved it (setup=true does)."
         )
     call = new_id()
     try:
@@ -64,28 +62,30 @@ async def run_setup(
             start_new_session=True,
         )
     except OSError as error:
-        return SetupResult(False, False, f"The set-up command `{words}` cannot be started: {error.strerror or error}.")
+        return SetupResult(False, False, f"Cannot start the set-up command `{words}`: {error.strerror or error}.")
     assert process.stdout is not None
     tail = b""
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(SETUP_WITHIN):
             while block := await process.stdout.read(65_536):
                 tail = (tail + block)[-_TAIL:]
             code = await process.wait()
     except TimeoutError:
-        return SetupResult(True, False, f"The set-up command `{words}` was ended after {timeout:g} s.{_said(tail)}")
+        return SetupResult(
+            True, False, f"The set-up command `{words}` was ended after {SETUP_WITHIN:g} s.{_said(tail)}"
+        )
     finally:
         if process.returncode is None:
             await asyncio.shield(asyncio.to_thread(processes.end_call_processes, process.pid, call))
             await child.kill_child(process)
     if code:
-        return SetupResult(True, False, f"The set-up command `{words}` ended with {code}.{_said(tail)}")
-    return SetupResult(True, True, f"The set-up command `{words}` ran.")
+        return SetupResult(True, False, f"The set-up command `{words}` failed with exit code {code}.{_said(tail)}")
+    return SetupResult(True, True, f"The set-up command `{words}` succeeded.")
 
 
 def _said(tail: bytes) -> str:
     lines = [line for line in plain(tail.decode("utf-8", "replace")).splitlines() if line.strip()]
-    return f" Its last words: {one_line(' / '.join(lines[-3:]), 300)}" if lines else ""
+    return f" Its last output: {one_line(' / '.join(lines[-3:]), 300)}" if lines else ""
 
 
 TOOL = "worktree_setup"
@@ -93,12 +93,12 @@ WAIT = 120.0
 """Time to wait for an answer, in seconds."""
 
 
-def consent_by_gate(gate: Gate, agent: str, session: str = "", wait: float = WAIT) -> Consent:
+def consent_by_gate(gate: Gate, agent: str, wait: float = WAIT) -> Consent:
     """Ask on behalf of this agent; `always` holds for the same arguments in the same project."""
 
     async def consent(argv: tuple[str, ...], folder: Path) -> bool:
         words = shlex.join(argv)
-        call = Call(agent, session, new_id(), TOOL, {"command": words, "folder": str(folder)})
+        call = Call(agent, "", new_id(), TOOL, {"command": words, "folder": str(folder)})
         question = Assessment(
             Effect.EXECUTE,
             visible(words),

@@ -32,14 +32,14 @@ class WorktreeState:
         """What would be lost with the worktree, one sentence each."""
         said: list[str] = []
         if self.uncommitted:
-            said.append(f"{count(len(self.uncommitted), 'file')} not committed ({_names(self.uncommitted)})")
+            said.append(f"{count(len(self.uncommitted), 'uncommitted file')} ({_names(self.uncommitted)})")
         if self.unpushed:
             said.append(
-                f"{count(self.unpushed, 'commit')} that {_are(self.unpushed)} in no other branch and on no remote"
+                f"{count(self.unpushed, 'commit')} that {_are(self.unpushed)} not on any other branch or remote"
             )
         if self.changed_copies:
             differ = count(len(self.changed_copies), "copied file that differs", "copied files that differ")
-            said.append(f"{differ} from the main tree's ({_names(self.changed_copies)})")
+            said.append(f"{differ} from the main tree ({_names(self.changed_copies)})")
         return said
 
 
@@ -122,7 +122,7 @@ async def losses_of(tree: Worktree, limit: float = LIMIT) -> list[str]:
     return (await losing(tree, limit)).losses
 
 
-async def unsaved_work(folder: Path, limit: float = LIMIT) -> list[str]:
+async def unsaved_work(folder: Path) -> list[str]:
     """Uncommitted or unpushed work in the worktree at this folder, one sentence each.
 
     Raises:
@@ -130,9 +130,9 @@ async def unsaved_work(folder: Path, limit: float = LIMIT) -> list[str]:
     """
     if not folder.is_dir():
         return []
-    tree = await find_worktree(folder, limit=limit)
+    tree = await find_worktree(folder, limit=LIMIT)
     where = tree.branch or tree.shown
-    return [f"Its worktree {where} holds {loss}." for loss in await losses_of(tree, limit)]
+    return [f"Its worktree {where} has {loss}." for loss in await losses_of(tree)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class RemovedWorktree:
 
     @property
     def text(self) -> str:
-        gone = f" Gone with it: {' and '.join(self.lost)}." if self.lost else ""
+        gone = f" Lost with it: {' and '.join(self.lost)}." if self.lost else ""
         kept = f" The branch {self.tree.branch} is kept." if self.tree.branch else ""
         return f"Removed the worktree at {self.tree.shown}.{gone}{kept}"
 
@@ -162,17 +162,17 @@ async def remove_worktree(tree: Worktree, cwd: Path, *, force: bool = False, lim
     if tree.main:
         raise CommandError(f"{tree.shown} is the repository's main working tree and cannot be removed.")
     if cwd.resolve().is_relative_to(Path(tree.path).resolve()):
-        raise CommandError(f"{tree.shown} is where you work; it can be removed from another folder only.")
+        raise CommandError(f"{tree.shown} is your current folder; it can only be removed from another one.")
     lost = tuple(await losses_of(tree, limit))
     if lost and not force:
         raise CommandError(
-            f"{tree.shown} holds {' and '.join(lost)}.",
-            hint="Commit and push it, or set force=true to give it up.",
+            f"{tree.shown} has {' and '.join(lost)}.",
+            hint="Commit and push, or set force=true to lose it.",
             data={"path": tree.path, "branch": tree.branch, "unsaved": list(lost)},
         )
     main = Path((await list_worktrees(cwd, limit))[0].path)
     if tree.gone:
-        require_success(await git(main, "worktree", "prune", timeout=limit), "git cannot forget the worktree")
+        require_success(await git(main, "worktree", "prune", timeout=limit), "git cannot drop the worktree")
         return RemovedWorktree(tree)
     forced = ("--force",) if force else ()
     answer = await git(main, "worktree", "remove", *forced, "--", tree.path, timeout=limit)

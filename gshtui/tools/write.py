@@ -56,11 +56,11 @@ def writable(invocation: Invocation, asked: str) -> Location:
     """
     place = path_location.locate(invocation, asked)
     if why := sensitive_paths.guarded(place.real) or sensitive_paths.guarded(place.path):
-        raise CommandError(f"{place.shown} cannot be written by a tool.", hint=why)
+        raise CommandError(f"No tool may write {place.shown}.", hint=why)
     if place.leaves:
         raise CommandError(
-            f"{path_location.shown(place.path, invocation.project)} leads out of the project, to {place.shown}.",
-            hint="If that file is meant, name it by that path.",
+            f"{path_location.shown(place.path, invocation.project)} leads outside the project, to {place.shown}.",
+            hint="If you mean that file, name it by that path.",
         )
     if place.real.is_dir() or asked.endswith("/"):
         raise CommandError(f"{place.shown} is a folder.", hint="Name a file in it.")
@@ -97,7 +97,7 @@ def unchanged_since(workspace: Workspace, invocation: Invocation, place: Locatio
     if known is not None and not known.same_content(now):
         raise CommandError(
             f"{place.shown} has changed since you last read it.",
-            hint="Read it again, so that nobody's change is lost, and then repeat yours.",
+            hint="Read it again, so that no change is lost, then repeat yours.",
         )
 
 
@@ -108,7 +108,7 @@ def _assess(workspace: Workspace, invocation: Invocation, parameters: WriteParam
     try:
         before = b"" if new else file_access.read_whole(place.real, LIMIT)[0]
     except OSError as error:
-        raise file_access.explained(error, f"{place.shown} cannot be read") from error
+        raise file_access.explained(error, f"Cannot read {place.shown}") from error
     change = _change(place, before, parameters.content, new)
     return writing(place, "write", change, parameters.content)
 
@@ -121,14 +121,14 @@ def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParame
         content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise CommandError(
-            "The content holds half of a character (a lone surrogate).", hint="Send it again."
+            "The content contains half a character (a lone surrogate).", hint="Send it again."
         ) from error
     try:
         before = _before(workspace, invocation, place)
         parents = _missing_parents(place.real)
         state = file_access.replace(place.real, content)
     except OSError as error:
-        raise file_access.explained(error, f"{place.shown} cannot be written") from error
+        raise file_access.explained(error, f"Cannot write {place.shown}") from error
     workspace.record_read(invocation, place.real, fingerprint(state.st_mtime_ns, content))
     change = _change(place, before or b"", parameters.content, before is None)
     lines = parameters.content.count("\n") + (not parameters.content.endswith("\n") and bool(parameters.content))
@@ -137,9 +137,9 @@ def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParame
     if before is not None:
         text += f" ({unified_diff.count_changes(change)})" if change else " (the same as before)"
     if parents:
-        text += f"; made the folder {path_location.shown(parents, invocation.project)}"
+        text += f"; created the folder {path_location.shown(parents, invocation.project)}"
     if before is not None and b"\r\n" in before and b"\r\n" not in content:
-        text += "; its line ends were CRLF and are LF now"
+        text += "; its line ends changed from CRLF to LF"
     return Outcome(data={"path": place.shown, "bytes": len(content), "created": before is None}, text=text, diff=change)
 
 
@@ -149,7 +149,7 @@ def _before(workspace: Workspace, invocation: Invocation, place: Location) -> by
         return None
     content, state = file_access.read_whole(place.real, LIMIT)
     if content and invocation.caller.is_agent and workspace.last_read(invocation, place.real) is None:
-        raise CommandError(f"{place.shown} exists and you have not read it.", hint="Read it before you replace it.")
+        raise CommandError(f"{place.shown} exists, and you have not read it.", hint="Read it before you replace it.")
     unchanged_since(workspace, invocation, place, fingerprint(state.st_mtime_ns, content))
     return content
 

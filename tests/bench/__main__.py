@@ -37,7 +37,7 @@ NAMES = (
 
 def main() -> None:
     """Run, print, keep."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(NAMES)}; all when none is named")
     parser.add_argument("--json", type=Path, default=Path("build/bench.json"), help="file that keeps the figures")
     chosen = parser.parse_args()

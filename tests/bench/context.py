@@ -16,7 +16,7 @@ from gshtui.settings import paths
 from gshtui.store.store import Store
 from tests.bench.figures import Report
 from tests.bench.place import Place
-from tests.kit.pressed import Pressed, SummingModel
+from tests.kit.context_harness import ContextHarness, SummaryModel
 
 SHORT, LONG, ROUNDS = 100, 10_000, 60
 
@@ -41,25 +41,25 @@ async def _next_request(length: int) -> float:
     store = await Store.open(paths.data_dir() / f"bench-{length}.db")
     try:
         session = (await store.sessions.create(cwd="/", agent="main")).id
-        here = Pressed(
-            SummingModel(100_000_000),
+        here = ContextHarness(
+            SummaryModel(100_000_000),
             settings=ContextSettings(protect=50_000_000),
-            shelf=store.contexts,
+            store=store.contexts,
             session=session,
         )
-        here.turn("Begin.")
+        here.add_prompt("Begin.")
         for number in range(length // 2):
-            here.work(f"output {number} " + "x" * 200)
-        await here.answered(await here.prepare())
+            here.add_call(f"output {number} " + "x" * 200)
+        await here.report_usage(await here.prepare())
         gc.collect()
         gc.freeze()  # as at rest in the window: what is there is not walked through again
         times: list[float] = []
         for number in range(ROUNDS):
-            here.work(f"more {number} " + "y" * 200)
+            here.add_call(f"more {number} " + "y" * 200)
             started = time.perf_counter()
             prepared = await here.prepare()
             times.append(time.perf_counter() - started)
-            await here.answered(prepared)
+            await here.report_usage(prepared)
         await here.bus.close()
         return statistics.median(times)
     finally:

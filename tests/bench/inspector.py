@@ -49,7 +49,7 @@ async def times(service: RecordedContexts) -> tuple[list[float], list[float]]:
             app.feed(*recorded.STARTED)
             await pilot.pause()
             began = time.perf_counter()
-            app.inspect("main")
+            app.part(ContextFeature).inspect("main")
             pane = await painted(app)
             opened.append(time.perf_counter() - began)
             block = max(pane.state.blocks, key=lambda one: one.tokens if one.section == "history" else 0)

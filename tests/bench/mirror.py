@@ -208,7 +208,7 @@ class Typist:
             self._typed += "abcdefghijklmnopqrstuvwxyz"[number % 26]
             self._came.clear()
             began = time.perf_counter()
-            await self._server.type_literal(self._pane.pane, self._typed[-1])
+            await self._server.type_bytes(self._pane.pane, self._typed[-1].encode())
             self._watch.capture_soon()
             await asyncio.wait_for(self._came.wait(), 10)
             found.append(time.perf_counter() - began)

@@ -11,7 +11,7 @@ from gshtui.bus.events.agent_events import AgentStatusChanged
 from tests.bench.figures import Report, median
 from tests.bench.place import Place
 from tests.kit.command import ROOT, environment
-from tests.kit.native import running, spec_of, window
+from tests.kit.native_agents import agent_process, prepare_spec, relay_window
 
 STARTS = 7
 CALLERS, RATE, SECONDS = 20, 5_000, 5.0
@@ -48,13 +48,13 @@ async def _starts(report: Report, place: Place) -> None:
     for number in range(STARTS):
         folder = place.project / f"native-{number}"
         folder.mkdir()
-        async with window(folder) as hub:
-            _, file = spec_of(folder, hub=hub.relay.socket)
+        async with relay_window(folder) as hub:
+            _, file = prepare_spec(folder, hub=hub.relay.socket)
             began = time.perf_counter()
-            with running(file, folder):
-                await hub.heard.first(AgentStatusChanged)
+            with agent_process(file, folder):
+                await hub.heard.wait_for(AgentStatusChanged)
                 firsts.append(time.perf_counter() - began)
-                await hub.heard.first(AgentStatusChanged, status="idle")
+                await hub.heard.wait_for(AgentStatusChanged, status="idle")
                 idles.append(time.perf_counter() - began)
     floors: list[float] = []
     for _ in range(STARTS):
@@ -70,7 +70,7 @@ async def _flood(report: Report, place: Place) -> None:
     """Every event arrives, and the loop is never held up for long."""
     folder = place.project
     lags: list[float] = []
-    async with window(folder) as hub:
+    async with relay_window(folder) as hub:
         arguments = [hub.relay.socket, str(CALLERS), str(RATE), str(SECONDS)]
         flood = await asyncio.create_subprocess_exec(
             sys.executable, "-c", _FLOOD, *arguments, cwd=ROOT, env=environment(), stdout=asyncio.subprocess.PIPE

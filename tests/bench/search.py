@@ -23,6 +23,7 @@ from gshtui.store.log_reader import LogQuery, find_records
 from gshtui.store.store import Store
 from tests.bench.figures import Report, median, p95
 from tests.bench.place import Place
+from tests.kit.record import no_sync
 
 ROWS = 1_000_000
 LOG_LINES = 500_000
@@ -68,7 +69,7 @@ async def _history(report: Report, place: Place) -> None:
                 file.writelines(
                     json.dumps({"command": r.command, "cwd": r.cwd, "exit_code": r.exit}) + "\n" for r in batch
                 )
-        command = commands(store, place.home.state)[0]
+        command = commands(store, place.home.state, no_sync)[0]
         invocation = Invocation(Caller("main", is_agent=True), Path("/"), Path("/"))
         asked: list[float] = []
         for seed in range(5):

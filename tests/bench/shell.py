@@ -76,7 +76,8 @@ def run(report: Report, place: Place) -> None:
     spool = _milliseconds(f"source {PLUGIN}", COMMANDS, "make test")
     note = f"both hooks of a command, {jq.split()[0]} and {nc.split()[0]} as the floor"
     report.add("hooks, a window listens", median(live), "ms", floor=median(forked), limit=0.05, note=note)
-    report.add("hooks, a window listens: median", median(live), "ms", limit=1.0)
+    # Each line is in the spool before it is sent: two appends more than over the socket alone.
+    report.add("hooks, a window listens: median", median(live), "ms", limit=1.5)
     report.add("hooks, 4,000 characters with an umlaut", median(long), "ms", limit=2.0)
     report.add("hooks, nobody listens: into the spool", median(spool), "ms", limit=1.0)
     _starts(report, place)

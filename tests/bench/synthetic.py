@@ -77,7 +77,7 @@ class MadeUpHub:
     async def _answer(self, prompt: PromptSubmitted) -> None:
         text = f"{START}\n\n{answer(int(os.environ.get('BENCH_SIZE', '2000')))}\n\n{END}\n"
         size, rate = int(os.environ.get("BENCH_PIECE", "20")), float(os.environ.get("BENCH_RATE", "0"))
-        about = {"agent": "main", "session": SESSION}
+        about: dict[str, Any] = {"agent": "main", "session": SESSION}
         asked = Message(id=prompt.prompt, role="user", blocks=(Text(prompt.text),))
         self.bus.publish(MessageAppended(message=asked, **about))
         self.bus.publish(TurnStarted(turn="t1", prompt=prompt.prompt, **about))

@@ -22,7 +22,7 @@ from gshtui.providers.selection import choose_model
 from gshtui.settings.model import Settings
 from gshtui.system.ids import new_id
 from tests.fidelity.planted import FACTS, FILES, PIN, RULES, plant
-from tests.kit.pressed import Pressed, words_of
+from tests.kit.context_harness import ContextHarness, request_text
 
 
 def main() -> int:
@@ -44,14 +44,14 @@ async def _run(wanted: argparse.Namespace) -> int:
         print("No key and no local model: there is nothing to ask. The deterministic half runs with the tests.")
         return 2
     model: Any = choice.provider
-    here = Pressed(model, settings=ContextSettings())
+    here = ContextHarness(model, settings=ContextSettings())
     planted = plant(here, wanted.filler)
     draft = replace(here.draft, model=choice.model)
     await here.engine.terms(here.messages, draft)
     await here.engine.cutter.decisions.add(Pinned(block=planted.pinned))
     receipt = await here.engine.cut(here.messages, draft, "compact", CutRequest("person"))
     prepared = await here.engine.prepare(here.messages, draft)
-    text = words_of(prepared.assembly.request)
+    text = request_text(prepared.assembly.request)
     missing = [one for one in (*RULES, PIN, *FILES) if one not in text]
     print(
         f"{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens; carried by us and missing: {missing or 'none'}"

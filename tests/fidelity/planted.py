@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.kit.pressed import Pressed
+from tests.kit.context_harness import ContextHarness
 
 RULES = (
     "Never change the public API of the module auth.",
@@ -35,23 +35,23 @@ class Planted:
     pinned: str
 
 
-def plant(here: Pressed, filler: int) -> Planted:
+def plant(here: ContextHarness, filler: int) -> Planted:
     """Fill a conversation. `filler`: rounds of work between the plants."""
-    here.turn(f"Fix the refresh of tokens. {RULES[0]} {RULES[1]}")
-    here.say("The work is on the branch fix/token-refresh.")
-    here.work("def backoff_with_jitter(): ...", name="read", path=FILES[0])
-    _, pinned = here.work(PIN, name="read", path=FILES[3])
-    here.work("17 failed, 203 passed", name="bash", command="pytest")
-    here.say("17 tests failed in the first run. The retry loop is in backoff_with_jitter in src/auth/login.py.")
+    here.add_prompt(f"Fix the refresh of tokens. {RULES[0]} {RULES[1]}")
+    here.add_answer("The work is on the branch fix/token-refresh.")
+    here.add_call("def backoff_with_jitter(): ...", name="read", path=FILES[0])
+    _, pinned = here.add_call(PIN, name="read", path=FILES[3])
+    here.add_call("17 failed, 203 passed", name="bash", command="pytest")
+    here.add_answer("17 tests failed in the first run. The retry loop is in backoff_with_jitter in src/auth/login.py.")
     for number in range(filler):
         if number == filler // 3:
-            here.turn(f"{RULES[2]} Go on.")
-            here.work("edited", name="edit", path=FILES[1])
+            here.add_prompt(f"{RULES[2]} Go on.")
+            here.add_call("edited", name="edit", path=FILES[1])
         if number == 2 * filler // 3:
-            here.turn(f"{RULES[3]} And the tests?")
-            here.work("written", name="write", path=FILES[2])
-            here.say("The broken fixture is frozen_clock.")
-        here.work(f"line of a log {number} " + "nothing of note here " * 120, name="bash", command=f"step {number}")
-        here.say(f"Step {number} is done; nothing unusual in its output.")
-    here.turn("Where do we stand?")
+            here.add_prompt(f"{RULES[3]} And the tests?")
+            here.add_call("written", name="write", path=FILES[2])
+            here.add_answer("The broken fixture is frozen_clock.")
+        here.add_call(f"line of a log {number} " + "nothing of note here " * 120, name="bash", command=f"step {number}")
+        here.add_answer(f"Step {number} is done; nothing unusual in its output.")
+    here.add_prompt("Where do we stand?")
     return Planted(pinned)

@@ -8,8 +8,8 @@ measured as growth of processor time with the length, never as time.
 from __future__ import annotations
 
 import re
-import re._constants as sre
-import re._parser as parser
+import re._constants as sre  # pyright: ignore[reportMissingImports]
+import re._parser as parser  # pyright: ignore[reportMissingImports]
 import signal
 import time
 from collections import Counter

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     """How a run ended."""
 
     code: int
@@ -40,20 +40,22 @@ class Ran:
         return [json.loads(line) for line in self.out.split("\n") if line]
 
 
-def gsh(
+def run_gsh(
     *arguments: str,
     stdin: bytes | int = subprocess.DEVNULL,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
-) -> Ran:
+) -> CommandResult:
     """Run the command to its end. `stdin`: bytes that are piped in, or a descriptor."""
-    with started(*arguments, stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin, cwd=cwd, env=env) as process:
+    with start_gsh(
+        *arguments, stdin=subprocess.PIPE if isinstance(stdin, bytes) else stdin, cwd=cwd, env=env
+    ) as process:
         out, err = process.communicate(stdin if isinstance(stdin, bytes) else None, timeout=DEADLINE)
-        return Ran(process.returncode, out.decode(), err.decode())
+        return CommandResult(process.returncode, out.decode(), err.decode())
 
 
 @contextmanager
-def started(
+def start_gsh(
     *arguments: str,
     stdin: int = subprocess.DEVNULL,
     stdout: int = subprocess.PIPE,

@@ -38,7 +38,7 @@ class Unknown:
     expression: str
 
 
-def found() -> tuple[list[Use], list[Unknown]]:
+def find_uses() -> tuple[list[Use], list[Unknown]]:
     """All uses, each once, and all that only the running program knows."""
     uses: dict[tuple[Any, int, str], Use] = {}
     unknown: list[Unknown] = []

@@ -1,6 +1,6 @@
 """A hub for tests of the window: a real bus, commands that answer what they are told to, nothing behind it.
 
-It keeps the contract of `gshtui.ui.kit.hub_port.HubPort`; `said` holds every intent that the window published.
+It keeps the contract of `gshtui.ui.kit.hub_port.HubPort`; `said` holds every event that the window published.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from types import SimpleNamespace
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypedDict, TypeVar
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -20,11 +19,23 @@ from gshtui.commands.declaration import Caller, Invocation, Question, Returns, U
 from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands, view_calls, view_commands
 from gshtui.fleet import commands as fleet_commands
+from gshtui.settings.model import Settings
+from gshtui.settings.settings_tables import Ui
 from gshtui.store.session_calls import ListSessions
 from gshtui.tools import commands as tool_commands
 from gshtui.tools.workspace import ToolConfig
-from gshtui.ui.kit.hub_port import OpenRequest
-from tests.kit.our_contexts import ours_alone
+from gshtui.ui.kit.hub_port import (
+    OpenRequest,
+    Result,
+    SentPrompts,
+    SharedShellPort,
+    ShellLogPort,
+    ShellRows,
+    Stored,
+    TerminalFleet,
+)
+from tests.kit.own_contexts import router_without_programs
+from tests.kit.recorded_contexts import RecordedContexts
 
 
 @dataclass(frozen=True)
@@ -47,8 +58,15 @@ OPENS = {"model": "models", "session": "sessions", "resume": "sessions", "spawn"
 
 @cache
 def declared_keys() -> Registry:
-    """Commands of agents and worktrees, for the keys that they declare; none of them can be run."""
-    return Registry([*fleet_commands.commands(cast("Any", None)), *tool_commands.commands(ToolConfig())])
+    """Commands of agents, worktrees and contexts, for the keys that they declare; none of them can be run."""
+    nothing: Any = None
+    return Registry(
+        [
+            *fleet_commands.commands(nothing),
+            *tool_commands.commands(ToolConfig()),
+            *context_commands.commands(nothing, None),
+        ]
+    )
 
 
 LOOKING = (
@@ -59,13 +77,40 @@ LOOKING = (
 """What panes look up by themselves, as events come in."""
 
 
-class FakeRegistry(list[Any]):
-    """Commands to iterate over; by name it has those that can be called."""
+class FakeRegistry(Registry):
+    """No commands to iterate over, until a test registers some; by name it has those that can be called."""
 
-    known: Registry
+    def __init__(self, known: Registry) -> None:
+        super().__init__()
+        self.known = known
 
     def __contains__(self, name: object) -> bool:
         return name in self.known
+
+
+class FakeStore(Protocol):
+    """The parts of a record that a window reads by itself (`tests.kit.recorded_shell.FakeRecord`)."""
+
+    @property
+    def shells(self) -> ShellRows: ...
+    @property
+    def prompts(self) -> SentPrompts: ...
+
+
+class HubOptions(TypedDict, total=False):
+    """Fields of a `FakeHub` that a window under test hands on."""
+
+    fails: Exception | None
+    gate: asyncio.Event | None
+    theme: str
+    keybindings: dict[str, str]
+    store: FakeStore | None
+    service: RecordedContexts | None
+    shell_log: ShellLogPort | None
+    values: Mapping[str, Returns[Any]]
+    questions: Mapping[Any, Question | Exception]
+    results: Mapping[Any, Any]
+    commands: Registry | None
 
 
 def _of(told: Mapping[Any, T], parameters: Returns[Any], default: T) -> T:
@@ -85,11 +130,10 @@ class FakeHub:
     """`start` waits for it."""
     theme: str = "gsh-dark"
     keybindings: dict[str, str] = field(default_factory=dict)
-    store: Any = None
-    service: Any = None
-    """What answers about contexts (`tests.kit.recorded_contexts`)."""
-
-    log_of_shells: Any = None
+    store: FakeStore | None = None
+    service: RecordedContexts | None = None
+    """What answers about contexts."""
+    shell_log: ShellLogPort | None = None
     values: Mapping[str, Returns[Any]] = field(default_factory=dict[str, Returns[Any]])
     """Line → the value that it comes down to."""
     questions: Mapping[Any, Question | Exception] = field(default_factory=dict[Any, Question | Exception])
@@ -101,30 +145,32 @@ class FakeHub:
 
     def __post_init__(self) -> None:
         self.bus = Bus()
-        self.registry: Any = FakeRegistry()
-        self.fleet: Any = None
-        self.shared_shell: Any = None
-        self.shell_log: Any = self.log_of_shells
-        ui = SimpleNamespace(theme=self.theme, fps=60, notifications=["badge", "bell", "desktop"], editor="")
-        self.settings: Any = SimpleNamespace(ui=ui, keybindings=self.keybindings)
+        self.fleet: TerminalFleet | None = None
+        self.shared_shell: SharedShellPort | None = None
+        ui = Ui.model_construct(theme=self.theme, fps=60, notifications=["badge", "bell", "desktop"], editor="")
+        self.settings = Settings.model_construct(ui=ui, keybindings=self.keybindings)
         self.ran: list[Any] = []
         """Every line and value that does something or is shown, in order: what panes look up is not in it."""
         if self.service is not None:
             self.service.publish = self.bus.publish
         if self.commands is None:
-            made = context_commands.commands(ours_alone(self.service), None) if self.service is not None else ()
+            made = (
+                context_commands.commands(router_without_programs(self.service), None)
+                if self.service is not None
+                else ()
+            )
             self.commands = Registry(made)
-        self.registry.known = self.commands
+        self.registry: Registry = FakeRegistry(self.commands)
         self.said: list[Event] = []
         self.stopped = False
         self.bus.subscribe(self.said.extend, name="test")
 
     @property
-    def shell_rows(self) -> Any:
+    def shell_rows(self) -> ShellRows | None:
         return self.store.shells if self.store is not None else None
 
     @property
-    def sent_prompts(self) -> Any:
+    def sent_prompts(self) -> SentPrompts | None:
         return self.store.prompts if self.store is not None else None
 
     async def start(self) -> None:
@@ -138,7 +184,7 @@ class FakeHub:
         self.stopped = True
         await self.bus.close()
 
-    async def run(self, line: str | Returns[Any]) -> Any:
+    async def run(self, line: str | Returns[Any]) -> Result:
         self.ran.append(line)
         if not isinstance(line, str):
             if self._knows(line):
@@ -178,7 +224,8 @@ class FakeHub:
         return self.values.get(line)
 
     def for_row(self, key: str, row: object) -> Returns[object] | None:
-        return declared_keys().for_row(key, row)
+        own = None if self.commands is None else self.commands.for_row(key, row)
+        return declared_keys().for_row(key, row) if own is None else own
 
     def opens(self, line: str) -> str:
         return OPENS.get(line.removeprefix("/").strip(), "")
@@ -194,10 +241,10 @@ class FakeHub:
     def _invocation(self) -> Invocation:
         return Invocation(Caller(), self.opening.cwd, self.opening.cwd, agent=self.opening.agent)
 
-    def invocation(self, caller: Any, output: Callable[[str], None] | None) -> Any:
-        return SimpleNamespace(caller=caller)
+    def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
+        return Invocation(caller, self.opening.cwd, self.opening.cwd, agent=self.opening.agent)
 
-    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[Any]:
+    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
         return ()
 
     def intents(self, kind: type[Event]) -> list[Event]:

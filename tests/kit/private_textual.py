@@ -28,7 +28,7 @@ from tests.kit import source
 _PRIVATE = re.compile(r"_(?!_)")
 
 
-def touched(path: Path) -> Iterator[str]:
+def private_uses(path: Path) -> Iterator[str]:
     """Each place in a file that touches something private of Textual's."""
     tree = source.tree(path)
     for node in ast.walk(tree):

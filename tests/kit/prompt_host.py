@@ -64,7 +64,7 @@ class PromptHost(App[None]):
                     widget.consume(wanted)
 
 
-def question(number: int = 1, **fields: Any) -> ApprovalRequested:
+def make_question(number: int = 1, **fields: Any) -> ApprovalRequested:
     """A question such as an agent asks."""
     asked: dict[str, Any] = {
         "approval": f"a{number}",
@@ -79,7 +79,7 @@ def question(number: int = 1, **fields: Any) -> ApprovalRequested:
     return ApprovalRequested(**(asked | fields))
 
 
-class Writing(PromptHost):
+class WritingHost(PromptHost):
     """Writes what was submitted to a file, one JSON value a line, for a test that watches from outside."""
 
     def __init__(self, out: Path, **area: Any) -> None:
@@ -92,4 +92,4 @@ class Writing(PromptHost):
 
 
 if __name__ == "__main__":
-    Writing(Path(sys.argv[1]), project=Path(sys.argv[1]).parent).run()
+    WritingHost(Path(sys.argv[1]), project=Path(sys.argv[1]).parent).run()

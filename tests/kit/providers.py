@@ -54,7 +54,7 @@ _MAKERS = {
 
 
 @dataclass(slots=True)
-class Waits:
+class RecordedWaits:
     """Stands in for sleeping: keeps the seconds, takes none."""
 
     seconds: list[float] = field(default_factory=list[float])
@@ -63,8 +63,8 @@ class Waits:
         self.seconds.append(seconds)
 
 
-def make(
-    api: str, url: str, *, key: str = "secret", waits: Waits | None = None, deadlines: Deadlines | None = None
+def make_provider(
+    api: str, url: str, *, key: str = "secret", waits: RecordedWaits | None = None, deadlines: Deadlines | None = None
 ) -> Provider:
     """A provider of this API at this URL."""
     place = Endpoint(
@@ -73,46 +73,46 @@ def make(
         base_url=base_url(api, url),
         catalog=Catalog.load(),
         deadlines=deadlines or Deadlines(connect=5, first_byte=5, between=5),
-        backoff=Backoff(sleep=waits or Waits(), jitter=lambda: 1.0),
+        backoff=Backoff(sleep=waits or RecordedWaits(), jitter=lambda: 1.0),
     )
     return _MAKERS[api](place)
 
 
 @contextlib.asynccontextmanager
-async def conversation(
+async def provider_with_loopback(
     api: str,
     script: Sequence[Answer],
     *,
-    waits: Waits | None = None,
+    waits: RecordedWaits | None = None,
     deadlines: Deadlines | None = None,
     key: str = "secret",
     **options: Any,
 ) -> AsyncIterator[tuple[Provider, Loopback]]:
     """A provider and the loopback behind it."""
     async with loopback(api, script, **options) as server:
-        provider = make(api, server.url, key=key, waits=waits, deadlines=deadlines)
+        provider = make_provider(api, server.url, key=key, waits=waits, deadlines=deadlines)
         try:
             yield provider, server
         finally:
             await provider.close()
 
 
-def said(role: Role, *blocks: Block | str, provider: str = "", model: str = "") -> Message:
+def make_message(role: Role, *blocks: Block | str, provider: str = "", model: str = "") -> Message:
     """A message; strings are words."""
     whole = tuple(Text(block) if isinstance(block, str) else block for block in blocks)
     return Message(new_id(), role, whole, provider=provider, model=model)
 
 
-def asking(api: str, *messages: Message, tools: tuple[ToolSpec, ...] = (READ, GREP), **options: Any) -> Request:
+def make_request(api: str, *messages: Message, tools: tuple[ToolSpec, ...] = (READ, GREP), **options: Any) -> Request:
     """A request; a greeting when there are no messages."""
     model = options.pop("model", MODELS[api])
     return Request(
-        model, ("You are an agent.", "Today is Friday."), messages or (said("user", "Hello"),), tools, **options
+        model, ("You are an agent.", "Today is Friday."), messages or (make_message("user", "Hello"),), tools, **options
     )
 
 
 @dataclass(slots=True)
-class Heard:
+class ReceivedStream:
     """A stream, taken apart."""
 
     deltas: list[Delta] = field(default_factory=list[Delta])
@@ -126,7 +126,7 @@ class Heard:
         return "".join(d.text for d in self.deltas if isinstance(d, ThinkingPart))
 
     @property
-    def called(self) -> list[str]:
+    def tool_names(self) -> list[str]:
         return [d.name for d in self.deltas if isinstance(d, CallPart) and d.name]
 
     @property
@@ -134,12 +134,12 @@ class Heard:
         return [d for d in self.deltas if isinstance(d, Retrying)]
 
     @property
-    def whole(self) -> Completed:
+    def completed(self) -> Completed:
         last = self.deltas[-1]
         assert isinstance(last, Completed)
         return last
 
 
-async def hear(provider: Provider, request: Request) -> Heard:
+async def receive_stream(provider: Provider, request: Request) -> ReceivedStream:
     """All of the stream."""
-    return Heard([delta async for delta in provider.stream(request)])
+    return ReceivedStream([delta async for delta in provider.stream(request)])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.kit.obliging import obliging
+from tests.kit.prompt_driven_model import follow_prompts
 
 FOLDER = Path(os.environ.get("GSH_PROGRAMS", "") or Path.home() / ".cache" / "gsh-programs")
 """Where `.ci/programs` puts them; read before a test has made up a home."""
@@ -57,7 +57,7 @@ class Program:
     def choose(self) -> Any:
         """A model that does what it is asked for, with this program's tool."""
         name, argument, more = self.tool
-        return obliging(name, argument, **more)
+        return follow_prompts(name, argument, **more)
 
 
 def _write(path: Path, text: str) -> None:

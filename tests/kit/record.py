@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Notices(list[tuple[str, str]]):
-    """What a store told a person. `told` waits for a notice that holds some words."""
+    """What a store told a person. `wait_for` waits for a notice that holds some words."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Notices(list[tuple[str, str]]):
         self.append((text, hint))
         self._more.set()
 
-    async def told(self, words: str) -> tuple[str, str]:
+    async def wait_for(self, words: str) -> tuple[str, str]:
         """The first notice with these words, as soon as there is one."""
         async with asyncio.timeout(10):
             while True:
@@ -41,7 +41,9 @@ class Notices(list[tuple[str, str]]):
 
 
 @contextlib.asynccontextmanager
-async def opened(path: Path, notices: Notices | None = None, *, retry_every: float = 0.05) -> AsyncGenerator[Store]:
+async def open_record(
+    path: Path, notices: Notices | None = None, *, retry_every: float = 0.05
+) -> AsyncGenerator[Store]:
     """The record at `path`, closed at the end whatever happens."""
     store = await Store.open(path, on_notice=notices if notices is not None else Notices(), retry_every=retry_every)
     try:
@@ -50,14 +52,14 @@ async def opened(path: Path, notices: Notices | None = None, *, retry_every: flo
         await store.close()
 
 
-async def until(holds: Callable[[], bool], store: Store) -> None:
+async def wait_until(holds: Callable[[], bool], store: Store) -> None:
     """Wait for something that a background task of the store does, by asking the store for other things."""
     async with asyncio.timeout(10):
         while not holds():
             await store.sessions.find_all(limit=1)
 
 
-def said(number: int, words: str = "") -> Message:
+def numbered_prompt(number: int, words: str = "") -> Message:
     """A prompt that is told apart by its number."""
     return user_message(words or f"message {number}", id=f"m{number}")
 
@@ -80,7 +82,7 @@ def bound_by_permissions() -> None:
 
 
 @contextlib.asynccontextmanager
-async def child(program: str, *arguments: str) -> AsyncGenerator[asyncio.subprocess.Process]:
+async def python_child(program: str, *arguments: str) -> AsyncGenerator[asyncio.subprocess.Process]:
     """A Python process that runs `program`, with pipes on both ends; killed and reaped at the end."""
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = await asyncio.create_subprocess_exec(
@@ -101,8 +103,12 @@ async def child(program: str, *arguments: str) -> AsyncGenerator[asyncio.subproc
         await process.communicate()  # closes the pipes, too
 
 
-async def line(process: asyncio.subprocess.Process) -> str:
+async def read_line(process: asyncio.subprocess.Process) -> str:
     """The child's next line, without its end; empty when it is gone."""
     assert process.stdout is not None
     async with asyncio.timeout(10):
         return (await process.stdout.readline()).decode().rstrip("\n")
+
+
+async def no_sync() -> None:
+    """There are no shells: the record has everything."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.kit.obliging import obliging
+from tests.kit.prompt_driven_model import follow_prompts
 
 KEY = "sk-ant-api03-loopback-key-0000"
 
@@ -140,7 +140,7 @@ CLAUDE = Recipe(
         Step("ended", "", keys=("C-u", "C-c", "C-c"), until="Resume this session"),
     ),
     argv=("claude",),
-    choose=obliging("Bash", "command", description="Run it"),
+    choose=follow_prompts("Bash", "command", description="Run it"),
     resumed=(Step("resumed", "idle", until=r"which one you want[\s\S]*(\? for shortcuts|/effort)"),),
 )
 
@@ -166,7 +166,7 @@ CODEX = Recipe(
         Step("ended", "", keys=("C-c", "C-c"), until="codex resume"),
     ),
     argv=("codex",),
-    choose=obliging("exec_command", "cmd", **_ASK),
+    choose=follow_prompts("exec_command", "cmd", **_ASK),
     resumed=(Step("resumed", "idle", until=r"which one you want[\s\S]*Ask Codex to do anything"),),
 )
 
@@ -193,7 +193,7 @@ GEMINI = Recipe(
         Step("ended", "", keys=("C-u", "C-c", "C-c"), until="Goodbye|powering down|Interaction Summary"),
     ),
     argv=("gemini",),
-    choose=obliging("run_shell_command", "command", description="Run it"),
+    choose=follow_prompts("run_shell_command", "command", description="Run it"),
     resumed=(Step("resumed", "idle", until=r"Type your message"),),
 )
 
@@ -217,7 +217,7 @@ OPENCODE = Recipe(
         Step("ended", "", keys=("C-c",), until="Continue|Session|opencode -s"),
     ),
     argv=("opencode",),
-    choose=obliging("bash", "command", description="Run it"),
+    choose=follow_prompts("bash", "command", description="Run it"),
     resumed=(Step("resumed", "idle", until=r"which one you want"),),
 )
 

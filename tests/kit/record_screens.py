@@ -29,6 +29,7 @@ from gshtui.tmux.server import TmuxServer
 from tests.kit.loopback.apis import loopback
 from tests.kit.real_programs import FOLDER, PROGRAMS
 from tests.kit.record_programs import DIALOGS, RECIPES, Recipe, Step
+from tests.kit.tmux import kill_server
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "screens"
 PATIENCE = 60.0
@@ -161,7 +162,7 @@ async def record(recipe: Recipe, options: argparse.Namespace) -> bool:
     finally:
         for pane in await server.panes():
             await server.kill_pane(pane.pane, grace=1.0)  # not all of them go when their terminal does
-        await server.kill_server()
+        await kill_server(server)
         await server.close()
         shutil.rmtree(place, ignore_errors=True)
     return True
@@ -185,7 +186,12 @@ async def record_dialogs(name: str, size: str, options: argparse.Namespace) -> N
     try:
         async with loopback(program.api, choose=program.choose(), strict=False, pace=40, chunk=20) as provider:
             base |= {"LANG": "C.UTF-8"} | program.prepare(home, folder, provider.url)
-            recording = Recording(Recipe(name, program.api, program.prepare, ()), server, folder, out)
+            recording = Recording(
+                Recipe(name, program.api, lambda home, url: program.prepare(home, folder, url), ()),
+                server,
+                folder,
+                out,
+            )
             await recording.start(launch.Launch((str(program.path), *program.argv[1:])), base, "rec", (width, height))
             for index, step in enumerate(DIALOGS[name], 1):
                 await recording.take(step, index)
@@ -197,7 +203,7 @@ async def record_dialogs(name: str, size: str, options: argparse.Namespace) -> N
     finally:
         for pane in await server.panes():
             await server.kill_pane(pane.pane, grace=1.0)
-        await server.kill_server()
+        await kill_server(server)
         await server.close()
         shutil.rmtree(place, ignore_errors=True)
 

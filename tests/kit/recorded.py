@@ -5,6 +5,8 @@ Plain data with a pinned clock; `play` hands them to a window as the bridge does
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from gshtui.bus.event import Event
@@ -190,7 +192,7 @@ ANSWERED: tuple[Event, ...] = (
     AgentStatusChanged(agent="main", status="idle", at=NOW - 8),
 )
 
-_BY_HAND = {"agent": "main", "session": S}
+_BY_HAND: dict[str, Any] = {"agent": "main", "session": S}
 _TESTED = """\
 tests/test_lexer.py ........................................ [ 62%]
 tests/test_parse.py ...............\x1b[31mF\x1b[0m..                      [ 91%]

@@ -1,6 +1,6 @@
 """A context service as recorded: requests, their blocks and texts, cuts with receipts; it notes what is done.
 
-It keeps the contract of `gshtui.context.service.ContextService` in memory, with a pinned clock; `done`
+It keeps the contract of `ContextQueries` and `ContextEditor` in memory, with a pinned clock; `done`
 holds every act.
 """
 
@@ -27,6 +27,7 @@ from gshtui.bus.context_data import (
 from gshtui.bus.event import Event
 from gshtui.bus.events.context_events import BlockPinned, BlockRestored, CutUndone
 from gshtui.bus.messages import Usage
+from gshtui.context.forecast import CarryBy
 from gshtui.context.limits import ContextSettings
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from tests.kit.recorded import NOW, S
@@ -74,7 +75,7 @@ class RecordedContexts:
 
     # Reading
 
-    async def iterations(self, agent: str, *, limit: int = 500) -> Sequence[Iteration]:
+    async def iterations(self, agent: str, *, limit: int = 500) -> list[Iteration]:
         self._may(agent)
         return self.made[-limit:] if agent == "main" else []
 
@@ -117,7 +118,7 @@ class RecordedContexts:
             return RequestText(json.dumps(body), False, "Its program sends its own; this is what its transcript holds.")
         return RequestText(json.dumps(body), True, "")
 
-    async def receipts(self, agent: str) -> Sequence[Receipt]:
+    async def receipts(self, agent: str) -> list[Receipt]:
         return [await self.receipt("cut1"), await self.receipt("cut2")] if agent == "main" else []
 
     async def receipt(self, id: str) -> Receipt:
@@ -140,7 +141,7 @@ class RecordedContexts:
     async def what_if(self, agent: str, *, model: str = "", provider: str = "", without: Sequence[str] = ()) -> WhatIf:
         return WhatIf(61_300, 32_000, None, False, ("The oldest 4 results would be pruned.", "Then it is compacted."))
 
-    async def carry(self, agent: str, *, by: str = "source") -> Sequence[Carry]:
+    async def carry(self, agent: str, *, by: CarryBy = "source") -> list[Carry]:
         return [Carry("bash make test", 640, 3, 1_920, 0.0058), Carry("AGENTS.md", 24, 4, 96, 0.0003)]
 
     # Acting
@@ -178,6 +179,7 @@ class RecordedContexts:
         threshold: float | None = None,
         protect: int | None = None,
         strategy: str | None = None,
+        output_bytes: int | None = None,
         by: str = "person",
     ) -> None:
         self.done.append(("tune", agent, threshold, protect, strategy))

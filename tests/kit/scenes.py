@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from textual.events import Paste
 from textual.pilot import Pilot
+from textual.widgets import Input, TextArea
 
 from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
@@ -26,13 +28,13 @@ from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup
 from tests.kit import recorded, recorded_shell
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer
+from tests.kit.fake_terminal import SHELL, FakeTerminalWindow
 from tests.kit.recorded_contexts import COMPACTED, RecordedContexts
 from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, PERSONAS, PROFILES
 from tests.kit.recorded_shell import FakeRecord
-from tests.kit.terminal_frames import SHELL, ReelWindow
-from tests.kit.terminal_screen import rested, watched
-from tests.kit.terminal_window import until
-from tests.kit.window import NOW, Window
+from tests.kit.terminal_agents import wait_until
+from tests.kit.terminal_screen import wait_until_idle, watch_output
+from tests.kit.window import NOW, Window, WindowOptions
 
 MODELS = ModelList(
     [
@@ -45,7 +47,7 @@ SESSIONS = [
     conversation("s2", "Make the parser take empty lines", messages=14, updated=NOW - 7_200),
     conversation("s1", "Why is the build slow?", messages=31, updated=NOW - 200_000, held_by="pts/4"),
 ]
-TOLD = {
+ANSWERS = {
     "session ls": conversations(*SESSIONS),
     "model list": Answer(MODELS),
     "personas": Answer(PERSONAS),
@@ -53,7 +55,7 @@ TOLD = {
     "git_worktree list": Answer(WorktreeList([])),
     "git_worktree diff /src/aurora-lexer": Answer(DIFF),
 }
-ASKED = {KillAgent(agent="0002"): kill_question(CLAUDE, ["Its worktree lexer holds 2 files not committed."])}
+QUESTIONS = {KillAgent(agent="0002"): kill_question(CLAUDE, ["Its worktree lexer holds 2 files not committed."])}
 WAITS = (SummaryProposed(agent="main", session=recorded.S, receipt=COMPACTED, deadline=NOW + 90),)
 QUEUED = (
     PromptQueued(prompt="q1", agent="main", text="then update the README\nand the changelog"),
@@ -82,10 +84,10 @@ class Scene:
 
 
 async def _terminal(app: Window, pilot: Pilot[int]) -> None:
-    assert isinstance(app, ReelWindow)
+    assert isinstance(app, FakeTerminalWindow)
     app.post_message(OpenTerminal("0001"))
-    await until(pilot, lambda: app.reel.sizes)
-    app.reel.show(SHELL[: app.reel.sizes[-1][1]])
+    await wait_until(pilot, lambda: app.terminal.sizes)
+    app.terminal.show(SHELL[: app.terminal.sizes[-1][1]])
 
 
 async def _completing(app: Window, pilot: Pilot[int]) -> None:
@@ -96,7 +98,7 @@ async def _completing(app: Window, pilot: Pilot[int]) -> None:
 
 async def _pasted(app: Window, pilot: Pilot[int]) -> None:
     app.post_message(Paste("".join(f"line {number} of what was pasted\n" for number in range(240))))
-    await rested(pilot)
+    await wait_until_idle(pilot)
     await pilot.press("alt+o")
 
 
@@ -143,41 +145,42 @@ SCENES = (
 
 
 @asynccontextmanager
-async def opened(scene: Scene, size: tuple[int, int] = (120, 40)) -> AsyncGenerator[tuple[Window, Pilot[int]]]:
+async def open_scene(scene: Scene, size: tuple[int, int] = (120, 40)) -> AsyncGenerator[tuple[Window, Pilot[int]]]:
     """The window with this in front, on a terminal of this size."""
-    kind = ReelWindow if scene.then is _terminal else Window
-    more = {"past": PAST} if kind is ReelWindow else {}
-    app = kind(answers=TOLD, questions=ASKED, store=FakeRecord(), service=RecordedContexts(), **more)
-    watched(app)
+    options: WindowOptions = {
+        "answers": ANSWERS, "questions": QUESTIONS, "store": FakeRecord(), "service": RecordedContexts(),
+    }  # fmt: skip
+    app = FakeTerminalWindow(past=PAST, **options) if scene.then is _terminal else Window(**options)
+    watch_output(app)
     async with app.run_test(size=size) as pilot:
-        await rested(pilot)
+        await wait_until_idle(pilot)
         app.feed(*recorded.STARTED, *scene.events)
-        await rested(pilot)
+        await wait_until_idle(pilot)
         for key in scene.keys:
             await pilot.press(key)
-            await rested(pilot)
+            await wait_until_idle(pilot)
         if scene.then is not None:
             await scene.then(app, pilot)
         # The cursor stands still, whatever the time is.
         for screen in app.screen_stack:
             for field in screen.query("TextArea, Input, PromptInput"):
-                if hasattr(field, "cursor_blink"):
+                if isinstance(field, TextArea | Input):
                     field.cursor_blink = False
-        await rested(pilot)
+        await wait_until_idle(pilot)
         yield app, pilot
 
 
-def streamed(number: int) -> tuple[Event, ...]:
+def answer_piece(number: int) -> tuple[Event, ...]:
     """The next piece of an answer that is coming in."""
-    ids = {"agent": "main", "session": recorded.S}
+    ids: dict[str, Any] = {"agent": "main", "session": recorded.S}
     begun = (TurnStarted(**ids, turn="turn9", prompt="p9", text="Tell me more."),) if number == 0 else ()
     text = f"Line {number}: wörter 表 **bold** and `code`, {'word ' * (number % 23)}\n\n"
     return (*begun, TextDelta(**ids, message="m9", text=text))
 
 
-async def drawn(app: Window, pilot: Pilot[int]) -> None:
+async def wait_until_drawn(app: Window, pilot: Pilot[int]) -> None:
     """Wait until the window rests and the conversation is drawn."""
-    await rested(pilot)
+    await wait_until_idle(pilot)
     transcript = app.bench.query_one(Transcript)
-    await until(pilot, lambda: not transcript.drawing)
-    await rested(pilot)
+    await wait_until(pilot, lambda: not transcript.drawing)
+    await wait_until_idle(pilot)

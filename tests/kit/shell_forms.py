@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 from gshtui.cli import form_projection
-from gshtui.hub.hub import Hub
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 
@@ -18,7 +18,7 @@ PARTS = frozenset({"store", "guard", "providers", "fleet"})
 
 async def declared(folder: Path) -> str:
     """The module with the forms, as the commands of a hub in this folder declare them."""
-    hub = Hub(HubOptions(cwd=folder, loaded=load(folder), parts=PARTS, visiting=True))
+    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=PARTS, visiting=True))
     await hub.start()
     try:
         return form_projection.source(*form_projection.forms(hub.registry))

@@ -19,19 +19,19 @@ exit 6
 """
 
 
-def pressed(shell: Shell, keys: str, wanted: str) -> None:
+def press_keys(shell: Shell, keys: str, wanted: str) -> None:
     """Press keys; what is wanted has to appear."""
-    shell.type(keys)
-    shell.until(wanted.encode())
+    shell.press_keys(keys)
+    shell.wait_for_text(wanted.encode())
 
 
-def agents_there(home: Home, *rows: str) -> None:
+def offer_agents(home: Home, *rows: str) -> None:
     """These agents are what the menu offers: number, name, status."""
     made = ("\t".join((row.split()[0], "  ".join(row.split()))) + "\n" for row in rows)
     (home.path / "menu").write_text("".join(made))
 
 
-def bind(home: Home, text: str) -> None:
+def bind_keys(home: Home, text: str) -> None:
     """The person's settings have these `[keybindings]`, and shells know them."""
     file = home.config / "gsh" / "config.toml"
     file.parent.mkdir(parents=True)
@@ -39,7 +39,7 @@ def bind(home: Home, text: str) -> None:
     plugin_files.write_options(load(home.path).settings)
 
 
-def program_that_echoes(home: Home) -> Path:
+def write_echo_program(home: Home) -> Path:
     """A `gsh-tui` that says what it was told, with status 6; its menu of agents is the file `menu` of the home."""
     file = _made(home.path / "bin" / "gsh-tui", _PROGRAM)
     os.environ["GSH_TUI"] = str(file)
@@ -47,7 +47,7 @@ def program_that_echoes(home: Home) -> Path:
     return file
 
 
-def programs(home: Home, *more: str) -> Path:
+def program_folder(home: Home, *more: str) -> Path:
     """A folder for `PATH` with the usual programs and these, whatever else the machine has installed."""
     folder = home.path / f"programs{''.join(f'-{name}' for name in more)}"
     folder.mkdir()

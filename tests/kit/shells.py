@@ -44,7 +44,7 @@ class Shell:
         self._child = PtyChild(argv, cwd or home)
         self._child.go()
         self._prompts = 0
-        self.wait()
+        self.wait_for_prompt()
 
     @property
     def output(self) -> bytes:
@@ -56,7 +56,7 @@ class Shell:
         """Of the shell."""
         return self._child.pid
 
-    def wait(self) -> int:
+    def wait_for_prompt(self) -> int:
         """Wait for the next prompt; the status that it tells."""
         wanted = self._prompts + 1
         self._child.read_until(lambda: len(_PROMPT.findall(self._child.output)) >= wanted)
@@ -64,29 +64,29 @@ class Shell:
         self._prompts = len(found)
         return int(found[-1])
 
-    def type(self, keys: bytes | str) -> None:
+    def press_keys(self, keys: bytes | str) -> None:
         """Press keys."""
         self._child.write(keys.encode() if isinstance(keys, str) else keys)
 
-    def until(self, text: bytes) -> None:
+    def wait_for_text(self, text: bytes) -> None:
         """Wait until the terminal has seen this behind the last prompt."""
         start = [found.end() for found in _PROMPT.finditer(self.output)][self._prompts - 1]
         self._child.read_until(lambda: text in self._child.output[start:])
 
     def run(self, line: bytes | str) -> int:
         """Run a line; its status, as the prompt says it."""
-        self.type((line.encode() if isinstance(line, str) else line) + b"\n")
-        return self.wait()
+        self.press_keys((line.encode() if isinstance(line, str) else line) + b"\n")
+        return self.wait_for_prompt()
 
-    def ran(self, line: str) -> str:
+    def output_of(self, line: str) -> str:
         """Run a line; what it printed."""
         start = len(self.output)
         self.run(line)
         return self.output[start:].decode("utf-8", "replace").partition("\n")[2].rpartition("<<")[0].strip("\r\n")
 
-    def leave(self) -> int:
+    def exit(self) -> int:
         """Type `exit`; its code."""
-        self.type("exit\n")
+        self.press_keys("exit\n")
         return self._child.wait()
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class Shell:
         self._child.close()
 
 
-class Fed:
+class PipedShell:
     """An interactive zsh with the plugin that reads its commands from a pipe, as fast as it can."""
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
@@ -114,7 +114,7 @@ class Fed:
         self._child.stdin.write("".join(f"{line}\n" for line in lines).encode())
         self._child.stdin.flush()
 
-    def leave(self) -> int:
+    def exit(self) -> int:
         """Its code, when it has run what it was fed."""
         self.feed(["exit"])
         return self._child.wait()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -37,6 +38,74 @@ def imported(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
+
+
+def module(path: Path) -> str:
+    """The name by which a file is imported."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def does_something(path: Path) -> bool:
+    """Whether a module has a function with a body: protocols and plain data have none."""
+
+    def in_body(body: list[ast.stmt]) -> bool:
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                if any(not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant)) for part in node.body):
+                    return True
+            elif isinstance(node, ast.ClassDef):
+                if not any("Protocol" in ast.unparse(base) for base in node.bases) and in_body(node.body):
+                    return True
+            elif isinstance(node, ast.If | ast.Try) and in_body(node.body):
+                return True
+        return False
+
+    return in_body(tree(path).body)
+
+
+_IMPORTS = re.compile(r"\b(?:from|import)\s+((?:gshtui|tests)[\w.]*)(?:\s+import\s+(\([^)]*\)|[\w ,]+))?")
+_NAMED = re.compile(r"""(?:"|-m )((?:gshtui|tests)(?:\.\w+)*)(?:"|\s)""")
+
+_ANY_BELOW = re.compile(r'f"(gshtui[\w.]*)\.\{')
+"""A module of a package that is chosen while the program runs."""
+
+
+_COVERS = re.compile(r"^COVERS = (\(.*?\))$", re.DOTALL | re.MULTILINE)
+
+
+def covers(path: Path) -> set[str]:
+    """The modules that a test file says it tests, where its name does not: its `COVERS`."""
+    found = _COVERS.search(path.read_text(encoding="utf-8"))
+    return set(ast.literal_eval(found[1])) if found else set()
+
+
+@functools.cache
+def uses(path: Path) -> frozenset[str]:
+    """Modules that a file imports or starts, also in the programs that it holds as text, and those that it names."""
+    text = _COVERS.sub("", path.read_text(encoding="utf-8"))
+    found = set(_NAMED.findall(text))
+    for package in _ANY_BELOW.findall(text):
+        found.update(module(below) for below in files(ROOT.joinpath(*package.split("."))))
+    for match in _IMPORTS.finditer(text):
+        found.add(match[1])
+        found.update(f"{match[1]}.{name}" for name in re.findall(r"\w+", match[2] or ""))
+    if (
+        "gshtui" in found and PACKAGE not in path.parents
+    ):  # a test that starts the program; our own starts are elsewhere
+        found.add("gshtui.__main__")
+    return frozenset(found)
+
+
+def reached(path: Path) -> set[str]:
+    """Every module of the package that a test file reaches, through whatever it imports."""
+    places = {module(file): file for folder in ("gshtui", "tests") for file in files(ROOT / folder)}
+    seen, waiting = set[str](), [path]
+    while waiting:
+        for name in uses(waiting.pop()) & places.keys():
+            if name not in seen:
+                seen.add(name)
+                waiting.append(places[name])
+    return seen
 
 
 def loaded_by(code: str) -> set[str]:

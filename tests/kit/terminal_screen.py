@@ -16,6 +16,7 @@ from textual.app import App
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 _PART = re.compile(
     r"\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|\x1b\][^\x1b\x07]*(?:\x1b\\|\x07)|\x1b\[[?>]?[\d;]*[$ ]?[a-zA-Z]|(\n)"
@@ -28,7 +29,7 @@ _ROUNDS = 2_000
 BLANK: Cell = (" ", "")
 
 
-class Screenful:
+class ScreenCells:
     """The cells of a terminal of some size, without autowrap, as the window sets it."""
 
     def __init__(self, width: int, height: int) -> None:
@@ -84,7 +85,7 @@ class TerminalDriver(HeadlessDriver):
 
     def __init__(self, app: App[Any], **options: Any) -> None:
         super().__init__(app, **options)  # pyright: ignore[reportUnknownMemberType]
-        self.screenful = Screenful(*self._get_terminal_size())
+        self.screenful = ScreenCells(*self._get_terminal_size())
 
     @property
     def is_headless(self) -> bool:
@@ -101,7 +102,7 @@ class TerminalDriver(HeadlessDriver):
         self._app.post_message(events.Resize(size, size))
 
 
-def watched(app: App[Any]) -> None:
+def watch_output(app: App[Any]) -> None:
     """Have the app write to a `TerminalDriver` once it runs."""
 
     def build(headless: bool, inline: bool, mouse: bool, size: tuple[int, int] | None) -> TerminalDriver:
@@ -118,17 +119,17 @@ def terminal_of(app: App[Any]) -> TerminalDriver:
     return app._driver
 
 
-def fresh(app: App[Any]) -> Screenful:
+def draw_fresh(app: App[Any]) -> ScreenCells:
     """The terminal if it were empty and all of the screen were drawn now, by Textual's own compositor."""
     compositor = app.screen._compositor
-    drawn = Screenful(app.size.width, app.size.height)
+    drawn = ScreenCells(app.size.width, app.size.height)
     dirty = compositor._dirty_regions.copy()
     drawn.write(Compositor.render_full_update(compositor).render_segments(app.console))
     compositor._dirty_regions.update(dirty)
     return drawn
 
 
-async def rested(pilot: Pilot[Any]) -> None:
+async def wait_until_idle(pilot: Pilot[Any]) -> None:
     """Wait until the window knows its size, and has drawn and done all there is to do."""
     app = pilot.app
     for _ in range(_ROUNDS):
@@ -144,16 +145,16 @@ async def rested(pilot: Pilot[Any]) -> None:
     raise AssertionError(f"the window does not come to rest: {app.size}, {app.screen.size}, {app.screen!r}")
 
 
-def renewed(app: App[Any]) -> None:
+def redraw_all(app: App[Any]) -> None:
     """Have everything on the screen laid out and drawn as if it came up now."""
     for screen in (*app._background_screens, app.screen):
-        for widget in screen.walk_children(with_self=True):
+        for widget in screen.walk_children(Widget, with_self=True):
             widget._clear_arrangement_cache()
             widget._styles_cache.clear()
             widget.refresh(layout=True)
 
 
-def differences(one: Screenful, other: Screenful) -> list[tuple[int, str, str]]:
+def differences(one: ScreenCells, other: ScreenCells) -> list[tuple[int, str, str]]:
     """Rows that are not alike, as texts, for a failure to show."""
     assert (one.width, one.height) == (other.width, other.height)
     pairs = enumerate(zip(one.rows, other.rows, strict=True))

@@ -16,6 +16,7 @@ import signal
 import struct
 import tempfile
 import termios
+import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from pathlib import Path
@@ -75,6 +76,15 @@ def reap() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+async def kill_server(server: TmuxServer) -> None:
+    """End the server and everything on it by its own `kill-server`."""
+    address = ("-S", str(server.socket_path)) if server.socket_path else ("-L", server.socket_name)
+    killer = await asyncio.create_subprocess_exec(
+        "tmux", *address, "kill-server", stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+    )
+    await killer.wait()
+
+
 def end_server(socket: Path) -> None:
     """End everything that belongs to the socket: the server, its clients, and what its panes started."""
     _end(lambda process: _of(process, socket))
@@ -116,33 +126,47 @@ def _in(process: psutil.Process, folder: Path) -> bool:
         return False
 
 
+def block_loop(seconds: float) -> None:
+    """Keep the event loop standing still, as a hub does that is stopped or overloaded: a fault, not a wait."""
+    threading.Event().wait(seconds)
+
+
+_AT_ONCE, _PAUSE = 20, 0.005
+
+
 async def eventually(
     look: Callable[[], Awaitable[T]], *, until: Callable[[T], object] = bool, within: float = DEADLINE
 ) -> T:
-    """Look again and again until what is seen is right; gives it. Fails with the last that was seen."""
+    """Look again and again until what is seen is right; gives it. Fails with the last that was seen.
+
+    It lets others run in between: Linux can hold up the programs of other sessions (those in tmux) for ten seconds
+    while one never sleeps.
+    """
     seen: list[T] = []
+    looks = 0
     try:
         async with asyncio.timeout(within):
             while True:
                 seen[:] = [await look()]
                 if until(seen[0]):
                     return seen[0]
-                await asyncio.sleep(0)
+                looks += 1
+                await asyncio.sleep(0 if looks < _AT_ONCE else _PAUSE)
     except TimeoutError:
         pytest.fail(f"not within {within} s; last seen: {seen[0] if seen else 'nothing'!r}")
 
 
-async def screen(server: TmuxServer, pane: str) -> str:
+async def screen_text(server: TmuxServer, pane: str) -> str:
     """What the pane shows, as plain text without the blanks below."""
     return "\n".join(await server.capture(pane, styled=False)).rstrip()
 
 
-async def shows(server: TmuxServer, pane: str, text: str) -> str:
+async def wait_for_text(server: TmuxServer, pane: str, text: str) -> str:
     """Wait until the pane shows this; gives the whole screen."""
-    return await eventually(lambda: screen(server, pane), until=lambda seen: text in seen)
+    return await eventually(lambda: screen_text(server, pane), until=lambda seen: text in seen)
 
 
-async def no_pane(server: TmuxServer, pane: str) -> bool:
+async def pane_is_gone(server: TmuxServer, pane: str) -> bool:
     """Whether the pane is gone."""
     try:
         await server.pane(pane)
@@ -165,9 +189,9 @@ class Frames:
     @property
     def text(self) -> str:
         """The last frame without styles."""
-        return plain(self.all[-1]) if self.all else ""
+        return plain_text(self.all[-1]) if self.all else ""
 
-    async def until(self, right: Callable[[Frame], object], within: float = DEADLINE) -> Frame:
+    async def wait_for(self, right: Callable[[Frame], object], within: float = DEADLINE) -> Frame:
         """Wait for a frame that is right, from the last one on."""
         try:
             async with asyncio.timeout(within):
@@ -178,18 +202,20 @@ class Frames:
             pytest.fail(f"no such frame within {within} s; the last of {len(self.all)}:\n{self.text}")
         return self.all[-1]
 
-    async def shows(self, text: str) -> Frame:
+    async def wait_for_text(self, text: str) -> Frame:
         """Wait until this text is shown."""
-        return await self.until(lambda frame: text in plain(frame))
+        return await self.wait_for(lambda frame: text in plain_text(frame))
 
 
-def plain(frame: Frame) -> str:
+def plain_text(frame: Frame) -> str:
     """The frame's text without its styles."""
     return re.sub(r"\x1b\[[0-9;:]*m", "", "\n".join(frame.lines))
 
 
 @contextlib.asynccontextmanager
-async def person(server: TmuxServer, session: str, *, columns: int = 100, rows: int = 30) -> AsyncGenerator[int]:
+async def attached_person(
+    server: TmuxServer, session: str, *, columns: int = 100, rows: int = 30
+) -> AsyncGenerator[int]:
     """A person who attaches in a terminal of this size; gives its other end, to type into."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -211,7 +237,7 @@ async def person(server: TmuxServer, session: str, *, columns: int = 100, rows: 
 
     loop.add_reader(leader, drain)
     try:
-        await eventually(lambda: looking(server, session))
+        await eventually(lambda: has_client(server, session))
         yield leader
     finally:
         loop.remove_reader(leader)
@@ -230,6 +256,6 @@ def clients(server: TmuxServer) -> list[tuple[psutil.Process, list[str]]]:
     return [(child, words) for child, words in found if str(server.socket_path) in words]
 
 
-async def looking(server: TmuxServer, session: str) -> bool:
+async def has_client(server: TmuxServer, session: str) -> bool:
     """Whether somebody is attached to the session."""
     return any(info.session == session and info.attached for info in await server.panes())

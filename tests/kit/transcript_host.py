@@ -38,12 +38,12 @@ class TranscriptHost(App[None]):
             self.transcript.feed.put(entry)
 
 
-def rows(transcript: Transcript) -> list[str]:
+def screen_rows(transcript: Transcript) -> list[str]:
     """What the rows of the screen say, without the gutter and blanks at their ends."""
     return [transcript.row_strip(y).text[2:].rstrip() for y in range(transcript.size.height)]
 
 
-async def settled(pilot: Pilot[Any], transcript: Transcript) -> None:
+async def wait_until_drawn(pilot: Pilot[Any], transcript: Transcript) -> None:
     """Wait until all that was put in is cut and drawn."""
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 from textual.widget import Widget
 
@@ -16,10 +16,18 @@ from gshtui.ui.conversation.conversation_pane import ConversationPane
 from gshtui.ui.kit.hub_port import HubPort, OpenRequest
 from gshtui.ui.window.app import Workbench
 from gshtui.ui.window.main_area import MainArea, PromptArea
-from tests.kit.fake_hub import Answer, FakeHub
+from tests.kit.fake_hub import Answer, FakeHub, HubOptions
 
 NOW = 1_800_000_000.0
 """The pinned clock of these windows, seconds since the epoch."""
+
+
+class WindowOptions(HubOptions, total=False):
+    """What a `Window` takes by name."""
+
+    answers: Mapping[str, Answer | Exception] | None
+    branch: str
+    session: str
 
 
 class Window(Workbench):
@@ -32,7 +40,7 @@ class Window(Workbench):
         answers: Mapping[str, Answer | Exception] | None = None,
         branch: str = "main",
         session: str = "",
-        **hub: Any,
+        **hub: Unpack[HubOptions],
     ) -> None:
         self.hub: FakeHub | None = None
 

@@ -20,6 +20,7 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.declaration import Caller, CommandError, Outcome
 from gshtui.commands.execution import run_parsed
 from gshtui.fleet.fleet import Fleet
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.programs import profile as profiles
@@ -97,6 +98,16 @@ class Stage:
             return row.status in wanted and not row.status_source.endswith("?") and row.status_source != "process"
 
         return await self.until(self.look, right)
+
+    async def bound(self) -> str:
+        """Wait until it is known, and on record, which conversation it is in; the id."""
+        return (await self.until(self.look, lambda row: row.external_id)).external_id
+
+    async def beside(self) -> Stage:
+        """Another agent of the same program in the same folder."""
+        other = Stage(self.program, self.hub, self.provider, self.folder)
+        await other.start((80, 24))
+        return other
 
     async def started_anew(self, before: AgentRow) -> AgentRow:
         """Wait until another process of it rests."""
@@ -191,7 +202,7 @@ class Stage:
         for key in keys:
             await self.server.send_keys(self.row.pane, key)
         if text:
-            await self.server.type_literal(self.row.pane, text)
+            await self.server.type_bytes(self.row.pane, text.encode())
             await self.until(self.screen, lambda seen: text in seen)
             await self.server.send_keys(self.row.pane, "Enter")
 
@@ -228,7 +239,7 @@ async def on_stage(
         for name, value in program.prepare(home.path, folder, provider.url).items():
             setenv(name, value)
         setenv("PATH", f"{FOLDER / 'bin'}:{os.environ['PATH']}")
-        hub = Hub(HubOptions(cwd=folder, loaded=load(folder)))
+        hub = build_hub(HubOptions(cwd=folder, loaded=load(folder)))
         await hub.start()
         try:
             assert hub.failed == {}

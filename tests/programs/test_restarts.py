@@ -1,37 +1,75 @@
-"""An agent that is started again: under its own conversation's id, whether anything was said in it or not."""
+"""An agent that is started again: with its own conversation, whether anything was said in it or not, and saying which.
+
+Without hooks, and with several agents of one program in one folder.
+"""
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from gshtui.programs.transcripts.reconstruction import Transcripts
+from gshtui.providers.port import Capabilities
+from tests.kit.tmux import kill_server
 from tests.programs.stage import Stage
 
 
-@pytest.mark.programs("claude", "gemini")
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe")
 async def test_one_that_was_never_spoken_to_is_started_again(stage: Stage) -> None:
     first = await stage.status("idle")
-    assert first.external_id
-    await stage.fleet.restart(stage.id)
+    assert (await stage.fleet.restart(stage.id)).how == "had no conversation yet; started anew"
     again = await stage.started_anew(first)
-    assert again.external_id == first.external_id or stage.program.name == "gemini"  # which may have noted it already
+    assert again.external_id == first.external_id or stage.program.name != "claude"  # others may have noted it already
     await stage.say("Do you remember?")
     await stage.hears("Do you remember?")
     await stage.shows(r"I am here\.")  # its turn is over, and with it the conversation is on its disk
     spoken = await stage.status("idle")
-    await stage.fleet.restart(stage.id)
+    back = await stage.fleet.restart(stage.id)
+    assert back.how == "resumed its conversation"
+    assert back.row.external_id
     await stage.started_anew(spoken)
     await stage.shows(r"Do you remember\?")
     await stage.say("And now?")
     await stage.hears("And now?")
-    last = stage.provider.chats[-1]
-    assert "Do you remember?" in last.raw.decode(), "its conversation went on"
+    asked = [chat.raw.decode() for chat in stage.provider.chats]
+    assert any("Do you remember?" in text for text in asked if "And now?" in text), "its conversation went on"
 
 
-@pytest.mark.programs("claude")
+@pytest.mark.programs("claude", "codex", "vibe")
 async def test_one_that_was_lost_before_it_was_spoken_to_is_recovered(stage: Stage) -> None:
     first = await stage.status("idle")
-    await stage.server.kill_server()
+    await stage.bound()
+    await kill_server(stage.server)
     await stage.until(stage.look, lambda row: row.status == "lost")
     back, troubles = await stage.fleet.recover_all()
-    assert ([row.id for row in back], troubles) == ([stage.id], [])
-    assert (await stage.started_anew(first)).external_id == first.external_id
+    assert ([one.row.id for one in back], troubles) == ([stage.id], [])
+    assert back[0].how == "had no conversation yet; started anew"
+    again = await stage.started_anew(first)
+    assert again.external_id == first.external_id or stage.program.name != "claude"
+
+
+@pytest.mark.programs("claude", "codex", "opencode", "vibe")
+async def test_two_in_one_folder_keep_their_own_conversations(stage: Stage) -> None:
+    await stage.status("idle")  # OpenCode hangs where two of it make its database at once
+    other = await stage.beside()
+    await other.status("idle")
+    for one, words in ((stage, "I am the first one"), (other, "I am the second one")):
+        await one.say(words)
+        await one.hears(words)
+        await one.shows(r"I am here\.")
+        await one.status("idle")
+        await one.bound()
+    assert stage.row.external_id != other.row.external_id
+    for one, own, others in ((stage, "first", "second"), (other, "second", "first")):
+        transcripts = Transcripts(lambda _: Capabilities())
+        view = await transcripts.view(one.row)
+        said = "\n".join(transcripts.text(block.hash) or "" for block in view.blocks)
+        assert f"I am the {own} one" in said
+        assert f"I am the {others} one" not in said
+    await kill_server(stage.server)
+    await asyncio.gather(*(one.until(one.look, lambda row: row.status == "lost") for one in (stage, other)))
+    back, troubles = await stage.fleet.recover_all()
+    assert ([one.how for one in back], troubles) == (["resumed its conversation"] * 2, [])
+    for one, words in ((stage, "I am the first one"), (other, "I am the second one")):
+        await one.shows(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.kit.obliging import END
+from tests.kit.prompt_driven_model import END
 from tests.programs.stage import Stage
 
 LONG = "\n".join(f"{number:03}: the quick brown fox jumps over the lazy dog, again" for number in range(90))

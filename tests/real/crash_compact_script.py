@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context_events import CutRequested
-from gshtui.hub.hub import Hub
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.store.store import Store
@@ -36,7 +36,7 @@ class Stopping:
 async def main(when: str) -> None:
     cwd = Path.cwd()
     parts = frozenset({"store", "guard", "providers", "agents"})
-    hub = Hub(HubOptions(cwd=cwd, loaded=load(cwd), provider="anthropic", approvals="policy", parts=parts))
+    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), provider="anthropic", approvals="policy", parts=parts))
     await hub.start()
     assert hub.store is not None
     hub.store.contexts.add_overlay = Stopping(hub.store, when).add_overlay

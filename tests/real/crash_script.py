@@ -10,7 +10,7 @@ from pathlib import Path
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, MessageAppended, PromptSubmitted
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.hub.hub import Hub
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
@@ -31,7 +31,7 @@ def tell(batch: Sequence[Event]) -> None:
 
 async def main(prompts: list[str]) -> None:
     cwd = Path.cwd()
-    hub = Hub(HubOptions(cwd=cwd, loaded=load(cwd), approvals="policy"))
+    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), approvals="policy"))
     hub.bus.subscribe(tell, name="tell")
     await hub.start()
     for prompt in prompts:

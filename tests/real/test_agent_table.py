@@ -14,7 +14,9 @@ import pytest
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
-from tests.kit.record import ROOT, opened
+from tests.kit.record import ROOT, open_record
+
+COVERS = ("gshtui.store.table",)
 
 OTHER_PROCESS = """
 import asyncio, json, sys
@@ -48,7 +50,7 @@ async def other(path: Path, how: str) -> tuple[asyncio.subprocess.Process, list[
 
 
 async def test_numbers_grow_and_names_are_made_unique(home: Home) -> None:
-    async with opened(home.data / "gsh.db") as store:
+    async with open_record(home.data / "gsh.db") as store:
         first = await store.agents.add(row("Fix the Bug!"), SpawnRequest(prompt="go", cli=("sh", "-c", "x")))
         second = await store.agents.add(row("fix-the-bug"), SpawnRequest())
         third = await store.agents.add(row("17"), SpawnRequest())
@@ -64,7 +66,7 @@ async def test_numbers_grow_and_names_are_made_unique(home: Home) -> None:
 
 
 async def test_a_change_keeps_the_other_fields_and_is_seen(home: Home) -> None:
-    async with opened(home.data / "gsh.db") as store, opened(home.data / "gsh.db") as elsewhere:
+    async with open_record(home.data / "gsh.db") as store, open_record(home.data / "gsh.db") as elsewhere:
         agent = await store.agents.add(row("a"), SpawnRequest())
         seen = await elsewhere.agents.revision()
         await asyncio.gather(
@@ -84,7 +86,7 @@ async def test_a_change_keeps_the_other_fields_and_is_seen(home: Home) -> None:
 
 
 async def test_exactly_one_caller_claims(home: Home) -> None:
-    async with opened(home.data / "gsh.db") as store, opened(home.data / "gsh.db") as elsewhere:
+    async with open_record(home.data / "gsh.db") as store, open_record(home.data / "gsh.db") as elsewhere:
         agent = await store.agents.add(row("a"), SpawnRequest())
         claims = await asyncio.gather(*(s.agents.claim(agent.id, "reported") for s in (store, elsewhere) * 4))
         assert sorted(claims) == [False] * 7 + [True]
@@ -92,7 +94,7 @@ async def test_exactly_one_caller_claims(home: Home) -> None:
 
 async def test_a_living_hub_keeps_its_agents_and_a_dead_one_hands_them_on(home: Home) -> None:
     path = home.data / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         child, theirs = await other(path, "stay")
         try:
             assert [name for _, name in theirs] == ["twin", "twin-2", "twin-3", "twin-4", "twin-5"]
@@ -112,7 +114,7 @@ async def test_a_living_hub_keeps_its_agents_and_a_dead_one_hands_them_on(home: 
 
 async def test_processes_never_give_one_number_or_name_twice(home: Home) -> None:
     path = home.data / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         children = await asyncio.gather(*(other(path, "go") for _ in range(3)))
         mine = [await store.agents.add(row("twin"), SpawnRequest()) for _ in range(5)]
         for child, _ in children:
@@ -122,7 +124,7 @@ async def test_processes_never_give_one_number_or_name_twice(home: Home) -> None
 
 
 async def test_old_ones_are_forgotten_and_young_ones_kept(home: Home) -> None:
-    async with opened(home.data / "gsh.db") as store:
+    async with open_record(home.data / "gsh.db") as store:
         for ended in (0.0, time.time() - 60, time.time() - 9 * 86_400):
             agent = await store.agents.add(row("a"), SpawnRequest())
             await store.agents.update(agent.id, ended=ended)

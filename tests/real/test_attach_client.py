@@ -14,7 +14,9 @@ from gshtui.tmux.quoting import command
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.pty_child import PtyChild
-from tests.kit.tmux import eventually, private_server, screen, tmux
+from tests.kit.tmux import eventually, private_server, screen_text, tmux
+
+COVERS = ("gshtui.tmux.quoting",)
 
 __all__ = ["tmux"]
 
@@ -75,5 +77,5 @@ async def test_a_session_that_is_not_there(tmux: TmuxServer, tmp_path: Path) -> 
     assert raised.value.kind in ("no_such_pane", "refused")
     with pytest.raises(TmuxError):
         await attach_client.attach(tmux, "gsh-agent-0009")
-    assert await screen(tmux, "%0") == "$"
+    assert await screen_text(tmux, "%0") == "$"
     assert "TMUX" not in os.environ

@@ -11,13 +11,15 @@ import pytest
 from gshtui.commands.declaration import CommandError, Effect
 from gshtui.tools.workspace import ToolConfig
 from tests.kit.markers import cut_of
-from tests.kit.tools import Tools, living
+from tests.kit.tool_harness import ToolHarness, processes_mentioning
+
+COVERS = ("gshtui.tools.command_output",)
 
 
 @pytest.fixture
-def tools(tmp_path: Path) -> Tools:
+def tools(tmp_path: Path) -> ToolHarness:
     (tmp_path / "project").mkdir()
-    return Tools(tmp_path / "project")
+    return ToolHarness(tmp_path / "project")
 
 
 def seconds_that_are_nobody_elses() -> str:
@@ -25,7 +27,7 @@ def seconds_that_are_nobody_elses() -> str:
     return f"9{int.from_bytes(os.urandom(3), 'big'):08d}"
 
 
-async def test_output_errors_and_exit_code(tools: Tools) -> None:
+async def test_output_errors_and_exit_code(tools: ToolHarness) -> None:
     outcome = await tools.run("bash", command="echo out; echo err >&2; exit 3")
     assert outcome.text == "out\nerr\n[exit code: 3]"
     assert outcome.is_error
@@ -37,7 +39,7 @@ async def test_output_errors_and_exit_code(tools: Tools) -> None:
 
 
 async def test_no_terminal_no_input_no_start_up_files_no_secrets(
-    tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tools: ToolHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "rc").write_text("echo started\n")
     monkeypatch.setenv("BASH_ENV", str(tmp_path / "rc"))
@@ -52,20 +54,20 @@ async def test_no_terminal_no_input_no_start_up_files_no_secrets(
     assert "No such device" in outcome.text
 
 
-async def test_escape_sequences_do_not_get_through(tools: Tools) -> None:
+async def test_escape_sequences_do_not_get_through(tools: ToolHarness) -> None:
     outcome = await tools.run("bash", command=r"printf '\e]52;c;eA==\a\e[2J10%%\r\e[31m100%%\e[0m\n\xff\x9b\n'")
     assert outcome.text == "100%\n\ufffd\ufffd"
     assert "\x1b" not in "".join(tools.live)
 
 
-async def test_binary_output_is_described(tools: Tools) -> None:
+async def test_binary_output_is_described(tools: ToolHarness) -> None:
     outcome = await tools.run("bash", command="head -c 200000 /dev/urandom")
     assert outcome.text.startswith("[binary output: ")
     assert "200,000 bytes" in outcome.text
     assert outcome.bytes == 200_000
 
 
-async def test_fifty_megabytes(tools: Tools) -> None:
+async def test_fifty_megabytes(tools: ToolHarness) -> None:
     line = "this is a line of forty characters or so"
     command = f"yes '{line}' | head -c 25000000; echo 'fatal: the one that matters'; yes '{line}' | head -c 27000000"
     outcome = await tools.run("bash", command=command)
@@ -79,7 +81,7 @@ async def test_fifty_megabytes(tools: Tools) -> None:
     assert sum(map(len, tools.live)) < 10_000_000
 
 
-async def test_the_error_in_the_middle_is_kept(tools: Tools) -> None:
+async def test_the_error_in_the_middle_is_kept(tools: ToolHarness) -> None:
     command = "seq 100000; echo 'src/x.c:3: error: no such thing'; seq 100000; echo the end"
     outcome = await tools.run("bash", command=command)
     assert "100001│src/x.c:3: error: no such thing" in outcome.text
@@ -87,7 +89,7 @@ async def test_the_error_in_the_middle_is_kept(tools: Tools) -> None:
     assert outcome.full.count("\n") == 200_002
 
 
-async def test_output_comes_while_it_runs(tools: Tools) -> None:
+async def test_output_comes_while_it_runs(tools: ToolHarness) -> None:
     seen = asyncio.Event()
     tools.live = []
     fifo = tools.project / "go"
@@ -113,37 +115,37 @@ async def test_output_comes_while_it_runs(tools: Tools) -> None:
     assert "".join(tools.live) == "waitinggo\n"
 
 
-async def test_a_command_that_never_ends(tools: Tools) -> None:
+async def test_a_command_that_never_ends(tools: ToolHarness) -> None:
     mark = seconds_that_are_nobody_elses()
     outcome = await tools.run("bash", command=f"echo begun; sleep {mark} & sleep {mark}", timeout_ms=400)
     assert outcome.timed_out
     assert outcome.is_error
     assert outcome.text.startswith("begun\n[timed out after 0.4 s and was ended; ended with it: sleep")
-    assert living(mark) == []
+    assert processes_mentioning(mark) == []
 
 
-async def test_one_that_ignores_being_asked(tools: Tools) -> None:
+async def test_one_that_ignores_being_asked(tools: ToolHarness) -> None:
     mark = seconds_that_are_nobody_elses()
     outcome = await tools.run("bash", command=f"trap '' TERM INT HUP; while :; do sleep {mark}; done", timeout_ms=300)
     assert outcome.timed_out
-    assert living(mark) == []
+    assert processes_mentioning(mark) == []
 
 
-async def test_one_that_prints_without_end(tools: Tools) -> None:
+async def test_one_that_prints_without_end(tools: ToolHarness) -> None:
     outcome = await tools.run("bash", command="yes", timeout_ms=500)
     assert outcome.timed_out
     assert outcome.text.startswith("y\ny\n")
 
 
-async def test_daemons_do_not_get_away_from_a_time_limit(tools: Tools) -> None:
+async def test_daemons_do_not_get_away_from_a_time_limit(tools: ToolHarness) -> None:
     mark = seconds_that_are_nobody_elses()
     daemon = f"(setsid setsid sleep {mark} </dev/null >/dev/null 2>&1 &)"
     outcome = await tools.run("bash", command=f"{daemon}; {daemon}; sleep {mark}", timeout_ms=500)
     assert outcome.timed_out
-    assert living(mark) == []
+    assert processes_mentioning(mark) == []
 
 
-async def test_background_jobs_end_with_the_call_and_detached_ones_are_named(tools: Tools) -> None:
+async def test_background_jobs_end_with_the_call_and_detached_ones_are_named(tools: ToolHarness) -> None:
     jobs, apart = seconds_that_are_nobody_elses(), seconds_that_are_nobody_elses()
     command = f"sleep {jobs} & setsid sleep {apart} >/dev/null 2>&1 & "
     for seconds in (jobs, apart):  # each is its program's by then, and no longer a copy of the shell
@@ -154,14 +156,14 @@ async def test_background_jobs_end_with_the_call_and_detached_ones_are_named(too
         assert outcome.text.startswith("done\n")
         assert f"background jobs ended with the call: sleep {jobs}" in outcome.text
         assert f"still running, detached: sleep {apart}" in outcome.text
-        assert living(jobs) == []
-        assert living(apart) != []
+        assert processes_mentioning(jobs) == []
+        assert processes_mentioning(apart) != []
     finally:
         await tools.run("bash", command=f"pkill -f '^sleep {apart}'")
-    assert living(apart) == []
+    assert processes_mentioning(apart) == []
 
 
-async def test_a_job_that_holds_the_output_open(tools: Tools) -> None:
+async def test_a_job_that_holds_the_output_open(tools: ToolHarness) -> None:
     mark = seconds_that_are_nobody_elses()
     outcome = await asyncio.wait_for(tools.run("bash", command=f"setsid sleep {mark} & echo out"), 8)
     try:
@@ -171,7 +173,7 @@ async def test_a_job_that_holds_the_output_open(tools: Tools) -> None:
 
 
 @pytest.mark.parametrize("way", ["event", "task"])
-async def test_cancelling_leaves_nothing(tools: Tools, way: str) -> None:
+async def test_cancelling_leaves_nothing(tools: ToolHarness, way: str) -> None:
     mark = seconds_that_are_nobody_elses()
     begun = asyncio.Event()
     invocation = tools.invocation()
@@ -190,10 +192,10 @@ async def test_cancelling_leaves_nothing(tools: Tools, way: str) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    assert living(mark) == []
+    assert processes_mentioning(mark) == []
 
 
-async def test_no_descriptor_and_no_file_is_left(tools: Tools) -> None:
+async def test_no_descriptor_and_no_file_is_left(tools: ToolHarness) -> None:
     await tools.run("bash", command="true")
     before = len(list(Path("/dev/fd").iterdir()))
     for command in ("true", "exit 3", "yes | head -c 3000000"):
@@ -202,7 +204,7 @@ async def test_no_descriptor_and_no_file_is_left(tools: Tools) -> None:
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 
-async def test_a_command_that_deletes_its_own_folder(tools: Tools) -> None:
+async def test_a_command_that_deletes_its_own_folder(tools: ToolHarness) -> None:
     outcome = await tools.run("bash", command='rm -rf "$PWD"; echo gone')
     assert "gone" in outcome.text
     with pytest.raises(CommandError, match=r"does not exist \(any more\)"):
@@ -211,12 +213,12 @@ async def test_a_command_that_deletes_its_own_folder(tools: Tools) -> None:
         await tools.assess("bash", command="ls")
 
 
-async def test_the_working_folder(tools: Tools, tmp_path: Path) -> None:
+async def test_the_working_folder(tools: ToolHarness, tmp_path: Path) -> None:
     (tools.project / "sub").mkdir()
-    tools.put("file", "")
+    tools.write_file("file", "")
     assert (await tools.run("bash", command="pwd", working_dir="sub")).text == str(tools.project / "sub")
     (tools.project / "out").symlink_to(tmp_path)
-    with pytest.raises(CommandError, match="leads out of the project"):
+    with pytest.raises(CommandError, match="leads outside the project"):
         await tools.run("bash", command="pwd", working_dir="out")
     with pytest.raises(CommandError, match="is not a folder"):
         await tools.run("bash", command="pwd", working_dir="file")
@@ -224,18 +226,18 @@ async def test_the_working_folder(tools: Tools, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["", "   ", "echo \0", "echo " + "x" * 140_000, "rm -rf /", "sudo rm -rf ~"])
-async def test_commands_that_are_refused(tools: Tools, command: str) -> None:
+async def test_commands_that_are_refused(tools: ToolHarness, command: str) -> None:
     with pytest.raises(CommandError):
         await tools.run("bash", command=command)
 
 
 async def test_no_bash(tmp_path: Path) -> None:
-    tools = Tools(tmp_path, ToolConfig(bash="bash-that-is-not-there"))
-    with pytest.raises(CommandError, match="cannot be started"):
+    tools = ToolHarness(tmp_path, ToolConfig(bash="bash-that-is-not-there"))
+    with pytest.raises(CommandError, match="Cannot start"):
         await tools.run("bash", command="ls")
 
 
-async def test_the_question(tools: Tools) -> None:
+async def test_the_question(tools: ToolHarness) -> None:
     assessment = await tools.assess("bash", command="git commit -m 'x'")
     assert assessment.effect is Effect.EXECUTE
     assert not assessment.inside and "git commit" in assessment.why
@@ -247,6 +249,6 @@ async def test_the_question(tools: Tools) -> None:
     assert other.key != assessment.key
 
 
-async def test_many_at_once(tools: Tools) -> None:
+async def test_many_at_once(tools: ToolHarness) -> None:
     outcomes = await asyncio.gather(*(tools.run("bash", command=f"echo {n}; sleep 0.05; exit {n}") for n in range(12)))
     assert [outcome.data["exit_code"] for outcome in outcomes] == list(range(12))

@@ -20,10 +20,12 @@ from gshtui.bus.usage_data import UsageRow
 from gshtui.guard.approval import Gate, Mode, NoGrants
 from gshtui.settings.settings_tables import Budgets as Table
 from gshtui.store.store import Store
-from tests.kit.record import opened
+from tests.kit.record import open_record
+
+COVERS = ("gshtui.store.usage_table",)
 
 
-class Office:
+class BudgetHarness:
     """A record with one conversation, and somebody who answers questions."""
 
     def __init__(self, store: Store, session: str) -> None:
@@ -60,68 +62,68 @@ class Office:
 
 
 @pytest.fixture
-async def office(tmp_path: Path) -> AsyncGenerator[Office]:
-    async with opened(tmp_path / "gsh.db") as store:
-        yield Office(store, (await store.sessions.create(cwd="/p", agent="main")).id)
+async def harness(tmp_path: Path) -> AsyncGenerator[BudgetHarness]:
+    async with open_record(tmp_path / "gsh.db") as store:
+        yield BudgetHarness(store, (await store.sessions.create(cwd="/p", agent="main")).id)
 
 
-async def test_it_warns_once_then_pauses_and_asks(office: Office) -> None:
-    budgets = office.budgets(BudgetLimit("agent", "tokens", 1_000))
-    await office.spend(790)
-    assert await budgets.stop(office.session) == "" and not office.reached
-    await office.spend(10)
-    assert await budgets.stop(office.session) == "" == await budgets.stop(office.session)
-    await office.bus.drained()
-    assert [(event.level, event.budget.used) for event in office.reached] == [("warning", 800.0)]
-    await office.spend(250)
-    why = await budgets.stop(office.session)
-    assert why.startswith("The budget is used up: 1.1k tokens of the 1.0k tokens of this conversation.")
-    assert "go on beyond its budget" in office.asked[0].subject and office.asked[0].pattern == ""
-    assert office.reached[-1].level == "reached"
+async def test_it_warns_once_then_pauses_and_asks(harness: BudgetHarness) -> None:
+    budgets = harness.budgets(BudgetLimit("agent", "tokens", 1_000))
+    await harness.spend(790)
+    assert await budgets.stop(harness.session) == "" and not harness.reached
+    await harness.spend(10)
+    assert await budgets.stop(harness.session) == "" == await budgets.stop(harness.session)
+    await harness.bus.drained()
+    assert [(event.level, event.budget.used) for event in harness.reached] == [("warning", 800.0)]
+    await harness.spend(250)
+    why = await budgets.stop(harness.session)
+    assert why.startswith("The budget is used up: 1.1k tokens of the 1.0k tokens for this conversation.")
+    assert "continue beyond its budget" in harness.asked[0].subject and harness.asked[0].pattern == ""
+    assert harness.reached[-1].level == "reached"
 
 
-async def test_a_yes_allows_as_much_again_and_then_it_asks_again(office: Office) -> None:
-    budgets = office.budgets(BudgetLimit("agent", "dollars", 1.0))
-    office.answer = "session"
-    await office.spend(dollars=2.5)
-    assert await budgets.stop(office.session) == ""
-    await office.spend(dollars=0.4)
-    assert await budgets.stop(office.session) == ""
-    assert len(office.asked) == 1
-    await office.spend(dollars=0.2)
-    office.answer = "deny"
-    assert "$3.10 of the $3.00" in await budgets.stop(office.session)
-    assert len(office.asked) == 2
+async def test_a_yes_allows_as_much_again_and_then_it_asks_again(harness: BudgetHarness) -> None:
+    budgets = harness.budgets(BudgetLimit("agent", "dollars", 1.0))
+    harness.answer = "session"
+    await harness.spend(dollars=2.5)
+    assert await budgets.stop(harness.session) == ""
+    await harness.spend(dollars=0.4)
+    assert await budgets.stop(harness.session) == ""
+    assert len(harness.asked) == 1
+    await harness.spend(dollars=0.2)
+    harness.answer = "deny"
+    assert "$3.10 of the $3.00" in await budgets.stop(harness.session)
+    assert len(harness.asked) == 2
 
 
 @pytest.mark.parametrize("mode", ["policy", "refuse"])
-async def test_with_nobody_there_it_ends(office: Office, mode: Mode) -> None:
-    await office.spend(5_000)
-    assert "used up" in await office.budgets(BudgetLimit("day", "tokens", 1_000), mode=mode).stop(office.session)
+async def test_with_nobody_there_it_ends(harness: BudgetHarness, mode: Mode) -> None:
+    await harness.spend(5_000)
+    assert "used up" in await harness.budgets(BudgetLimit("day", "tokens", 1_000), mode=mode).stop(harness.session)
 
 
-async def test_what_children_spend_counts_for_the_tree_and_the_day_alone(office: Office) -> None:
-    child = await office.store.sessions.create(cwd="/p", agent="0001", parent=office.session)
-    grandchild = await office.store.sessions.create(cwd="/p", agent="0002", parent=child.id)
-    stranger = await office.store.sessions.create(cwd="/p", agent="main")
-    await office.spend(100, 0.1, 60)
-    await office.spend(300, 0.3, 60, session=child.id)
-    await office.spend(600, 0.6, 60, session=grandchild.id)
-    await office.spend(900, 0.9, 60, session=stranger.id)
-    budgets = office.budgets()
-    assert await budgets.children_cost(office.session) == pytest.approx(0.9)
+async def test_what_children_spend_counts_for_the_tree_and_the_day_alone(harness: BudgetHarness) -> None:
+    child = await harness.store.sessions.create(cwd="/p", agent="0001", parent=harness.session)
+    grandchild = await harness.store.sessions.create(cwd="/p", agent="0002", parent=child.id)
+    stranger = await harness.store.sessions.create(cwd="/p", agent="main")
+    await harness.spend(100, 0.1, 60)
+    await harness.spend(300, 0.3, 60, session=child.id)
+    await harness.spend(600, 0.6, 60, session=grandchild.id)
+    await harness.spend(900, 0.9, 60, session=stranger.id)
+    budgets = harness.budgets()
+    assert await budgets.children_cost(harness.session) == pytest.approx(0.9)
     for scope, tokens, minutes in (("agent", 100, 1), ("tree", 1_000, 3), ("day", 1_900, 4)):
         for unit, used in (("tokens", tokens), ("dollars", tokens / 1_000), ("minutes", minutes)):
-            enough = office.budgets(BudgetLimit(scope, unit, used * 1.5), warn_at=1.0)  # type: ignore[arg-type]
-            assert await enough.stop(office.session) == ""
-            short = office.budgets(BudgetLimit(scope, unit, used), warn_at=1.0)  # type: ignore[arg-type]
-            assert await short.stop(office.session)
+            enough = harness.budgets(BudgetLimit(scope, unit, used * 1.5), warn_at=1.0)  # type: ignore[arg-type]
+            assert await enough.stop(harness.session) == ""
+            short = harness.budgets(BudgetLimit(scope, unit, used), warn_at=1.0)  # type: ignore[arg-type]
+            assert await short.stop(harness.session)
 
 
-async def test_a_record_that_cannot_be_read_is_a_reason_to_stop(office: Office) -> None:
-    budgets = office.budgets(BudgetLimit("agent", "tokens", 1))
-    await office.store.close()
-    assert (await budgets.stop(office.session)).startswith("Its budget cannot be looked at:")
+async def test_a_record_that_cannot_be_read_is_a_reason_to_stop(harness: BudgetHarness) -> None:
+    budgets = harness.budgets(BudgetLimit("agent", "tokens", 1))
+    await harness.store.close()
+    assert (await budgets.stop(harness.session)).startswith("Cannot check its budget:")
 
 
 def test_limits_of_the_settings() -> None:
@@ -130,4 +132,4 @@ def test_limits_of_the_settings() -> None:
         BudgetLimit("agent", "minutes", 5.0),
         BudgetLimit("day", "dollars", 2.5),
     )
-    assert budget_text(Budget("day", "dollars", 1.25, 2.5)) == "$1.25 of the $2.50 of today"
+    assert budget_text(Budget("day", "dollars", 1.25, 2.5)) == "$1.25 of the $2.50 for today"

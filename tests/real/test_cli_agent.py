@@ -13,14 +13,28 @@ import pytest
 
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.server import TmuxServer
-from tests.kit.command import ROOT, gsh
+from tests.kit.command import ROOT, run_gsh
 from tests.kit.configuration import made_project
-from tests.kit.tmux import end_server, eventually, short_folder
+from tests.kit.tmux import end_server, eventually, kill_server, short_folder
+
+COVERS = (
+    "gshtui.cli.agent_run",
+    "gshtui.fleet.agent_calls",
+    "gshtui.fleet.agent_command_lines",
+    "gshtui.fleet.agent_states",
+    "gshtui.fleet.agent_tables",
+    "gshtui.fleet.commands",
+    "gshtui.fleet.spawn_command",
+    "gshtui.headless.agent_menu",
+    "gshtui.headless.declared_command",
+    "gshtui.headless.outcomes",
+)
 
 pytestmark = pytest.mark.tmux
 
@@ -45,7 +59,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 async def window(project: Path) -> AsyncIterator[Hub]:
-    hub = Hub(HubOptions(cwd=project, loaded=load(project)))
+    hub = build_hub(HubOptions(cwd=project, loaded=load(project)))
     await hub.start()
     assert hub.failed == {}
     yield hub
@@ -53,35 +67,60 @@ async def window(project: Path) -> AsyncIterator[Hub]:
 
 
 def test_a_program_from_spawn_to_its_end(project: Path) -> None:
-    spawned = gsh("agent", "spawn", "--cli", ECHO, "--name", "Echo", cwd=project)
+    spawned = run_gsh("agent", "spawn", "--cli", ECHO, "--name", "Echo", cwd=project)
     assert (spawned.code, spawned.out, spawned.err) == (0, "0001\n", "")
-    (listed,) = gsh("agent", "ls", "--json", cwd=project).json
+    (listed,) = run_gsh("agent", "ls", "--json", cwd=project).json
     assert set(listed) >= KEYS
     assert (listed["name"], listed["kind"], listed["session_name"]) == ("echo", "cli", "gsh-agent-0001")
-    assert gsh("agent", "send", "1", "--now", "hello", "there", cwd=project).code == 0
-    assert gsh("agent", "send", "echo", "--now", "-", stdin=b"end\n", cwd=project).code == 0
-    waited = gsh("agent", "wait", "1", "--status", "failed", "--timeout", "20", "--json", cwd=project)
+    menu = run_gsh("shell", "menu", cwd=project)
+    assert menu.code == 0 and menu.out.startswith("0001\t0001  echo  ") and menu.out.count("\n") == 1
+    assert run_gsh("agent", "send", "1", "--now", "hello", "there", cwd=project).code == 0
+    assert run_gsh("agent", "send", "echo", "--now", "-", stdin=b"end\n", cwd=project).code == 0
+    waited = run_gsh("agent", "wait", "1", "--status", "failed", "--timeout", "20", "--json", cwd=project)
     assert (waited.code, waited.json["exit_status"]) == (0, 3)
-    shown = gsh("agent", "show", "1", cwd=project)
+    shown = run_gsh("agent", "show", "1", cwd=project)
     assert "got:hello there" in shown.out
+    assert run_gsh("shell", "menu", "--json", cwd=project).json == [], "what has ended is in no menu"
+
+
+def test_a_script_waits_for_an_answer_and_may_send_a_file(project: Path) -> None:
+    run_gsh("agent", "spawn", "--cli", "bash --norc", "--name", "sh", cwd=project)
+    assert run_gsh("agent", "wait", "sh", "--timeout", "20", cwd=project).code == 0
+    said = run_gsh("agent", "send", "sh", "--wait", "--timeout", "30", "echo one; sleep 1; echo two", cwd=project)
+    assert (said.code, said.out) == (0, "one\ntwo\n"), "the answer alone"
+    assert "from its screen" in said.err
+    (project / "message.txt").write_text("echo of a file\n", "utf-8")
+    by_file = ("agent", "send", "sh", "--wait", "--message-file")
+    sent = run_gsh(*by_file, "message.txt", "--json", cwd=project)
+    assert (sent.json["answer"], sent.json["source"]) == ("of a file", "screen")
+    assert run_gsh(*by_file, "-", stdin=b"echo of a pipe\n", cwd=project).out == "of a pipe\n"
+    shown = run_gsh("agent", "show", "sh", "--answer", cwd=project)
+    assert (shown.out, "from its screen" in shown.err) == ("of a pipe\n", True)
+    for wrong, why in (((), "either as words"), (("--message-file", "message.txt", "x"), "either as words")):
+        refused = run_gsh("agent", "send", "sh", *wrong, cwd=project)
+        assert (refused.code, why in refused.err) == (2, True), refused.err
+    missing = run_gsh("agent", "send", "sh", "--message-file", "none.txt", cwd=project)
+    assert (missing.code, "cannot read none.txt" in missing.err) == (2, True), missing.err
+    late = run_gsh("agent", "send", "sh", "--wait", "--timeout", "2", "sleep 60", cwd=project)
+    assert (late.code, "has not answered within 2 s" in late.out + late.err) == (124, True)
 
 
 def test_what_has_ended_is_spoken_to_no_more_and_can_be_removed(project: Path) -> None:
-    gsh("agent", "spawn", "--cli", "true", cwd=project)
-    assert gsh("agent", "wait", "1", "--status", "done", cwd=project).code == 0
-    refused = gsh("agent", "send", "1", "more", cwd=project)
+    run_gsh("agent", "spawn", "--cli", "true", cwd=project)
+    assert run_gsh("agent", "wait", "1", "--status", "done", cwd=project).code == 0
+    refused = run_gsh("agent", "send", "1", "more", cwd=project)
     assert (refused.code, "has ended" in refused.err) == (1, True)
-    assert gsh("agent", "remove", "1", cwd=project).code == 0
-    assert gsh("agent", "ls", "--json", cwd=project).json == []
+    assert run_gsh("agent", "remove", "1", cwd=project).code == 0
+    assert run_gsh("agent", "ls", "--json", cwd=project).json == []
 
 
 def test_a_kill_asks_and_says_what_is_unsaved(project: Path) -> None:
-    gsh("agent", "spawn", "--cli", "sh -c 'sleep 600; true'", cwd=project)
-    refused = gsh("agent", "kill", "1", cwd=project)
+    run_gsh("agent", "spawn", "--cli", "sh -c 'sleep 600; true'", cwd=project)
+    refused = run_gsh("agent", "kill", "1", cwd=project)
     assert refused.code == 4
     assert "sleep 600" in refused.err
-    assert gsh("agent", "kill", "1", "--yes", cwd=project).code == 0
-    (row,) = gsh("agent", "ls", "--json", cwd=project).json
+    assert run_gsh("agent", "kill", "1", "--yes", cwd=project).code == 0
+    (row,) = run_gsh("agent", "ls", "--json", cwd=project).json
     assert (row["status"], row["killed"], row["pane"]) == ("done", True, "")
 
 
@@ -89,56 +128,56 @@ def test_what_is_wrong_is_one_sentence(project: Path) -> None:
     for words, code, said in (
         (("show", "9"), 1, "no agent '9'"),
         (("spawn", "--cli", "no-such-program"), 1, "not on the PATH"),
-        (("spawn", "--cli", "echo 'open"), 2, "no command line"),
+        (("spawn", "--cli", "echo 'open"), 2, "not a valid command line"),
         (("spawn", "--profile", "nope"), 1, "no profile 'nope'"),
         (("spawn", "--persona", "nope", "x"), 1, "no persona 'nope'"),
         (("wait", "9"), 1, "no agent '9'"),
     ):
-        ran = gsh("agent", *words, cwd=project)
+        ran = run_gsh("agent", *words, cwd=project)
         assert (ran.code, ran.out) == (code, ""), words
         assert said in ran.err
         assert "Traceback" not in ran.err
 
 
 def test_waiting_has_an_end_and_attaching_needs_a_terminal(project: Path) -> None:
-    gsh("agent", "spawn", "--cli", "cat", cwd=project)
-    assert gsh("agent", "wait", "1", "--status", "done", "--timeout", "0.5", cwd=project).code == 124
-    assert gsh("agent", "wait", "1", "--status", "sleepy", cwd=project).code == 2
-    attach = gsh("agent", "attach", "1", cwd=project)
+    run_gsh("agent", "spawn", "--cli", "cat", cwd=project)
+    assert run_gsh("agent", "wait", "1", "--status", "done", "--timeout", "0.5", cwd=project).code == 124
+    assert run_gsh("agent", "wait", "1", "--status", "sleepy", cwd=project).code == 2
+    attach = run_gsh("agent", "attach", "1", cwd=project)
     assert attach.code == 2
     assert "tmux -L gsh attach -t =gsh-agent-0001" in attach.err
-    told = gsh("agent", "attach", "1", "--json", cwd=project).json
+    told = run_gsh("agent", "attach", "1", "--json", cwd=project).json
     assert told["argv"] == ["tmux", "-L", "gsh", "attach", "-t", "=gsh-agent-0001"]
 
 
 def test_without_tmux_it_is_said_and_the_rest_runs(project: Path, tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path)}
-    ran = gsh("agent", "spawn", "--cli", "/bin/cat", cwd=project, env=env)
+    ran = run_gsh("agent", "spawn", "--cli", "/bin/cat", cwd=project, env=env)
     assert ran.code == 1
     assert "tmux is not installed" in ran.err
-    assert gsh("agent", "ls", "--json", cwd=project, env=env).json == []
+    assert run_gsh("agent", "ls", "--json", cwd=project, env=env).json == []
 
 
 async def test_a_script_and_a_window_see_the_same_agents(window: Hub, project: Path) -> None:
     assert window.fleet is not None
-    await asyncio.to_thread(gsh, "agent", "spawn", "--cli", ECHO, "--name", "echo", cwd=project)
+    await asyncio.to_thread(run_gsh, "agent", "spawn", "--cli", ECHO, "--name", "echo", cwd=project)
     await window.fleet.refresh()
     (row,) = window.fleet.rows()
     assert row.owner == os.getpid()  # the window looks after what the script has started
     mine = await window.fleet.spawn(SpawnRequest(cli=("cat",), name="mine"), by_person=True)
-    listed = (await asyncio.to_thread(gsh, "agent", "ls", "--json", cwd=project)).json
+    listed = (await asyncio.to_thread(run_gsh, "agent", "ls", "--json", cwd=project)).json
     assert {agent["name"] for agent in listed} == {"main", "echo", "mine"}
     assert set(listed[0]) > KEYS | {"title", "held_by"}
     here = (await window.run("agent ls")).data
     assert [(agent["id"], set(agent)) for agent in here] == [(agent["id"], set(agent)) for agent in listed]
-    shown = (await asyncio.to_thread(gsh, "agent", "show", "main", "--json", cwd=project)).json
+    shown = (await asyncio.to_thread(run_gsh, "agent", "show", "main", "--json", cwd=project)).json
     assert (shown["runtime"], shown["held_by"], shown["report"]) == ("local", listed[0]["held_by"], "")
-    table = (await asyncio.to_thread(gsh, "agent", "ls", cwd=project)).out
+    table = (await asyncio.to_thread(run_gsh, "agent", "ls", cwd=project)).out
     assert table.splitlines()[0].split() == ["id", "name", "kind", "status", "model", "context", "cost", "where"]
     assert "tmux -L gsh attach -t =gsh-agent-0001" in table
     assert (await window.run("agents")).data[-1]["id"] == mine.id
     assert (await window.run("who")).data == ["person", "main", "echo", "mine"]
-    await asyncio.to_thread(gsh, "agent", "kill", mine.id, "--yes", cwd=project)
+    await asyncio.to_thread(run_gsh, "agent", "kill", mine.id, "--yes", cwd=project)
     await window.fleet.wait(mine.id, ["done"], 10.0)
 
 
@@ -149,10 +188,12 @@ async def test_a_native_agent_is_recovered_with_its_conversation(window: Hub, pr
     idle = await fleet.wait(row.id, ["idle"], 20.0)
     assert idle.status_source == "event"
     server = fleet.terminals.server(row.socket)
-    await server.kill_server()
+    await kill_server(server)
     lost = await fleet.wait(row.id, ["lost"], 10.0)
     assert lost.session == row.session
-    back = await fleet.recover(row.id)
+    revived = await fleet.recover(row.id)
+    assert revived.how == "resumed its conversation"
+    back = revived.row
     assert (back.id, back.session, back.failures) == (row.id, row.session, 0)
     assert back.pid != row.pid
     await fleet.wait(row.id, ["idle"], 20.0)
@@ -168,14 +209,14 @@ async def test_a_native_agent_is_recovered_with_its_conversation(window: Hub, pr
 
 
 async def test_all_that_a_killed_server_took_come_back_without_a_window(project: Path) -> None:
-    gsh("agent", "spawn", "--name", "scout", "--provider", "offline", "what failed?", cwd=project)
-    assert gsh("agent", "wait", "scout", "--status", "idle", "--timeout", "30", cwd=project).code == 0
+    run_gsh("agent", "spawn", "--name", "scout", "--provider", "offline", "what failed?", cwd=project)
+    assert run_gsh("agent", "wait", "scout", "--status", "idle", "--timeout", "30", cwd=project).code == 0
     server = TmuxServer("gsh")
-    await server.kill_server()
+    await kill_server(server)
     await server.close()
-    recovered = gsh("agent", "recover", "all", cwd=project)
-    assert (recovered.code, recovered.out) == (0, "Recovered: scout (0001).\n")
-    assert gsh("agent", "wait", "scout", "--status", "idle", "--timeout", "30", cwd=project).code == 0
+    recovered = run_gsh("agent", "recover", "all", cwd=project)
+    assert (recovered.code, recovered.out) == (0, "Recovered: scout (0001), which resumed its conversation.\n")
+    assert run_gsh("agent", "wait", "scout", "--status", "idle", "--timeout", "30", cwd=project).code == 0
 
 
 def test_attaching_inside_the_same_server_switches(tmp_path: Path) -> None:
@@ -191,7 +232,7 @@ def test_attaching_inside_the_same_server_switches(tmp_path: Path) -> None:
 
 async def test_attach_shows_the_agent_in_this_terminal(project: Path) -> None:
     """In a real terminal: another tmux, whose pane then shows the agent."""
-    await asyncio.to_thread(gsh, "agent", "spawn", "--cli", ECHO, cwd=project)
+    await asyncio.to_thread(run_gsh, "agent", "spawn", "--cli", ECHO, cwd=project)
     with short_folder() as folder:
         outer = ["tmux", "-S", str(folder / "s"), "-f", "/dev/null"]
         try:

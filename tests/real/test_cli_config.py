@@ -10,14 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import DEADLINE, command, environment, gsh
+from gshtui.shell import plugin_files
+from tests.kit.command import DEADLINE, command, environment, run_gsh
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
+
+COVERS = (
+    "gshtui.cli.config_edit",
+    "gshtui.headless.config_editor",
+    "gshtui.hub.local_commands",
+)
 
 
 def test_show_says_values_origins_and_problems(home: Home, tmp_path: Path) -> None:
     file = user_file(home, "[agent]\nmax_steps = 7\nmax_step = 8\n")
-    ran = gsh("config", "show", "--json", "--set", "ui.fps=20", cwd=tmp_path, env={"GSH_UI__THEME": "nord"})
+    ran = run_gsh("config", "show", "--json", "--set", "ui.fps=20", cwd=tmp_path, env={"GSH_UI__THEME": "nord"})
     assert (ran.code, ran.err) == (0, "")
     values = ran.json["values"]
     assert values["agent.max_steps"] == {"value": 7, "origin": {"layer": "user", "where": str(file), "line": 2}}
@@ -30,54 +37,54 @@ def test_show_says_values_origins_and_problems(home: Home, tmp_path: Path) -> No
         "agent.max_step",
         "Did you mean `agent.max_steps`?",
     )
-    text = gsh("config", "show", "agent.max_steps", cwd=tmp_path).out
+    text = run_gsh("config", "show", "agent.max_steps", cwd=tmp_path).out
     assert text.startswith(f"agent.max_steps = 7  # user ({file}:2)\n")
 
 
 def test_set_then_show(home: Home, tmp_path: Path) -> None:
-    ran = gsh("config", "set", "agent.auto_approve", '["read"]', "--json", cwd=tmp_path)
+    ran = run_gsh("config", "set", "agent.auto_approve", '["read"]', "--json", cwd=tmp_path)
     assert ran.json["value"] == ["read"]
-    assert gsh("config", "show", "agent", "--json", cwd=tmp_path).json["values"]["agent.auto_approve"]["value"] == [
+    assert run_gsh("config", "show", "agent", "--json", cwd=tmp_path).json["values"]["agent.auto_approve"]["value"] == [
         "read"
     ]
-    refused = gsh("config", "set", "agent.max_stps", "3", cwd=tmp_path)
+    refused = run_gsh("config", "set", "agent.max_stps", "3", cwd=tmp_path)
     assert (refused.code, refused.out) == (1, "")
     assert "`agent.max_steps`" in refused.err
 
 
 def test_path_and_schema(home: Home, tmp_path: Path) -> None:
-    assert gsh("config", "path", "--json", cwd=tmp_path).json["config"] == str(home.config / "gsh" / "config.toml")
-    schema = json.loads(gsh("config", "schema", cwd=tmp_path).out)
+    assert run_gsh("config", "path", "--json", cwd=tmp_path).json["config"] == str(home.config / "gsh" / "config.toml")
+    schema = json.loads(run_gsh("config", "schema", cwd=tmp_path).out)
     agent = schema["$defs"][schema["properties"]["agent"]["$ref"].rpartition("/")[2]]
     assert agent["properties"]["max_steps"]["default"] == 50
 
 
 def test_an_unknown_setting_is_said(tmp_path: Path) -> None:
-    ran = gsh("config", "show", "agnet", cwd=tmp_path)
+    ran = run_gsh("config", "show", "agnet", cwd=tmp_path)
     assert (ran.code, ran.out) == (1, "")
     assert "agnet" in ran.err
 
 
 def test_a_broken_file_is_no_obstacle_to_looking(home: Home, tmp_path: Path) -> None:
     file = user_file(home, "[agent\n")
-    ran = gsh("config", "show", cwd=tmp_path)
+    ran = run_gsh("config", "show", cwd=tmp_path)
     assert ran.code == 0
     assert f"problem: {file}:1: this is not valid TOML" in ran.out
-    assert gsh("config", "set", "agent.max_steps", "3", cwd=tmp_path).code == 1
+    assert run_gsh("config", "set", "agent.max_steps", "3", cwd=tmp_path).code == 1
 
 
 def test_trust_needs_a_person_or_a_yes(home: Home, tmp_path: Path) -> None:
     project = made_project(tmp_path / "project")
     project_file(project, "[agent]\nmax_steps = 3\n", trusted=False)
-    refused = gsh("config", "trust", cwd=project)
+    refused = run_gsh("config", "trust", cwd=project)
     assert refused.code == 4
-    assert "nobody is here to ask" in refused.err
-    values = gsh("config", "show", "--json", cwd=project).json
+    assert "nobody is there to ask" in refused.err
+    values = run_gsh("config", "show", "--json", cwd=project).json
     assert (values["project"]["trust"], values["values"]["agent.max_steps"]["value"]) == ("untrusted", 50)
-    assert gsh("config", "trust", "--yes", "--json", cwd=project).json["trust"] == "trusted"
-    values = gsh("config", "show", "--json", cwd=project).json
+    assert run_gsh("config", "trust", "--yes", "--json", cwd=project).json["trust"] == "trusted"
+    values = run_gsh("config", "show", "--json", cwd=project).json
     assert values["values"]["agent.max_steps"]["value"] == 3
-    assert gsh("config", "trust", "--revoke", "--json", cwd=project).json["trust"] == "untrusted"
+    assert run_gsh("config", "trust", "--revoke", "--json", cwd=project).json["trust"] == "untrusted"
 
 
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"\n", 4), (b"no\n", 4), (b"\x04", 4)])
@@ -110,7 +117,7 @@ def test_trust_shows_what_was_changed_since(home: Home, tmp_path: Path) -> None:
     project = made_project(tmp_path / "project")
     (project / "AGENTS.md").write_text("Rules.\n", encoding="utf-8")
     (project / "CLAUDE.md").write_text("Of no interest.\n", encoding="utf-8")
-    trusted = gsh("config", "trust", "--yes", "--json", cwd=project).json
+    trusted = run_gsh("config", "trust", "--yes", "--json", cwd=project).json
     assert trusted["files"] == ["AGENTS.md", "CLAUDE.md"]
     (project / "AGENTS.md").write_text("Other \x1b]0;rules\x07.\n", encoding="utf-8")
     leader, follower = pty.openpty()
@@ -151,3 +158,13 @@ def test_edit_opens_the_editor_and_says_what_is_wrong_after(home: Home, tmp_path
     assert done.returncode == 0
     assert b"Did you mean `agent.max_steps`?" in done.stderr
     assert (home.config / "gsh" / "config.toml").stat().st_mode & 0o777 == 0o600
+
+
+SET = ("config", "set", "shell.notices", "false")
+
+
+@pytest.mark.parametrize("words", [SET, ("run", " ".join(SET))])
+def test_a_changed_setting_reaches_the_shells_plugins(home: Home, tmp_path: Path, words: tuple[str, ...]) -> None:
+    ran = run_gsh(*words, cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert "notices=no" in (plugin_files.options_folder() / "options").read_text(encoding="utf-8")

@@ -12,9 +12,11 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.store.store import Store
-from tests.kit.command import gsh, started
+from tests.kit.command import run_gsh, start_gsh
 from tests.kit.configuration import made_project
 from tests.real.test_cli_prompt import SLEEP, until
+
+COVERS = ("gshtui.context.queries", "gshtui.headless.command_lines")
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"
 CLAUDE_ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
@@ -32,14 +34,14 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def session(project: Path) -> str:
-    found = gsh("prompt", "--json", "read README.md", cwd=project).lines[-1]["session"]
-    gsh("prompt", "--json", "--session", found, "read long.txt", cwd=project)
+    found = run_gsh("prompt", "--json", "read README.md", cwd=project).lines[-1]["session"]
+    run_gsh("prompt", "--json", "--session", found, "read long.txt", cwd=project)
     return str(found)
 
 
 def history(project: Path) -> list[dict[str, Any]]:
     """The blocks of the next request's history."""
-    return gsh("context", "--json", "--section", "history", cwd=project).json["sections"][0]["blocks"]
+    return run_gsh("context", "--json", "--section", "history", cwd=project).json["sections"][0]["blocks"]
 
 
 def texts(data: Any, section: str) -> list[str]:
@@ -47,7 +49,7 @@ def texts(data: Any, section: str) -> list[str]:
 
 
 def test_the_json_of_the_contract(project: Path, session: str) -> None:
-    data = gsh("context", "main", "--json", cwd=project).json
+    data = run_gsh("context", "main", "--json", cwd=project).json
     assert set(data) >= {"agent", "model", "window", "tokens", "sections", "request"}
     assert (data["session"], data["model"]) == (session, "offline")
     assert [one["name"] for one in data["sections"]] == ["system", "call", "memory", "tools", "history", "input"]
@@ -60,78 +62,78 @@ def test_the_json_of_the_contract(project: Path, session: str) -> None:
 
 
 def test_for_people(project: Path, session: str) -> None:
-    told = gsh("context", cwd=project)
+    told = run_gsh("context", cwd=project)
     assert (told.code, told.err) == (0, "")
     assert "| history" in told.out
-    elsewhere = gsh("context", session[-6:], cwd=project.parent)  # from any folder, by the conversation
+    elsewhere = run_gsh("context", session[-6:], cwd=project.parent)  # from any folder, by the conversation
     assert elsewhere.out.split("\n")[0] == told.out.split("\n")[0]
-    supposed = gsh("run", "whatif haiku agent=main", cwd=project)  # no key is needed to know a price
+    supposed = run_gsh("run", "whatif haiku agent=main", cwd=project)  # no key is needed to know a price
     assert (supposed.code, supposed.err) == (0, "")
     assert "$" in supposed.out
     assert max(len(line) for line in told.out.split("\n") if line.startswith("|")) <= 80
-    assert "read README.md" in gsh("context", "--section", "history", cwd=project).out
-    assert WORDS.strip() in gsh("context", "--block", "read README.md", cwd=project).out
-    several = gsh("context", "--block", "you", cwd=project)
+    assert "read README.md" in run_gsh("context", "--section", "history", cwd=project).out
+    assert WORDS.strip() in run_gsh("context", "--block", "read README.md", cwd=project).out
+    several = run_gsh("context", "--block", "you", cwd=project)
     assert (several.code, several.out) == (2, "")
-    assert "fits several" in several.err
-    assert WORDS.strip() in gsh("context", "--request", cwd=project).out
+    assert "matches several" in several.err
+    assert WORDS.strip() in run_gsh("context", "--request", cwd=project).out
 
 
 def test_through_time(project: Path, session: str) -> None:
-    marks = gsh("timeline", "--json", cwd=project).json
+    marks = run_gsh("timeline", "--json", cwd=project).json
     assert marks["requests"] == len(marks["iterations"]) == 4
-    assert "4 requests" in gsh("timeline", cwd=project).out
-    first = gsh("context", "main", "--iteration", "1", "--json", cwd=project).json
-    last = gsh("context", "main", "--iteration", "-1", "--json", cwd=project).json
+    assert "4 requests" in run_gsh("timeline", cwd=project).out
+    first = run_gsh("context", "main", "--iteration", "1", "--json", cwd=project).json
+    last = run_gsh("context", "main", "--iteration", "-1", "--json", cwd=project).json
     assert (first["iteration"], last["iteration"]) == (1, 4)
     assert first["tokens"] < last["tokens"]
     assert WORDS.strip() not in json.dumps(first)
-    found = gsh("context", "main", "--diff", "1", "2", "--json", cwd=project).json["differences"]
+    found = run_gsh("context", "main", "--diff", "1", "2", "--json", cwd=project).json["differences"]
     assert {one["kind"] for one in found} == {"added"}
     assert WORDS.strip() in "\n".join(one["text_after"] for one in found)
-    assert "added" in gsh("context", "main", "--diff", "1", "2", cwd=project).out
+    assert "added" in run_gsh("context", "main", "--diff", "1", "2", cwd=project).out
 
 
 def test_prune_and_undo(project: Path, session: str) -> None:
-    gsh("prompt", "--session", session, "read README.md", cwd=project)
-    assert gsh("prune", cwd=project).code == 1  # all of it is protected
-    assert gsh("run", "tune main protect=500", cwd=project).code == 0
-    preview = gsh("prune", "--preview", "--json", cwd=project).json
+    run_gsh("prompt", "--session", session, "read README.md", cwd=project)
+    assert run_gsh("prune", cwd=project).code == 1  # all of it is protected
+    assert run_gsh("run", "tune main protect=500", cwd=project).code == 0
+    preview = run_gsh("prune", "--preview", "--json", cwd=project).json
     assert preview["id"] == ""
     assert preview["tokens_after"] < preview["tokens_before"]
-    before = gsh("context", "--json", cwd=project).json
-    cut = gsh("prune", "--json", cwd=project).json
-    after = gsh("context", "--json", cwd=project).json
+    before = run_gsh("context", "--json", cwd=project).json
+    cut = run_gsh("prune", "--json", cwd=project).json
+    after = run_gsh("context", "--json", cwd=project).json
     assert after["tokens"] < before["tokens"]
     sent = json.dumps(after["request"])
     assert "output pruned" in sent
     assert sent.count(LONG[:60]) < json.dumps(before["request"]).count(LONG[:60]) / 2  # the answer quotes some of it
-    assert [one["id"] for one in gsh("timeline", "--json", cwd=project).json["cuts"]][-1] == cut["id"]
-    assert "long.txt" in gsh("timeline", "--cut", cut["id"], cwd=project).out
-    elsewhere = gsh("timeline", "--cut", cut["id"], cwd=project.parent)  # the id alone says whose it is
+    assert [one["id"] for one in run_gsh("timeline", "--json", cwd=project).json["cuts"]][-1] == cut["id"]
+    assert "long.txt" in run_gsh("timeline", "--cut", cut["id"], cwd=project).out
+    elsewhere = run_gsh("timeline", "--cut", cut["id"], cwd=project.parent)  # the id alone says whose it is
     assert "long.txt" in elsewhere.out, elsewhere.err
-    assert gsh("run", "undo", cwd=project).code == 0
-    assert gsh("context", "--json", cwd=project).json["tokens"] == before["tokens"]
-    assert gsh("run", "undo", cwd=project).code in (1, 2)
+    assert run_gsh("run", "undo", cwd=project).code == 0
+    assert run_gsh("context", "--json", cwd=project).json["tokens"] == before["tokens"]
+    assert run_gsh("run", "undo", cwd=project).code in (1, 2)
 
 
 def test_pins_through_the_command_language(project: Path, session: str) -> None:
     number = next(block["number"] for block in history(project) if block["kind"] == "tool_result")
-    assert gsh("run", f"pin {number}", cwd=project).code == 0
-    again = gsh("context", "--json", cwd=project).json
+    assert run_gsh("run", f"pin {number}", cwd=project).code == 0
+    again = run_gsh("context", "--json", cwd=project).json
     assert [b["number"] for one in again["sections"] for b in one["blocks"] if b["pinned"]] == [number]
 
 
 def test_with_an_agents_rights(project: Path, session: str) -> None:
-    own = gsh("run", "--json", "--as", "main", "context", cwd=project)
+    own = run_gsh("run", "--json", "--as", "main", "context", cwd=project)
     assert own.code == 0
     assert "text" not in own.json["sections"][0]["blocks"][0]
     number = next(b["number"] for b in history(project) if b["kind"] == "tool_result")
-    assert gsh("run", "--as", "main", f"pin {number}", cwd=project).code == 0
-    assert gsh("run", "--as", "main", f"unpin {number}", cwd=project).code == 4
-    assert gsh("run", f"unpin {number}", cwd=project).code == 0
-    assert gsh("run", "--as", "other", "context main", cwd=project).code == 4
-    assert gsh("run", "--as", "other", "prune main", cwd=project).code == 4
+    assert run_gsh("run", "--as", "main", f"pin {number}", cwd=project).code == 0
+    assert run_gsh("run", "--as", "main", f"unpin {number}", cwd=project).code == 4
+    assert run_gsh("run", f"unpin {number}", cwd=project).code == 0
+    assert run_gsh("run", "--as", "other", "context main", cwd=project).code == 4
+    assert run_gsh("run", "--as", "other", "prune main", cwd=project).code == 4
 
 
 @pytest.mark.parametrize(
@@ -144,7 +146,7 @@ def test_with_an_agents_rights(project: Path, session: str) -> None:
     ],
 )
 def test_faults(project: Path, arguments: tuple[str, ...], code: int, said: str) -> None:
-    ran = gsh(*arguments, cwd=project)
+    ran = run_gsh(*arguments, cwd=project)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
     assert "Traceback" not in ran.err
@@ -152,28 +154,28 @@ def test_faults(project: Path, arguments: tuple[str, ...], code: int, said: str)
 
 def test_requests_and_cuts_that_are_not_there(project: Path, session: str) -> None:
     for arguments in (("context", "--iteration", "99"), ("context", "--block", "999"), ("timeline", "--cut", "zzz")):
-        ran = gsh(*arguments, cwd=project)
+        ran = run_gsh(*arguments, cwd=project)
         assert (ran.code, ran.out) == (2, "")
         assert arguments[-1] in ran.err
 
 
 def test_before_anything_was_said(project: Path) -> None:
-    ran = gsh("context", cwd=project)
+    ran = run_gsh("context", cwd=project)
     assert ran.code == 1
     assert "Traceback" not in ran.err
 
 
 def test_while_the_conversation_is_open(project: Path) -> None:
-    with started("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
+    with start_gsh("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
         session = until(process, "ToolStarted")["session"]
-        data = gsh("context", "main", "--json", cwd=project).json
+        data = run_gsh("context", "main", "--json", cwd=project).json
         assert data["session"] == session
         assert SLEEP.split()[-1] in json.dumps(data["sections"])
-        assert gsh("timeline", "--json", cwd=project).json["requests"] == 1
+        assert run_gsh("timeline", "--json", cwd=project).json["requests"] == 1
 
 
 async def test_a_program_in_a_terminal_is_told_from_its_transcript(project: Path, tmp_path: Path) -> None:
-    gsh("prompt", "read README.md", cwd=project)
+    run_gsh("prompt", "read README.md", cwd=project)
     (database,) = (path for path in Path(os.environ["XDG_DATA_HOME"]).rglob("gsh.db"))
     row = AgentRow(
         id="", name="helper", kind="cli", profile="claude", cwd=str(project), home=str(project), external_id=CLAUDE_ID,
@@ -188,14 +190,14 @@ async def test_a_program_in_a_terminal_is_told_from_its_transcript(project: Path
     folder.mkdir(parents=True)
     shutil.copy(FIXTURES / "claude.jsonl", folder / f"{CLAUDE_ID}.jsonl")
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude-home")}
-    data = gsh("context", "helper", "--json", cwd=project, env=env).json
+    data = run_gsh("context", "helper", "--json", cwd=project, env=env).json
     assert "Reconstructed from its transcript" in data["note"]
     assert texts(data, "input")[-1] == "They say so now."
     assert not data["request_exact"]
-    assert "4 requests, 1 cut" in gsh("timeline", "helper", cwd=project, env=env).out
-    compared = gsh("context", "helper", "--diff", "1", "2", cwd=project, env=env)
+    assert "4 requests, 1 cut" in run_gsh("timeline", "helper", cwd=project, env=env).out
+    compared = run_gsh("context", "helper", "--diff", "1", "2", cwd=project, env=env)
     assert "5 added" in compared.out
-    refused = gsh("compact", "helper", cwd=project, env=env)
+    refused = run_gsh("compact", "helper", cwd=project, env=env)
     assert refused.code == 1
-    assert "decides itself" in refused.err
-    assert gsh("context", "helper", cwd=project).code == 1  # with no transcript to be found
+    assert "decides what it sends" in refused.err
+    assert run_gsh("context", "helper", cwd=project).code == 1  # with no transcript to be found

@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
-from tests.kit.command import DEADLINE, command, environment, gsh, started
+from tests.kit.command import DEADLINE, command, environment, run_gsh, start_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
+
+COVERS = ("gshtui.agents.sessions", "gshtui.guard.commands")
 
 SLEEP = "run sleep 300"
 
@@ -38,7 +40,7 @@ def until(process: subprocess.Popen[bytes], kind: str) -> dict[str, Any]:
 
 
 def test_text_to_stdout_and_nothing_else(project: Path) -> None:
-    ran = gsh("prompt", "read", "README.md", cwd=project)
+    ran = run_gsh("prompt", "read", "README.md", cwd=project)
     assert (ran.code, ran.err) == (0, "")
     assert "hello from the readme" in ran.out
     assert ran.out.endswith("\n")
@@ -46,7 +48,7 @@ def test_text_to_stdout_and_nothing_else(project: Path) -> None:
 
 
 def test_json_is_an_event_a_line_and_the_last_one_is_the_turns_end(project: Path) -> None:
-    ran = gsh("prompt", "--json", "read README.md", cwd=project)
+    ran = run_gsh("prompt", "--json", "read README.md", cwd=project)
     assert (ran.code, ran.err) == (0, "")
     events = ran.lines
     kinds = [event["type"] for event in events]
@@ -57,11 +59,11 @@ def test_json_is_an_event_a_line_and_the_last_one_is_the_turns_end(project: Path
     assert "hello from the readme" in last["text"]
     assert (last["stop"], last["exit"]) == ("end", 0)
     assert set(last["usage"]) == {"input", "output", "cache_read", "cache_write", "reasoning"}
-    assert gsh("session", "show", last["session"], "--json", cwd=project).json["session"]["messages"] == 4
+    assert run_gsh("session", "show", last["session"], "--json", cwd=project).json["session"]["messages"] == 4
 
 
 def test_what_needs_approval_is_refused_with_code_4(project: Path) -> None:
-    ran = gsh("prompt", "write made.txt: words", cwd=project)
+    ran = run_gsh("prompt", "write made.txt: words", cwd=project)
     assert ran.code == 4
     assert "nobody is there to ask" in ran.err
     assert "--yes" in ran.err
@@ -69,72 +71,72 @@ def test_what_needs_approval_is_refused_with_code_4(project: Path) -> None:
 
 
 def test_yes_lets_run_what_stays_inside_the_project(project: Path, tmp_path: Path) -> None:
-    ran = gsh("prompt", "--yes", "write made.txt: words", cwd=project)
+    ran = run_gsh("prompt", "--yes", "write made.txt: words", cwd=project)
     assert (ran.code, ran.err) == (0, "")
     assert "words" in (project / "made.txt").read_text(encoding="utf-8")
     outside = tmp_path / "outside.txt"
-    ran = gsh("prompt", "-y", f"write {outside}: words", cwd=project)
+    ran = run_gsh("prompt", "-y", f"write {outside}: words", cwd=project)
     assert ran.code == 4
     assert not outside.exists()
 
 
 def test_yes_is_as_wide_as_the_policy_and_says_which_part_and_rule_stopped_it(project: Path, tmp_path: Path) -> None:
-    ran = gsh("run", "--json", "--as", "main", "--yes", 'bash "cat README.md | wc -l"', cwd=project)
+    ran = run_gsh("run", "--json", "--as", "main", "--yes", 'bash "cat README.md | wc -l"', cwd=project)
     assert (ran.code, ran.json["exit_code"]) == (0, 0)
     for line, named in (
         ("ls; touch made", "`touch made`: `touch` changes things (rule change)"),
         ("python3 -c 1", "`python3 -c` is not known to be harmless (rule program)"),
         ("echo x > made", "it redirects input or output (rule redirection)"),
-        ("cat .env", "no shell line prints or sends them"),
+        ("cat .env", "no shell line may print or send them"),
     ):
-        ran = gsh("run", "--as", "main", "--yes", f'bash "{line}"', cwd=project)
+        ran = run_gsh("run", "--as", "main", "--yes", f'bash "{line}"', cwd=project)
         assert ran.code == 4 and named in ran.err, (line, ran)
     assert not (project / "made").exists()
 
 
 def test_the_policy_is_asked_without_running_anything(project: Path) -> None:
-    assert gsh("guard", "check", "git status | head -3", cwd=project).out.startswith("allow: ")
-    one = gsh("guard", "check", "--json", "ls; touch made", cwd=project).json
+    assert run_gsh("guard", "check", "git status | head -3", cwd=project).out.startswith("allow: ")
+    one = run_gsh("guard", "check", "--json", "ls; touch made", cwd=project).json
     assert (one["verdict"], one["rule"], [part["verdict"] for part in one["parts"]]) == (
         "ask",
         "change",
         ["allow", "ask"],
     )
     lines = b'{"command": "ls"}\n\nnonsense\n[1]\n{"command": "rm -rf /"}\n' + b"[" * 100_000 + b"\n"
-    ran = gsh("guard", "check", "-", stdin=lines, cwd=project)
+    ran = run_gsh("guard", "check", "-", stdin=lines, cwd=project)
     assert ran.code == 0
     assert [answer["verdict"] for answer in ran.lines] == ["allow", "deny", "deny", "deny", "deny"]
     assert not (project / "made").exists()
 
 
 def test_standard_input_is_put_behind_the_words(project: Path) -> None:
-    ran = gsh("prompt", "--json", "look at this:", stdin=b"caf\xc3\xa9 \xff\x00 end\n", cwd=project)
+    ran = run_gsh("prompt", "--json", "look at this:", stdin=b"caf\xc3\xa9 \xff\x00 end\n", cwd=project)
     (submitted,) = [event for event in ran.lines if event["type"] == "PromptSubmitted"]
     assert submitted["text"] == "look at this:\n\ncafé \ufffd\ufffd end"
-    assert gsh("prompt", stdin=b"read README.md\n", cwd=project).code == 0
-    empty = gsh("prompt", stdin=b"", cwd=project)
+    assert run_gsh("prompt", stdin=b"read README.md\n", cwd=project).code == 0
+    empty = run_gsh("prompt", stdin=b"", cwd=project)
     assert (empty.code, empty.out) == (2, "")
 
 
 def test_too_much_standard_input_is_cut_and_said(project: Path) -> None:
-    ran = gsh("prompt", "--json", stdin=b"read README.md\n" + b"x" * (5 * 1024 * 1024), cwd=project)
+    ran = run_gsh("prompt", "--json", stdin=b"read README.md\n" + b"x" * (5 * 1024 * 1024), cwd=project)
     (submitted,) = [event for event in ran.lines if event["type"] == "PromptSubmitted"]
     assert len(submitted["text"]) == 4 * 1024 * 1024
     assert "longer than 4 MB" in ran.err
 
 
 def test_the_conversation_goes_on(project: Path) -> None:
-    first = gsh("prompt", "--json", "read README.md", cwd=project).lines[-1]["session"]
-    again = gsh("prompt", "--json", "--session", "latest", "read README.md", cwd=project).lines
+    first = run_gsh("prompt", "--json", "read README.md", cwd=project).lines[-1]["session"]
+    again = run_gsh("prompt", "--json", "--session", "latest", "read README.md", cwd=project).lines
     assert again[-1]["session"] == first
     assert next(event["messages"] for event in again if event["type"] == "SessionOpened") == 4
-    unknown = gsh("prompt", "--session", "nosuch", "hi", cwd=project)
+    unknown = run_gsh("prompt", "--session", "nosuch", "hi", cwd=project)
     assert unknown.code == 1
     assert "nosuch" in unknown.err
 
 
 def test_the_time_is_up(project: Path) -> None:
-    ran = gsh("prompt", "--json", "--yes", "--timeout", "3", SLEEP, cwd=project)
+    ran = run_gsh("prompt", "--json", "--yes", "--timeout", "3", SLEEP, cwd=project)
     assert ran.code == 124
     last = ran.lines[-1]
     assert (last["type"], last["stop"], last["exit"]) == ("TurnFinished", "timeout", 124)
@@ -146,7 +148,7 @@ def test_the_time_is_up(project: Path) -> None:
 def test_the_time_is_up_while_nobody_writes_to_standard_input(project: Path) -> None:
     reading, writing = os.pipe()
     try:
-        ran = gsh("prompt", "--timeout", "0.3", "hi", stdin=reading, cwd=project)
+        ran = run_gsh("prompt", "--timeout", "0.3", "hi", stdin=reading, cwd=project)
     finally:
         os.close(reading)
         os.close(writing)
@@ -155,7 +157,7 @@ def test_the_time_is_up_while_nobody_writes_to_standard_input(project: Path) -> 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_keeps_everything(project: Path, number: signal.Signals) -> None:
-    with started("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
+    with start_gsh("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
         until(process, "ToolStarted")
         process.send_signal(number)
         last = until(process, "TurnFinished")
@@ -163,13 +165,13 @@ def test_an_interrupt_keeps_everything(project: Path, number: signal.Signals) ->
     assert (process.returncode, out) == (130, b"")
     assert (last["stop"], last["exit"]) == ("interrupted", 130)
     assert b"Traceback" not in err
-    shown = gsh("session", "show", last["session"], "--json", cwd=project).json
+    shown = run_gsh("session", "show", last["session"], "--json", cwd=project).json
     assert [entry["message"]["role"] for entry in shown["messages"]] == ["user", "assistant", "tool"]
     assert shown["session"]["held_by"] == ""
 
 
 def test_a_reader_that_goes_away_stops_the_turn(project: Path) -> None:
-    with started("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
+    with start_gsh("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
         session = until(process, "ToolStarted")["session"]
         assert process.stdout is not None
         process.stdout.close()
@@ -178,11 +180,11 @@ def test_a_reader_that_goes_away_stops_the_turn(project: Path) -> None:
         assert process.wait(DEADLINE) in (1, 130)
         assert process.stderr is not None
         assert b"Traceback" not in process.stderr.read()
-    assert gsh("session", "show", session, "--json", cwd=project).json["session"]["messages"] == 3
+    assert run_gsh("session", "show", session, "--json", cwd=project).json["session"]["messages"] == 3
 
 
 def test_a_reader_of_the_first_line_gets_it(project: Path) -> None:
-    with started("prompt", "--json", "read README.md", cwd=project) as process:
+    with start_gsh("prompt", "--json", "read README.md", cwd=project) as process:
         until(process, "PartStarted")
         assert process.stdout is not None
         process.stdout.close()
@@ -193,12 +195,12 @@ def test_a_reader_of_the_first_line_gets_it(project: Path) -> None:
 
 
 def test_a_conversation_that_is_open_elsewhere_says_where(project: Path) -> None:
-    with started("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
+    with start_gsh("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
         session = until(process, "ToolStarted")["session"]
-        second = gsh("prompt", "--session", session, "hello", cwd=project)
+        second = run_gsh("prompt", "--session", session, "hello", cwd=project)
         assert second.code == 1
         assert f"process {process.pid}" in second.err
-        listed = gsh("session", "ls", "--json", cwd=project).json
+        listed = run_gsh("session", "ls", "--json", cwd=project).json
         assert [entry["id"] for entry in listed] == [session]
         assert listed[0]["held_by"]
 
@@ -215,32 +217,32 @@ def test_a_conversation_that_is_open_elsewhere_says_where(project: Path) -> None
 def test_a_provider_out_of_reach_is_code_3(
     project: Path, arguments: tuple[str, ...], env: dict[str, str], said: str
 ) -> None:
-    ran = gsh("prompt", "--json", *arguments, "hello", cwd=project, env=env)
+    ran = run_gsh("prompt", "--json", *arguments, "hello", cwd=project, env=env)
     assert ran.code == 3
     assert said in ran.err
     assert (ran.lines[-1]["type"], ran.lines[-1]["exit"]) == ("TurnFinished", 3)
 
 
 def test_the_limit_of_iterations(project: Path) -> None:
-    ran = gsh("prompt", "--json", "--max-iterations", "1", "read README.md", cwd=project)
+    ran = run_gsh("prompt", "--json", "--max-iterations", "1", "read README.md", cwd=project)
     assert (ran.code, ran.lines[-1]["stop"]) == (1, "max_iterations")
-    ran = gsh("prompt", "--json", "--set", "context.max_iterations=1", "read README.md", cwd=project)
+    ran = run_gsh("prompt", "--json", "--set", "context.max_iterations=1", "read README.md", cwd=project)
     assert ran.lines[-1]["stop"] == "max_iterations"
 
 
 def test_problems_of_the_configuration_go_to_stderr_and_stop_nothing(home: Home, project: Path) -> None:
     user_file(home, "[agent]\nmax_step = 1\n")
-    ran = gsh("prompt", "read README.md", cwd=project)
+    ran = run_gsh("prompt", "read README.md", cwd=project)
     assert ran.code == 0
     assert "Did you mean `agent.max_steps`?" in ran.err
 
 
 def test_without_a_record_the_turn_runs_and_says_so(home: Home, project: Path) -> None:
     (home.data / "gsh").write_text("in the way", encoding="utf-8")
-    ran = gsh("prompt", "read README.md", cwd=project)
+    ran = run_gsh("prompt", "read README.md", cwd=project)
     assert ran.code == 0
     assert "hello from the readme" in ran.out
-    assert "will not be kept" in ran.err
+    assert "will not be saved" in ran.err
     assert "Traceback" not in ran.err
 
 
@@ -283,7 +285,7 @@ def test_the_second_interrupt_does_not_ask(project: Path) -> None:
     """A reader that holds the pipe open without reading: the turn ends, but its output cannot be written."""
     (project / "long.txt").write_text("a line of words\n" * 2_000, encoding="utf-8")
     lines = "\n".join([*["read long.txt 1-2000"] * 20, SLEEP])
-    with started("prompt", "--json", "--yes", lines, cwd=project) as process:
+    with start_gsh("prompt", "--json", "--yes", lines, cwd=project) as process:
         while until(process, "ToolStarted")["tool"] != "bash":
             pass
         # What is still to come is one line with all results: far more than a pipe holds.
@@ -298,8 +300,8 @@ def test_the_second_interrupt_does_not_ask(project: Path) -> None:
 def test_a_hostile_file_pattern_takes_no_time_and_a_hostile_search_ends_at_the_deadline(project: Path) -> None:
     for name in ("a" * 200, "a" * 150 + "!"):
         (project / name).write_text(f"{name}\n", encoding="utf-8")
-    ran = gsh("prompt", "--json", "--timeout", "20", "files *a*a*a*a*a*a*a*b", cwd=project)
+    ran = run_gsh("prompt", "--json", "--timeout", "20", "files *a*a*a*a*a*a*a*b", cwd=project)
     assert (ran.code, ran.lines[-1]["stop"]) == (0, "end")
     os.mkfifo(project / "endless")
-    ran = gsh("prompt", "--json", "--timeout", "1", "find (a|aa)+$ in endless", cwd=project)
+    ran = run_gsh("prompt", "--json", "--timeout", "1", "find (a|aa)+$ in endless", cwd=project)
     assert (ran.code, ran.lines[-1]["stop"]) == (124, "timeout")

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import DEADLINE, gsh, started
+from tests.kit.command import DEADLINE, run_gsh, start_gsh
 from tests.kit.configuration import made_project
 from tests.real.test_cli_prompt import SLEEP, until
+
+COVERS = ("gshtui.store.session_calls",)
 
 
 @pytest.fixture
@@ -22,16 +24,16 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def session(project: Path) -> str:
-    return gsh("prompt", "--json", "read README.md", cwd=project).lines[-1]["session"]
+    return run_gsh("prompt", "--json", "read README.md", cwd=project).lines[-1]["session"]
 
 
 def test_a_line_of_the_language(project: Path) -> None:
-    ran = gsh("run", "read README.md", cwd=project)
+    ran = run_gsh("run", "read README.md", cwd=project)
     assert (ran.code, ran.err) == (0, "")
     assert "hello from the readme" in ran.out
-    assert gsh("run", "--json", "read path=README.md", cwd=project).json["text"] == "hello from the readme"
-    assert gsh("run", "bash", "echo", "a b", cwd=project).out == "a b\n"
-    assert {entry["name"] for entry in gsh("run", "--json", "help", cwd=project).json} >= {"read", "bash", "config"}
+    assert run_gsh("run", "--json", "read path=README.md", cwd=project).json["text"] == "hello from the readme"
+    assert run_gsh("run", "bash", "echo", "a b", cwd=project).out == "a b\n"
+    assert {entry["name"] for entry in run_gsh("run", "--json", "help", cwd=project).json} >= {"read", "bash", "config"}
 
 
 @pytest.mark.parametrize(
@@ -45,32 +47,32 @@ def test_a_line_of_the_language(project: Path) -> None:
     ],
 )
 def test_faults(project: Path, line: str, code: int, said: str) -> None:
-    ran = gsh("run", line, cwd=project)
+    ran = run_gsh("run", line, cwd=project)
     assert ran.code == code
     assert said in ran.err
     assert "Traceback" not in ran.err
 
 
 def test_the_exit_code_of_a_command_that_failed(project: Path) -> None:
-    assert gsh("run", "bash exit 7", cwd=project).code == 1
+    assert run_gsh("run", "bash exit 7", cwd=project).code == 1
 
 
 def test_with_an_agents_rights(project: Path) -> None:
-    assert gsh("run", "--as", "main", "read README.md", cwd=project).code == 0
-    refused = gsh("run", "--as", "main", "write made.txt words", cwd=project)
+    assert run_gsh("run", "--as", "main", "read README.md", cwd=project).code == 0
+    refused = run_gsh("run", "--as", "main", "write made.txt words", cwd=project)
     assert refused.code == 4
     assert "nobody is there to ask" in refused.err
     assert not (project / "made.txt").exists()
-    assert gsh("run", "--yes", "--as", "main", "write made.txt words", cwd=project).code == 0
+    assert run_gsh("run", "--yes", "--as", "main", "write made.txt words", cwd=project).code == 0
     assert (project / "made.txt").exists()
-    assert gsh("run", "--as", "main", "config set agent.max_steps 1000", cwd=project).code in (2, 4)
-    assert gsh("run", "--as", "main", "quit", cwd=project).code == 2
+    assert run_gsh("run", "--as", "main", "config set agent.max_steps 1000", cwd=project).code in (2, 4)
+    assert run_gsh("run", "--as", "main", "quit", cwd=project).code == 2
 
 
 def test_the_time_is_up_and_an_interrupt(project: Path) -> None:
-    assert gsh("run", "--timeout", "0.5", "bash sleep 300", cwd=project).code == 124
+    assert run_gsh("run", "--timeout", "0.5", "bash sleep 300", cwd=project).code == 124
     mark = project / "started"
-    with started("run", f"bash touch {mark} && echo here && sleep 300", cwd=project) as process:
+    with start_gsh("run", f"bash touch {mark} && echo here && sleep 300", cwd=project) as process:
         while not mark.exists():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
@@ -80,46 +82,46 @@ def test_the_time_is_up_and_an_interrupt(project: Path) -> None:
 
 
 def test_sessions_are_listed_shown_renamed_found_and_removed(project: Path, session: str) -> None:
-    assert [entry["id"] for entry in gsh("session", "ls", "--json", cwd=project).json] == [session]
-    assert session in gsh("session", "ls", cwd=project).out
-    assert "hello from the readme" in gsh("session", "show", session, cwd=project).out
-    assert gsh("session", "show", cwd=project).code == 0
-    assert gsh("session", "rename", session, "a new", "title", "--json", cwd=project).json["title"] == "a new title"
-    assert session in json.dumps(gsh("session", "search", "readme", "--json", cwd=project).json)
-    assert gsh("session", "resume", session[:8], "--json", cwd=project).json["session"] == session
-    assert gsh("session", "rm", session, "--json", cwd=project).json == {"removed": [session]}
-    assert gsh("session", "ls", "--json", cwd=project).json == []
-    gone = gsh("session", "show", session, cwd=project)
+    assert [entry["id"] for entry in run_gsh("session", "ls", "--json", cwd=project).json] == [session]
+    assert session in run_gsh("session", "ls", cwd=project).out
+    assert "hello from the readme" in run_gsh("session", "show", session, cwd=project).out
+    assert run_gsh("session", "show", cwd=project).code == 0
+    assert run_gsh("session", "rename", session, "a new", "title", "--json", cwd=project).json["title"] == "a new title"
+    assert session in json.dumps(run_gsh("session", "search", "readme", "--json", cwd=project).json)
+    assert run_gsh("session", "resume", session[:8], "--json", cwd=project).json["session"] == session
+    assert run_gsh("session", "rm", session, "--json", cwd=project).json == {"removed": [session]}
+    assert run_gsh("session", "ls", "--json", cwd=project).json == []
+    gone = run_gsh("session", "show", session, cwd=project)
     assert (gone.code, gone.out) == (1, "")
 
 
 def test_sessions_of_other_folders(project: Path, session: str, tmp_path: Path) -> None:
-    assert gsh("session", "ls", "--json", cwd=tmp_path).json == []
-    assert [entry["id"] for entry in gsh("session", "ls", "--all", "--json", cwd=tmp_path).json] == [session]
+    assert run_gsh("session", "ls", "--json", cwd=tmp_path).json == []
+    assert [entry["id"] for entry in run_gsh("session", "ls", "--all", "--json", cwd=tmp_path).json] == [session]
 
 
 def test_exports(project: Path, session: str) -> None:
-    lines = gsh("session", "export", session, "--format", "jsonl", cwd=project).lines
+    lines = run_gsh("session", "export", session, "--format", "jsonl", cwd=project).lines
     assert len(lines) >= 4
-    markdown = gsh("session", "export", cwd=project).out
+    markdown = run_gsh("session", "export", cwd=project).out
     assert "hello from the readme" in markdown
-    written = gsh("session", "export", session, "-o", "with 'quotes' = and spaces.jsonl", "--json", cwd=project)
+    written = run_gsh("session", "export", session, "-o", "with 'quotes' = and spaces.jsonl", "--json", cwd=project)
     assert Path(written.json["file"]).read_text(encoding="utf-8").count("\n") == len(lines)
-    assert gsh("session", "export", session, "-o", "README.md", cwd=project).code == 1
+    assert run_gsh("session", "export", session, "-o", "README.md", cwd=project).code == 1
 
 
 def test_all_of_it_works_while_a_conversation_is_open(project: Path) -> None:
-    with started("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
+    with start_gsh("prompt", "--json", "--yes", SLEEP, cwd=project) as process:
         session = until(process, "ToolStarted")["session"]
-        assert gsh("session", "show", session, cwd=project).code == 0
-        assert gsh("session", "export", session, cwd=project).code == 0
-        refused = gsh("session", "rm", session, cwd=project)
+        assert run_gsh("session", "show", session, cwd=project).code == 0
+        assert run_gsh("session", "export", session, cwd=project).code == 0
+        refused = run_gsh("session", "rm", session, cwd=project)
         assert refused.code == 1
         assert str(process.pid) in refused.err
-        (agent,) = gsh("agent", "ls", "--json", cwd=project).json
+        (agent,) = run_gsh("agent", "ls", "--json", cwd=project).json
         assert (agent["name"], agent["session"], agent["status"]) == ("main", session, "tool")
         assert agent["status_source"] == "journal"
         assert {"id", "kind", "runtime", "status_age_s", "pane", "parent", "cwd", "tokens", "cost"} <= set(agent)
-        assert gsh("agent", "show", "main", "--json", cwd=project).json["session"] == session
-    assert gsh("agent", "ls", "--json", cwd=project).json == []
-    assert gsh("agent", "show", "main", cwd=project).code == 1
+        assert run_gsh("agent", "show", "main", "--json", cwd=project).json["session"] == session
+    assert run_gsh("agent", "ls", "--json", cwd=project).json == []
+    assert run_gsh("agent", "show", "main", cwd=project).code == 1

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
@@ -21,7 +22,7 @@ from gshtui.programs.status import KnownStatus
 from gshtui.programs.status_watcher import CliStatus
 from gshtui.system.processes import running_processes
 from gshtui.tmux.server import TmuxServer
-from tests.kit.tmux import screen, shows, tmux
+from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
@@ -42,18 +43,24 @@ async def started(tmux: TmuxServer, *options: str, spool: str = "", number: str 
     return AgentRow(id=number, name="stand-in", kind="cli", pane=info.pane, pid=info.pid, created=1.0)
 
 
+async def read_answer(session: CliSession, words: str) -> str:
+    """Wait until the answer has these words and the program is idle again; returns the whole answer."""
+    await eventually(session.text_so_far, until=lambda said: words in said)
+    await eventually(session.is_still)
+    return await session.answer()
+
+
 async def test_a_turn_from_start_to_exit(tmux: TmuxServer) -> None:
     session = CliSession(tmux, await started(tmux), QUICK)
     assert (await session.start()).status == "idle"
     told: list[str] = []
-    sent = await session.send("Good day", told=told.append)
+    await session.send("Good day", told=told.append)
     assert told == ["typed", "submitted"]
-    first = await session.read_response(sent, timeout=8)
-    assert first.reason == "pattern"
-    assert "Answer number 1." in first.text
-    second = await session.read_response(await session.send("And again\nover two lines"), timeout=8)
-    assert "Answer number 2." in second.text
-    assert "Answer number 1." not in second.text, "only what came after this turn's marker"
+    assert "Good day" not in await read_answer(session, "Answer number 1.")
+    await session.send("And again\nover two lines")
+    second = await read_answer(session, "Answer number 2.")
+    assert "Answer number 1." not in second, "only what came after this turn's marker"
+    assert await session.answer() == "", "an answer is returned once"
     assert await session.exit(timeout=8)
 
 
@@ -61,14 +68,14 @@ async def test_what_is_half_typed_is_not_overwritten(tmux: TmuxServer) -> None:
     row = await started(tmux)
     session = CliSession(tmux, row, QUICK)
     await session.start()
-    await tmux.type_literal(row.pane, "half a thou")
-    await shows(tmux, row.pane, "half a thou")
+    await tmux.type_bytes(row.pane, b"half a thou")
+    await wait_for_text(tmux, row.pane, "half a thou")
     with pytest.raises(SessionError) as refused:
         await session.send("from elsewhere")
     assert refused.value.kind == "draft"
-    assert "from elsewhere" not in await screen(tmux, row.pane)
-    await tmux.type_literal(row.pane, "ght")
-    assert "half a thought" in await shows(tmux, row.pane, "half a thought")
+    assert "from elsewhere" not in await screen_text(tmux, row.pane)
+    await tmux.type_bytes(row.pane, b"ght")
+    assert "half a thought" in await wait_for_text(tmux, row.pane, "half a thought")
 
 
 async def test_nothing_is_typed_into_a_question(tmux: TmuxServer) -> None:
@@ -76,31 +83,31 @@ async def test_nothing_is_typed_into_a_question(tmux: TmuxServer) -> None:
     session = CliSession(tmux, row, QUICK)
     await session.start()
     await session.send("do:ask")
-    await shows(tmux, row.pane, "Do you want to proceed")
+    await wait_for_text(tmux, row.pane, "Do you want to proceed")
     with pytest.raises(SessionError) as refused:
         await session.send("yes, whatever")
     assert refused.value.kind == "waiting"
     assert "Do you want to proceed?" in refused.value.message
-    assert "Answer number" not in await screen(tmux, row.pane)
+    assert "Answer number" not in await screen_text(tmux, row.pane)
 
 
 async def test_a_program_at_work_is_left_alone_and_can_be_interrupted(tmux: TmuxServer) -> None:
     row = await started(tmux, "--work", "60")
     session = CliSession(tmux, row, QUICK)
     await session.start()
-    sent = await session.send("take your time")
+    await session.send("take your time")
     with pytest.raises(SessionError) as refused:
         await session.send("hurry up")
     assert refused.value.kind == "busy"
     await session.interrupt()
-    answer = await session.read_response(sent, timeout=8)
-    assert "Interrupted" in answer.text
+    await read_answer(session, "Interrupted")
 
 
 async def test_enter_comes_late_enough_for_a_program_that_swallows_it(tmux: TmuxServer) -> None:
     session = CliSession(tmux, await started(tmux, "--swallow", "0.12"), QUICK)
     await session.start()
-    assert "Answer number 1." in (await session.read_response(await session.send("hello"), timeout=8)).text
+    await session.send("hello")
+    await read_answer(session, "Answer number 1.")
 
 
 async def test_a_lost_enter_is_told_and_the_text_is_taken_out_again(tmux: TmuxServer) -> None:
@@ -112,7 +119,7 @@ async def test_a_lost_enter_is_told_and_the_text_is_taken_out_again(tmux: TmuxSe
         await session.send("hello", told=told.append)
     assert lost.value.kind == "untaken"
     assert told == ["typed"]
-    assert "hello" not in await screen(tmux, row.pane)
+    assert "hello" not in await screen_text(tmux, row.pane)
 
 
 async def test_a_program_that_needs_long_to_start_is_waited_for(tmux: TmuxServer) -> None:
@@ -125,7 +132,8 @@ async def test_a_program_that_needs_long_to_start_is_waited_for(tmux: TmuxServer
         await session.send("too early")
     assert unseen.value.kind == "busy"
     await session.start()
-    assert "Answer number 1." in (await session.read_response(await session.send("now"), timeout=8)).text
+    await session.send("now")
+    await read_answer(session, "Answer number 1.")
 
 
 async def test_a_program_that_ended_says_so(tmux: TmuxServer) -> None:
@@ -140,7 +148,8 @@ async def test_a_long_paste_arrives_whole(tmux: TmuxServer) -> None:
     session = CliSession(tmux, await started(tmux), QUICK)
     await session.start()
     text = "\n".join(f"line {number} of many" for number in range(2_000))
-    assert "Answer number 1." in (await session.read_response(await session.send(text), timeout=8)).text
+    await session.send(text)
+    await read_answer(session, "Answer number 1.")
 
 
 async def test_a_stubborn_program_is_gone_when_it_is_killed(tmux: TmuxServer) -> None:
@@ -158,7 +167,7 @@ async def test_two_texts_at_once_are_sent_one_after_the_other(tmux: TmuxServer) 
     results = await asyncio.gather(session.send("first"), session.send("second"), return_exceptions=True)
     refused = [result for result in results if isinstance(result, SessionError)]
     assert all(error.kind == "busy" for error in refused)
-    text = await shows(tmux, row.pane, "Answer number 1.")
+    text = await wait_for_text(tmux, row.pane, "Answer number 1.")
     assert "firstsecond" not in text
 
 
@@ -168,8 +177,8 @@ async def test_a_python_prompt_is_a_session_too(tmux: TmuxServer) -> None:
     row = AgentRow(id="0001", name="python", kind="cli", pane=info.pane)
     session = CliSession(tmux, row, LOADED.for_argv(["python3"]))
     assert (await session.start()).status == "idle"
-    sent = await session.send("print(6 * 7)")
-    assert "42" in (await session.read_response(sent, timeout=8)).text
+    await session.send("print(6 * 7)")
+    assert await read_answer(session, "42") == "42"
     assert await session.exit(timeout=8)
 
 
@@ -200,7 +209,7 @@ class Statuses:
 
 
 async def followed(
-    tmux: TmuxServer, row: AgentRow, taken: Statuses, feed: HookFeed | None = None, **more: Callable[..., None]
+    tmux: TmuxServer, row: AgentRow, taken: Statuses, feed: HookFeed | None = None, **more: Any
 ) -> tuple[CliStatus, Callable[[], Awaitable[None]]]:
     status = CliStatus(tmux, row, QUICK, taken, feed=feed, **more)
     await status.start()

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import gsh
+from tests.kit.command import run_gsh
 from tests.kit.home import Home
 from tests.kit.shells import PLUGIN, zsh
+
+COVERS = ("gshtui.cli.shell_init", "gshtui.headless.recorded_run", "gshtui.shell.startup_file")
 
 BEFORE = b"# mine, with \xff in it\nexport A=1\n"
 
@@ -20,16 +22,16 @@ def test_install_and_uninstall(home: Home) -> None:
     file = home.path / ".zshrc"
     file.write_bytes(BEFORE)
     file.chmod(0o640)
-    ran = gsh("shell", "install", "--yes", "--json")
+    ran = run_gsh("shell", "install", "--yes", "--json")
     assert ran.code == 0
     assert ran.json["changed"] is True
     assert file.read_bytes() == BEFORE + ran.json["line"].encode() + b"\n"
     assert Path(ran.json["backup"]).read_bytes() == BEFORE
     assert file.stat().st_mode & 0o777 == 0o640
-    again = gsh("shell", "install", "--yes", "--json")
+    again = run_gsh("shell", "install", "--yes", "--json")
     assert again.json["changed"] is False
     assert file.read_bytes().count(b"gsh.plugin.zsh") == 2
-    assert gsh("shell", "uninstall").code == 0
+    assert run_gsh("shell", "uninstall").code == 0
     assert file.read_bytes() == BEFORE
 
 
@@ -38,21 +40,21 @@ def test_install_asks_first_and_follows_links(home: Home) -> None:
     real.parent.mkdir()
     real.write_text("a=1")
     (home.path / ".zshrc").symlink_to(real)
-    assert gsh("shell", "install").code == 4
+    assert run_gsh("shell", "install").code == 4
     assert real.read_text() == "a=1"
-    assert gsh("shell", "install", "--yes").code == 0
+    assert run_gsh("shell", "install", "--yes").code == 0
     assert (home.path / ".zshrc").is_symlink()
     assert real.read_text().startswith("a=1\n[[ ! -r ")
     # A line of a copy that is elsewhere is replaced.
     real.write_text(real.read_text().replace(str(PLUGIN), "/old/gsh.plugin.zsh"))
-    assert gsh("shell", "install", "--yes").code == 0
+    assert run_gsh("shell", "install", "--yes").code == 0
     assert "/old/" not in real.read_text()
     assert real.read_text().count("shell install") == 1
 
 
 def test_a_file_that_cannot_be_written(home: Home) -> None:
     (home.path / ".zshrc").mkdir()
-    ran = gsh("shell", "install", "--yes")
+    ran = run_gsh("shell", "install", "--yes")
     assert ran.code == 1
     assert ran.err.count("\n") == 1
     assert "source" in ran.err
@@ -61,16 +63,16 @@ def test_a_file_that_cannot_be_written(home: Home) -> None:
 def test_zdotdir_and_bash(home: Home) -> None:
     os.environ["ZDOTDIR"] = str(home.path / "z")
     (home.path / "z").mkdir()
-    assert gsh("shell", "install", "--yes").code == 0
+    assert run_gsh("shell", "install", "--yes").code == 0
     assert (home.path / "z" / ".zshrc").exists()
-    assert gsh("shell", "install", "bash", "--yes").code == 0
+    assert run_gsh("shell", "install", "bash", "--yes").code == 0
     assert "gsh.bash" in (home.path / ".bashrc").read_text()
-    ran = gsh("shell", "status", "--json")
+    ran = run_gsh("shell", "status", "--json")
     assert sorted(ran.json["installed"]) == ["bash", "zsh"]
 
 
 def test_what_init_prints_is_the_plugin() -> None:
-    text = gsh("shell", "init", "zsh").out
+    text = run_gsh("shell", "init", "zsh").out
     assert str(PLUGIN) in text
     ran = subprocess.run(
         [zsh(), "-d", "-f", "-i", "-c", f"{text}\nprint -r -- $+functions[_gsh_preexec] ${{aliases[gsh]}}"],
@@ -81,43 +83,43 @@ def test_what_init_prints_is_the_plugin() -> None:
     )
     assert ran.stdout == "1 noglob gsh\n"
     assert ran.stderr == ""
-    assert gsh("shell", "path").out.strip() == str(PLUGIN)
-    assert gsh("shell", "init", "fish").code == 2
+    assert run_gsh("shell", "path").out.strip() == str(PLUGIN)
+    assert run_gsh("shell", "init", "fish").code == 2
 
 
 def test_pause_and_resume(home: Home) -> None:
-    assert gsh("shell", "pause").code == 0
-    assert gsh("shell", "status", "--json").json["paused"] is True
-    assert gsh("shell", "resume").code == 0
-    assert gsh("shell", "status", "--json").json["paused"] is False
+    assert run_gsh("shell", "pause").code == 0
+    assert run_gsh("shell", "status", "--json").json["paused"] is True
+    assert run_gsh("shell", "resume").code == 0
+    assert run_gsh("shell", "status", "--json").json["paused"] is False
 
 
 def test_status_says_what_is_wrong(home: Home) -> None:
     place = home.runtime / "gsh" / "gsh.sock"
     place.parent.mkdir(mode=0o700, exist_ok=True)
     place.write_text("")
-    assert "no socket" in gsh("shell", "status").out
+    assert "not a socket" in run_gsh("shell", "status").out
 
 
 def test_run_keeps_what_was_printed(home: Home) -> None:
-    ran = gsh("gsh", "run", "--", "sh", "-c", "echo one; echo two; exit 3")
+    ran = run_gsh("gsh", "run", "--", "sh", "-c", "echo one; echo two; exit 3")
     assert (ran.code, ran.out) == (3, "one\ntwo\n")
-    (found,) = gsh("shell", "log", "--json", "--output").json
+    (found,) = run_gsh("shell", "log", "--json", "--output").json
     assert (found["exit"], found["source"], found["output"]) == (3, "run", "one\ntwo\n")
     assert found["command"] == "sh -c 'echo one; echo two; exit 3'"
-    assert gsh("shell", "log", "--failed", "nothing").out == ""
-    assert "one" in gsh("shell", "log", "--exit", "3", "--cwd", ".", "--since", "1h", "--output").out
+    assert run_gsh("shell", "log", "--failed", "nothing").out == ""
+    assert "one" in run_gsh("shell", "log", "--exit", "3", "--cwd", ".", "--since", "1h", "--output").out
 
 
 def test_run_takes_secrets_out(home: Home) -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    assert gsh("gsh", "run", "--", "echo", token).out == token + "\n"
-    assert token not in gsh("shell", "log", "--json", "--output").out
+    assert run_gsh("gsh", "run", "--", "echo", token).out == token + "\n"
+    assert token not in run_gsh("shell", "log", "--json", "--output").out
 
 
 @pytest.mark.parametrize(("words", "code"), [(["nosuchcommand"], 127), ([], 2), (["/"], 126)])
 def test_run_of_what_cannot_run(words: list[str], code: int) -> None:
-    ran = gsh("gsh", "run", "--", *words)
+    ran = run_gsh("gsh", "run", "--", *words)
     assert ran.code == code
     assert ran.err.count("\n") == 1
 
@@ -125,31 +127,31 @@ def test_run_of_what_cannot_run(words: list[str], code: int) -> None:
 def test_gsh_asks_and_goes_on(home: Home) -> None:
     (home.path / "notes.txt").write_text("what is in it\n")
     os.environ["GSH_SHELL_ID"] = "a-shell"
-    first = gsh("gsh", "read", "notes.txt", cwd=home.path)
+    first = run_gsh("gsh", "read", "notes.txt", cwd=home.path)
     assert first.code == 0
     assert "what is in it" in first.out
-    assert gsh("gsh", "--", "what failed?", cwd=home.path).code == 0
-    listed = gsh("session", "ls", cwd=home.path).out
+    assert run_gsh("gsh", "--", "what failed?", cwd=home.path).code == 0
+    listed = run_gsh("session", "ls", cwd=home.path).out
     assert len(listed.strip().split("\n")) == 1, "a follow-up goes on with the conversation"
-    assert gsh("gsh", "--new", "what", "failed?", cwd=home.path).code == 0
-    assert len(gsh("session", "ls", cwd=home.path).out.strip().split("\n")) == 2
+    assert run_gsh("gsh", "--new", "what", "failed?", cwd=home.path).code == 0
+    assert len(run_gsh("session", "ls", cwd=home.path).out.strip().split("\n")) == 2
 
 
 def test_gsh_refuses_what_nobody_can_be_asked_about(home: Home) -> None:
-    assert gsh("gsh", "--", "run echo hello", cwd=home.path).code == 4
+    assert run_gsh("gsh", "--", "run echo hello", cwd=home.path).code == 4
 
 
 def test_a_follow_up_knows_what_was_run_since(home: Home) -> None:
     """Not by words of its own in the question, but along with it, as the inspector shows."""
     os.environ["GSH_SHELL_ID"] = "a-shell"
     (home.path / "notes.txt").write_text("noted\n")
-    assert gsh("gsh", "--", "what failed?", cwd=home.path).code == 0
-    assert gsh("gsh", "run", "--", "sh", "-c", "echo because; exit 3", cwd=home.path).code == 3
-    assert gsh("gsh", "read", "notes.txt", cwd=home.path).code == 0
-    shown = gsh("session", "show", "latest", cwd=home.path).out
+    assert run_gsh("gsh", "--", "what failed?", cwd=home.path).code == 0
+    assert run_gsh("gsh", "run", "--", "sh", "-c", "echo because; exit 3", cwd=home.path).code == 3
+    assert run_gsh("gsh", "read", "notes.txt", cwd=home.path).code == 0
+    shown = run_gsh("session", "show", "latest", cwd=home.path).out
     assert "because" not in shown
     with sqlite3.connect(home.data / "gsh" / "gsh.db") as record:
         told = [str(row[0]) for row in record.execute("SELECT data FROM overlays")]
-    (since,) = [text for text in told if "since their last question" in text]
-    assert "exit 3" in since
-    assert "because" in since
+    (later,) = [text for text in told if "Recent Shell Activity" in text]
+    assert "exit 3" in later
+    assert "because" in later

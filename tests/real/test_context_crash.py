@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
-from gshtui.hub.hub import Hub
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
+from tests.kit.context_harness import SUMMARY
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
-from tests.kit.pressed import SUMMARY
 
 SCRIPT = Path(__file__).with_name("crash_compact_script.py")
 PARTS = frozenset({"store", "guard", "providers", "agents"})
@@ -51,11 +51,11 @@ async def test_a_compaction_counts_wholly_or_not_at_all(
         options = HubOptions(
             cwd=tmp_path, loaded=load(tmp_path), session="latest", provider="anthropic", approvals="policy", parts=PARTS
         )
-        hub = Hub(options)
+        hub = build_hub(options)
         await hub.start()
         try:
             assert hub.contexts is not None
-            receipts = await hub.contexts.ours.receipts("main")
+            receipts = await hub.contexts.queries.receipts("main")
             assert [receipt.kind for receipt in receipts] == ([] if when == "before" else ["compact"])
             waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=20))
             await asyncio.sleep(0)
@@ -67,8 +67,8 @@ async def test_a_compaction_counts_wholly_or_not_at_all(
             assert ("The port is 4711." in sent) == (when == "after")
             assert "CONTEXT CHECKPOINT" not in sent  # the wish for a summary is never part of the log
             if receipts:
-                await hub.contexts.ours.undo("main", receipts[0].id)
-                assert "so so so" in (await hub.contexts.ours.request("main")).text
+                await (await hub.contexts.editor("main")).undo("main", receipts[0].id)
+                assert "so so so" in (await hub.contexts.queries.request("main")).text
         finally:
             await hub.stop()
         assert server.refused == []

@@ -16,7 +16,7 @@ from gshtui.store import context_tables, sent_texts
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
-from tests.kit.record import child, line, opened
+from tests.kit.record import open_record, python_child, read_line
 
 
 def block(number: int, words: str = "", **more: object) -> Block:
@@ -41,7 +41,7 @@ async def _session(store: Store) -> str:
 
 
 async def test_overlays_come_in_order_once_each_and_only_those_that_are_new(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         session, other = await _session(store), await _session(store)
         first = await store.contexts.add_overlay(session, "a", "pinned", 5.0, '{"n": 1}')
         await store.contexts.add_overlay(other, "x", "pinned", 1.0, "{}")
@@ -54,7 +54,7 @@ async def test_overlays_come_in_order_once_each_and_only_those_that_are_new(path
 
 
 async def test_an_overlay_of_another_process_is_seen(path: Path) -> None:
-    async with opened(path) as one, opened(path) as two:
+    async with open_record(path) as one, open_record(path) as two:
         session = await _session(one)
         seq = await one.contexts.add_overlay(session, "a", "pruned", 1.0, "{}")
         assert await two.contexts.overlays(session) == [(seq, "{}")]
@@ -63,7 +63,7 @@ async def test_an_overlay_of_another_process_is_seen(path: Path) -> None:
 async def test_texts_are_kept_once_and_read_again(path: Path) -> None:
     long = "line\n" * 200_000
     words = {sent_texts.hash_of(text): text for text in ("", "é\0\ud800", long)}
-    async with opened(path) as store:
+    async with open_record(path) as store:
         session = await _session(store)
         for number in (1, 2):
             await store.contexts.add_iteration(mark(session, number), [], words)
@@ -74,7 +74,7 @@ async def test_texts_are_kept_once_and_read_again(path: Path) -> None:
     with sqlite3.connect(path) as raw:
         raw.execute("UPDATE texts SET data = substr(data, 1, length(data) - 9) WHERE bytes > 1000")
     raw.close()
-    async with opened(path) as store:
+    async with open_record(path) as store:
         with pytest.raises(StoreError, match="damaged"):
             await store.contexts.text(sent_texts.hash_of(long))
 
@@ -111,7 +111,7 @@ async def test_every_iteration_gives_its_blocks_again(path: Path, forgetful: boo
 
 
 async def test_agents_of_one_conversation_do_not_build_on_each_other(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         session = await _session(store)
         for number in range(1, 6):
             await store.contexts.add_iteration(mark(session, number, "main"), [block(n) for n in range(number)])
@@ -121,7 +121,7 @@ async def test_agents_of_one_conversation_do_not_build_on_each_other(path: Path)
 
 
 async def test_what_is_known_after_the_answer_is_added(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         session = await _session(store)
         await store.contexts.add_iteration(mark(session, 1), [block(1)])
         id = mark(session, 1).id
@@ -138,13 +138,13 @@ async def test_what_is_known_after_the_answer_is_added(path: Path) -> None:
 async def test_an_iteration_takes_room_for_what_changed(path: Path) -> None:
     """A conversation of 4,000 blocks that grows by two at a time: 200 iterations together take less than five lists."""
     blocks = [block(number) for number in range(4_000)]
-    async with opened(path) as store:
+    async with open_record(path) as store:
         session = await _session(store)
         await store.contexts.add_iteration(mark(session, 1), blocks)
     with sqlite3.connect(path) as raw:
         (whole,) = raw.execute("SELECT sum(length(blocks)) FROM iterations").fetchone()
     raw.close()
-    async with opened(path) as store:
+    async with open_record(path) as store:
         for number in range(2, 201):
             blocks += [block(4_000 + 2 * number), block(4_001 + 2 * number)]
             await store.contexts.add_iteration(mark(session, number), blocks)
@@ -158,7 +158,7 @@ async def test_an_iteration_takes_room_for_what_changed(path: Path) -> None:
 
 
 async def test_texts_end_with_the_last_conversation_that_uses_them(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         one, two = await _session(store), await _session(store)
         for session, own in ((one, "only the first says this"), (two, "only the second")):
             words = {sent_texts.hash_of(text): text for text in (own, "both say this")}
@@ -187,7 +187,7 @@ async def test_texts_end_with_the_last_conversation_that_uses_them(path: Path) -
 
 
 async def test_an_iteration_whose_base_is_gone_says_so_and_the_next_ones_do_without(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         session = await _session(store)
         for number in range(1, 7):
             await store.contexts.add_iteration(mark(session, number), [block(n) for n in range(number)])
@@ -195,7 +195,7 @@ async def test_an_iteration_whose_base_is_gone_says_so_and_the_next_ones_do_with
         raw.execute("UPDATE iterations SET blocks = x'00' WHERE number = 6")
         raw.execute("DELETE FROM iterations WHERE number = 4")
     raw.close()
-    async with opened(path) as store:
+    async with open_record(path) as store:
         for number in (5, 6):
             with pytest.raises(StoreError, match="damaged"):
                 await store.contexts.blocks(mark(session, number).id)
@@ -243,13 +243,13 @@ asyncio.run(main())
 
 async def test_what_was_acknowledged_outlives_a_kill_whole(path: Path) -> None:
     path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
-    async with child(WRITER, str(path)) as process:
-        session = await line(process)
-        acknowledged = [await line(process) for _ in range(45)]
+    async with python_child(WRITER, str(path)) as process:
+        session = await read_line(process)
+        acknowledged = [await read_line(process) for _ in range(45)]
         process.send_signal(signal.SIGKILL)
         assert process.stdout is not None
         acknowledged += (await process.stdout.read()).decode().split("\n")[:-1]
-    async with opened(path) as store:
+    async with open_record(path) as store:
         lengths = {int(number): int(length) for number, length in (entry.split() for entry in acknowledged)}
         for number, length in lengths.items():
             blocks = await store.contexts.blocks(f"i{number}")

@@ -14,13 +14,13 @@ from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished, TurnFi
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import BlockPinned, ContextCut
 from gshtui.bus.messages import ToolResult
-from gshtui.hub.hub import Hub
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.providers.port import Request
 from gshtui.providers.selection import ModelChoice
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
-from tests.kit.scripted import Recorder, ScriptedProvider, call
+from tests.kit.scripted_provider import Recorder, ScriptedProvider, tool_call
 
 LONG = "a line of a long file that is read and then not needed any more\n" * 300
 LOOKING = frozenset({"store", "providers"})
@@ -31,8 +31,8 @@ class Window:
 
     def __init__(self, cwd: Path, provider: ScriptedProvider) -> None:
         self.provider = provider
-        self.hub = Hub(HubOptions(cwd=cwd, loaded=load(cwd)))
-        self.looking = Hub(HubOptions(cwd=cwd, loaded=load(cwd), parts=LOOKING))
+        self.hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd)))
+        self.looking = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), parts=LOOKING))
         self.recorder = Recorder(self.hub.bus)
 
     async def ask(self, text: str, *answers: list[Any]) -> TurnFinished:
@@ -79,11 +79,11 @@ def results(request: Request) -> str:
 async def test_an_agent_looks_at_itself_and_pins_without_a_question(window: Window) -> None:
     finished = await window.ask(
         "look at yourself",
-        [call("read", path="long.txt")],
-        [call("context", id="c1")],
-        [call("context", id="c2", section="input", limit=50)],
-        [call("pin", block="read long.txt")],
-        [call("timeline")],
+        [tool_call("read", path="long.txt")],
+        [tool_call("context", id="c1")],
+        [tool_call("context", id="c2", section="input", limit=50)],
+        [tool_call("pin", block="read long.txt")],
+        [tool_call("timeline")],
         ["done"],
     )
     assert finished.stop == "end"
@@ -96,17 +96,17 @@ async def test_an_agent_looks_at_itself_and_pins_without_a_question(window: Wind
     assert (pinned.by, json.loads(window.told("pin").content)["block"]) == ("main", pinned.block)
     assert json.loads(window.told("timeline").content)["requests"] == 5
     assert window.hub.contexts is not None
-    view = await window.hub.contexts.ours.view("main")
+    view = await window.hub.contexts.queries.view("main")
     assert [block.source for block in view.blocks if block.pinned] == ["read long.txt"]
 
 
 async def test_an_agent_cuts_itself_in_the_middle_of_a_turn_and_takes_it_back(window: Window) -> None:
     for number in range(3):
         await window.ask(
-            f"read it, {number}", [call("read", id=f"r{number}", path="long.txt", start_line=number + 1)], ["ok"]
+            f"read it, {number}", [tool_call("read", id=f"r{number}", path="long.txt", start_line=number + 1)], ["ok"]
         )
     await window.looking.run("tune main protect=1000")
-    finished = await window.ask("make room", [call("prune")], [call("undo")], ["done"])
+    finished = await window.ask("make room", [tool_call("prune")], [tool_call("undo")], ["done"])
     assert finished.stop == "end"
     assert json.loads(window.told("prune").content)["items"] == {"dropped": 1}
     assert window.recorder.of(ApprovalRequested) == []
@@ -118,7 +118,7 @@ async def test_an_agent_compacts_itself_and_goes_on(window: Window) -> None:
     for number in range(4):
         await window.ask(f"question {number} " + "with many words " * 300, ["an answer of many words " * 300])
     finished = await window.ask(
-        "make room", [call("compact", focus="the questions")], ["## Progress\nAsked."], ["done"]
+        "make room", [tool_call("compact", focus="the questions")], ["## Progress\nAsked."], ["done"]
     )
     assert finished.stop == "end"
     told = json.loads(window.told("compact").content)
@@ -132,7 +132,7 @@ async def test_an_agent_compacts_itself_and_goes_on(window: Window) -> None:
 async def test_what_another_hub_decides_counts_for_the_next_request(window: Window) -> None:
     for number in range(3):
         await window.ask(
-            f"read it, {number}", [call("read", id=f"r{number}", path="long.txt", start_line=number + 1)], ["ok"]
+            f"read it, {number}", [tool_call("read", id=f"r{number}", path="long.txt", start_line=number + 1)], ["ok"]
         )
     assert results(window.provider.requests[-1]).count(LONG[:60]) > 600
     outcome = await window.looking.run("context main")
@@ -150,7 +150,7 @@ async def test_what_another_hub_decides_counts_for_the_next_request(window: Wind
 
 
 async def test_both_hubs_tell_the_same(window: Window) -> None:
-    await window.ask("read it", [call("read", path="long.txt")], ["ok"])
+    await window.ask("read it", [tool_call("read", path="long.txt")], ["ok"])
     here = (await window.hub.run("context json=true")).data
     there = (await window.looking.run("context main json=true")).data
     same = ("agent", "session", "model", "provider", "tokens", "sections")

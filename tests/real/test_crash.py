@@ -16,12 +16,13 @@ import pytest
 from gshtui.bus.events.agent_events import MessageAppended, PromptSubmitted, TurnFinished
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.context.call_pairing import missing_results
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from tests.kit.pairing import paired
-from tests.kit.scripted import Recorder
+from tests.kit.scripted_provider import Recorder
 
 SCRIPT = Path(__file__).with_name("crash_script.py")
 
@@ -64,7 +65,7 @@ async def test_kill_in_the_middle_of_a_tool(tmp_path: Path, no_survivors: None) 
     acknowledged = [w[2] for w in words if w[0] == "appended"]
     assert len(acknowledged) == 2
 
-    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), session="latest"))
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), session="latest"))
     recorder = Recorder(hub.bus)
     await hub.start()
     try:
@@ -104,7 +105,7 @@ async def test_kill_between_acknowledgements(tmp_path: Path, after: int) -> None
     whole = [line.split() for line in rest.splitlines() if line.count(" ") == 2]
     acknowledged = [w[2] for w in [*words, *whole] if w[0] == "appended"]
 
-    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), session="latest"))
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), session="latest"))
     recorder = Recorder(hub.bus)
     await hub.start()
     try:

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from gshtui.headless import doctor_programs
-from tests.kit.command import Ran, gsh
+from tests.kit.command import CommandResult, run_gsh
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
+
+COVERS = ("gshtui.cli.doctor", "gshtui.headless.doctor_programs")
 
 
 def programs(folder: Path, **versions: str) -> dict[str, str]:
@@ -27,21 +29,21 @@ def programs(folder: Path, **versions: str) -> dict[str, str]:
 ALL = {"tmux": "tmux 3.3a", "zsh": "zsh 5.9 (x86)", "git": "git version 2.39.5", "rg": "ripgrep 13.0.0"}
 
 
-def finding(ran: Ran, name: str) -> dict[str, str]:
+def finding(ran: CommandResult, name: str) -> dict[str, str]:
     return next(found for found in ran.json["findings"] if found["name"] == name)
 
 
 def test_everything_is_there(tmp_path: Path) -> None:
-    ran = gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", bwrap="bubblewrap 0.8.0", **ALL))
+    ran = run_gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", bwrap="bubblewrap 0.8.0", **ALL))
     assert (ran.code, ran.err, ran.json["ok"], ran.json["install"]) == (0, "", True, "")
     assert finding(ran, "tmux")["detail"].startswith("3.3 at ")
-    assert gsh("doctor", cwd=tmp_path, env=programs(tmp_path / "bin")).out.endswith(
-        "Nothing that is needed is missing.\n"
+    assert run_gsh("doctor", cwd=tmp_path, env=programs(tmp_path / "bin")).out.endswith(
+        "Everything required is there.\n"
     )
 
 
 def test_what_is_missing_comes_with_its_command(tmp_path: Path) -> None:
-    ran = gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", git="git version 2.39.5"))
+    ran = run_gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", git="git version 2.39.5"))
     assert (ran.code, ran.json["ok"]) == (1, False)
     tmux = finding(ran, "tmux")
     assert (tmux["status"], tmux["needed"]) == ("missing", True)
@@ -62,20 +64,20 @@ def test_what_is_missing_comes_with_its_command(tmp_path: Path) -> None:
     ],
 )
 def test_versions(tmp_path: Path, said: str, status: str) -> None:
-    ran = gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", **{**ALL, "tmux": said}))
+    ran = run_gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", **{**ALL, "tmux": said}))
     assert finding(ran, "tmux")["status"] == status
     assert ran.code == (0 if status == "ok" else 1)
 
 
 def test_only_optional_things_missing_is_fine(tmp_path: Path) -> None:
     needed = {name: said for name, said in ALL.items() if name != "rg"}
-    ran = gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", **needed))
+    ran = run_gsh("doctor", "--json", cwd=tmp_path, env=programs(tmp_path / "bin", **needed))
     assert (ran.code, finding(ran, "ripgrep")["status"]) == (0, "missing")
 
 
 def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
     env = {"ANTHROPIC_API_KEY": "sk-secret-value", "OPENAI_API_KEY": ""}
-    ran = gsh("doctor", "--json", cwd=tmp_path, env=env)
+    ran = run_gsh("doctor", "--json", cwd=tmp_path, env=env)
     assert "sk-secret-value" not in ran.out + ran.err
     assert finding(ran, "anthropic")["detail"] == "ANTHROPIC_API_KEY is set"
     assert finding(ran, "openai")["detail"] == "OPENAI_API_KEY is set but empty"
@@ -86,18 +88,18 @@ def test_a_damaged_record_is_found(home: Home, tmp_path: Path) -> None:
     folder = home.data / "gsh"
     folder.mkdir(mode=0o700)
     (folder / "gsh.db").write_bytes(b"this is no database" * 1000)
-    ran = gsh("doctor", "--json", cwd=tmp_path)
+    ran = run_gsh("doctor", "--json", cwd=tmp_path)
     said = " ".join(found["detail"] for found in ran.json["findings"] if found["name"] == "record")
     assert "gsh.db" in said
     assert "damaged" in said or "recover" in said or "corrupt" in said
 
 
 def test_a_sound_record_is_checked_and_none_is_made(home: Home, tmp_path: Path) -> None:
-    ran = gsh("doctor", "--json", cwd=tmp_path)
+    ran = run_gsh("doctor", "--json", cwd=tmp_path)
     assert finding(ran, "record")["status"] == "ok"
     assert not (home.data / "gsh" / "gsh.db").exists()
-    assert gsh("session", "ls", cwd=tmp_path).code == 0
-    ran = gsh("doctor", "--json", cwd=tmp_path)
+    assert run_gsh("session", "ls", cwd=tmp_path).code == 0
+    ran = run_gsh("doctor", "--json", cwd=tmp_path)
     assert "is sound" in finding(ran, "record")["detail"]
     with sqlite3.connect(home.data / "gsh" / "gsh.db") as record:
         assert record.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
@@ -107,7 +109,7 @@ def test_folders_open_to_others_and_files_in_the_way(home: Home, tmp_path: Path)
     (home.data / "gsh").mkdir()
     (home.data / "gsh").chmod(0o755)
     (home.state / "gsh").write_text("", encoding="utf-8")
-    ran = gsh("doctor", "--json", cwd=tmp_path)
+    ran = run_gsh("doctor", "--json", cwd=tmp_path)
     assert ran.code == 1
     assert finding(ran, "data folder")["fix"] == f"chmod 700 {home.data / 'gsh'}"
     assert finding(ran, "state folder")["status"] == "problem"
@@ -116,7 +118,7 @@ def test_folders_open_to_others_and_files_in_the_way(home: Home, tmp_path: Path)
 def test_problems_of_the_configuration_and_the_terminal(home: Home, tmp_path: Path) -> None:
     file = user_file(home, "[agent]\nmax_step = 1\n")
     env = {"TERM": "dumb", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    ran = gsh("doctor", "--json", cwd=tmp_path, env=env)
+    ran = run_gsh("doctor", "--json", cwd=tmp_path, env=env)
     assert f"{file}:2" in finding(ran, "agent.max_step")["detail"]
     assert finding(ran, "TERM")["status"] == "problem"
     assert finding(ran, "encoding")["status"] == "problem"

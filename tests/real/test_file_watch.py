@@ -20,6 +20,8 @@ from gshtui.shell.log.project_files import ProjectFiles
 from gshtui.store.store import Store
 from tests.kit.home import Home
 
+COVERS = ("gshtui.shell.git_rules", "gshtui.shell.log.project_files")
+
 
 class Told:
     """What a watch told, and who waits for it."""
@@ -163,21 +165,21 @@ async def test_a_limit_of_the_system_leaves_the_nearest_folders(project: Path) -
         (project / "top.py").write_text("1")
         await told.has(("top.py", "added"))
         assert len(told.notices) == 1
-        assert "Not all folders" in told.notices[0]
+        assert "Some folders" in told.notices[0]
 
 
 async def test_where_nothing_can_be_watched_it_is_said_and_ends(project: Path) -> None:
     told = Told()
     async with asyncio.timeout(5):
         await FileWatch(project, told.tell, told.notice, watch=limited(0), most=64).run()
-    assert told.notices[-1] == "Changes of files are not shown: the system watches no more folders."
+    assert told.notices[-1] == "File changes are not shown: the system cannot watch more folders."
 
 
 async def test_a_home_folder_is_refused(home: Home) -> None:
     told = Told()
     async with asyncio.timeout(5):
         await FileWatch(home.path, told.tell, told.notice).run()
-    assert told.notices == ["Changes of files are not shown: this is your home folder."]
+    assert told.notices == ["File changes are not shown: this is your home folder."]
     assert refusal(Path("/"), home.path)
     assert refusal(home.path.parent, home.path)
     assert refusal(home.path / "src", home.path) == ""

@@ -17,6 +17,8 @@ from gshtui.ui.window.pane_layout import PaneLayout
 from gshtui.ui.window.ui_state import UiState
 from tests.kit.pty_child import ROOT, PtyChild, frame_child
 
+COVERS = ("gshtui.ui.window.frame_snapshots", "gshtui.ui.window.simple_frame")
+
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.fleet import Yard
+from tests.kit.fleet_harness import FleetHarness
 from tests.kit.record import ROOT
 from tests.kit.tmux import DEADLINE, private_server
 
@@ -21,13 +21,13 @@ import asyncio, json, resource, sys
 from pathlib import Path
 from gshtui.fleet.ports import FleetError
 from gshtui.tmux.server import TmuxServer
-from tests.kit.fleet import Yard, cli, echo, shows
+from tests.kit.fleet_harness import FleetHarness, echo_program, program_request, wait_for_text
 from tests.kit.tmux import eventually
 
 def limit(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
-def yard_rows(fleet):
+def row_names(fleet):
     async def names():
         await fleet.refresh()
         return [row.name for row in fleet.rows()]
@@ -35,10 +35,10 @@ def yard_rows(fleet):
 
 async def main():
     home, socket, moment = sys.argv[1:]
-    yard = Yard(Path(home), TmuxServer(socket_path=Path(socket)))
-    async with yard.hub() as fleet:
-        first = await fleet.spawn(cli(*echo(), name="first"))
-        await shows(yard, first, "ready")
+    harness = FleetHarness(Path(home), TmuxServer(socket_path=Path(socket)))
+    async with harness.start_hub() as fleet:
+        first = await fleet.spawn(program_request(*echo_program(), name="first"))
+        await wait_for_text(harness, first, "ready")
         server = fleet.terminals.server(socket)
         made = server.spawn
 
@@ -52,17 +52,17 @@ async def main():
         else:
             server.spawn = spawn
         try:
-            await fleet.spawn(cli(*echo(), name="second"))
+            await fleet.spawn(program_request(*echo_program(), name="second"))
         except FleetError as error:
             told = {"kind": error.kind, "message": error.message, "hint": error.hint}
         panes = [info.session for info in await server.panes()]
         limit(resource.RLIM_INFINITY)
         server.spawn = made
-        await eventually(yard_rows(fleet), until=lambda names: names == ["first"])
-        third = await fleet.spawn(cli(*echo(), name="third"))
-        await shows(yard, third, "ready")
+        await eventually(row_names(fleet), until=lambda names: names == ["first"])
+        third = await fleet.spawn(program_request(*echo_program(), name="third"))
+        await wait_for_text(harness, third, "ready")
         await fleet.send(first.id, "still here", defer_if_busy=False)
-        await shows(yard, first, "got:still here")
+        await wait_for_text(harness, first, "got:still here")
         print(json.dumps({"told": told, "panes": panes}), flush=True)
 
 asyncio.run(main())
@@ -84,5 +84,5 @@ async def test_a_full_disk_during_a_start(tmp_path: Path, moment: str) -> None:
         assert said["told"]["kind"] == "store"
         assert "full" in said["told"]["message"] and said["told"]["hint"]
         assert said["panes"] == ["gsh-agent-0001"]
-        async with Yard(tmp_path, server).hub() as fleet:
+        async with FleetHarness(tmp_path, server).start_hub() as fleet:
             assert [row.name for row in fleet.rows() if not row.ended] == ["first", "third"]

@@ -14,41 +14,43 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.fleet.ports import FleetError
 from gshtui.guard.approval import Gate, NoGrants
 from gshtui.tools.worktree_setup import consent_by_gate
-from tests.kit.fleet import Yard, echo, shows
+from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
 from tests.kit.tmux import private_server
 from tests.real.test_worktree import project
+
+COVERS = ("gshtui.system.environment", "gshtui.tools.worktree_setup")
 
 __all__ = ["project"]
 
 
 @pytest.fixture
-async def yard(project: Path) -> AsyncGenerator[Yard]:
+async def harness(project: Path) -> AsyncGenerator[FleetHarness]:
     async with private_server() as server:
-        yield Yard(project, server)
+        yield FleetHarness(project, server)
 
 
-async def test_an_agent_works_in_a_worktree_of_its_own(yard: Yard, project: Path, tmp_path: Path) -> None:
-    async with yard.hub() as fleet:
-        row = await fleet.spawn(SpawnRequest(cli=echo(), worktree="feat/x"))
+async def test_an_agent_works_in_a_worktree_of_its_own(harness: FleetHarness, project: Path, tmp_path: Path) -> None:
+    async with harness.start_hub() as fleet:
+        row = await fleet.spawn(SpawnRequest(cli=echo_program(), worktree="feat/x"))
         place = tmp_path / "project-feat-x"
         assert (row.worktree, row.cwd) == (str(place), str(place))
-        assert (await yard.server.pane(row.pane)).command
-        await shows(yard, row, "ready")
+        assert (await harness.server.pane(row.pane)).command
+        await wait_for_text(harness, row, "ready")
         assert await fleet.unsaved(row.id) == []
         (place / "new.txt").write_text("new")
-        assert await fleet.unsaved(row.id) == ["Its worktree feat/x holds 1 file not committed (new.txt)."]
+        assert await fleet.unsaved(row.id) == ["Its worktree feat/x has 1 uncommitted file (new.txt)."]
         # Another one on the same branch works in the same place, rather than not at all.
-        other = await fleet.spawn(SpawnRequest(cli=echo(), worktree="feat/x"))
+        other = await fleet.spawn(SpawnRequest(cli=echo_program(), worktree="feat/x"))
         assert other.worktree == str(place)
         (place / ".git").unlink()
-        assert "cannot be told" in (await fleet.unsaved(row.id))[0]
+        assert "Cannot check its worktree" in (await fleet.unsaved(row.id))[0]
 
 
-async def test_a_branch_that_cannot_have_a_worktree(yard: Yard) -> None:
-    async with yard.hub() as fleet:
-        for branch, why in (("main", "checked out already"), ("-x", "no valid branch name")):
+async def test_a_branch_that_cannot_have_a_worktree(harness: FleetHarness) -> None:
+    async with harness.start_hub() as fleet:
+        for branch, why in (("main", "already checked out"), ("-x", "not a valid branch name")):
             with pytest.raises(FleetError, match=why):
-                await fleet.spawn(SpawnRequest(cli=echo(), worktree=branch))
+                await fleet.spawn(SpawnRequest(cli=echo_program(), worktree=branch))
         assert fleet.rows() == []
 
 

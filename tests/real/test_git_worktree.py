@@ -11,7 +11,9 @@ from gshtui.commands.declaration import CommandError, Effect
 from gshtui.settings.git_info import find_project
 from gshtui.tools.git import git
 from tests.kit.home import Home
-from tests.kit.tools import Tools
+from tests.kit.tool_harness import ToolHarness
+
+COVERS = ("gshtui.tools.git",)
 
 WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 
@@ -22,17 +24,17 @@ def run_git(folder: Path, *arguments: str) -> str:
 
 
 @pytest.fixture
-def tools(tmp_path: Path, home: Home) -> Tools:
+def tools(tmp_path: Path, home: Home) -> ToolHarness:
     project = tmp_path / "project"
     project.mkdir()
     run_git(project, "init", "-q", "-b", "main")
     (project / "a.txt").write_text("a\n")
     run_git(project, "add", "a.txt")
     run_git(project, "commit", "-q", "-m", "one")
-    return Tools(project)
+    return ToolHarness(project)
 
 
-async def test_a_worktree_from_making_to_removing(tools: Tools, tmp_path: Path) -> None:
+async def test_a_worktree_from_making_to_removing(tools: ToolHarness, tmp_path: Path) -> None:
     made = await tools.run("git_worktree", action="create", branch="feat/x")
     place = tmp_path / "project-feat-x"
     assert made.data == {"path": str(place), "branch": "feat/x", "new_branch": True}
@@ -42,7 +44,7 @@ async def test_a_worktree_from_making_to_removing(tools: Tools, tmp_path: Path) 
         (str(tools.project), "main", True),
         (str(place), "feat/x", False),
     ]
-    with pytest.raises(CommandError, match="checked out already"):
+    with pytest.raises(CommandError, match="already checked out"):
         await tools.run("git_worktree", action="create", branch="feat/x", path="../elsewhere")
     removed = await tools.run("git_worktree", action="remove", branch="feat/x")
     assert "The branch feat/x is kept" in removed.text
@@ -51,15 +53,15 @@ async def test_a_worktree_from_making_to_removing(tools: Tools, tmp_path: Path) 
     assert again.data["new_branch"] is False
 
 
-async def test_work_that_is_nowhere_else_is_not_removed(tools: Tools, tmp_path: Path) -> None:
+async def test_work_that_is_nowhere_else_is_not_removed(tools: ToolHarness, tmp_path: Path) -> None:
     await tools.run("git_worktree", action="create", branch="x")
     place = tmp_path / "project-x"
     (place / "new.txt").write_text("new")
-    with pytest.raises(CommandError, match=r"not committed \(new\.txt\)"):
+    with pytest.raises(CommandError, match=r"uncommitted file \(new\.txt\)"):
         await tools.run("git_worktree", action="remove", path=str(place))
     run_git(place, "add", "new.txt")
     run_git(place, "commit", "-q", "-m", "two")
-    with pytest.raises(CommandError, match="1 commit that is in no other branch"):
+    with pytest.raises(CommandError, match="1 commit that is not on any other branch"):
         await tools.run("git_worktree", action="remove", path=str(place))
     assert place.exists()
     run_git(tools.project, "branch", "backup", "x")
@@ -70,7 +72,7 @@ async def test_work_that_is_nowhere_else_is_not_removed(tools: Tools, tmp_path: 
     assert not (tmp_path / "project-y").exists()
 
 
-async def test_a_worktree_whose_folder_is_gone_is_forgotten(tools: Tools, tmp_path: Path) -> None:
+async def test_a_worktree_whose_folder_is_gone_is_forgotten(tools: ToolHarness, tmp_path: Path) -> None:
     await tools.run("git_worktree", action="create", branch="x")
     (tmp_path / "project-x").rename(tmp_path / "moved")
     assert (await tools.run("git_worktree", action="list")).data[1]["gone"]
@@ -78,7 +80,7 @@ async def test_a_worktree_whose_folder_is_gone_is_forgotten(tools: Tools, tmp_pa
     assert len((await tools.run("git_worktree", action="list")).data) == 1
 
 
-async def test_what_cannot_be_done(tools: Tools, tmp_path: Path) -> None:
+async def test_what_cannot_be_done(tools: ToolHarness, tmp_path: Path) -> None:
     for branch in ("", "-b", "a b", "../x", "HEAD"):
         with pytest.raises(CommandError, match="branch"):
             await tools.run("git_worktree", action="create", branch=branch)
@@ -91,15 +93,15 @@ async def test_what_cannot_be_done(tools: Tools, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="not empty"):
         await tools.run("git_worktree", action="create", branch="x", path=".")
     await tools.run("git_worktree", action="create", branch="x")
-    with pytest.raises(CommandError, match="where you work"):
+    with pytest.raises(CommandError, match="your current folder"):
         await tools.run_in(tmp_path / "project-x", "git_worktree", action="remove", branch="x")
     (tmp_path / "plain").mkdir()
     for action in ("list", "create"):
-        with pytest.raises(CommandError, match=r"not a git repository|in no git repository"):
+        with pytest.raises(CommandError, match=r"not a git repository|not in a git repository"):
             await tools.run_in(tmp_path / "plain", "git_worktree", action=action, branch="x")
 
 
-async def test_the_question_names_the_real_folder(tools: Tools, tmp_path: Path) -> None:
+async def test_the_question_names_the_real_folder(tools: ToolHarness, tmp_path: Path) -> None:
     listing = await tools.assess("git_worktree", action="list")
     assert (listing.effect, listing.inside) == (Effect.READ, True)
     making = await tools.assess("git_worktree", action="create", branch="x")
@@ -108,7 +110,7 @@ async def test_the_question_names_the_real_folder(tools: Tools, tmp_path: Path) 
     assert not making.inside
 
 
-async def test_a_hostile_repository_runs_nothing(tools: Tools, tmp_path: Path) -> None:
+async def test_a_hostile_repository_runs_nothing(tools: ToolHarness, tmp_path: Path) -> None:
     evil = tmp_path / "evil"
     evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/owned\ncat\n")
     evil.chmod(0o755)
@@ -130,13 +132,13 @@ async def test_a_hostile_repository_runs_nothing(tools: Tools, tmp_path: Path) -
     (tools.project / ".git/info/attributes").write_text("* filter=evil diff=evil\n")
     await tools.run("git_worktree", action="create", branch="x")
     (tmp_path / "project-x" / "a.txt").write_text("b\n")
-    with pytest.raises(CommandError, match="not committed"):
+    with pytest.raises(CommandError, match="uncommitted"):
         await tools.run("git_worktree", action="remove", branch="x")
     await tools.run("git_worktree", action="remove", branch="x", force=True)
     assert not (tmp_path / "owned").exists()
 
 
-async def test_git_that_does_not_answer(tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_git_that_does_not_answer(tools: ToolHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/git").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "bin/git").chmod(0o755)
@@ -148,7 +150,7 @@ async def test_git_that_does_not_answer(tools: Tools, tmp_path: Path, monkeypatc
         await git(tools.project, "status")
 
 
-async def test_the_project_of_a_folder(tools: Tools, tmp_path: Path) -> None:
+async def test_the_project_of_a_folder(tools: ToolHarness, tmp_path: Path) -> None:
     (tools.project / "src/deep").mkdir(parents=True)
     found = find_project(tools.project / "src/deep")
     assert (found.root, found.branch, found.worktree) == (tools.project, "main", False)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.shell import history_import
-from tests.kit.command import gsh
+from tests.kit.command import run_gsh
 from tests.kit.home import Home
 
 ODD = ["echo 'ü日本 \x83'", "for a in 1 2\ndo echo $a\ndone", "echo \\\\", "echo a \\\n  b", ": 12:0;not a time", "ls"]
@@ -23,13 +23,13 @@ _RAN = {"command": "cargo test"}
 
 
 def imported(*words: str) -> dict[str, Any]:
-    done = gsh("shell", "import", *words, "--json")
+    done = run_gsh("shell", "import", *words, "--json")
     assert done.code == 0, done.err
     return json.loads(done.out)
 
 
 def history() -> list[dict[str, Any]]:
-    done = gsh("shell", "export")
+    done = run_gsh("shell", "export")
     assert done.code == 0, done.err
     return [json.loads(line) for line in done.out.split("\n") if line]
 
@@ -97,8 +97,8 @@ def test_atuin(home: Home, tmp_path: Path) -> None:
     assert (second["exit"], second["duration"], second["at"], second["host"]) == (1, 2.0, 1_700_000_001.5, "box")
     assert file.read_bytes() == before
     (tmp_path / "other.db").write_text("nothing of the kind")
-    done = gsh("shell", "import", "atuin", str(tmp_path / "other.db"))
-    assert done.code == 1 and "cannot be read" in done.err and "Traceback" not in done.err
+    done = run_gsh("shell", "import", "atuin", str(tmp_path / "other.db"))
+    assert done.code == 1 and "cannot read" in done.err and "Traceback" not in done.err
 
 
 def test_the_daemons_lines_and_our_own_export(home: Home, tmp_path: Path) -> None:
@@ -131,14 +131,14 @@ def test_the_daemons_lines_and_our_own_export(home: Home, tmp_path: Path) -> Non
     first, _ = history()
     assert (first["at"], first["exit"], first["duration"], first["cwd"]) == (1_700_000_000.123, 101, 1.5, "/p")
     out = tmp_path / "out.jsonl"
-    assert gsh("shell", "export", str(out)).code == 0 and out.stat().st_mode & 0o777 == 0o600
-    assert gsh("shell", "export", str(out)).code == 1
+    assert run_gsh("shell", "export", str(out)).code == 0 and out.stat().st_mode & 0o777 == 0o600
+    assert run_gsh("shell", "export", str(out)).code == 1
     again = imported("jsonl", str(out))
     assert (again["found"], again["added"], again["known"], again["unread"]) == (2, 0, 2, 0)
 
 
 def test_a_file_that_is_not_there_is_one_sentence(home: Home) -> None:
-    done = gsh("shell", "import", "zsh", "/nowhere/history")
+    done = run_gsh("shell", "import", "zsh", "/nowhere/history")
     assert done.code == 1 and done.out == "" and "No such file" in done.err
 
 

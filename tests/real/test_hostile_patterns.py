@@ -10,12 +10,14 @@ import pytest
 
 from tests.kit import source
 
+COVERS = ("gshtui.text.linear_regex",)
+
 CHILD = """
 import asyncio, json, pathlib, sys
-from tests.kit.tools import Tools
+from tests.kit.tool_harness import ToolHarness
 
 async def main(project, name, arguments):
-    print((await Tools(pathlib.Path(project)).run(name, **json.loads(arguments))).text)
+    print((await ToolHarness(pathlib.Path(project)).run(name, **json.loads(arguments))).text)
 
 asyncio.run(main(*sys.argv[1:]))
 """

@@ -16,11 +16,22 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.hub_events import HubStarted, Noticed, PartFailed, PartStarted
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionFollowed, SessionOpened
 from gshtui.commands.declaration import Caller, CommandError, UsageError
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
-from tests.kit.scripted import Recorder
+from tests.kit.scripted_provider import Recorder
+
+COVERS = (
+    "gshtui.agents.agent_factory",
+    "gshtui.agents.model_pool",
+    "gshtui.agents.telemetry",
+    "gshtui.fleet.status_commands",
+    "gshtui.hub.branch_watch",
+    "gshtui.hub.composition",
+    "gshtui.hub.part_lifecycle",
+)
 
 
 class Opened:
@@ -54,7 +65,7 @@ async def opened(tmp_path: Path) -> AsyncIterator[Open]:
     async def make(folder: str = "project", **options: Any) -> Opened:
         cwd = tmp_path / folder
         cwd.mkdir(exist_ok=True)
-        hub = Hub(HubOptions(cwd=cwd, loaded=load(cwd), **options))
+        hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), **options))
         hubs.append(hub)
         here = Opened(hub)
         await hub.start()
@@ -89,7 +100,7 @@ async def test_a_turn_with_a_tool_is_recorded_and_resumed(opened: Open, tmp_path
     assert [e.resumed for e in again.recorder.of(SessionOpened)] == [True]
     stored = await again.hub.messages(again.session)
     assert [s.message.role for s in stored] == ["user", "assistant", "tool", "assistant"]
-    assert (await again.ask("what failed?")).text == "No call of this conversation failed."
+    assert (await again.ask("what failed?")).text == "No call in this conversation failed."
 
 
 async def test_writing_needs_an_answer(opened: Open, tmp_path: Path) -> None:

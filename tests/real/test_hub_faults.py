@@ -27,7 +27,8 @@ from gshtui.bus.events.shell_events import ShellCommandStarted, ShellRecorded
 from gshtui.bus.letter import Letter
 from gshtui.bus.wire import EVENT_TYPES
 from gshtui.fleet.mail.transports import MailTransports
-from gshtui.hub import agents_part, fleet_part, shell_part
+from gshtui.hub import composition
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
@@ -37,7 +38,9 @@ from gshtui.system import tasks
 from gshtui.system.ids import new_id
 from tests.kit.home import Home
 from tests.kit.samples import sample
-from tests.kit.scripted import Recorder
+from tests.kit.scripted_provider import Recorder
+
+COVERS = ("gshtui.hub.agents_part", "gshtui.hub.fleet_part", "gshtui.hub.shell_part")
 
 pytestmark = pytest.mark.faults
 
@@ -75,7 +78,7 @@ async def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     async def make() -> Here:
         cwd = tmp_path / "project"
         cwd.mkdir(exist_ok=True)
-        here = Here(Hub(HubOptions(cwd=cwd, loaded=load(cwd))))
+        here = Here(build_hub(HubOptions(cwd=cwd, loaded=load(cwd))))
         hubs.append(here.hub)
         await here.hub.start()
         await here.hub.bus.drained()
@@ -187,12 +190,7 @@ async def test_a_part_that_fails_at_its_start(part: str, opened: Open, monkeypat
     async def broken(*_: Any) -> None:
         raise Fault(part)
 
-    if part == "agents":
-        monkeypatch.setattr(agents_part, "start_agents", broken)
-    elif part in ("fleet", "shell"):
-        monkeypatch.setattr(fleet_part if part == "fleet" else shell_part, f"start_{part}", broken)
-    else:
-        monkeypatch.setattr(Hub, f"_start_{part}", broken)
+    monkeypatch.setitem(composition.PARTS, part, broken)
     here = await opened()
     ours = next(event for event in here.recorder.of(PartFailed) if event.part == part)
     assert ours.why == f"Fault: {part}"
@@ -233,7 +231,7 @@ async def test_every_end_failing_at_once(opened: Open, home: Home) -> None:
     assert stopped == names[::-1]
     assert here.recorder.of(HubStopped)
     said = {event.part: event.why for event in here.recorder.of(PartFailed)}
-    assert said == {name: f"it failed when it stopped: Fault: {name}" for name in names}
+    assert said == {name: f"it failed while stopping: Fault: {name}" for name in names}
     assert here.hub.store is not None
     assert len(list(home.state.glob("**/crash-*.log"))) == len(set(names))
     left = [task for task in asyncio.all_tasks() if is_duty(task) and not task.done()]

@@ -22,7 +22,7 @@ from gshtui.shell import hub_link as link_room
 from gshtui.shell.event_table import AGENT as KIND
 from gshtui.shell.event_table import TO_AGENT
 from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
-from tests.kit.native import AGENT, DEADLINE, spec_of, window
+from tests.kit.native_agents import AGENT, DEADLINE, prepare_spec, relay_window
 
 OPENED = SessionOpened(session="s1", agent=AGENT)
 
@@ -110,8 +110,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_breaks_lose_and_repeat_nothing(tmp_path: Path, seed: int) -> None:
     """Both ways: what the agent says, and what is asked of it."""
-    async with window(tmp_path) as hub:
-        spec, _ = spec_of(tmp_path, hub=hub.relay.socket)
+    async with relay_window(tmp_path) as hub:
+        spec, _ = prepare_spec(tmp_path, hub=hub.relay.socket)
         way = Path(hub.relay.socket).with_name("way")
         async with (
             fragile(Path(hub.relay.socket), way, seed) as breaks,
@@ -120,14 +120,14 @@ async def test_breaks_lose_and_repeat_nothing(tmp_path: Path, seed: int) -> None
                 heard,
             ),
         ):
-            await hub.heard.first(SessionOpened)  # from here on the hub knows whom wishes are for
+            await hub.heard.wait_for(SessionOpened)  # from here on the hub knows whom wishes are for
             for number in range(3_000):
                 link.publish(said(number))
                 if number % 10 == 0:
                     wish = ModelChangeRequested(agent=AGENT, model=str(number))
                     hub.bus.publish(wish)
                     await asyncio.sleep(0)
-            await hub.heard.first(TextDelta, number=3_000)
+            await hub.heard.wait_for(TextDelta, number=3_000)
             await heard.until(lambda event: getattr(event, "model", "") == "2990")
         assert breaks == [10]
         assert [event.text for event in hub.heard.of(TextDelta)] == [str(n) for n in range(3_000)]
@@ -138,17 +138,17 @@ async def test_breaks_lose_and_repeat_nothing(tmp_path: Path, seed: int) -> None
 async def test_a_long_absence_goes_through_a_file(tmp_path: Path) -> None:
     """20,000 events without a hub, with little memory: the hub that comes gets them all."""
     found: list[Path] = []
-    spec, _ = spec_of(tmp_path)
+    spec, _ = prepare_spec(tmp_path)
     async with linked(spec.token, lambda: found, in_memory=50_000) as (link, _):
         for number in range(20_000):
             link.publish(said(number))
         assert (paths.state_dir() / "waiting").stat().st_size > 1_000_000
-        async with window(tmp_path) as hub:
+        async with relay_window(tmp_path) as hub:
             found.append(Path(hub.relay.socket))
-            await hub.heard.first(TextDelta, number=20_000)
+            await hub.heard.wait_for(TextDelta, number=20_000)
             assert [event.text for event in hub.heard.of(TextDelta)] == [str(n) for n in range(20_000)]
             link.publish(said(20_000))
-            await hub.heard.first(TextDelta, number=20_001)
+            await hub.heard.wait_for(TextDelta, number=20_001)
 
 
 async def test_a_false_hub_is_told_nothing_and_not_obeyed(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ async def test_a_false_hub_is_told_nothing_and_not_obeyed(tmp_path: Path) -> Non
         hung_up.set()
         writer.close()
 
-    spec, _ = spec_of(tmp_path)
+    spec, _ = prepare_spec(tmp_path)
     path = paths.runtime_dir() / "hub-1.sock"
     server = await asyncio.start_unix_server(false_hub, str(path))
     async with linked(spec.token, lambda: [path]) as (link, heard):
@@ -188,11 +188,11 @@ async def test_a_wedged_hub_is_passed_over(tmp_path: Path, monkeypatch: pytest.M
         writer.close()
 
     server = await asyncio.start_unix_server(say_nothing, str(wedged))
-    async with window(tmp_path) as hub:
-        spec, _ = spec_of(tmp_path, hub=hub.relay.socket)
+    async with relay_window(tmp_path) as hub:
+        spec, _ = prepare_spec(tmp_path, hub=hub.relay.socket)
         async with linked(spec.token, lambda: [wedged, Path(hub.relay.socket)]) as (link, _):
             link.publish(said(1))
-            await hub.heard.first(TextDelta)
+            await hub.heard.wait_for(TextDelta)
             assert link.hub == hub.relay.socket
     stay.set()
     server.close()
@@ -200,10 +200,10 @@ async def test_a_wedged_hub_is_passed_over(tmp_path: Path, monkeypatch: pytest.M
 
 async def test_a_hub_may_not_say_everything(tmp_path: Path) -> None:
     """Even the right hub says only what is for an agent; the rest is counted."""
-    async with window(tmp_path) as hub:
-        spec, _ = spec_of(tmp_path, hub=hub.relay.socket)
+    async with relay_window(tmp_path) as hub:
+        spec, _ = prepare_spec(tmp_path, hub=hub.relay.socket)
         async with linked(spec.token, lambda: [Path(hub.relay.socket)]) as (link, heard):
-            await hub.heard.first(SessionOpened)
+            await hub.heard.wait_for(SessionOpened)
             remote = hub.relay._remotes[AGENT]
             remote.send(SettingChanged(key="agent.auto_approve", value=["bash"]))
             remote.send(InterruptRequested(agent=AGENT))

@@ -11,6 +11,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.commands.declaration import Caller
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
@@ -40,7 +41,7 @@ async def sent(hub: Hub) -> list[str]:
 
 
 async def test_shell_activity_is_told_in_the_first_message_of_a_new_conversation_alone(project: Path) -> None:
-    hub = Hub(options(project))
+    hub = build_hub(options(project))
     await hub.start()
     try:
         assert hub.store is not None and not hub.failed
@@ -54,7 +55,7 @@ async def test_shell_activity_is_told_in_the_first_message_of_a_new_conversation
         session = hub.invocation(Caller()).session
     finally:
         await hub.stop()
-    hub = Hub(options(project, session))
+    hub = build_hub(options(project, session))
     await hub.start()
     try:
         await asked(hub, "p3", "after a restart")
@@ -64,7 +65,7 @@ async def test_shell_activity_is_told_in_the_first_message_of_a_new_conversation
 
 
 async def test_tasks_outlive_a_restart_and_are_told_to_the_next_window(project: Path) -> None:
-    hub = Hub(options(project))
+    hub = build_hub(options(project))
     await hub.start()
     try:
         await asked(hub, "p1", "hello")
@@ -73,7 +74,7 @@ async def test_tasks_outlive_a_restart_and_are_told_to_the_next_window(project: 
         assert outcome.data["tasks"] == [{"state": "open", "id": "1", "text": "write the tests"}]
     finally:
         await hub.stop()
-    hub = Hub(options(project, "latest"))
+    hub = build_hub(options(project, "latest"))
     told: list[TasksChanged] = []
     hub.bus.subscribe(told.extend, TasksChanged, name="test")  # type: ignore[arg-type]
     await hub.start()

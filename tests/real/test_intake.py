@@ -7,9 +7,9 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from gshtui.shell.log.intake import LineIntake, SpoolIntake
+from gshtui.shell.log.intake import SpoolIntake
 from gshtui.shell.pairing import PairedLine
 
 _TRY = """
@@ -47,7 +47,7 @@ async def test_two_looks_at_once_take_a_file_once_and_keep_its_lock(tmp_path: Pa
     file = tmp_path / "s.jsonl"
     file.write_text(json.dumps({"v": 1, "type": "ShellNoted", "shell": "s", "text": "# x", "seq": 1}) + "\n")
     intake = SlowIntake()
-    spooling = SpoolIntake(tmp_path, cast("LineIntake", intake))
+    spooling = SpoolIntake(tmp_path, intake)
     first = asyncio.create_task(spooling.read_spools())
     await intake.asked.wait()
     others = [asyncio.create_task(spooling.read_spools()), asyncio.create_task(spooling.remove_spools({"s", "../s"}))]
@@ -68,7 +68,7 @@ async def test_a_line_that_bash_appends_meanwhile_is_taken_too(tmp_path: Path) -
     file = tmp_path / "s.jsonl"
     file.write_text(line(1))
     intake = SlowIntake()
-    spooling = SpoolIntake(tmp_path, cast("LineIntake", intake))
+    spooling = SpoolIntake(tmp_path, intake)
     first = asyncio.create_task(spooling.read_spools())
     await intake.asked.wait()
     with file.open("a") as shell:

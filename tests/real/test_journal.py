@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,20 +20,20 @@ from gshtui.bus.events.agent_events import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.hub_events import CommandFinished, HubStarted, Noticed
+from gshtui.bus.events.hub_events import HubStarted, Noticed, SettingChanged
 from gshtui.bus.messages import Image, Message, Text
 from gshtui.store import journal_queue
 from tests.kit.home import Home
-from tests.kit.record import opened, said
+from tests.kit.record import numbered_prompt, open_record
 
 
-def _turn(session: str, number: int, **fields: str) -> TurnStarted:
+def _turn(session: str, number: int, **fields: Any) -> TurnStarted:
     return TurnStarted(at=float(number), agent="main", session=session, turn=f"t{number}", prompt="p", **fields)
 
 
 async def test_events_come_back_as_they_were_in_order_and_by_conversation(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         one, two = [(await store.sessions.create(cwd="/p", agent="main")).id for _ in range(2)]
         recorded: list[Event] = [
             _turn(one, 1),
@@ -46,7 +47,7 @@ async def test_events_come_back_as_they_were_in_order_and_by_conversation(home: 
         store.journal.record(TextDelta(agent="main", session=one, message="m", text="x"))
         store.journal.record(ThinkingDelta(agent="main", session=one, message="m", text="x"))
         store.journal.record(ToolOutput(agent="main", session=one, call="c", text="x"))
-    async with opened(path) as store:
+    async with open_record(path) as store:
         found = await store.journal.read(one)
         assert [event for _, event in found] == recorded
         assert [place for place, _ in found] == sorted(place for place, _ in found)
@@ -56,14 +57,14 @@ async def test_events_come_back_as_they_were_in_order_and_by_conversation(home: 
 
 async def test_what_names_only_its_agent_belongs_to_where_the_agent_is(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main")
         store.journal.record(AgentStatusChanged(at=1.0, agent="main", status="starting"))
         store.journal.record(_turn(info.id, 2))
         store.journal.record(AgentStatusChanged(at=3.0, agent="main", status="thinking"))
         store.journal.record(AgentStatusChanged(at=4.0, agent="other", status="idle"))
         store.journal.record(HubStarted(at=5.0, cwd="/p"))
-    async with opened(path) as store:
+    async with open_record(path) as store:
         assert [event.at for _, event in await store.journal.read(info.id)] == [2.0, 3.0]
         assert [event.at for _, event in await store.journal.read("")] == [1.0, 4.0, 5.0]
 
@@ -71,13 +72,13 @@ async def test_what_names_only_its_agent_belongs_to_where_the_agent_is(home: Hom
 async def test_a_message_is_kept_once_and_comes_back_in_its_event(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     message = Message("m", "user", (Text("look"), Image("image/png", "QUJD" * 50_000)))
-    async with opened(path) as store:
+    async with open_record(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main")
         await store.messages.append(info.id, message)
         event = MessageAppended(at=1.0, agent="main", session=info.id, message=message)
         store.journal.record(event)
-        store.journal.record(msgspec.structs.replace(event, message=said(2)))  # one that is not in the log
-    async with opened(path) as store:
+        store.journal.record(msgspec.structs.replace(event, message=numbered_prompt(2)))  # one that is not in the log
+    async with open_record(path) as store:
         (_, first), (_, second) = await store.journal.read(info.id)
         assert first == event
         assert isinstance(second, MessageAppended)
@@ -89,7 +90,7 @@ async def test_a_message_is_kept_once_and_comes_back_in_its_event(home: Home) ->
 
 async def test_odd_events_are_recorded_and_a_broken_entry_costs_one_entry(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         odd = {"half": "\udc80", "nan": float("nan"), "big": 2**70}
         store.journal.record(
             ToolStarted(at=1.0, agent="a", session="s", message="m", call="c", tool="t", arguments=odd)
@@ -100,7 +101,7 @@ async def test_odd_events_are_recorded_and_a_broken_entry_costs_one_entry(home: 
     with sqlite3.connect(path) as raw:
         raw.execute("UPDATE journal SET data = '{\"type\": 7}' WHERE type = 'TurnStarted'")
     raw.close()
-    async with opened(path) as store:
+    async with open_record(path) as store:
         (_, first), (_, unknown) = await store.journal.read("s")
         assert isinstance(first, ToolStarted)
         assert first.arguments == {"half": "\ufffd", "nan": "nan", "big": 2**70}
@@ -113,14 +114,12 @@ async def test_odd_events_are_recorded_and_a_broken_entry_costs_one_entry(home: 
 
 async def test_an_event_too_long_for_any_reader_leaves_a_note(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
-        store.journal.record(
-            CommandFinished(at=1.0, line="session export", name="session", caller="person", text="x" * 5_000_000)
-        )
-    async with opened(path) as store:
+    async with open_record(path) as store:
+        store.journal.record(SettingChanged(at=1.0, key="theme", value="x" * 5_000_000))
+    async with open_record(path) as store:
         ((_, note),) = await store.journal.read("")
         assert isinstance(note, Noticed)
-        assert "CommandFinished" in note.text
+        assert "SettingChanged" in note.text
 
 
 async def test_what_belongs_to_no_conversation_is_not_kept_for_ever(
@@ -128,7 +127,7 @@ async def test_what_belongs_to_no_conversation_is_not_kept_for_ever(
 ) -> None:
     monkeypatch.setattr(journal_queue, "LOOSE_KEPT", 10)
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main")
         for number in range(30):
             store.journal.record(HubStarted(at=float(number), cwd="/p"))
@@ -141,9 +140,9 @@ async def test_what_belongs_to_no_conversation_is_not_kept_for_ever(
 
 async def test_ten_thousand_events_are_all_there(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         for number in range(10_000):
             store.journal.record(_turn("s", number))
-    async with opened(path) as store:
+    async with open_record(path) as store:
         found = await store.journal.read("s", limit=20_000)
         assert [event.at for _, event in found] == [float(number) for number in range(10_000)]

@@ -16,13 +16,13 @@ import psutil
 import pytest
 
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
-from gshtui.hub.hub import Hub
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
-from tests.kit.native import DEADLINE, Heard
-from tests.kit.tmux import eventually
+from tests.kit.native_agents import DEADLINE, EventLog
+from tests.kit.tmux import eventually, kill_server
 
 pytestmark = pytest.mark.tmux
 
@@ -30,12 +30,12 @@ WINDOW = """
 import asyncio, json, sys
 from pathlib import Path
 from gshtui.bus.agent_data import SpawnRequest
-from gshtui.hub.hub import Hub
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 
 async def main():
-    hub = Hub(HubOptions(cwd=Path.cwd(), loaded=load(Path.cwd())))
+    hub = build_hub(HubOptions(cwd=Path.cwd(), loaded=load(Path.cwd())))
     await hub.start()
     row = await hub.fleet.spawn(SpawnRequest(prompt="find Zanzibar", provider="offline", name="keeper"))
     row = await hub.fleet.wait(row.id, ["idle"], 30.0)
@@ -53,7 +53,7 @@ async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     (tmp_path / "notes.txt").write_text("Zanzibar is an island.\n")
     yield tmp_path
     server = TmuxServer("gsh")
-    await server.kill_server()
+    await kill_server(server)
     await server.close()
 
 
@@ -85,21 +85,22 @@ async def test_whatever_is_killed_first_the_agent_comes_back_with_its_words(
             with contextlib.suppress(ProcessLookupError):  # an agent may end with its terminal
                 os.kill(victims[victim], signal.SIGKILL)
             await ended(victims[victim])
-        hub = Hub(HubOptions(cwd=folder, loaded=load(folder)))
-        heard = Heard(hub.bus)
+        hub = build_hub(HubOptions(cwd=folder, loaded=load(folder)))
+        heard = EventLog(hub.bus)
         await hub.start()
         try:
             assert hub.failed == {} and hub.fleet is not None
             gone = await hub.fleet.wait(id, ["lost", "failed"], DEADLINE)
             assert gone.doing
             back = await (hub.fleet.recover(id) if gone.status == "lost" else hub.fleet.restart(id))
-            assert (back.id, back.session) == (id, gone.session)
+            assert back.how == "resumed its conversation"
+            assert (back.row.id, back.row.session) == (id, gone.session)
             await hub.fleet.wait(id, ["idle"], DEADLINE)
             sent = await hub.run(f"agent send target={id} text='find island'")
-            taken = await heard.first(TurnStarted, agent=id, prompt=sent.data["message"])
-            answer = await heard.first(TurnFinished, agent=id, turn=taken.turn)
+            taken = await heard.wait_for(TurnStarted, agent=id, prompt=sent.data["message"])
+            answer = await heard.wait_for(TurnFinished, agent=id, turn=taken.turn)
             assert "notes.txt" in answer.text
-            said = [stored.message for stored in await hub.messages(back.session)]
+            said = [stored.message for stored in await hub.messages(back.row.session)]
             assert [message.text for message in said if message.role == "user"] == ["find Zanzibar", "find island"]
             assert len({message.id for message in said}) == len(said)
             await hub.fleet.kill(id, now=True)

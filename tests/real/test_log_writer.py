@@ -9,7 +9,7 @@ import os
 import stat
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -24,10 +24,12 @@ from gshtui.bus.messages import Usage
 from gshtui.guard.redaction import Redactor
 from gshtui.store import log_writer
 from gshtui.store.log_reader import LogFollower, LogQuery, find_records
-from gshtui.store.log_records import TYPES, Recorder
+from gshtui.store.log_records import Recorder, RecordType
 from gshtui.store.log_writer import LogFile, LogKeeper, tidy
 from gshtui.text.truncation import shorten
 from tests.kit.markers import cut_of
+
+COVERS = ("gshtui.store.log_records",)
 
 NOW = 1_795_262_400.0
 AGENT: dict[str, Any] = {"agent": "main", "session": "s"}
@@ -81,7 +83,7 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 def test_every_kind_of_record_with_the_fields_of_its_kind() -> None:
     made = records(*EVERYTHING)
-    assert {record["type"] for record in made} == set(TYPES)
+    assert {record["type"] for record in made} == set(get_args(RecordType))
     by_type = {record["type"]: record for record in reversed(made)}
     assert by_type["bash_exec"] | {"command": "make test", "exit_code": 3, "duration_ms": 1500} == by_type["bash_exec"]
     assert (
@@ -95,7 +97,7 @@ def test_every_kind_of_record_with_the_fields_of_its_kind() -> None:
     assert by_type["compaction"]["tokens_after"] == 300
     assert next(record["message"] for record in made if record["type"] == "error") == "It broke."
     assert [record["message"] for record in made if record["type"] == "warning"] == [
-        "beware", "The budget of 1 dollars (day) is used to 1.",
+        "beware", "1 of the budget of 1 dollars (day) are used.",
     ]  # fmt: skip
 
 

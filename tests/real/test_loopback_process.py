@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.kit.providers import asking, hear, make
+from tests.kit.providers import make_provider, make_request, receive_stream
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,9 +25,9 @@ async def test_the_process_prints_where_it_is_and_answers_by_its_script(tmp_path
         url, *variables, end = lines
         assert end == ""
         assert variables == ["ANTHROPIC_API_KEY=loopback", f"ANTHROPIC_BASE_URL={url}"]
-        provider = make("anthropic", url)
+        provider = make_provider("anthropic", url)
         for _ in range(2):  # the last answer is repeated
-            assert (await hear(provider, asking("anthropic"))).text == "Hello there"
+            assert (await receive_stream(provider, make_request("anthropic"))).text == "Hello there"
         await provider.close()
     finally:
         process.terminate()

@@ -11,7 +11,7 @@ from gshtui.store import mail_table
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 from tests.kit.home import Home
-from tests.kit.record import child, line, opened
+from tests.kit.record import open_record, python_child, read_line
 
 TAKER = """
 import asyncio, sys
@@ -38,7 +38,7 @@ def path(home: Home) -> Path:
 
 
 async def test_messages_are_kept_in_order_and_found_by_the_end_of_their_id(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         sent = [await store.mail.add(letter(f"word {n}")) for n in range(3)]
         assert [one.text for one in await store.mail.find_all(["queued"])] == ["word 0", "word 1", "word 2"]
         assert (await store.mail.find(sent[1].id[-6:])).text == "word 1"
@@ -49,7 +49,7 @@ async def test_messages_are_kept_in_order_and_found_by_the_end_of_their_id(path:
 
 
 async def test_a_message_is_changed_only_while_it_waits(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         one = await store.mail.add(letter())
         before = await store.mail.revision()
         assert (await store.mail.change(one.id, within=("queued",), text="other")).text == "other"
@@ -69,10 +69,10 @@ async def test_a_message_is_changed_only_while_it_waits(path: Path) -> None:
 
 
 async def test_one_process_delivers_and_a_dead_one_leaves_what_is_unsure_held(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         one, other = await store.mail.add(letter("one")), await store.mail.add(letter("other"))
-        async with child(TAKER, str(path), one.id, other.id) as process:
-            assert await line(process) == "yes yes"
+        async with python_child(TAKER, str(path), one.id, other.id) as process:
+            assert await read_line(process) == "yes yes"
             assert await store.mail.claim(one.id) is None
             assert await store.mail.claim_orphans() == []
             await store.mail.change(other.id, state="submitted")
@@ -85,7 +85,7 @@ async def test_one_process_delivers_and_a_dead_one_leaves_what_is_unsure_held(pa
 
 
 async def test_what_is_through_is_forgotten_and_what_waits_is_not(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         for state in ("queued", "held", "acted", "dropped"):
             await store.mail.add(letter(state, state=state, created=1.0))
         await store.mail.delete_old(14)
@@ -93,6 +93,6 @@ async def test_what_is_through_is_forgotten_and_what_waits_is_not(path: Path) ->
 
 
 async def test_any_text_comes_back(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         one = await store.mail.add(letter("a\ud800b\0c\u2028d"))
         assert (await store.mail.find(one.id)).text == "a\ufffdb\0c\u2028d"

@@ -9,7 +9,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.settings import paths, trust
 from gshtui.store.store import Store
-from tests.kit.native import AGENT, ended, running, spec_of, window
+from tests.kit.native_agents import AGENT, agent_process, prepare_spec, relay_window, wait_for_exit
 from tests.unit.test_memory_section import git, write
 
 
@@ -30,13 +30,13 @@ async def test_an_agent_in_a_worktree_gets_the_files_that_are_there(tmp_path: Pa
     main, tree = worktree(tmp_path)
     trust.trust(main, None)
     trust.trust(tree, None)  # its branch has changed the file
-    async with window(main) as hub:
-        _, file = spec_of(tree, "files *.md", hub=hub.relay.socket, background=True)
-        with running(file, tree) as process:
-            await hub.heard.first(TurnFinished, agent=AGENT)
-            code, _, err = await ended(process)
+    async with relay_window(main) as hub:
+        _, file = prepare_spec(tree, "files *.md", hub=hub.relay.socket, background=True)
+        with agent_process(file, tree) as process:
+            await hub.heard.wait_for(TurnFinished, agent=AGENT)
+            code, _, err = await wait_for_exit(process)
         assert (code, err) == (0, "")
-        session = (await hub.heard.first(SessionOpened, agent=AGENT)).session
+        session = (await hub.heard.wait_for(SessionOpened, agent=AGENT)).session
         assert not [one for one in hub.heard.of(Noticed) if "AGENTS.md" in one.text]
     store = await Store.open(paths.data_dir() / "gsh.db")
     try:

@@ -16,7 +16,9 @@ from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
-from tests.kit.record import Notices, opened, said
+from tests.kit.record import Notices, numbered_prompt, open_record
+
+COVERS = ("gshtui.store.prompt_table",)
 
 
 def _path(home: Home) -> Path:
@@ -28,27 +30,32 @@ async def _session(store: Store, cwd: str = "/project", **fields: str) -> Sessio
 
 
 async def test_messages_come_back_in_the_order_of_the_log_not_of_the_clock(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info = await _session(store)
         for number, at in enumerate((300.0, 100.0, 200.0)):
-            assert await store.messages.append(info.id, msgspec.structs.replace(said(number), at=at)) == number + 1
-    async with opened(_path(home)) as store:
+            assert (
+                await store.messages.append(info.id, msgspec.structs.replace(numbered_prompt(number), at=at))
+                == number + 1
+            )
+    async with open_record(_path(home)) as store:
         found = await store.messages.read(info.id)
         assert [(stored.seq, stored.message.id) for stored in found] == [(1, "m0"), (2, "m1"), (3, "m2")]
 
 
 async def test_the_same_message_again_is_not_added_again(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info = await _session(store)
-        places = await asyncio.gather(*(store.messages.append(info.id, said(7)) for _ in range(5)))
+        places = await asyncio.gather(*(store.messages.append(info.id, numbered_prompt(7)) for _ in range(5)))
         assert places == [1] * 5
         assert (await store.sessions.find(info.id)).messages == 1
 
 
 async def test_pages_join_without_gap_or_overlap(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info, other = await _session(store), await _session(store)
-        await asyncio.gather(*(store.messages.append(s.id, said(n)) for n in range(25) for s in (info, other)))
+        await asyncio.gather(
+            *(store.messages.append(s.id, numbered_prompt(n)) for n in range(25) for s in (info, other))
+        )
         seen: list[int] = []
         before: int | None = None
         while page := await store.messages.read(info.id, before=before, limit=10):
@@ -60,7 +67,7 @@ async def test_pages_join_without_gap_or_overlap(home: Home) -> None:
 
 async def test_the_last_page_is_read_by_the_index_alone(home: Home) -> None:
     """So its cost does not depend on the length of the conversation."""
-    async with opened(_path(home)):
+    async with open_record(_path(home)):
         pass
     connection = sqlite3.connect(_path(home))
     plan = connection.execute(
@@ -74,12 +81,12 @@ async def test_the_last_page_is_read_by_the_index_alone(home: Home) -> None:
 
 async def test_an_answer_that_still_comes_is_replaced_and_then_removed_by_the_whole(home: Home) -> None:
     answer = Message("a1", "assistant", (Text("On"),))
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info = await _session(store)
         await store.messages.save_partial(info.id, answer)
         await store.messages.save_partial(info.id, msgspec.structs.replace(answer, blocks=(Text("One mo"),)))
         await store.messages.save_partial(info.id, Message("a2", "assistant", (Text("other"),)))
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         assert [message.text for message in await store.messages.partials(info.id)] == ["One mo", "other"]
         await store.messages.append(info.id, msgspec.structs.replace(answer, blocks=(Text("One more"),)))
         await store.messages.save_partial(info.id, answer)  # comes too late: the whole is in the log
@@ -91,7 +98,7 @@ async def test_an_answer_that_still_comes_is_replaced_and_then_removed_by_the_wh
     "text", ["", "short", "line\n" * 50_000, "\x00\udc80 odd"], ids=["empty", "short", "long", "odd"]
 )
 async def test_a_whole_output_is_kept_once_and_comes_back(home: Home, text: str) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info, other = await _session(store), await _session(store)
         key = await store.outputs.put(info.id, "call1", text)
         assert await store.outputs.put(other.id, "call1", text) == key
@@ -107,9 +114,9 @@ async def test_a_whole_output_is_kept_once_and_comes_back(home: Home, text: str)
 
 async def test_a_removed_conversation_is_gone_from_the_file(home: Home) -> None:
     secret = "correcthorsebatterystaple"
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info = await _session(store)
-        await store.messages.append(info.id, said(1, secret))
+        await store.messages.append(info.id, numbered_prompt(1, secret))
         await store.outputs.put(info.id, "c", secret)
         store.journal.record(TurnStarted(agent="main", session=info.id, turn="t", prompt="p", text=secret))
         assert await store.messages.search(secret)
@@ -117,13 +124,13 @@ async def test_a_removed_conversation_is_gone_from_the_file(home: Home) -> None:
         assert await store.messages.search(secret) == []
         assert await store.check() == []
         with pytest.raises(StoreError) as error:
-            await store.messages.append(info.id, said(2))
+            await store.messages.append(info.id, numbered_prompt(2))
         assert error.value.kind == "unknown"
     assert all(secret.encode() not in file.read_bytes() for file in _path(home).parent.iterdir())
 
 
 async def test_a_conversation_is_found_by_the_beginning_or_the_end_of_its_id(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         first, second = await _session(store), await _session(store)
         alike = next(n for n, pair in enumerate(zip(first.id, second.id, strict=True)) if len(set(pair)) == 2)
         assert (await store.sessions.find(first.id[: alike + 1])).id == first.id
@@ -135,12 +142,12 @@ async def test_a_conversation_is_found_by_the_beginning_or_the_end_of_its_id(hom
 
 
 async def test_lists_begin_with_what_was_used_last(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         a, b, empty = await _session(store, "/a"), await _session(store, "/b"), await _session(store, "/a")
         child = await _session(store, "/a", parent=a.id)
         for number, session in enumerate((a, b, child, a)):
-            await store.messages.append(session.id, said(number))
-        await store.messages.append(child.id, said(9))
+            await store.messages.append(session.id, numbered_prompt(number))
+        await store.messages.append(child.id, numbered_prompt(9))
         assert [info.id for info in await store.sessions.find_all()] == [child.id, a.id, b.id]
         assert [info.id for info in await store.sessions.find_all(cwd="/a", limit=1)] == [child.id]
         assert empty.id in [info.id for info in await store.sessions.find_all(cwd="/a", empty=True)]
@@ -150,11 +157,11 @@ async def test_lists_begin_with_what_was_used_last(home: Home) -> None:
 
 
 async def test_a_conversation_takes_its_title_from_the_first_prompt_unless_it_has_one(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info, named = await _session(store), await _session(store, title="Mine")
         for session in (info, named):
-            await store.messages.append(session.id, said(1, "why does it fail?\nlog follows"))
-            await store.messages.append(session.id, said(2, "second"))
+            await store.messages.append(session.id, numbered_prompt(1, "why does it fail?\nlog follows"))
+            await store.messages.append(session.id, numbered_prompt(2, "second"))
         assert [(await store.sessions.find(s.id)).title for s in (info, named)] == ["why does it fail?", "Mine"]
         await store.sessions.update(info.id, title="The\x1b[1m failure", model="m2")
         changed = await store.sessions.find(info.id)
@@ -165,25 +172,25 @@ async def test_a_conversation_takes_its_title_from_the_first_prompt_unless_it_ha
     "query", ['"', "a AND", "NOT x", "-x", "src/app.py", "a:b", "(", "*", "a* NEAR(b)", "\x00", "\ud800", "'; --"]
 )
 async def test_nothing_in_a_query_is_syntax(home: Home, query: str) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info = await _session(store)
-        await store.messages.append(info.id, said(1, f"before {query} after"))
-        await store.messages.append(info.id, said(2, "something else"))
+        await store.messages.append(info.id, numbered_prompt(1, f"before {query} after"))
+        await store.messages.append(info.id, numbered_prompt(2, "something else"))
         hits = await store.messages.search(query)
         assert [hit.seq for hit in hits] == ([] if query == "\x00" else [1])
 
 
 async def test_search_finds_words_beginnings_insides_results_and_scripts_without_spaces(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info, other = await _session(store, "/a"), await _session(store, "/b")
-        await store.messages.append(info.id, said(1, "The Überprüfung of max_tool_output failed"))
+        await store.messages.append(info.id, numbered_prompt(1, "The Überprüfung of max_tool_output failed"))
         await store.messages.append(
             info.id, Message("c", "assistant", (ToolCall("1", "bash", {"command": "pytest -k flaky"}),))
         )
         await store.messages.append(
             info.id, Message("r", "tool", (ToolResult("1", "bash", "AssertionError in test_flaky"),))
         )
-        await store.messages.append(other.id, said(1, "昨日の会議の議事録"))
+        await store.messages.append(other.id, numbered_prompt(1, "昨日の会議の議事録"))
         for query, places in {
             "uberprufung": [1],
             "tool output": [1],
@@ -196,15 +203,15 @@ async def test_search_finds_words_beginnings_insides_results_and_scripts_without
         }.items():
             assert [hit.seq for hit in await store.messages.search(query)] == places, query
         assert await store.messages.search("flaky", cwd="/b") == []
-        await store.messages.append(info.id, said(5, "flaky flaky flaky"))
-        await store.messages.append(info.id, said(6, "one flaky word among very many others " * 3))
+        await store.messages.append(info.id, numbered_prompt(5, "flaky flaky flaky"))
+        await store.messages.append(info.id, numbered_prompt(6, "one flaky word among very many others " * 3))
         assert [hit.seq for hit in await store.messages.search("flaky", limit=1)] == [4]  # the best one first
         (hit,) = await store.messages.search("Assert")
         assert [hit.excerpt[start:end] for start, end in hit.spans] == ["AssertionError"]
 
 
 async def test_input_history_holds_each_text_once_newest_first(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         for cwd, text in (
             ("/a", "one"),
             ("/a", "two"),
@@ -220,7 +227,7 @@ async def test_input_history_holds_each_text_once_newest_first(home: Home) -> No
 
 
 async def test_grants_are_kept_by_project_and_can_be_taken_back(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         for _ in range(2):
             await store.grants.add("/a", "bash", "git status")
         assert [(grant.tool, grant.pattern) for grant in await store.grants.find_all("/a")] == [("bash", "git status")]
@@ -231,13 +238,13 @@ async def test_grants_are_kept_by_project_and_can_be_taken_back(home: Home) -> N
 
 
 async def test_an_operation_that_fails_fails_alone(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info = await _session(store)
         results = await asyncio.gather(
-            store.messages.append(info.id, said(1)),
-            store.messages.append("nowhere", said(2)),
-            store.messages.append(info.id, said(3)),
-            store.messages.save_partial("nowhere", said(4)),
+            store.messages.append(info.id, numbered_prompt(1)),
+            store.messages.append("nowhere", numbered_prompt(2)),
+            store.messages.append(info.id, numbered_prompt(3)),
+            store.messages.save_partial("nowhere", numbered_prompt(4)),
             store.outputs.put("nowhere", "c", "text"),
             return_exceptions=True,
         )
@@ -247,10 +254,10 @@ async def test_an_operation_that_fails_fails_alone(home: Home) -> None:
 
 async def test_one_message_that_cannot_be_read_costs_one_message(home: Home) -> None:
     notices = Notices()
-    async with opened(_path(home), notices) as store:
+    async with open_record(_path(home), notices) as store:
         info = await _session(store)
         for number in range(3):
-            await store.messages.append(info.id, said(number))
+            await store.messages.append(info.id, numbered_prompt(number))
         with sqlite3.connect(_path(home)) as connection:
             connection.execute("UPDATE messages SET data = '{\"id\": ' WHERE seq = 2")
         connection.close()
@@ -259,9 +266,11 @@ async def test_one_message_that_cannot_be_read_costs_one_message(home: Home) -> 
 
 
 async def test_a_cancelled_caller_leaves_the_others_and_the_store_alone(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info = await _session(store)
-        waiting = [asyncio.ensure_future(store.messages.append(info.id, said(number))) for number in range(10)]
+        waiting = [
+            asyncio.ensure_future(store.messages.append(info.id, numbered_prompt(number))) for number in range(10)
+        ]
         await asyncio.sleep(0)
         waiting[3].cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
@@ -270,10 +279,10 @@ async def test_a_cancelled_caller_leaves_the_others_and_the_store_alone(home: Ho
 
 
 async def test_after_closing_everything_says_so_and_closing_again_is_fine(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info = await _session(store)
         await store.close()
-        for call in (store.messages.append(info.id, said(1)), store.messages.read(info.id)):
+        for call in (store.messages.append(info.id, numbered_prompt(1)), store.messages.read(info.id)):
             with pytest.raises(StoreError) as error:
                 await call
             assert error.value.kind == "closed"
@@ -282,9 +291,9 @@ async def test_after_closing_everything_says_so_and_closing_again_is_fine(home: 
 async def test_the_record_is_for_its_owner_alone(home: Home) -> None:
     folder = home.data / "gsh"
     folder.mkdir(mode=0o755)
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info = await _session(store)
-        await store.messages.append(info.id, said(1))
+        await store.messages.append(info.id, numbered_prompt(1))
         modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()}
         assert set(modes) == {"gsh.db", "gsh.db-wal", "gsh.db-shm", "gsh.db.lock"}
         assert set(modes.values()) == {0o600}
@@ -304,7 +313,7 @@ async def test_a_link_in_place_of_a_file_is_refused_and_left_alone(home: Home, n
 
 
 async def test_a_prompt_of_a_megabyte_is_kept_and_found(home: Home) -> None:
-    async with opened(_path(home)) as store:
+    async with open_record(_path(home)) as store:
         info = await _session(store)
         text = "filler words and more of them\n" * 35_000 + "needle_at_the_end"
         await store.messages.append(info.id, user_message(text, id="big"))

@@ -13,7 +13,7 @@ from gshtui.store.migrations import MIGRATIONS, VERSION, migrate, version_of
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
-from tests.kit.record import Notices, opened, said
+from tests.kit.record import Notices, numbered_prompt, open_record
 
 
 def _made_by(path: Path, steps: Sequence[str]) -> str:
@@ -24,7 +24,7 @@ def _made_by(path: Path, steps: Sequence[str]) -> str:
     migrate(raw, path, steps)
     info = session_table.create_session(raw, cwd="/p", agent="main", provider="", model="", title="", parent="")
     for number in (1, 2):
-        message_table.append_message(raw, info.id, said(number, f"haystack {number} needle"))
+        message_table.append_message(raw, info.id, numbered_prompt(number, f"haystack {number} needle"))
     raw.close()
     return info.id
 
@@ -34,10 +34,10 @@ async def test_an_older_record_is_copied_and_brought_up_to_date(home: Home, vers
     path = home.data / "gsh" / "gsh.db"
     session = _made_by(path, MIGRATIONS[:version])
     notices = Notices()
-    async with opened(path, notices) as store:
+    async with open_record(path, notices) as store:
         assert [stored.message.id for stored in await store.messages.read(session)] == ["m1", "m2"]
         assert [hit.seq for hit in await store.messages.search("needle 2")] == [2]
-        assert await store.messages.append(session, said(3)) == 3
+        assert await store.messages.append(session, numbered_prompt(3)) == 3
         assert await store.check() == []
     (copy,) = [file for file in path.parent.iterdir() if file.name.startswith(f"gsh.db.v{version}-")]
     assert str(copy) in notices[0][1]
@@ -46,14 +46,14 @@ async def test_an_older_record_is_copied_and_brought_up_to_date(home: Home, vers
         assert version_of(raw) == version
         assert raw.execute("SELECT count(*) FROM messages").fetchone() == (2,)
     raw.close()
-    async with opened(path, notices):
+    async with open_record(path, notices):
         pass
     assert len(notices) == 1
 
 
 async def test_a_new_record_needs_no_copy(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path):
+    async with open_record(path):
         pass
     assert {file.name for file in path.parent.iterdir()} == {"gsh.db", "gsh.db.lock"}
 

@@ -14,13 +14,26 @@ import psutil
 import pytest
 
 from gshtui.system.processes import running_processes
+from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.control_client import ControlClient
 from gshtui.tmux.mirror import Frame, Mirror
-from gshtui.tmux.panes import PaneInfo
+from gshtui.tmux.panes import HIDDEN, PaneInfo
 from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.server_lock import server_lock
+from gshtui.tmux.tmux_connection import orphaned_clients
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
-from tests.kit.tmux import DEADLINE, Frames, clients, eventually, person, plain, shows, tmux
+from tests.kit.tmux import (
+    DEADLINE,
+    Frames,
+    attached_person,
+    block_loop,
+    clients,
+    eventually,
+    plain_text,
+    tmux,
+    wait_for_text,
+)
 
 __all__ = ["tmux"]
 
@@ -87,16 +100,16 @@ async def test_whatever_a_program_prints_the_frame_is_text_and_styles(
     mirror.watch(other.pane, calm, width=80, height=24)
     await on_control(mirror)
     await tmux.send_keys(pane.pane, "Enter")
-    frame = await frames.shows("DONE")
+    frame = await frames.wait_for_text("DONE")
     assert all(CLEAN.match(line) for line in frame.lines)
     assert all(frame.pane == pane.pane for frame in frames.all)
     await tmux.send_keys(other.pane, "x", "Enter")
-    await calm.shows("calm\nx\nx")
+    await calm.wait_for_text("calm\nx\nx")
     assert mirror.mode == "control"
     assert not trap.exists()
     (shown,) = await tmux.connection.ask(["show-buffer"])
     assert shown.error, "a program filled tmux's clipboard"
-    assert plain(frame).rstrip() == "\n".join(await tmux.capture(pane.pane, styled=False)).rstrip()
+    assert plain_text(frame).rstrip() == "\n".join(await tmux.capture(pane.pane, styled=False)).rstrip()
 
 
 async def test_a_frame_has_the_colours_and_says_which_rows_changed(tmux: TmuxServer, mirror: Mirror) -> None:
@@ -106,12 +119,12 @@ async def test_a_frame_has_the_colours_and_says_which_rows_changed(tmux: TmuxSer
     frames = Frames()
     mirror.watch(pane.pane, frames, width=80, height=24)
     await tmux.send_keys(pane.pane, "Enter")
-    frame = await frames.shows("DONE")
+    frame = await frames.wait_for_text("DONE")
     assert frame.lines[:2] == ("\x1b[38;2;1;2;3mrgb", "\x1b[38;2;1;2;3mstill")
     assert frame.lines[2].endswith("\x1b[44m  ")  # coloured blanks at the end are there to be seen
     assert "\x1b[1;4m" in frame.lines[2] or "\x1b[1m\x1b[4m" in frame.lines[2]
     assert len(frame.lines) == 24
-    await tmux.type_literal(pane.pane, "\n")
+    await tmux.type_bytes(pane.pane, b"\n")
     assert set(frame.changed) <= set(range(24))
 
 
@@ -120,10 +133,10 @@ async def test_a_key_is_seen_at_once_also_at_a_low_frame_rate(tmux: TmuxServer) 
     slow = Mirror(tmux, fps=0.2)
     frames = Frames()
     watch = slow.watch(pane.pane, frames, width=80, height=24)
-    await frames.until(lambda frame: frame.info.width == 80)
-    await tmux.type_literal(pane.pane, "k")
+    await frames.wait_for(lambda frame: frame.info.width == 80)
+    await tmux.type_bytes(pane.pane, b"k")
     watch.capture_soon()
-    await frames.until(lambda frame: plain(frame).startswith("k"), within=2)
+    await frames.wait_for(lambda frame: plain_text(frame).startswith("k"), within=2)
     await slow.close()
 
 
@@ -131,14 +144,14 @@ async def test_what_cannot_be_seen_is_not_captured_and_is_there_when_shown(tmux:
     pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
     frames = Frames()
     watch = mirror.watch(pane.pane, frames, width=80, height=24)
-    await frames.until(lambda frame: frame.info.width == 80)
+    await frames.wait_for(lambda frame: frame.info.width == 80)
     watch.set_visible(False)
     count = len(frames.all)
     await tmux.send_keys(pane.pane, "h", "i", "Enter")
-    await shows(tmux, pane.pane, "hi\nhi")
+    await wait_for_text(tmux, pane.pane, "hi\nhi")
     assert len(frames.all) == count
     watch.set_visible(True)
-    frame = await frames.shows("hi\nhi")
+    frame = await frames.wait_for_text("hi\nhi")
     assert frame.changed == tuple(range(24))  # the tab may have forgotten what it drew
 
 
@@ -148,7 +161,7 @@ async def test_history_is_read_on_request(tmux: TmuxServer, mirror: Mirror) -> N
     )
     frames = Frames()
     watch = mirror.watch(pane.pane, frames, width=160, height=10)
-    frame = await frames.shows("100")
+    frame = await frames.wait_for_text("100")
     assert frame.info.history == 91
     assert await watch.read_history(-3, -1) == ["\x1b[31m89", "\x1b[31m90", "\x1b[31m91"]
 
@@ -157,16 +170,16 @@ async def test_the_pane_has_the_size_of_the_tab_that_was_looked_at_last(tmux: Tm
     pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
     small, large = Frames(), Frames()
     first = mirror.watch(pane.pane, small, width=60, height=15)
-    await small.until(lambda frame: (frame.info.width, len(frame.lines)) == (60, 15))
+    await small.wait_for(lambda frame: (frame.info.width, len(frame.lines)) == (60, 15))
     second = mirror.watch(pane.pane, large, width=120, height=40)
     for frames in (small, large):
-        await frames.until(lambda frame: (frame.info.width, len(frame.lines)) == (120, 40))
+        await frames.wait_for(lambda frame: (frame.info.width, len(frame.lines)) == (120, 40))
     first.resize(61, 16)
-    await large.until(lambda frame: (frame.info.width, len(frame.lines)) == (61, 16))
+    await large.wait_for(lambda frame: (frame.info.width, len(frame.lines)) == (61, 16))
     second.close()
     first.set_visible(False)
     first.set_visible(True)
-    await small.until(lambda frame: (frame.info.width, len(frame.lines)) == (61, 16))
+    await small.wait_for(lambda frame: (frame.info.width, len(frame.lines)) == (61, 16))
 
 
 async def test_two_windows_with_different_sizes_do_not_fight(tmux: TmuxServer, mirror: Mirror) -> None:
@@ -175,16 +188,16 @@ async def test_two_windows_with_different_sizes_do_not_fight(tmux: TmuxServer, m
     other = Mirror(other_server, fps=30)
     mine, theirs = Frames(), Frames()
     mirror.watch(pane.pane, mine, width=60, height=15)
-    await mine.until(lambda frame: frame.info.width == 60)
+    await mine.wait_for(lambda frame: frame.info.width == 60)
     other.watch(pane.pane, theirs, width=100, height=30)
     for frames in (mine, theirs):
-        await frames.until(lambda frame: frame.info.width == 100)
+        await frames.wait_for(lambda frame: frame.info.width == 100)
     settled = len(mine.all), len(theirs.all)
     # Both go on seeing it, and nobody takes the size back.
     for letter in "abcdef":
         await tmux.send_keys(pane.pane, letter, "Enter")
         for frames in (mine, theirs):
-            await frames.shows(f"{letter}\n{letter}")
+            await frames.wait_for_text(f"{letter}\n{letter}")
     since = mine.all[settled[0] :] + theirs.all[settled[1] :]
     assert {frame.info.width for frame in since} == {100}
     await other.close()
@@ -197,13 +210,35 @@ async def test_a_window_that_is_gone_leaves_no_size_behind(tmux: TmuxServer, mir
     other = Mirror(other_server, fps=30)
     mine, theirs = Frames(), Frames()
     mirror.watch(pane.pane, mine, width=116, height=41)
-    await mine.until(lambda frame: frame.info.width == 116)
+    await mine.wait_for(lambda frame: frame.info.width == 116)
     other.watch(pane.pane, theirs, width=80, height=14)
     for frames in (mine, theirs):
-        await frames.until(lambda frame: (frame.info.width, len(frame.lines)) == (80, 14))
+        await frames.wait_for(lambda frame: (frame.info.width, len(frame.lines)) == (80, 14))
     await other.close()
     await other_server.close()
-    await mine.until(lambda frame: (frame.info.width, len(frame.lines)) == (116, 41))
+    await mine.wait_for(lambda frame: (frame.info.width, len(frame.lines)) == (116, 41))
+
+
+async def test_a_size_that_somebody_left_while_we_were_cut_off_is_put_right(tmux: TmuxServer, mirror: Mirror) -> None:
+    """Who comes and goes while our client is lost is told to nobody."""
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    frames = Frames()
+    mirror.watch(pane.pane, frames, width=116, height=41)
+    await frames.wait_for(lambda frame: frame.info.width == 116)
+    await on_control(mirror)
+    (own,) = await tmux.connection.ask(["display-message -p '#{client_pid}'"])
+
+    async def mode() -> str:
+        return mirror.mode
+
+    async with server_lock(("-S", str(tmux.socket_path))):
+        psutil.Process(int(own.text()[0])).kill()
+        await eventually(mode, until=lambda mode: mode != "control")
+        await tmux.send_text(pane.pane, "cut off", enter=True)
+        await frames.wait_for_text("cut off\ncut off")
+        await tmux.resize(pane.pane, 80, 14)
+        await frames.wait_for(lambda frame: frame.info.width == 80)
+    await frames.wait_for(lambda frame: (frame.info.width, len(frame.lines)) == (116, 41))
 
 
 async def test_a_person_who_attaches_keeps_their_size_and_the_tab_gets_it_back(
@@ -212,20 +247,20 @@ async def test_a_person_who_attaches_keeps_their_size_and_the_tab_gets_it_back(
     pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
     frames = Frames()
     watch = mirror.watch(pane.pane, frames, width=60, height=15)
-    await frames.until(lambda frame: frame.info.width == 60)
-    async with person(tmux, "gsh-agent-0001", columns=100, rows=30) as terminal:
-        await frames.until(lambda frame: (frame.info.width, frame.info.height) == (100, 30))
+    await frames.wait_for(lambda frame: frame.info.width == 60)
+    async with attached_person(tmux, "gsh-agent-0001", columns=100, rows=30) as terminal:
+        await frames.wait_for(lambda frame: (frame.info.width, frame.info.height) == (100, 30))
         watch.resize(70, 20)
         # We type while they do; all of it arrives, and theirs is the size.
         os.write(terminal, b"from the person\r")
-        await frames.shows("from the person\nfrom the person")
+        await frames.wait_for_text("from the person\nfrom the person")
         await tmux.send_text(pane.pane, "from the agent", enter=True)
-        frame = await frames.shows("from the agent\nfrom the agent")
+        frame = await frames.wait_for_text("from the agent\nfrom the agent")
         assert frame.info.width == 100
-        await frames.until(lambda frame: frame.info.attached == 1)
+        await frames.wait_for(lambda frame: frame.info.attached == 1)
         await tmux.resize(pane.pane, 50, 10)
         assert (await tmux.pane(pane.pane)).width == 100
-    await frames.until(lambda frame: (frame.info.width, frame.info.height, frame.info.attached) == (70, 20, 0))
+    await frames.wait_for(lambda frame: (frame.info.width, frame.info.height, frame.info.attached) == (70, 20, 0))
 
 
 async def test_fifty_panes_are_all_seen_and_a_flood_among_them_holds_nobody_up(
@@ -239,12 +274,12 @@ async def test_fifty_panes_are_all_seen_and_a_flood_among_them_holds_nobody_up(
     seen = [Frames() for _ in panes]
     for pane, frames in zip(panes, seen, strict=True):
         mirror.watch(pane.pane, frames, width=80, height=24)
-    await seen[0].shows("flood\nflood")
+    await seen[0].wait_for_text("flood\nflood")
     for number in range(1, 50):
-        await seen[number].shows(f"I am {number}\n")
+        await seen[number].wait_for_text(f"I am {number}\n")
     for number in (7, 23, 49):
         await tmux.send_text(panes[number].pane, f"word for {number}", enter=True)
-        frame = await seen[number].shows(f"word for {number}\nword for {number}")
+        frame = await seen[number].wait_for_text(f"word for {number}\nword for {number}")
         assert frame.pane == panes[number].pane
     assert mirror.mode == "control"
     assert len({info.pane for info in await tmux.panes()}) == 50
@@ -310,18 +345,18 @@ async def test_a_pane_that_goes_leaves_its_last_picture(tmux: TmuxServer, mirror
     pane = await tmux.spawn("gsh-agent-0001", ["sh", "-c", "echo farewell; exec cat"], cwd=Path("/tmp"), env=ENV)
     frames = Frames()
     mirror.watch(pane.pane, frames, width=80, height=24)
-    await frames.shows("farewell")
+    await frames.wait_for_text("farewell")
     await tmux.kill_pane(pane.pane)
-    frame = await frames.until(lambda frame: frame.gone)
+    frame = await frames.wait_for(lambda frame: frame.gone)
     assert frame.info.dead
-    assert "farewell" in plain(frame)
+    assert "farewell" in plain_text(frame)
 
 
 async def test_a_pane_that_never_was_is_said_to_be_gone(tmux: TmuxServer, mirror: Mirror) -> None:
     await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
     frames = Frames()
     mirror.watch("%99", frames, width=80, height=24)
-    frame = await frames.until(lambda frame: frame.gone)
+    frame = await frames.wait_for(lambda frame: frame.gone)
     assert frame.lines == ()
 
 
@@ -344,14 +379,14 @@ async def test_the_ladder_falls_when_the_client_ends_and_climbs_again(tmux: Tmux
     first = control_client(tmux)
     first.kill()
     await tmux.send_text(pane.pane, "after the fall", enter=True)
-    await frames.shows("after the fall\nafter the fall")
+    await frames.wait_for_text("after the fall\nafter the fall")
     await eventually(
         lambda: told_steps(steps), until=lambda told: [mode for mode, _ in told][-2:] == ["chained", "control"]
     )
     assert control_client(tmux).pid != first.pid
     assert "ended" in steps[-2][1]
     await tmux.send_text(pane.pane, "after the climb", enter=True)
-    await frames.shows("after the climb\nafter the climb")
+    await frames.wait_for_text("after the climb\nafter the climb")
     assert mirror.cost_ms > 0
 
     async def hidden() -> list[str]:
@@ -377,13 +412,13 @@ async def test_the_lower_rung_alone_shows_everything(
     )
     frames = Frames()
     watch = mirror.watch(pane.pane, frames, width=70, height=20)
-    await frames.until(lambda frame: frame.info.width == 70 and "%end 1 2 1" in plain(frame))
+    await frames.wait_for(lambda frame: frame.info.width == 70 and "%end 1 2 1" in plain_text(frame))
     assert mirror.mode == "chained"
     await tmux.send_text(pane.pane, "seen", enter=True)
     watch.capture_soon()
-    await frames.shows("seen\nseen")
+    await frames.wait_for_text("seen\nseen")
     await tmux.kill_pane(pane.pane)
-    assert (await frames.until(lambda frame: frame.gone)).info.dead
+    assert (await frames.wait_for(lambda frame: frame.gone)).info.dead
     assert "older" in tmux.connection.why
 
 
@@ -391,12 +426,12 @@ async def test_a_server_that_is_killed_is_said_to_be_gone_and_is_found_again(tmu
     pane = await tmux.spawn("gsh-agent-0001", ["sh", "-c", "echo before; exec cat"], cwd=Path("/tmp"), env=ENV)
     frames = Frames()
     mirror.watch(pane.pane, frames, width=80, height=24)
-    await frames.shows("before")
+    await frames.wait_for_text("before")
     await on_control(mirror)
     (told,) = await tmux.connection.ask(["display-message -p '#{pid}'"])
     psutil.Process(int(told.text()[0])).kill()
-    frame = await frames.until(lambda frame: frame.gone)
-    assert "before" in plain(frame)
+    frame = await frames.wait_for(lambda frame: frame.gone)
+    assert "before" in plain_text(frame)
     steps: list[tuple[str, str]] = []
     mirror.on_mode_change(lambda mode, why: steps.append((mode, why)))
     assert not await tmux.running()
@@ -406,7 +441,7 @@ async def test_a_server_that_is_killed_is_said_to_be_gone_and_is_found_again(tmu
     again = await tmux.spawn("gsh-agent-0001", ["sh", "-c", "echo reborn; exec cat"], cwd=Path("/tmp"), env=ENV)
     reborn = Frames()
     mirror.watch(again.pane, reborn, width=80, height=24)
-    await reborn.shows("reborn")
+    await reborn.wait_for_text("reborn")
     await on_control(mirror)
 
 
@@ -414,7 +449,7 @@ async def test_a_stopped_server_makes_the_ladder_fall_and_a_running_one_climb(tm
     pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
     frames = Frames()
     mirror.watch(pane.pane, frames, width=80, height=24)
-    await frames.until(lambda frame: frame.info.width == 80)
+    await frames.wait_for(lambda frame: frame.info.width == 80)
     await on_control(mirror)
     (told,) = await tmux.connection.ask(["display-message -p '#{pid}'"])
     process = psutil.Process(int(told.text()[0]))
@@ -428,7 +463,7 @@ async def test_a_stopped_server_makes_the_ladder_fall_and_a_running_one_climb(tm
         process.send_signal(signal.SIGCONT)
     await on_control(mirror)
     await tmux.send_text(pane.pane, "awake", enter=True)
-    await frames.shows("awake\nawake")
+    await frames.wait_for_text("awake\nawake")
 
 
 async def test_what_was_typed_into_a_stopped_server_is_never_typed_twice(tmux: TmuxServer, mirror: Mirror) -> None:
@@ -445,12 +480,14 @@ async def test_what_was_typed_into_a_stopped_server_is_never_typed_twice(tmux: T
     finally:
         process.send_signal(signal.SIGCONT)
     await tmux.send_text(pane.pane, "then", enter=True)
-    await frames.shows("then\nthen")
+    await frames.wait_for_text("then\nthen")
     assert frames.text.count("once") in (0, 2)
 
 
-async def test_a_hub_that_is_killed_leaves_nothing_for_long(tmux: TmuxServer) -> None:
-    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+@pytest.mark.parametrize("program", [("cat",), ("yes",)], ids=["quiet", "flood"])
+async def test_what_a_killed_hub_leaves_is_cleared_away_by_the_next(tmux: TmuxServer, program: tuple[str, ...]) -> None:
+    """tmux 3.3 never ends a control client that it had output for when its reader was killed."""
+    pane = await tmux.spawn("gsh-agent-0001", program, cwd=Path("/tmp"), env=ENV)
     script = (
         "import asyncio, sys\nfrom pathlib import Path\n"
         "from gshtui.tmux.mirror import Mirror\nfrom gshtui.tmux.server import TmuxServer\n"
@@ -461,16 +498,19 @@ async def test_a_hub_that_is_killed_leaves_nothing_for_long(tmux: TmuxServer) ->
         "    await asyncio.Event().wait()\n"
         "asyncio.run(main())\n"
     )
-    hub = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", script, str(tmux.socket_path), pane.pane), stdout=asyncio.subprocess.PIPE
-    )
-    assert hub.stdout is not None
-    async with asyncio.timeout(DEADLINE):
-        while (await hub.stdout.readline()).strip() != b"control":
-            pass
-    below = psutil.Process(hub.pid).children()
-    hub.kill()
-    await hub.wait()
+    below: list[psutil.Process] = []
+    for _ in range(3):
+        hub = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", script, str(tmux.socket_path), pane.pane), stdout=asyncio.subprocess.PIPE
+        )
+        assert hub.stdout is not None
+        async with asyncio.timeout(DEADLINE):
+            while (await hub.stdout.readline()).strip() != b"control":
+                pass
+        below += psutil.Process(hub.pid).children()
+        hub.kill()
+        await hub.wait()
+    assert len(below) >= 3
 
     async def sessions() -> tuple[str, ...]:
         return (await tmux.connection.ask(["list-sessions -F '#{session_name}'"]))[0].text()
@@ -478,17 +518,56 @@ async def test_a_hub_that_is_killed_leaves_nothing_for_long(tmux: TmuxServer) ->
     async def left() -> list[psutil.Process]:
         return running_processes(below)
 
-    assert await eventually(left, until=lambda left: not left) == []
-    assert not (await tmux.pane(pane.pane)).dead
-    # What it listened through is cleared away by the next one that listens.
     mirror = Mirror(tmux)
     mirror.watch(pane.pane, lambda frame: None, width=80, height=24)
     await on_control(mirror)
+    assert await eventually(left, until=lambda left: not left) == []
     assert len(await eventually(sessions, until=lambda names: len(names) == 2)) == 2
+    assert not (await tmux.pane(pane.pane)).dead
     await mirror.close()
     await tmux.connection.close()
     assert await eventually(sessions, until=lambda names: len(names) == 1) == ("gsh-agent-0001",)
     assert not (await tmux.pane(pane.pane)).dead
+
+
+async def test_a_hub_that_stands_still_while_it_closes_does_not_take_the_server_along(
+    tmux: TmuxServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """tmux 3.3 crashes when it looks for subscriptions of a client whose session is gone and that is behind."""
+    pane = await tmux.spawn("gsh-agent-0001", ["yes"], cwd=Path("/tmp"), env=ENV)
+    client = await ControlClient.connect(("-S", str(tmux.socket_path)), lambda line: None)
+    client.subscribe("title", "#{pane_title}")
+    await client.ask([f"link-window -d -s {pane.pane} -t ={client.session}:"])
+    write = ClientProcess.write
+    stood: list[bytes] = []
+
+    def stand_still(process: ClientProcess, data: bytes) -> None:
+        ends = b"kill-session" in data
+        if ends:
+            block_loop(1.0)  # behind, by what fits into the pipe
+        write(process, data)
+        if ends:
+            stood.append(data)
+            block_loop(2.2)  # tmux looks each second
+
+    monkeypatch.setattr(ClientProcess, "write", stand_still)
+    await client.close()
+    assert len(stood) == 1
+    assert not (await tmux.pane(pane.pane)).dead
+
+
+async def test_a_client_whose_hub_lives_is_nobody_to_end(tmux: TmuxServer, mirror: Mirror) -> None:
+    pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
+    mirror.watch(pane.pane, lambda frame: None, width=80, height=24)
+    await on_control(mirror)
+    listing = "list-clients -F '#{client_pid} #{client_session}'"
+    (clients,) = await tmux.connection.ask([listing])
+    pid, _, session = clients.text()[0].partition(" ")
+    assert orphaned_clients(clients.text()) == []
+    moved = f"{pid} {session.replace(str(os.getpid()), '1')}"
+    assert [process.pid for process in orphaned_clients([moved])] == [int(pid)]
+    # A pid that another program has by now, and lines of people's own clients.
+    assert orphaned_clients([f"{os.getpid()} {HIDDEN}1-abc", f"{pid} work", f"999999999 {HIDDEN}1-abc", ""]) == []
 
 
 async def test_a_session_that_a_person_ends_is_ended_although_we_look(tmux: TmuxServer, mirror: Mirror) -> None:
@@ -496,11 +575,11 @@ async def test_a_session_that_a_person_ends_is_ended_although_we_look(tmux: Tmux
     pane = await tmux.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env=ENV)
     frames = Frames()
     mirror.watch(pane.pane, frames, width=80, height=24)
-    await frames.until(lambda frame: frame.info.width == 80)
+    await frames.wait_for(lambda frame: frame.info.width == 80)
     await on_control(mirror)
     process = psutil.Process(pane.pid)
     await tmux.connection.ask(["kill-session -t =gsh-agent-0001"])
-    await frames.until(lambda frame: frame.gone)
+    await frames.wait_for(lambda frame: frame.gone)
 
     async def ended() -> bool:
         await asyncio.sleep(0)

@@ -12,7 +12,7 @@ import pytest
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
-from tests.kit.tmux import eventually, person, screen, shows, tmux
+from tests.kit.tmux import attached_person, eventually, screen_text, tmux, wait_for_text
 
 __all__ = ["tmux"]
 
@@ -35,7 +35,7 @@ async def raw(tmux: TmuxServer, written: Path, first: str = "") -> PaneInfo:
     """A program that writes every byte of its terminal's input to a file, until C-d."""
     argv = [sys.executable, "-c", RAW, str(written), first]
     pane = await tmux.spawn("gsh-agent-0001", argv, cwd=Path("/tmp"), env=ENV)
-    await shows(tmux, pane.pane, "READY")
+    await wait_for_text(tmux, pane.pane, "READY")
     return pane
 
 
@@ -52,7 +52,7 @@ async def test_a_paste_of_200_kb_arrives_byte_for_byte(tmux: TmuxServer, tmp_pat
     got = tmp_path / "got"
     line = f"stty -echo; echo READY; cat > {got}"
     pane = await tmux.spawn("gsh-agent-0001", ["sh", "-c", line], cwd=tmp_path, env=ENV)
-    await shows(tmux, pane.pane, "READY")
+    await wait_for_text(tmux, pane.pane, "READY")
     await tmux.send_text(pane.pane, text)
     await tmux.send_keys(pane.pane, "C-d")
     await eventually(lambda: tmux.pane(pane.pane), until=lambda info: info.dead)
@@ -79,7 +79,7 @@ async def test_what_is_typed_is_exact_control_bytes_too(tmux: TmuxServer, tmp_pa
     pane = await raw(tmux, tmp_path / "got")
     every = bytes(byte for byte in range(256) if byte != 4)
     await tmux.type_bytes(pane.pane, every * 8)
-    await tmux.type_literal(pane.pane, "Enter C-c ; é -l $HOME #(x) ~")
+    await tmux.type_bytes(pane.pane, "Enter C-c ; é -l $HOME #(x) ~".encode())
     expected = every * 8 + "Enter C-c ; é -l $HOME #(x) ~".encode()
     assert await received(tmux, pane, tmp_path / "got") == expected
 
@@ -110,7 +110,7 @@ async def test_over_the_control_client_as_over_forks(tmux: TmuxServer, tmp_path:
 
     await eventually(mode, until=lambda mode: mode == "control")
     await tmux.send_keys(pane.pane, "C-a", ";")
-    await tmux.type_literal(pane.pane, "x;\n%end 1 2 1\n")
+    await tmux.type_bytes(pane.pane, b"x;\n%end 1 2 1\n")
     await tmux.send_text(pane.pane, "pasted;")
     assert await received(tmux, pane, tmp_path / "got") == b"\x01;x;\n%end 1 2 1\npasted;"
 
@@ -118,7 +118,7 @@ async def test_over_the_control_client_as_over_forks(tmux: TmuxServer, tmp_path:
 async def test_nothing_is_typed_where_the_program_has_ended(tmux: TmuxServer) -> None:
     pane = await tmux.spawn("gsh-agent-0001", ["true"], cwd=Path("/tmp"), env=ENV)
     await eventually(lambda: tmux.pane(pane.pane), until=lambda info: info.dead)
-    for call in (tmux.send_text(pane.pane, "x"), tmux.send_keys(pane.pane, "x"), tmux.type_literal(pane.pane, "x")):
+    for call in (tmux.send_text(pane.pane, "x"), tmux.send_keys(pane.pane, "x"), tmux.type_bytes(pane.pane, b"x")):
         with pytest.raises(TmuxError) as raised:
             await call
         assert raised.value.kind == "refused"
@@ -127,7 +127,7 @@ async def test_nothing_is_typed_where_the_program_has_ended(tmux: TmuxServer) ->
 async def test_an_agent_that_types_is_heard_while_a_person_reads_the_past(tmux: TmuxServer, tmp_path: Path) -> None:
     """In tmux's copy mode keys would move a cursor there instead of reaching the program."""
     pane = await raw(tmux, tmp_path / "got")
-    async with person(tmux, "gsh-agent-0001") as terminal:
+    async with attached_person(tmux, "gsh-agent-0001") as terminal:
         os.write(terminal, b"\x02[")
         await eventually(lambda: tmux.pane(pane.pane), until=lambda info: info.in_mode)
         await tmux.send_keys(pane.pane, "q", "Up", "Enter")
@@ -142,5 +142,5 @@ async def test_twenty_five_pastes_at_once_are_never_crossed(tmux: TmuxServer) ->
         *(tmux.send_text(pane.pane, f"for {number} only", enter=True) for number, pane in enumerate(panes))
     )
     for number, pane in enumerate(panes):
-        await shows(tmux, pane.pane, f"for {number} only\nfor {number} only")
-        assert set((await screen(tmux, pane.pane)).split("\n")) == {f"for {number} only"}
+        await wait_for_text(tmux, pane.pane, f"for {number} only\nfor {number} only")
+        assert set((await screen_text(tmux, pane.pane)).split("\n")) == {f"for {number} only"}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import ROOT, environment, gsh
+from tests.kit.command import ROOT, environment, run_gsh
 from tests.kit.home import Home
 from tests.kit.pty_child import PtyChild
 from tests.kit.shells import Shell
@@ -49,13 +49,13 @@ def made(home: Home) -> list[str]:
 
 @pytest.mark.parametrize("arguments", [("prompt", "hello"), ("config", "edit", "--help"), ("run", "session ls")])
 def test_a_command_without_a_window(umask: int, home: Home, tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    assert gsh(*arguments, cwd=tmp_path).code == 0
+    assert run_gsh(*arguments, cwd=tmp_path).code == 0
     assert open_to_others(home.path, home.runtime) == []
 
 
 def test_a_setting_that_is_written(umask: int, home: Home, tmp_path: Path) -> None:
-    assert gsh("config", "set", "ui.theme", "gsh-light", cwd=tmp_path).code == 0
-    assert gsh("config", "trust", "--yes", cwd=tmp_path).code == 0
+    assert run_gsh("config", "set", "ui.theme", "gsh-light", cwd=tmp_path).code == 0
+    assert run_gsh("config", "trust", "--yes", cwd=tmp_path).code == 0
     assert (home.path / ".config" / "gsh" / "config.toml").exists()
     assert open_to_others(home.path, home.runtime) == []
 
@@ -73,7 +73,7 @@ def test_the_window_with_its_draft_log_and_frames_and_doctor_is_content(umask: i
     assert window.wait() == 0
     assert {"gsh.db", "workbench.json"} <= {Path(name).name for name in made(home)}, made(home)
     assert open_to_others(home.path, home.runtime) == []
-    ran = gsh("doctor", "--json", cwd=tmp_path)
+    ran = run_gsh("doctor", "--json", cwd=tmp_path)
     assert [f for f in ran.json["findings"] if f["group"] == "Record" and f["status"] != "ok"] == []
 
 
@@ -81,7 +81,7 @@ def test_the_window_with_its_draft_log_and_frames_and_doctor_is_content(umask: i
 def test_the_spool_of_a_shell(umask: int, home: Home, program: str) -> None:
     shell = Shell(program=program)
     shell.run("true")
-    shell.leave()
+    shell.exit()
     shell.close()
     assert any("spool/" in name and name.endswith(".jsonl") for name in made(home))
     assert open_to_others(home.path / ".local", home.runtime) == []

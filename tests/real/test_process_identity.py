@@ -18,7 +18,9 @@ from gshtui.store.store_errors import SessionHeld
 from gshtui.system import process_identity
 from gshtui.system.process_identity import Process, is_alive, this_process
 from tests.kit.home import Home
-from tests.kit.record import child, line, opened, said
+from tests.kit.record import numbered_prompt, open_record, python_child, read_line
+
+COVERS = ("gshtui.store.hold_table",)
 
 WRITER = """
 import asyncio, sys
@@ -83,13 +85,16 @@ async def _go(worker: asyncio.subprocess.Process) -> None:
 
 async def test_two_processes_and_this_one_write_to_one_conversation_at_once(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main")
-        async with child(WRITER, str(path), info.id, "a") as a, child(WRITER, str(path), info.id, "b") as b:
-            assert [await line(a), await line(b)] == ["ready", "ready"]
+        async with (
+            python_child(WRITER, str(path), info.id, "a") as a,
+            python_child(WRITER, str(path), info.id, "b") as b,
+        ):
+            assert [await read_line(a), await read_line(b)] == ["ready", "ready"]
             await asyncio.gather(_go(a), _go(b))
-            own = [await store.messages.append(info.id, said(number)) for number in range(50)]
-            places = [*own, *json.loads(await line(a)), *json.loads(await line(b))]
+            own = [await store.messages.append(info.id, numbered_prompt(number)) for number in range(50)]
+            places = [*own, *json.loads(await read_line(a)), *json.loads(await read_line(b))]
         assert sorted(places) == list(range(1, 351))
         assert (await store.sessions.find(info.id)).messages == 350
         found = [stored.message.id for stored in await store.messages.read(info.id)]
@@ -102,26 +107,26 @@ async def test_two_processes_and_this_one_write_to_one_conversation_at_once(home
 async def test_four_processes_make_the_record_at_once(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
     async with (
-        child(OPENER, str(path), "a") as a,
-        child(OPENER, str(path), "b") as b,
-        child(OPENER, str(path), "c") as c,
-        child(OPENER, str(path), "d") as d,
+        python_child(OPENER, str(path), "a") as a,
+        python_child(OPENER, str(path), "b") as b,
+        python_child(OPENER, str(path), "c") as c,
+        python_child(OPENER, str(path), "d") as d,
     ):
         workers = (a, b, c, d)
-        assert [await line(worker) for worker in workers] == ["ready"] * 4
+        assert [await read_line(worker) for worker in workers] == ["ready"] * 4
         await asyncio.gather(*(_go(worker) for worker in workers))
-        made = {await line(worker) for worker in workers}
-    async with opened(path) as store:
+        made = {await read_line(worker) for worker in workers}
+    async with open_record(path) as store:
         assert {info.id for info in await store.sessions.find_all(empty=True)} == made
         assert len(made) == 4
 
 
 async def test_the_second_place_is_told_where_a_conversation_is_open_until_it_is_not(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main")
-        async with child(HOLDER, str(path), info.id) as holder:
-            assert await line(holder) == "held"
+        async with python_child(HOLDER, str(path), info.id) as holder:
+            assert await read_line(holder) == "held"
             with pytest.raises(SessionHeld) as held:
                 await store.holds.acquire(info.id, "window 2")
             assert (held.value.where, held.value.pid) == ("window 1", holder.pid)
@@ -130,7 +135,7 @@ async def test_the_second_place_is_told_where_a_conversation_is_open_until_it_is
             with pytest.raises(SessionHeld):
                 await store.sessions.delete(info.id)
             await _go(holder)
-            assert await line(holder) == "released"
+            assert await read_line(holder) == "released"
             hold = await store.holds.acquire(info.id, "window 2")
             await hold.release()
             await hold.release()
@@ -139,10 +144,10 @@ async def test_the_second_place_is_told_where_a_conversation_is_open_until_it_is
 
 async def test_a_hold_ends_with_its_process_even_before_anybody_reaped_it(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main")
-        async with child(HOLDER, str(path), info.id) as holder:
-            assert await line(holder) == "held"
+        async with python_child(HOLDER, str(path), info.id) as holder:
+            assert await read_line(holder) == "held"
             os.kill(holder.pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):  # it was reaped in the meantime
                 await asyncio.to_thread(os.waitid, os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)
@@ -157,7 +162,7 @@ async def test_a_hold_ends_with_its_process_even_before_anybody_reaped_it(home: 
 )
 async def test_a_hold_of_a_process_that_is_no_more_is_taken_over(home: Home, field: str, value: str) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main")
         old = await store.holds.acquire(info.id, "window 1")
         with sqlite3.connect(path) as raw:
@@ -170,7 +175,7 @@ async def test_a_hold_of_a_process_that_is_no_more_is_taken_over(home: Home, fie
 
 async def test_one_of_many_that_want_a_stale_hold_gets_it(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as one, opened(path) as two:
+    async with open_record(path) as one, open_record(path) as two:
         info = await one.sessions.create(cwd="/p", agent="main")
         await one.holds.acquire(info.id, "dead")
         with sqlite3.connect(path) as raw:
@@ -183,10 +188,10 @@ async def test_one_of_many_that_want_a_stale_hold_gets_it(home: Home) -> None:
 
 async def test_closing_the_store_gives_back_what_it_holds(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main")
         await store.holds.acquire(info.id, "window 1")
-    async with opened(path) as store:
+    async with open_record(path) as store:
         assert (await store.sessions.find(info.id)).held_by == ""
 
 
@@ -224,12 +229,12 @@ def test_where_there_is_no_proc_the_start_time_still_tells_processes_apart(
 
 async def test_a_writer_waits_for_another_ones_transaction_while_reading_goes_on(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main")
-        await store.messages.append(info.id, said(1))
+        await store.messages.append(info.id, numbered_prompt(1))
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        waiting = asyncio.ensure_future(store.messages.append(info.id, said(2)))
+        waiting = asyncio.ensure_future(store.messages.append(info.id, numbered_prompt(2)))
         for _ in range(5):
             assert len(await store.messages.read(info.id)) == 1
         assert not waiting.done()

@@ -9,7 +9,16 @@ import pytest
 from gshtui.bus.messages import Document, Image, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.providers.port import ProviderError, ToolSpec
 from tests.kit.loopback.script import Call, Ends, Fault, Say, Spent, Strange, Think
-from tests.kit.providers import APIS, asking, conversation, hear, said
+from tests.kit.providers import APIS, make_message, make_request, provider_with_loopback, receive_stream
+
+COVERS = (
+    "gshtui.providers.answer_builder",
+    "gshtui.providers.anthropic",
+    "gshtui.providers.gemini",
+    "gshtui.providers.ollama",
+    "gshtui.providers.openai_chat",
+    "gshtui.providers.openai_responses",
+)
 
 EVERY = pytest.mark.parametrize("api", APIS)
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 32).decode()
@@ -19,24 +28,24 @@ PDF = base64.b64encode(b"%PDF-1.7\n%%EOF").decode()
 @EVERY
 async def test_words_stream_in_pieces_and_add_up(api: str) -> None:
     text = "Grüße, 世界 🎉 – **bold**\n\n| a | b |\n"
-    async with conversation(api, [[Say(text)]]) as (provider, server):
-        heard = await hear(provider, asking(api))
+    async with provider_with_loopback(api, [[Say(text)]]) as (provider, server):
+        heard = await receive_stream(provider, make_request(api))
     assert heard.text == text
     assert len(heard.deltas) > 3
-    assert heard.whole.stop == "end"
-    assert [b.text for b in heard.whole.message.blocks if isinstance(b, Text)] == [text]
-    assert heard.whole.message.role == "assistant"
-    assert heard.whole.message.model
+    assert heard.completed.stop == "end"
+    assert [b.text for b in heard.completed.message.blocks if isinstance(b, Text)] == [text]
+    assert heard.completed.message.role == "assistant"
+    assert heard.completed.message.model
     assert server.refused == []
 
 
 @EVERY
 async def test_thinking_comes_before_words_and_is_told_apart(api: str) -> None:
-    async with conversation(api, [[Think("Let me see. Two and two"), Say("Four.")]]) as (provider, _):
-        heard = await hear(provider, asking(api))
+    async with provider_with_loopback(api, [[Think("Let me see. Two and two"), Say("Four.")]]) as (provider, _):
+        heard = await receive_stream(provider, make_request(api))
     assert heard.thinking == "Let me see. Two and two"
     assert heard.text == "Four."
-    kinds = [type(block) for block in heard.whole.message.blocks]
+    kinds = [type(block) for block in heard.completed.message.blocks]
     assert kinds == [Thinking, Text]
 
 
@@ -47,12 +56,12 @@ async def test_parallel_calls_keep_their_order_and_arguments(api: str) -> None:
         Call("grep", {"pattern": "x|y"}),
         Call("read"),
     ]
-    async with conversation(api, [[Say("Looking."), *calls]]) as (provider, _):
-        heard = await hear(provider, asking(api))
-    whole = heard.whole
+    async with provider_with_loopback(api, [[Say("Looking."), *calls]]) as (provider, _):
+        heard = await receive_stream(provider, make_request(api))
+    whole = heard.completed
     assert whole.stop == "tool_use"
     assert [(c.name, c.arguments) for c in whole.message.calls] == [(c.name, c.arguments) for c in calls]
-    assert heard.called == ["read", "grep", "read"]
+    assert heard.tool_names == ["read", "grep", "read"]
     ids = [call.id for call in whole.message.calls]
     assert len(set(ids)) == 3 and all(ids)
     assert not any(call.broken for call in whole.message.calls)
@@ -61,8 +70,8 @@ async def test_parallel_calls_keep_their_order_and_arguments(api: str) -> None:
 @EVERY
 async def test_usage_leaves_the_cache_out_of_input(api: str) -> None:
     spent = Spent(input=120, output=40, cache_read=1000, cache_write=300, reasoning=15)
-    async with conversation(api, [[Say("ok"), spent]]) as (provider, _):
-        whole = (await hear(provider, asking(api))).whole
+    async with provider_with_loopback(api, [[Say("ok"), spent]]) as (provider, _):
+        whole = (await receive_stream(provider, make_request(api))).completed
     expected = {
         "anthropic": Usage(120, 40, 1000, 300, 15),
         "openai": Usage(120, 40, 1000, 300, 15),
@@ -77,11 +86,11 @@ async def test_usage_leaves_the_cache_out_of_input(api: str) -> None:
 @EVERY
 async def test_images_and_documents_go_along(api: str) -> None:
     note = Document("text/plain", base64.b64encode("Straße".encode()).decode(), "notes.txt")
-    question = said(
+    question = make_message(
         "user", "What is this?", Image("image/png", PNG, "a.png"), Document("application/pdf", PDF, "b.pdf"), note
     )
-    async with conversation(api, [[Say("A picture.")]]) as (provider, server):
-        await hear(provider, asking(api, question))
+    async with provider_with_loopback(api, [[Say("A picture.")]]) as (provider, server):
+        await receive_stream(provider, make_request(api, question))
         sent = str(server.chats[-1].body)
     assert server.refused == []
     assert "Straße" in sent
@@ -94,58 +103,62 @@ async def test_images_and_documents_go_along(api: str) -> None:
 
 @EVERY
 async def test_events_of_tomorrow_are_passed_over(api: str) -> None:
-    async with conversation(api, [[Strange(), Say("still "), Strange(), Say("here")]]) as (provider, _):
-        heard = await hear(provider, asking(api))
+    async with provider_with_loopback(api, [[Strange(), Say("still "), Strange(), Say("here")]]) as (provider, _):
+        heard = await receive_stream(provider, make_request(api))
     assert heard.text == "still here"
 
 
 @EVERY
 async def test_an_answer_cut_off_by_its_limit_says_so(api: str) -> None:
-    async with conversation(api, [[Say("Once upon"), Ends("max_tokens")]]) as (provider, _):
-        whole = (await hear(provider, asking(api, max_output=64))).whole
+    async with provider_with_loopback(api, [[Say("Once upon"), Ends("max_tokens")]]) as (provider, _):
+        whole = (await receive_stream(provider, make_request(api, max_output=64))).completed
     assert whole.stop == "max_tokens"
     assert whole.message.text == "Once upon"
 
 
 @pytest.mark.parametrize("api", [api for api in APIS if api != "ollama"])
 async def test_a_refusal_is_told_apart(api: str) -> None:
-    async with conversation(api, [[Say("I would rather not."), Ends("refusal")]]) as (provider, _):
-        assert (await hear(provider, asking(api))).whole.stop == "refusal"
+    async with provider_with_loopback(api, [[Say("I would rather not."), Ends("refusal")]]) as (provider, _):
+        assert (await receive_stream(provider, make_request(api))).completed.stop == "refusal"
 
 
 @pytest.mark.parametrize("api", [api for api in APIS if api != "ollama"])
 async def test_a_refusal_without_a_word_says_so(api: str) -> None:
-    async with conversation(api, [[Ends("refusal")]]) as (provider, _):
+    async with provider_with_loopback(api, [[Ends("refusal")]]) as (provider, _):
         with pytest.raises(ProviderError) as caught:
-            await hear(provider, asking(api))
+            await receive_stream(provider, make_request(api))
     assert caught.value.kind == "refusal"
 
 
 @EVERY
 async def test_a_limit_reached_before_the_first_word_says_so(api: str) -> None:
-    async with conversation(api, [[Ends("max_tokens")]]) as (provider, _):
+    async with provider_with_loopback(api, [[Ends("max_tokens")]]) as (provider, _):
         with pytest.raises(ProviderError) as caught:
-            await hear(provider, asking(api))
+            await receive_stream(provider, make_request(api))
     assert (caught.value.kind, "max_tokens" in caught.value.hint) == ("truncated", True)
 
 
 @pytest.mark.parametrize("api", [api for api in APIS if api != "gemini"])  # its arguments are data, not text
 async def test_a_call_with_broken_arguments_is_marked_and_goes_back_as_a_valid_one(api: str) -> None:
-    async with conversation(api, [[Fault.broken_json()], [Say("sorry")]], chunk=5) as (provider, server):
-        message = (await hear(provider, asking(api))).whole.message
+    async with provider_with_loopback(api, [[Fault.broken_json()], [Say("sorry")]], chunk=5) as (provider, server):
+        message = (await receive_stream(provider, make_request(api))).completed.message
         call = message.calls[0]
         assert call.broken == '{"path": "a.py", '
         assert call.arguments == {}
-        again = (said("user", "Go"), message, said("tool", ToolResult(call.id, "read", "not run", "error")))
-        assert (await hear(provider, asking(api, *again))).text == "sorry"
+        again = (
+            make_message("user", "Go"),
+            message,
+            make_message("tool", ToolResult(call.id, "read", "not run", "error")),
+        )
+        assert (await receive_stream(provider, make_request(api, *again))).text == "sorry"
     assert server.refused == []
 
 
 @pytest.mark.parametrize("api", ["anthropic", "openai", "openai-chat"])
 @pytest.mark.parametrize("raw", ["", '{"path": ', "[1]", "NaN", '{"n": 1e999}', '{"n": ' + "9" * 40 + "}"])
 async def test_a_call_cut_off_by_the_limit_is_never_whole(api: str, raw: str) -> None:
-    async with conversation(api, [[Call("read", raw=raw), Ends("max_tokens")]]) as (provider, _):
-        whole = (await hear(provider, asking(api))).whole
+    async with provider_with_loopback(api, [[Call("read", raw=raw), Ends("max_tokens")]]) as (provider, _):
+        whole = (await receive_stream(provider, make_request(api))).completed
     assert whole.stop == "max_tokens"
     assert whole.message.calls[0].broken
     assert whole.message.calls[0].arguments == {}
@@ -153,51 +166,53 @@ async def test_a_call_cut_off_by_the_limit_is_never_whole(api: str, raw: str) ->
 
 @EVERY
 async def test_an_empty_answer_is_an_answer_with_nothing_in_it(api: str) -> None:
-    async with conversation(api, [[Fault.empty()]]) as (provider, _):
-        whole = (await hear(provider, asking(api))).whole
+    async with provider_with_loopback(api, [[Fault.empty()]]) as (provider, _):
+        whole = (await receive_stream(provider, make_request(api))).completed
     assert whole.message.blocks == ()
     assert whole.stop == "end"
 
 
 @EVERY
 async def test_halves_of_a_character_are_joined_and_lone_ones_replaced(api: str) -> None:
-    async with conversation(api, [[Say("a\ud83c\udf89b\ud800c"), Call("read", {"path": "\udfff.py"})]], chunk=2) as (
+    async with provider_with_loopback(
+        api, [[Say("a\ud83c\udf89b\ud800c"), Call("read", {"path": "\udfff.py"})]], chunk=2
+    ) as (
         provider,
         _,
     ):
-        heard = await hear(provider, asking(api))
+        heard = await receive_stream(provider, make_request(api))
     assert heard.text == "a🎉b\ufffdc"
-    assert heard.whole.message.text == "a🎉b\ufffdc"
-    assert heard.whole.message.calls[0].arguments == {"path": "\ufffd.py"}
+    assert heard.completed.message.text == "a🎉b\ufffdc"
+    assert heard.completed.message.calls[0].arguments == {"path": "\ufffd.py"}
 
 
 @EVERY
 async def test_lone_surrogates_in_the_conversation_do_no_harm(api: str) -> None:
     call = ToolCall("call 1/ü", "read", {"path": "\ud800"})
     history = (
-        said("user", "odd \udcff bytes"),
-        said("assistant", "hm \ud800", call),
-        said("tool", ToolResult(call.id, "read", "\udc80\udc81")),
+        make_message("user", "odd \udcff bytes"),
+        make_message("assistant", "hm \ud800", call),
+        make_message("tool", ToolResult(call.id, "read", "\udc80\udc81")),
     )
-    async with conversation(api, [[Say("ok")]]) as (provider, server):
-        assert (await hear(provider, asking(api, *history))).text == "ok"
+    async with provider_with_loopback(api, [[Say("ok")]]) as (provider, server):
+        assert (await receive_stream(provider, make_request(api, *history))).text == "ok"
     assert server.refused == []
 
 
 @EVERY
 async def test_tools_with_odd_names_get_their_own_names_back(api: str) -> None:
     odd = tuple(ToolSpec(name, "", {"type": "object"}) for name in ("git worktree", "git/worktree", "1st", "x" * 90))
-    async with conversation(api, [[Say("ok")], [Call("git_worktree_2", {"a": 1})]]) as (provider, server):
-        await hear(provider, asking(api, tools=odd))
-        whole = (await hear(provider, asking(api, tools=odd))).whole
+    async with provider_with_loopback(api, [[Say("ok")], [Call("git_worktree_2", {"a": 1})]]) as (provider, server):
+        await receive_stream(provider, make_request(api, tools=odd))
+        whole = (await receive_stream(provider, make_request(api, tools=odd))).completed
     assert server.refused == []
     assert whole.message.calls[0].name == "git/worktree"
 
 
 @EVERY
 async def test_effort_temperature_and_limit_are_sent_where_they_are_taken(api: str) -> None:
-    async with conversation(api, [[Say("ok")]]) as (provider, server):
-        await hear(provider, asking(api, effort="low", temperature=0.2, max_output=2000))
+    async with provider_with_loopback(api, [[Say("ok")]]) as (provider, server):
+        await receive_stream(provider, make_request(api, effort="low", temperature=0.2, max_output=2000))
         body = server.chats[-1].body
     assert server.refused == []
     match api:
@@ -216,14 +231,14 @@ async def test_effort_temperature_and_limit_are_sent_where_they_are_taken(api: s
 
 async def test_anthropic_breakpoints_stand_behind_what_stays_the_same() -> None:
     turns = [
-        said("user", "one"),
-        said("assistant", "1"),
-        said("user", "two"),
-        said("assistant", "2"),
-        said("user", "three"),
+        make_message("user", "one"),
+        make_message("assistant", "1"),
+        make_message("user", "two"),
+        make_message("assistant", "2"),
+        make_message("user", "three"),
     ]
-    async with conversation("anthropic", [[Say("ok")]]) as (provider, server):
-        await hear(provider, asking("anthropic", *turns))
+    async with provider_with_loopback("anthropic", [[Say("ok")]]) as (provider, server):
+        await receive_stream(provider, make_request("anthropic", *turns))
         body = server.chats[-1].body
     assert [("cache_control" in block) for block in body["system"]] == [True, True]
     marked = ["cache_control" in message["content"][-1] for message in body["messages"]]
@@ -231,17 +246,10 @@ async def test_anthropic_breakpoints_stand_behind_what_stays_the_same() -> None:
     assert "cache_control" not in str(body["tools"])
 
 
-@EVERY
-async def test_models_are_listed_and_requests_counted(api: str) -> None:
-    async with conversation(api, [], models=["model-b", "model-a"]) as (provider, _):
-        assert sorted(await provider.list_models()) == ["model-a", "model-b"]
-        assert await provider.count_tokens(asking(api)) > 20
-
-
 async def test_ollama_tells_what_its_models_can_do() -> None:
-    async with conversation("ollama", [[Say("ok")]]) as (provider, server):
+    async with provider_with_loopback("ollama", [[Say("ok")]]) as (provider, server):
         assert not provider.capabilities("qwen3:8b").known
-        await hear(provider, asking("ollama"))
+        await receive_stream(provider, make_request("ollama"))
         abilities = provider.capabilities("qwen3:8b")
     assert (abilities.known, abilities.window, abilities.images, abilities.tools) == (True, 16384, True, True)
     assert server.chats[-1].body["options"]["num_ctx"] == 16384

@@ -19,7 +19,9 @@ from gshtui.providers.port import Request
 from gshtui.providers.request_hash import encodings, hash_of, text_of, was_sent
 from tests.kit.loopback.script import Call, Fault, Say, Think
 from tests.kit.loopback.speech import sign
-from tests.kit.providers import APIS, GREP, READ, asking, conversation, hear, said
+from tests.kit.providers import APIS, GREP, READ, make_message, make_request, provider_with_loopback, receive_stream
+
+COVERS = ("gshtui.providers.request_hash",)
 
 EVERY = pytest.mark.parametrize("api", APIS)
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(256))).decode()
@@ -40,16 +42,20 @@ def everything(api: str) -> tuple[Message, ...]:
     deep: dict[str, Any] = {"snake_case": {"camelCase": [1, 2.5, None, True]}, "é": "\ud800", "": {}}
     signed = {"gemini": {"signature": sign("gemini", "read")}} if api == "gemini" else {}
     return (
-        said("user", "Grüße 🎉\0\u2028", Image("image/png", PNG, "a.png"), Document("application/pdf", PDF, "ü.pdf")),
-        said(
+        make_message(
+            "user", "Grüße 🎉\0\u2028", Image("image/png", PNG, "a.png"), Document("application/pdf", PDF, "ü.pdf")
+        ),
+        make_message(
             "assistant",
             thought,
             Text("I look.", {"openai": {"phase": "commentary"}}),
             ToolCall("call_1", "read", deep, opaque=signed),
             ToolCall("call_2", "git worktree", broken='{"half'),
         ),
-        said("tool", ToolResult("call_1", "read", "content"), ToolResult("call_2", "git worktree", "no", "error")),
-        said("user", Document("text/plain", NOTE, "n.txt"), Image("image/svg+xml", PNG), "go on"),
+        make_message(
+            "tool", ToolResult("call_1", "read", "content"), ToolResult("call_2", "git worktree", "no", "error")
+        ),
+        make_message("user", Document("text/plain", NOTE, "n.txt"), Image("image/svg+xml", PNG), "go on"),
     )
 
 
@@ -60,29 +66,34 @@ def everything(api: str) -> tuple[Message, ...]:
     ids=["plain", "short", "tempered", "no tools", "hard"],
 )
 async def test_the_body_is_what_goes_over_the_wire(api: str, options: dict[str, Any]) -> None:
-    async with conversation(api, [[Say("well")]] * 2) as (provider, server):
+    async with provider_with_loopback(api, [[Say("well")]] * 2) as (provider, server):
         if api == "ollama":
             assert isinstance(provider, Ollama)
-            await provider.learn(asking(api).model)
-        for request in (asking(api, *everything(api), **options), replace(asking(api, **options), system=())):
+            await provider.learn(make_request(api).model)
+        for request in (
+            make_request(api, *everything(api), **options),
+            replace(make_request(api, **options), system=()),
+        ):
             body = provider.body(request)
-            heard = await hear(provider, request)
+            heard = await receive_stream(provider, request)
             received = server.chats[-1]
             assert received.body == body
             assert received.raw in encodings(body)
-            assert heard.whole.sent == hash_of(received.raw)
-            assert was_sent(body, heard.whole.sent)
+            assert heard.completed.sent == hash_of(received.raw)
+            assert was_sent(body, heard.completed.sent)
             assert json.loads(text_of(body)) == body
             assert "secret" not in text_of(body)
         assert server.refused == []
-        assert not was_sent(provider.body(asking(api, said("user", "other"), **options)), heard.whole.sent)
+        assert not was_sent(
+            provider.body(make_request(api, make_message("user", "other"), **options)), heard.completed.sent
+        )
         assert not was_sent(body, "")
 
 
 @EVERY
 async def test_asking_for_the_body_changes_nothing_and_needs_no_key(api: str) -> None:
-    async with conversation(api, [[Say("well")]], key="") as (provider, server):
-        request = asking(api, *everything(api))
+    async with provider_with_loopback(api, [[Say("well")]], key="") as (provider, server):
+        request = make_request(api, *everything(api))
         first = json.dumps(provider.body(request))
         assert json.dumps(provider.body(request)) == first
         assert server.requests == []
@@ -90,24 +101,24 @@ async def test_asking_for_the_body_changes_nothing_and_needs_no_key(api: str) ->
 
 async def test_a_request_that_was_sent_again_without_signatures_is_not_taken_for_the_first() -> None:
     script = [[Think("hm"), Say("x")], [Fault.unsigned()], [Say("well")]]
-    async with conversation("anthropic", script) as (provider, server):
-        first = await hear(provider, asking("anthropic"))
-        more = (said("user", "Hello"), first.whole.message, said("user", "on"))
-        request = asking("anthropic", *more)
-        heard = await hear(provider, request)
-        assert heard.whole.sent == hash_of(server.chats[-1].raw)
-        assert not was_sent(provider.body(request), heard.whole.sent)
+    async with provider_with_loopback("anthropic", script) as (provider, server):
+        first = await receive_stream(provider, make_request("anthropic"))
+        more = (make_message("user", "Hello"), first.completed.message, make_message("user", "on"))
+        request = make_request("anthropic", *more)
+        heard = await receive_stream(provider, request)
+        assert heard.completed.sent == hash_of(server.chats[-1].raw)
+        assert not was_sent(provider.body(request), heard.completed.sent)
 
 
 async def test_offline_shows_what_it_reads_and_sends_nothing() -> None:
     provider = OfflineProvider()
-    request = Request("offline", ("You are.",), (said("user", "run ls"),), (READ,))
+    request = Request("offline", ("You are.",), (make_message("user", "run ls"),), (READ,))
     body = provider.body(request)
     assert body["system"] == ["You are."]
     assert body["messages"][0]["blocks"] == [{"type": "text", "text": "run ls"}]
     assert [tool["name"] for tool in body["tools"]] == ["read"]
     assert json.loads(text_of(body)) == body
-    assert (await hear(provider, request)).whole.sent == ""
+    assert (await receive_stream(provider, request)).completed.sent == ""
 
 
 # The prefix that a provider's cache can hold
@@ -128,25 +139,25 @@ def common(one: list[Any], other: list[Any]) -> int:
     return count
 
 
-TALK = (said("user", "Hello"), said("assistant", "Hi."), said("user", "Do it"))
-MORE = (*TALK, said("assistant", ToolCall("c", "read", {})), said("tool", ToolResult("c", "read", "x")))
+TALK = (make_message("user", "Hello"), make_message("assistant", "Hi."), make_message("user", "Do it"))
+MORE = (*TALK, make_message("assistant", ToolCall("c", "read", {})), make_message("tool", ToolResult("c", "read", "x")))
 
 
 @EVERY
 async def test_the_next_request_begins_with_all_of_this_one(api: str) -> None:
-    async with conversation(api, []) as (provider, _):
-        before = prefix(provider.body(asking(api, *TALK)))
-        after = prefix(provider.body(asking(api, *MORE)))
+    async with provider_with_loopback(api, []) as (provider, _):
+        before = prefix(provider.body(make_request(api, *TALK)))
+        after = prefix(provider.body(make_request(api, *MORE)))
         assert common(before, after) == len(before)
 
 
 @EVERY
 async def test_a_new_day_or_branch_leaves_tools_and_the_stable_system_alone(api: str) -> None:
-    async with conversation(api, []) as (provider, _):
+    async with provider_with_loopback(api, []) as (provider, _):
         bodies: list[dict[str, Any]] = []
         for branch, day in (("main", 20), ("topic", 21)):
             system = system_sections("main", Path("/p"), branch, date(2026, 11, day), "Skills: none")
-            bodies.append(provider.body(replace(asking(api, *TALK), system=system)))
+            bodies.append(provider.body(replace(make_request(api, *TALK), system=system)))
         one, two = (json.dumps(body, ensure_ascii=False) for body in bodies)
         assert one != two
         assert prefix(bodies[0])[0] == prefix(bodies[1])[0]
@@ -163,17 +174,21 @@ async def test_a_new_day_or_branch_leaves_tools_and_the_stable_system_alone(api:
 async def test_claude_gets_four_breakpoints_at_most_and_finds_the_last_ones_again(turns: int, blocks: int) -> None:
     """A look-up goes back twenty blocks at most: each new mark is near enough to one that was written."""
     messages: list[Message] = []
-    async with conversation("anthropic", []) as (provider, _):
+    async with provider_with_loopback("anthropic", []) as (provider, _):
         written: set[int] = set()
         for turn in range(turns):
             calls = tuple(ToolCall(f"c{turn}-{n}", "read", {}) for n in range(blocks))
             results = tuple(ToolResult(call.id, call.name, "x") for call in calls)
-            prompt = said("user", *(f"prompt {turn}.{n}" for n in range(blocks)))
-            for more in ((prompt,), (said("assistant", *calls), said("tool", *results)), (said("assistant", "done"),)):
+            prompt = make_message("user", *(f"prompt {turn}.{n}" for n in range(blocks)))
+            for more in (
+                (prompt,),
+                (make_message("assistant", *calls), make_message("tool", *results)),
+                (make_message("assistant", "done"),),
+            ):
                 messages += more
                 if messages[-1].role == "assistant":
                     continue
-                body = provider.body(asking("anthropic", *messages))
+                body = provider.body(make_request("anthropic", *messages))
                 marks = marked(body)
                 assert len(marks) <= 4
                 assert marks[-1] == len(cached_blocks(body)) - 1
@@ -194,9 +209,9 @@ def marked(body: dict[str, Any]) -> list[int]:
 
 @EVERY
 async def test_tools_go_out_in_the_order_in_which_they_are_given(api: str) -> None:
-    async with conversation(api, []) as (provider, _):
+    async with provider_with_loopback(api, []) as (provider, _):
         orders = [
-            json.dumps(provider.body(asking(api, tools=tools))["tools"]) for tools in ((READ, GREP), (GREP, READ))
+            json.dumps(provider.body(make_request(api, tools=tools))["tools"]) for tools in ((READ, GREP), (GREP, READ))
         ]
         assert orders[0] != orders[1]
         assert json.loads(orders[0]) != []
@@ -205,14 +220,14 @@ async def test_tools_go_out_in_the_order_in_which_they_are_given(api: str) -> No
 async def test_a_call_in_an_answer_is_the_same_in_the_next_body() -> None:
     """What a model said is sent again as it was, or the cache ends there."""
     for api in APIS:
-        async with conversation(api, [[Say("I look."), Call("read", {"path": "a"})], [Say("ok")]]) as (
+        async with provider_with_loopback(api, [[Say("I look."), Call("read", {"path": "a"})], [Say("ok")]]) as (
             provider,
             server,
         ):
-            first = await hear(provider, asking(api))
-            answer = first.whole.message
+            first = await receive_stream(provider, make_request(api))
+            answer = first.completed.message
             results = tuple(ToolResult(call.id, call.name, "x") for call in answer.calls)
-            request = asking(api, said("user", "Hello"), answer, said("tool", *results))
-            await hear(provider, request)
+            request = make_request(api, make_message("user", "Hello"), answer, make_message("tool", *results))
+            await receive_stream(provider, request)
             bodies = [prefix(chat.body) for chat in server.chats]
             assert common(bodies[0], bodies[1]) == len(bodies[0])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -12,19 +14,35 @@ from gshtui.providers.port import Completed, ProviderError, TextPart
 from gshtui.providers.sdk_connection import Deadlines
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Call, Fault, Say, Step, Think
-from tests.kit.providers import APIS, MODELS, Waits, asking, conversation, hear, make, said
+from tests.kit.providers import (
+    APIS,
+    MODELS,
+    RecordedWaits,
+    make_message,
+    make_provider,
+    make_request,
+    provider_with_loopback,
+    receive_stream,
+)
+
+COVERS = (
+    "gshtui.providers.http_client",
+    "gshtui.providers.openai_client",
+    "gshtui.providers.provider_errors",
+    "gshtui.providers.sdk_connection",
+)
 
 EVERY = pytest.mark.parametrize("api", APIS)
 LONG = Say("one two three four five six seven eight nine ten")
 SHORT = Deadlines(connect=2, first_byte=0.2, between=0.2)
 
 
-async def failure(api: str, *answers: list[Step], **options: object) -> tuple[ProviderError, Waits, int]:
+async def failure(api: str, *answers: Sequence[Step], **options: Any) -> tuple[ProviderError, RecordedWaits, int]:
     """What the stream raises, what it waited, and how often it asked."""
-    waits = Waits()
-    async with conversation(api, answers, waits=waits, **options) as (provider, server):
+    waits = RecordedWaits()
+    async with provider_with_loopback(api, answers, waits=waits, **options) as (provider, server):
         with pytest.raises(ProviderError) as caught:
-            await hear(provider, asking(api))
+            await receive_stream(provider, make_request(api))
         asked = len(server.requests) if api == "ollama" and not server.chats else len(server.chats)
     error = caught.value
     assert error.message and "\n" not in error.message
@@ -34,10 +52,10 @@ async def failure(api: str, *answers: list[Step], **options: object) -> tuple[Pr
 
 @EVERY
 async def test_too_many_requests_are_waited_out_as_the_provider_asks(api: str) -> None:
-    waits = Waits()
+    waits = RecordedWaits()
     script = [[Fault.status(429, retry_after=7)], [Fault.status(429)], [Say("at last")]]
-    async with conversation(api, script, waits=waits) as (provider, server):
-        heard = await hear(provider, asking(api))
+    async with provider_with_loopback(api, script, waits=waits) as (provider, server):
+        heard = await receive_stream(provider, make_request(api))
         assert len(server.chats) == 3
     assert heard.text == "at last"
     assert [(r.attempt, r.error.kind) for r in heard.retries] == [(1, "rate_limit"), (2, "rate_limit")]
@@ -48,7 +66,7 @@ async def test_too_many_requests_are_waited_out_as_the_provider_asks(api: str) -
 @EVERY
 @pytest.mark.parametrize(("status", "kind"), [(500, "server"), (529, "overloaded"), (503, "overloaded")])
 async def test_trouble_at_the_provider_is_tried_four_times(api: str, status: int, kind: str) -> None:
-    error, waits, asked = await failure(api, *[[Fault.status(status)]] * 9)
+    error, waits, asked = await failure(api, *([Fault.status(status)] for _ in range(9)))
     assert (error.kind, error.retryable, error.started) == (kind, True, False)
     assert asked == 4
     assert waits.seconds == [0.5, 1.0, 2.0]
@@ -79,9 +97,9 @@ async def test_a_wrong_key_names_its_variable(api: str) -> None:
 
 async def _wrong_key(api: str) -> tuple[ProviderError, int]:
     async with loopback(api, [], key="right") as server:
-        provider = make(api, server.url, key="secret-1")
+        provider = make_provider(api, server.url, key="secret-1")
         with pytest.raises(ProviderError) as caught:
-            await hear(provider, asking(api))
+            await receive_stream(provider, make_request(api))
         await provider.close()
         return caught.value, len(server.chats)
 
@@ -111,8 +129,8 @@ async def test_a_web_page_in_place_of_an_answer_is_garbage(api: str) -> None:
 
 @EVERY
 async def test_nothing_at_all_is_tried_again(api: str) -> None:
-    async with conversation(api, [[Fault.half_after(0), LONG], [Say("now")]]) as (provider, _):
-        heard = await hear(provider, asking(api))
+    async with provider_with_loopback(api, [[Fault.half_after(0), LONG], [Say("now")]]) as (provider, _):
+        heard = await receive_stream(provider, make_request(api))
     assert heard.text == "now"
     assert [r.error.kind for r in heard.retries] == ["truncated"]
 
@@ -130,10 +148,10 @@ async def test_nothing_at_all_is_tried_again(api: str) -> None:
 )
 async def test_a_failure_in_mid_answer_is_never_repeated(api: str, fault: Fault, kinds: set[str]) -> None:
     seen: list[object] = []
-    waits = Waits()
-    async with conversation(api, [[fault, LONG], [Say("again")]], waits=waits) as (provider, server):
+    waits = RecordedWaits()
+    async with provider_with_loopback(api, [[fault, LONG], [Say("again")]], waits=waits) as (provider, server):
         with pytest.raises(ProviderError) as caught:
-            async for delta in provider.stream(asking(api)):
+            async for delta in provider.stream(make_request(api)):
                 seen.append(delta)
         assert len(server.chats) == 1
     error = caught.value
@@ -160,9 +178,9 @@ async def test_a_provider_that_stops_in_the_middle_is_given_up(api: str) -> None
 
 @EVERY
 async def test_giving_up_closes_the_connection(api: str) -> None:
-    async with conversation(api, [[Fault.hang_after(2), LONG]], deadlines=SHORT) as (provider, server):
+    async with provider_with_loopback(api, [[Fault.hang_after(2), LONG]], deadlines=SHORT) as (provider, server):
         with pytest.raises(ProviderError):
-            await hear(provider, asking(api))
+            await receive_stream(provider, make_request(api))
         async with asyncio.timeout(5):
             await server.disconnected.wait()
 
@@ -170,8 +188,8 @@ async def test_giving_up_closes_the_connection(api: str) -> None:
 @EVERY
 @pytest.mark.parametrize("after", [-1, 2])
 async def test_cancelling_closes_the_connection(api: str, after: int) -> None:
-    async with conversation(api, [[Fault("hang", after=after), LONG]]) as (provider, server):
-        task = asyncio.create_task(hear(provider, asking(api)))
+    async with provider_with_loopback(api, [[Fault("hang", after=after), LONG]]) as (provider, server):
+        task = asyncio.create_task(receive_stream(provider, make_request(api)))
         async with asyncio.timeout(5):
             if after > 0:
                 await server.sent.wait()
@@ -184,8 +202,8 @@ async def test_cancelling_closes_the_connection(api: str, after: int) -> None:
 
 @EVERY
 async def test_leaving_the_stream_closes_the_connection(api: str) -> None:
-    async with conversation(api, [[Fault.hang_after(2), LONG]]) as (provider, server):
-        stream = provider.stream(asking(api))
+    async with provider_with_loopback(api, [[Fault.hang_after(2), LONG]]) as (provider, server):
+        stream = provider.stream(make_request(api))
         await anext(stream)
         await stream.aclose()  # type: ignore[attr-defined]
         async with asyncio.timeout(5):
@@ -200,8 +218,8 @@ async def test_cancelling_a_wait_for_the_next_try_ends_it(api: str) -> None:
         waiting.set()
         await asyncio.Event().wait()
 
-    async with conversation(api, [[Fault.status(500)]], waits=for_ever) as (provider, _):  # type: ignore[arg-type]
-        task = asyncio.create_task(hear(provider, asking(api)))
+    async with provider_with_loopback(api, [[Fault.status(500)]], waits=for_ever) as (provider, _):  # type: ignore[arg-type]
+        task = asyncio.create_task(receive_stream(provider, make_request(api)))
         async with asyncio.timeout(5):
             await waiting.wait()
             task.cancel()
@@ -211,12 +229,12 @@ async def test_cancelling_a_wait_for_the_next_try_ends_it(api: str) -> None:
 
 @EVERY
 async def test_nobody_there_is_a_network_failure(api: str) -> None:
-    async with conversation(api, []) as (_, server):
+    async with provider_with_loopback(api, []) as (_, server):
         url = server.url
-    waits = Waits()
-    provider = make(api, url, waits=waits)
+    waits = RecordedWaits()
+    provider = make_provider(api, url, waits=waits)
     with pytest.raises(ProviderError) as caught:
-        await hear(provider, asking(api))
+        await receive_stream(provider, make_request(api))
     await provider.close()
     assert (caught.value.kind, len(waits.seconds)) == ("network", 3)
     assert caught.value.hint
@@ -224,12 +242,12 @@ async def test_nobody_there_is_a_network_failure(api: str) -> None:
 
 @pytest.mark.parametrize("api", ["anthropic", "openai", "gemini"])
 async def test_no_key_is_said_before_anything_is_sent(api: str) -> None:
-    async with conversation(api, [], key="") as (provider, server):
+    async with provider_with_loopback(api, [], key="") as (provider, server):
         if api == "openai":
-            provider = make(api, "", key="")
+            provider = make_provider(api, "", key="")
             provider._client.place = type(provider._client.place)(name="openai")  # type: ignore[attr-defined]
         with pytest.raises(ProviderError) as caught:
-            await hear(provider, asking(api))
+            await receive_stream(provider, make_request(api))
         assert server.requests == []
     assert caught.value.kind == "missing"
     assert "API_KEY" in caught.value.message
@@ -243,10 +261,10 @@ async def test_broken_json_of_gemini_is_garbage() -> None:
 @pytest.mark.parametrize("api", ["anthropic", "openai", "gemini"])
 async def test_what_the_provider_no_longer_accepts_is_left_out_once(api: str) -> None:
     first: list[Step] = [Think("so it is"), Say("Yes."), Call("read", {"path": "a"})]
-    async with conversation(api, [first, [Fault.unsigned()], [Say("fine")]]) as (provider, server):
-        message = (await hear(provider, asking(api))).whole.message
-        results = said("tool", ToolResult(message.calls[0].id, "read", "x"))
-        heard = await hear(provider, asking(api, said("user", "Hello"), message, results))
+    async with provider_with_loopback(api, [first, [Fault.unsigned()], [Say("fine")]]) as (provider, server):
+        message = (await receive_stream(provider, make_request(api))).completed.message
+        results = make_message("tool", ToolResult(message.calls[0].id, "read", "x"))
+        heard = await receive_stream(provider, make_request(api, make_message("user", "Hello"), message, results))
         signed, bare = (str(asked.body) for asked in server.chats[1:])
     assert heard.text == "fine"
     assert [r.error.kind for r in heard.retries] == ["bad_request"]
@@ -267,8 +285,8 @@ async def test_a_redirect_is_not_followed_with_the_key(api: str) -> None:
 
 @pytest.mark.parametrize("api", ["anthropic", "openai", "openai-chat", "gemini"])
 async def test_a_provider_can_be_made_ready_before_it_is_asked(api: str) -> None:
-    async with conversation(api, []) as (provider, server):
+    async with provider_with_loopback(api, []) as (provider, server):
         await warm(provider)
         assert server.requests == []
-    keyless = make("anthropic", "http://127.0.0.1:1", key="")
+    keyless = make_provider("anthropic", "http://127.0.0.1:1", key="")
     await warm(keyless)  # says nothing: the first request will

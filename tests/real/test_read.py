@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.declaration import CommandError, Effect
-from tests.kit.tools import Tools
+from tests.kit.tool_harness import ToolHarness
 
 
 @pytest.fixture
-def tools(tmp_path: Path) -> Tools:
+def tools(tmp_path: Path) -> ToolHarness:
     (tmp_path / "project").mkdir()
-    return Tools(tmp_path / "project")
+    return ToolHarness(tmp_path / "project")
 
 
-async def test_lines_have_numbers_and_ranges(tools: Tools) -> None:
-    tools.put("a.txt", "one\ntwo\nthree\nfour\n")
+async def test_lines_have_numbers_and_ranges(tools: ToolHarness) -> None:
+    tools.write_file("a.txt", "one\ntwo\nthree\nfour\n")
     assert (await tools.run("read", path="a.txt")).text == "     1│one\n     2│two\n     3│three\n     4│four"
     assert (await tools.run("read", path="a.txt", start_line=2, end_line=3)).text == "     2│two\n     3│three"
     assert (await tools.run("read", path="a.txt", start_line=-1)).text == "     4│four"
@@ -29,10 +29,10 @@ async def test_lines_have_numbers_and_ranges(tools: Tools) -> None:
     assert (await tools.run("read", path="a.txt", start_line=None)).text.startswith("     1│")
 
 
-async def test_a_long_file_says_how_to_go_on(tools: Tools) -> None:
-    tools.put("long.txt", "".join(f"line {n}\n" for n in range(1, 10_001)))
+async def test_a_long_file_says_how_to_go_on(tools: ToolHarness) -> None:
+    tools.write_file("long.txt", "".join(f"line {n}\n" for n in range(1, 10_001)))
     text = (await tools.run("read", path="long.txt")).text
-    assert " of 10,000; go on with start_line=" in text
+    assert " of 10,000; continue with start_line=" in text
     assert len(text.encode()) <= 30_000
     following = int(text.rpartition("start_line=")[2].rstrip("]"))
     assert (await tools.run("read", path="long.txt", start_line=following)).text.startswith(
@@ -40,8 +40,8 @@ async def test_a_long_file_says_how_to_go_on(tools: Tools) -> None:
     )
 
 
-async def test_a_huge_file_is_not_loaded(tools: Tools) -> None:
-    file = tools.put("huge.log", "")
+async def test_a_huge_file_is_not_loaded(tools: ToolHarness) -> None:
+    file = tools.write_file("huge.log", "")
     with file.open("wb") as out:
         for n in range(3_000):
             out.write(b"%08d %s\n" % (n, b"x" * 40_000))
@@ -56,8 +56,8 @@ async def test_a_huge_file_is_not_loaded(tools: Tools) -> None:
     assert peak < 16 << 20
 
 
-async def test_one_endless_line(tools: Tools) -> None:
-    tools.put("one.json", b"[" + b"1," * 3_000_000 + b"1]\nlast\n")
+async def test_one_endless_line(tools: ToolHarness) -> None:
+    tools.write_file("one.json", b"[" + b"1," * 3_000_000 + b"1]\nlast\n")
     text = (await tools.run("read", path="one.json")).text
     assert "a line of 6,000,004 bytes" in text
     assert text.endswith("     2│last")
@@ -77,15 +77,15 @@ async def test_one_endless_line(tools: Tools) -> None:
         (b"", "(the file is empty)", ""),
     ],
 )
-async def test_encodings(tools: Tools, content: bytes, shown: str, note: str) -> None:
-    tools.put("f", content)
+async def test_encodings(tools: ToolHarness, content: bytes, shown: str, note: str) -> None:
+    tools.write_file("f", content)
     text = (await tools.run("read", path="f")).text
     assert text.startswith(shown)
     assert note in text
 
 
-async def test_what_is_no_text_is_described(tools: Tools) -> None:
-    tools.put("p.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x20\x08\x06\0\0\0" + b"\0" * 100)
+async def test_what_is_no_text_is_described(tools: ToolHarness) -> None:
+    tools.write_file("p.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x20\x08\x06\0\0\0" + b"\0" * 100)
     assert (await tools.run("read", path="p.png")).text == (
         "[p.png: PNG image, 16×32 pixels, 129 bytes; not text, so it is not shown]"
     )
@@ -95,14 +95,14 @@ async def test_what_is_no_text_is_described(tools: Tools) -> None:
             await tools.run("read", path=path)
 
 
-async def test_folders_are_listed(tools: Tools) -> None:
-    tools.put("src/a.py", "x")
-    tools.put("b\x1b[2Jad", "x")
+async def test_folders_are_listed(tools: ToolHarness) -> None:
+    tools.write_file("src/a.py", "x")
+    tools.write_file("b\x1b[2Jad", "x")
     (tools.project / "link").symlink_to("src")
     assert (await tools.run("read", path=".")).text == "link/ -> src\nsrc/\nb␛[2Jad  (1 bytes)"
 
 
-async def test_names_that_are_no_utf8(tools: Tools) -> None:
+async def test_names_that_are_no_utf8(tools: ToolHarness) -> None:
     (Path(os.fsdecode(os.fsencode(tools.project) + b"/caf\xe9.txt"))).write_text("x\n")
     listing = await tools.run("read", path=".")
     assert "caf" in listing.text
@@ -112,38 +112,38 @@ async def test_names_that_are_no_utf8(tools: Tools) -> None:
     (await tools.assess("read", path=name)).subject.encode()
 
 
-async def test_what_is_missing_names_what_is_near(tools: Tools) -> None:
-    tools.put("src/settings.py", "")
-    with pytest.raises(CommandError, match=r"src/setings\.py does not exist\. Near it: src/settings\.py"):
+async def test_what_is_missing_names_what_is_near(tools: ToolHarness) -> None:
+    tools.write_file("src/settings.py", "")
+    with pytest.raises(CommandError, match=r"src/setings\.py does not exist\. Similar names: src/settings\.py"):
         await tools.run("read", path="src/setings.py")
-    with pytest.raises(CommandError, match="Near it: src"):
+    with pytest.raises(CommandError, match="Similar names: src"):
         await tools.run("read", path="scr/settings.py")
 
 
 @pytest.mark.parametrize("path", ["", "  ", "a\0b", "x" * 5000, "a/" * 3000])
-async def test_paths_that_cannot_be_meant(tools: Tools, path: str) -> None:
+async def test_paths_that_cannot_be_meant(tools: ToolHarness, path: str) -> None:
     with pytest.raises(CommandError):
         await tools.run("read", path=path)
 
 
-async def test_circles_of_links(tools: Tools) -> None:
+async def test_circles_of_links(tools: ToolHarness) -> None:
     (tools.project / "a").symlink_to("b")
     (tools.project / "b").symlink_to("a")
     with pytest.raises(CommandError):
         await tools.run("read", path="a")
 
 
-async def test_a_read_inside_needs_no_question(tools: Tools) -> None:
-    tools.put("a.txt", "x")
+async def test_a_read_inside_needs_no_question(tools: ToolHarness) -> None:
+    tools.write_file("a.txt", "x")
     inside = await tools.assess("read", path="./x/../a.txt")
     assert (inside.effect, inside.subject, inside.inside, inside.warnings) == (Effect.READ, "a.txt", True, ())
 
 
-async def test_a_read_outside_or_of_a_secret_is_a_question(tools: Tools, tmp_path: Path) -> None:
+async def test_a_read_outside_or_of_a_secret_is_a_question(tools: ToolHarness, tmp_path: Path) -> None:
     (tmp_path / "project-evil").mkdir()
     (tmp_path / "project-evil" / "x").write_text("x")
     (tools.project / "link").symlink_to(tmp_path / "project-evil" / "x")
-    tools.put(".env", "KEY=1")
+    tools.write_file(".env", "KEY=1")
     beside = await tools.assess("read", path="../project-evil/x")
     linked = await tools.assess("read", path="link")
     secret = await tools.assess("read", path=".env")
@@ -157,8 +157,8 @@ async def test_a_read_outside_or_of_a_secret_is_a_question(tools: Tools, tmp_pat
     assert not environ.inside
 
 
-async def test_a_link_that_changes_after_the_question(tools: Tools, tmp_path: Path) -> None:
-    tools.put("safe.txt", "safe")
+async def test_a_link_that_changes_after_the_question(tools: ToolHarness, tmp_path: Path) -> None:
+    tools.write_file("safe.txt", "safe")
     (tmp_path / "secret.txt").write_text("secret")
     (tools.project / "f").symlink_to("safe.txt")
     await tools.assess("read", call="c1", path="f")

@@ -14,7 +14,7 @@ from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.readiness import wait_ready
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
-from tests.kit.tmux import eventually, shows, tmux
+from tests.kit.tmux import eventually, tmux, wait_for_text
 
 __all__ = ["tmux"]
 
@@ -96,7 +96,7 @@ async def test_stillness_counts_from_the_last_change(tmux: TmuxServer) -> None:
     pane = await python(tmux)
     before = await take_marker(tmux, pane.pane)
     await tmux.send_text(pane.pane, "for i in range(6): sleep(0.1); print('tick', i, flush=True)\n\n", enter=True)
-    await shows(tmux, pane.pane, "tick 0")
+    await wait_for_text(tmux, pane.pane, "tick 0")
     ready = await wait_ready(tmux, pane.pane, pattern=None, idle_seconds=0.6, timeout=8, since=before)
     assert ready.reason == "idle"
     assert "tick 5" in ready.text
@@ -165,7 +165,7 @@ async def test_on_the_alternate_screen_the_rows_that_came_are_read(tmux: TmuxSer
         still = await wait_ready(tmux, pane.pane, pattern="^ready", idle_seconds=None, timeout=0.1, since=before)
         assert still.reason == "timeout"
         await tmux.send_text(pane.pane, word, enter=True)
-        await shows(tmux, pane.pane, f"it: {word.upper()}")
+        await wait_for_text(tmux, pane.pane, f"it: {word.upper()}")
         ready = await wait_ready(tmux, pane.pane, pattern="^ready", idle_seconds=None, timeout=8, since=before)
         assert ready.reason == "pattern"
         assert ready.text.split("\n") == [f"you: {word}", f"it: {word.upper()}"]

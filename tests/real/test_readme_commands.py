@@ -15,7 +15,7 @@ import pytest
 
 from gshtui.commands.declaration import CommandError, UsageError
 from gshtui.commands.language import parse
-from gshtui.hub.hub import Hub
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from tests.kit.command import ROOT
@@ -23,7 +23,7 @@ from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import end_server, short_folder
-from tests.real.test_context_hub import Here
+from tests.real.test_context_service import Here
 
 pytestmark = [pytest.mark.tmux, pytest.mark.timeout(180)]
 
@@ -217,7 +217,7 @@ async def test_slash_commands(tmp_path: Path) -> None:
     project = made_project(tmp_path / "project")
     for file in ("README.md", "main.py"):
         (project / file).write_text("A project about login.\n" * 200)
-    hub = Hub(HubOptions(cwd=project, loaded=load(project)))
+    hub = build_hub(HubOptions(cwd=project, loaded=load(project)))
     await hub.start()
     assert hub.failed == {}
     here = Here(hub)
@@ -235,7 +235,7 @@ async def test_slash_commands(tmp_path: Path) -> None:
                 await hub.run(words)
             except CommandError as error:
                 assert error.message.endswith("."), line  # nothing of the kind is there to be done
-            if not cut and hub.contexts is not None and (receipts := await hub.contexts.ours.receipts("main")):
+            if not cut and hub.contexts is not None and (receipts := await hub.contexts.queries.receipts("main")):
                 cut = receipts[-1].id
     finally:
         await hub.stop()

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,24 +21,26 @@ from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
-from tests.kit.record import opened
+from tests.kit.record import open_record
+
+COVERS = ("gshtui.agents.usage.usage_report", "gshtui.bus.usage_data")
 
 NOON = 1_795_262_400.0  # 2026-11-21 12:00 UTC
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncGenerator[Store]:
-    async with opened(tmp_path / "gsh.db") as made:
+    async with open_record(tmp_path / "gsh.db") as made:
         yield made
 
 
-def row(number: int = 1, **fields: object) -> UsageRow:
+def row(number: int = 1, **fields: Any) -> UsageRow:
     given = {"session": "s", "agent": "main", "turn": "t", "iteration": number, "at": NOON + number, "provider": "p"}
     given |= {"model": "m", "usage": Usage(100, 10, 50, 5, 3), "cost": 0.5, "estimate": 100, "seconds": 2.0}
     return UsageRow(**(given | fields))  # type: ignore[arg-type]
 
 
-def reported(iteration: int, **fields: object) -> UsageReported:
+def reported(iteration: int, **fields: Any) -> UsageReported:
     given = {"agent": "main", "session": "s", "turn": "t", "iteration": iteration, "provider": "p", "model": "m"}
     given |= {"usage": Usage(100, 10), "cost": 0.25}
     return UsageReported(**(given | fields))  # type: ignore[arg-type]
@@ -137,7 +140,7 @@ async def test_what_cannot_be_written_now_is_written_with_the_next_one(store: St
 
 
 async def test_many_processes_write_at_once(store: Store) -> None:
-    async with opened(store.path) as other:
+    async with open_record(store.path) as other:
         await asyncio.gather(*(s.usage.add(row(n)) for n in range(40) for s in (store, other)))
     assert [one.requests for one in await store.usage.sums("agent")] == [40]
 
@@ -146,10 +149,10 @@ async def test_the_table_says_what_it_leaves_out(store: Store) -> None:
     await store.usage.add(row(1), row(2, agent="\x1b[31mred", cost=None, at=time.time()))
     sums = await store.usage.sums("agent")
     text = table(sums, "agent")
-    assert "further requests whose price is not known" in text and "total" in text and "\x1b" not in text
+    assert "further requests at an unknown price" in text and "total" in text and "\x1b" not in text
     assert plain(sums[1])["cost"] is None
     assert len({len(line.rstrip("█▏▎▍▌▋▊▉ ")) <= 90 for line in text.splitlines()}) == 1
-    assert table([], "day") == "Nothing was used."
+    assert table([], "day") == "No usage was recorded."
 
 
 @pytest.mark.parametrize(("value", "cells"), [(0, 0), (1e-9, 1), (50, 12), (100, 24), (1e9, 24)])

@@ -17,7 +17,16 @@ from gshtui.store import database, integrity, recovery
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
-from tests.kit.record import Notices, opened, said, until
+from tests.kit.record import Notices, numbered_prompt, open_record, wait_until
+
+COVERS = (
+    "gshtui.store.database",
+    "gshtui.store.integrity",
+    "gshtui.store.output_table",
+    "gshtui.store.record_copy",
+    "gshtui.store.salvage",
+    "gshtui.store.store",
+)
 
 PAGE = 4096
 MESSAGES = 400
@@ -27,13 +36,16 @@ MESSAGES = 400
 async def path(home: Home) -> Path:
     """A record of several hundred pages: two conversations, an answer cut off, outputs, grants, history."""
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         long = await store.sessions.create(cwd="/p", agent="main", title="long")
         short = await store.sessions.create(cwd="/p", agent="main", title="short")
         await asyncio.gather(
-            *(store.messages.append(long.id, said(n, f"entry {n} " + "text " * 300)) for n in range(MESSAGES))
+            *(
+                store.messages.append(long.id, numbered_prompt(n, f"entry {n} " + "text " * 300))
+                for n in range(MESSAGES)
+            )
         )
-        await store.messages.append(short.id, said(0))
+        await store.messages.append(short.id, numbered_prompt(0))
         await store.messages.save_partial(long.id, Message("cut", "assistant", (Text("I was about to"),)))
         await store.outputs.put(long.id, "c", "full output\n" * 1_000)
         await store.grants.add("/p", "bash", "ls")
@@ -72,21 +84,21 @@ async def test_noise_in_the_middle_costs_what_it_covers(path: Path) -> None:
     _overwrite(path, range(middle, middle + 5))
     damaged = path.read_bytes()
     notices = Notices()
-    async with opened(path, notices) as store:
+    async with open_record(path, notices) as store:
         messages, sessions = await _kept(store)
         assert MESSAGES - 40 <= messages <= MESSAGES
         assert sessions == 2
         assert await store.check() == []
         assert len(await store.messages.search("entry", limit=1_000)) == messages - 1
         info = await store.sessions.find((await store.sessions.find_all())[0].id)
-        assert await store.messages.append(info.id, said(9_999)) > 0
+        assert await store.messages.append(info.id, numbered_prompt(9_999)) > 0
     (told, where), *_ = notices
     assert f"{messages} messages of 2 conversations were recovered" in told
     (aside,) = _set_aside(path)
     assert str(aside) in where
     assert aside.read_bytes() == damaged
     notices.clear()
-    async with opened(path, notices):
+    async with open_record(path, notices):
         assert notices == []
 
 
@@ -136,7 +148,7 @@ async def test_whatever_the_damage_the_store_opens_with_what_is_left(
     damage(path)
     damaged = path.read_bytes()
     notices = Notices()
-    async with opened(path, notices) as store:
+    async with open_record(path, notices) as store:
         messages, sessions = await _kept(store)
         assert messages >= at_least
         if at_least > MESSAGES:
@@ -149,7 +161,7 @@ async def test_whatever_the_damage_the_store_opens_with_what_is_left(
             assert await store.prompts.find_all("/p") == ["typed"]
         assert await store.check() == []
         fresh = await store.sessions.create(cwd="/p", agent="main")
-        assert await store.messages.append(fresh.id, said(1)) == 1
+        assert await store.messages.append(fresh.id, numbered_prompt(1)) == 1
     assert len(notices) == 1
     assert _set_aside(path)[0].read_bytes() == damaged
 
@@ -172,7 +184,7 @@ async def test_a_table_that_loses_its_page_is_found_by_its_rows(path: Path, how:
             with path.open("r+b") as file:
                 file.seek(page * PAGE)
                 file.write(bytes(PAGE))
-    async with opened(path) as store:
+    async with open_record(path) as store:
         messages, sessions = await _kept(store)
         assert messages == MESSAGES + 1
         assert sessions == 2
@@ -187,7 +199,7 @@ async def test_a_table_that_loses_its_page_is_found_by_its_rows(path: Path, how:
 
 
 async def test_what_was_sent_is_recovered_with_its_texts(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         (long,) = [info for info in await store.sessions.find_all() if info.title == "long"]
         words = {f"{number:032x}": f"words {number} " * 200 for number in range(60)}
         blocks: list[Block] = []
@@ -198,7 +210,7 @@ async def test_what_was_sent_is_recovered_with_its_texts(path: Path) -> None:
             await store.contexts.add_overlay(long.id, f"o{number}", "pinned", 1.0, f'{{"n": {number}}}')
     _overwrite(path, range(_root_of(path, "iterations") - 1, _root_of(path, "iterations")))
     _overwrite(path, range(_root_of(path, "text_uses") - 1, _root_of(path, "text_uses")))
-    async with opened(path) as store:
+    async with open_record(path) as store:
         marks = await store.contexts.iterations(long.id)
         assert len(marks) >= 55
         readable = 0
@@ -219,17 +231,17 @@ async def test_what_was_sent_is_recovered_with_its_texts(path: Path) -> None:
 
 
 async def test_what_is_only_in_the_log_is_recovered_too(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         (info,) = [info for info in await store.sessions.find_all() if info.title == "short"]
         for number in range(1, 6):
-            await store.messages.append(info.id, said(number))
+            await store.messages.append(info.id, numbered_prompt(number))
         wal = path.with_name("gsh.db-wal").read_bytes()
         main = path.read_bytes()
     assert wal
     path.write_bytes(b"x" * 100 + main[100:])
     _overwrite(path, range(60, 62))
     path.with_name("gsh.db-wal").write_bytes(wal)
-    async with opened(path) as store:
+    async with open_record(path) as store:
         assert len(await store.messages.read(info.id)) == 6
     assert [file.name[-4:] for file in _set_aside(path)][-1] == "-wal"
 
@@ -239,7 +251,7 @@ async def test_a_conversation_whose_own_row_is_lost_is_found_by_its_messages(pat
         raw.execute("DELETE FROM sessions WHERE title = 'long'")
     raw.close()
     recovery.mark(path)
-    async with opened(path) as store:
+    async with open_record(path) as store:
         (lost,) = [info for info in await store.sessions.find_all() if info.title == "(recovered)"]
         assert lost.messages == MESSAGES
         assert len(await store.messages.partials(lost.id)) == 1
@@ -251,16 +263,16 @@ async def test_a_large_file_is_checked_behind_the_scenes_and_recovered_at_the_ne
     monkeypatch.setattr(database, "CHECK_AT_OPEN", 0)
     monkeypatch.setattr(integrity, "CHECK_AT_OPEN", 0)
     monkeypatch.setattr(integrity, "BEGIN_AFTER", 0)
-    async with opened(path) as store:
-        await until(lambda: path.with_name("gsh.db.checked").exists(), store)
+    async with open_record(path) as store:
+        await wait_until(lambda: path.with_name("gsh.db.checked").exists(), store)
     path.with_name("gsh.db.checked").unlink()
     _overwrite(path, range(150, 160))  # behind the list of tables, which is read at once
     notices = Notices()
-    async with opened(path, notices):
-        told = await notices.told("damaged")
-        assert "start it again" in told[1]
+    async with open_record(path, notices):
+        told = await notices.wait_for("damaged")
+        assert "then start one" in told[1]
     notices.clear()
-    async with opened(path, notices) as store:
+    async with open_record(path, notices) as store:
         assert "recovered" in notices[0][0]
         assert (await _kept(store))[0] > MESSAGES // 2
 
@@ -271,13 +283,13 @@ async def test_a_word_index_that_is_damaged_is_made_anew_by_whoever_meets_it(pat
     with sqlite3.connect(path) as raw:
         raw.execute("UPDATE messages_fts_data SET block = x'ff00ff00ff00ff' WHERE id >= ?", (first,))
     raw.close()
-    async with opened(path) as store:
+    async with open_record(path) as store:
         (fault,) = await store.check()
         assert "word index" in fault
         (long,) = [info for info in await store.sessions.find_all() if info.title == "long"]
         (short,) = [info for info in await store.sessions.find_all() if info.title == "short"]
         if by == "append":
-            assert await store.messages.append(long.id, said(9_999)) == MESSAGES + 1
+            assert await store.messages.append(long.id, numbered_prompt(9_999)) == MESSAGES + 1
         elif by == "delete":
             await store.sessions.delete(short.id)
         assert len(await store.messages.search("entry 77 text")) == 1
@@ -286,10 +298,12 @@ async def test_a_word_index_that_is_damaged_is_made_anew_by_whoever_meets_it(pat
 
 async def test_damage_that_shows_while_the_store_is_open_is_healed_at_once(path: Path) -> None:
     notices = Notices()
-    async with opened(path, notices) as store:
+    async with open_record(path, notices) as store:
         (info,) = [info for info in await store.sessions.find_all() if info.title == "long"]
         _overwrite(path, range(20, _pages(path), 3))
-        await asyncio.gather(*(store.messages.append(info.id, said(number)) for number in range(9_000, 9_050)))
+        await asyncio.gather(
+            *(store.messages.append(info.id, numbered_prompt(number)) for number in range(9_000, 9_050))
+        )
         found = {stored.message.id for stored in await store.messages.read(info.id)}
         assert {f"m{number}" for number in range(9_000, 9_050)} <= found
         assert await store.check() == []
@@ -298,7 +312,7 @@ async def test_damage_that_shows_while_the_store_is_open_is_healed_at_once(path:
 
 
 async def test_check_names_what_is_wrong(path: Path) -> None:
-    async with opened(path) as store:
+    async with open_record(path) as store:
         assert await store.check() == []
         with sqlite3.connect(path) as raw:
             raw.execute("PRAGMA foreign_keys = OFF")
@@ -312,26 +326,28 @@ async def test_check_names_what_is_wrong(path: Path) -> None:
 @pytest.mark.parametrize("pattern", ["gsh.db", "gsh.db*", "../gsh"], ids=["file", "with its log", "folder"])
 async def test_a_record_that_was_removed_while_open_is_written_again(path: Path, pattern: str) -> None:
     notices = Notices()
-    async with opened(path, notices) as store:
+    async with open_record(path, notices) as store:
         (info, *_) = await store.sessions.find_all()
-        await asyncio.gather(*(store.messages.append(info.id, said(number)) for number in range(4_000, 4_100)))
+        await asyncio.gather(
+            *(store.messages.append(info.id, numbered_prompt(number)) for number in range(4_000, 4_100))
+        )
         info = await store.sessions.find(info.id)
         for file in [*path.parent.glob(pattern)]:
             shutil.rmtree(file) if file.is_dir() else file.unlink()
-        place = await store.messages.append(info.id, said(5_000))
+        place = await store.messages.append(info.id, numbered_prompt(5_000))
         assert len(await store.messages.read(info.id, before=place)) == info.messages
-        assert "removed" in (await notices.told("written again"))[0]
-    async with opened(path) as store:
+        assert "removed" in (await notices.wait_for("written again"))[0]
+    async with open_record(path) as store:
         assert (await store.messages.read(info.id))[-1].message.id == "m5000"
         assert await store.check() == []
 
 
 async def test_a_record_that_was_recovered_by_another_window_is_taken_up(path: Path) -> None:
     notices = Notices()
-    async with opened(path, notices) as store:
+    async with open_record(path, notices) as store:
         (info, *_) = await store.sessions.find_all()
         recovery.mark(path)
-        async with opened(path) as other:
-            await store.messages.append(info.id, said(5_000))
+        async with open_record(path) as other:
+            await store.messages.append(info.id, numbered_prompt(5_000))
             assert (await other.messages.read(info.id))[-1].message.id == "m5000"
             assert "replaced" in notices[0][0]

@@ -17,7 +17,9 @@ from gshtui.context.retrieval.search_commands import commands
 from gshtui.store.log_writer import LogFile
 from gshtui.store.store import Store
 from gshtui.tools import stored_output
-from tests.kit.record import opened
+from tests.kit.record import no_sync, open_record
+
+COVERS = ("gshtui.context.retrieval.conversation_search", "gshtui.context.retrieval.result_text")
 
 NOW = time.time()
 HOSTILE = [
@@ -42,7 +44,7 @@ HOSTILE = [
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncGenerator[Store]:
-    async with opened(tmp_path / "gsh.db") as made:
+    async with open_record(tmp_path / "gsh.db") as made:
         yield made
 
 
@@ -54,7 +56,7 @@ def logs(tmp_path: Path) -> Path:
 async def search(
     store: Store, logs: Path, *, person: bool = False, session: str = "", project: str = "/", **given: Any
 ) -> Outcome:
-    command = commands(store, logs)[0]
+    command = commands(store, logs, no_sync)[0]
     caller = Caller() if person else Caller("main", is_agent=True)
     invocation = Invocation(caller, Path("/work"), Path(project), session=session, agent="main")
     return await command.handler(invocation, validate(command, given))
@@ -184,10 +186,10 @@ async def test_logs_as_an_agent_reads_them(store: Store, logs: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"source": "sessions", "exit_code": 1}, "exit_code is no filter of sessions"),
-        ({"source": "shell_history", "event_type": "error"}, "event_type is no filter of shell_history"),
-        ({"source": "shell_history", "exit_code": 999}, "999 is no exit code"),
-        ({"source": "logs", "since": "whenever"}, "is no moment"),
+        ({"source": "sessions", "exit_code": 1}, "exit_code is not a filter for sessions"),
+        ({"source": "shell_history", "event_type": "error"}, "event_type is not a filter for shell_history"),
+        ({"source": "shell_history", "exit_code": 999}, "999 is not an exit code"),
+        ({"source": "logs", "since": "whenever"}, "is not a time"),
         ({"source": "nowhere"}, "source"),
         ({"source": "logs", "last_n": 51}, "last_n"),
     ],
@@ -242,7 +244,7 @@ async def test_an_agent_finds_what_was_in_its_project_alone(store: Store, logs: 
      ("..", False), ("/work/mine/../mine-not", False), ("/work/mine-not", False), ("~", False)],
 )  # fmt: skip
 async def test_another_project_is_asked_about(store: Store, logs: Path, source: str, cwd: str, inside: bool) -> None:
-    command = commands(store, logs)[0]
+    command = commands(store, logs, no_sync)[0]
     assert command.assess is not None
     invocation = Invocation(Caller("main", is_agent=True), Path(PROJECT), Path(PROJECT), agent="main")
     found = await command.assess(invocation, validate(command, {"source": source, "query": "x", "cwd": cwd}))
@@ -254,11 +256,12 @@ async def test_an_output_of_another_project_is_asked_about(store: Store) -> None
     command = stored_output.command(store.outputs.get, store.outputs.folders, 0)
     assert command.assess is not None
     invocation = Invocation(Caller("main", is_agent=True), Path(PROJECT), Path(PROJECT), agent="main")
+    asked_for = lambda key: stored_output.OutputParameters.model_validate({"key": key})  # noqa: E731
     keys: dict[str, str] = {}
     for cwd in (PROJECT, "/other"):
         session = await store.sessions.create(cwd=cwd, agent="main")
         keys[cwd] = await store.outputs.put(session.id, "c1", f"text of {cwd}")
     for cwd, key in keys.items():
-        found = await command.assess(invocation, validate(command, {"key": key}))
+        found = await command.assess(invocation, asked_for(key))
         assert found.inside is (cwd == PROJECT)
-    assert (await command.assess(invocation, validate(command, {"key": "nosuch"}))).inside
+    assert (await command.assess(invocation, asked_for("nosuch"))).inside

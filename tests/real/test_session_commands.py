@@ -22,7 +22,9 @@ from gshtui.store import session_export
 from gshtui.store.session_commands import commands
 from gshtui.store.store import Store
 from tests.kit.home import Home
-from tests.kit.record import opened, said
+from tests.kit.record import numbered_prompt, open_record
+
+COVERS = ("gshtui.store.sent_texts", "gshtui.store.session_export", "gshtui.store.session_table")
 
 CONVERSATION = (
     Message("p", "user", (Text("why?\x1b]0;owned\x07"), Image("image/png", "QUJD", "shot.png")), at=5.0, turn="t"),
@@ -62,7 +64,7 @@ class Shell:
 
 @pytest.fixture
 async def shell(home: Home) -> AsyncGenerator[Shell]:
-    async with opened(home.data / "gsh" / "gsh.db") as store:
+    async with open_record(home.data / "gsh" / "gsh.db") as store:
         yield Shell(store, home.path)
 
 
@@ -117,7 +119,7 @@ async def test_an_export_holds_what_was_sent_and_each_request_can_be_put_togethe
 async def test_a_long_conversation_is_exported_page_by_page_whole(shell: Shell) -> None:
     info = await shell.store.sessions.create(cwd="/p", agent="main")
     for number in range(450):
-        await shell.store.messages.append(info.id, said(number))
+        await shell.store.messages.append(info.id, numbered_prompt(number))
     lines = [json.loads(line) async for line in session_export.lines(shell.store, info.id, "jsonl")]
     assert [line["seq"] for line in lines[1:]] == list(range(1, 451))
 
@@ -180,7 +182,7 @@ async def test_rm_removes_several_but_not_what_is_open(shell: Shell) -> None:
     for line, session, words in (
         (f"session rm {three}", "", "window 1"),
         (f"session rm {four}", four, "open here"),
-        ("session rm", "", "Name the conversation"),
+        ("session rm", "", "The conversation to remove is missing"),
         (f"session rm {one}", "", "no conversation"),
     ):
         with pytest.raises(CommandError) as error:
@@ -197,9 +199,9 @@ async def test_export_writes_a_private_file_and_no_other(shell: Shell) -> None:
     assert outcome.data == {"session": session, "format": "jsonl", "file": str(file), "bytes": file.stat().st_size}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert len(file.read_text().splitlines()) == 5
-    with pytest.raises(CommandError, match="exists already"):
+    with pytest.raises(CommandError, match="already exists"):
         await shell.run("session export out=talk.jsonl format=markdown")
-    with pytest.raises(CommandError, match="cannot be written"):
+    with pytest.raises(CommandError, match="Can't write"):
         await shell.run("session export out=nowhere/talk.md")
     assert (await shell.run("session export")).text.startswith("# why?")
     with pytest.raises(CommandError, match="no conversation"):
@@ -213,7 +215,7 @@ async def test_search_and_rename_take_the_rest_of_the_line(shell: Shell, tmp_pat
     hits: Any = (await shell.run("session search let me look")).data
     assert [(hit["session"], hit["seq"]) for hit in hits] == [(session, 2)]
     assert len((await shell.run("session search all=true let me look")).data) == 2
-    assert "Nothing was found" in (await shell.run("session search absent")).text
+    assert "Nothing found" in (await shell.run("session search absent")).text
     outcome = await shell.run(f"session rename {session} Why it fails: a=b")
     assert outcome.data["title"] == "Why it fails: a=b"
     for line in ("session search", f"session rename {session}", "session dance"):

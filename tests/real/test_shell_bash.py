@@ -35,7 +35,7 @@ def test_a_command_with_its_end(home: Home, shell: Shell) -> None:
     assert shell.run("false | true | (exit 3)") == 3
     shell.run("cd /")
     pid = shell.pid
-    assert shell.leave() == 0
+    assert shell.exit() == 0
     started, ended = told(home, "ShellCommandStarted"), told(home, "ShellCommandFinished")
     assert commands(home) == ["false | true | (exit 3)", "cd /", "exit"]
     assert [(line["exit"], line["pipestatus"]) for line in ended] == [(3, [1, 0, 3]), (0, [0])]
@@ -49,11 +49,11 @@ def test_a_command_with_its_end(home: Home, shell: Shell) -> None:
 
 def test_nobody_notices(shell: Shell) -> None:
     assert shell.run("(exit 7)") == 7
-    assert shell.ran("echo $?") == "7"
+    assert shell.output_of("echo $?") == "7"
     shell.run("true some words")
-    assert shell.ran('echo "$_"') == "words"
-    assert shell.ran("false | true; echo ${PIPESTATUS[@]}") == "1 0"
-    assert shell.ran("IFS=x; echo $-") != ""
+    assert shell.output_of('echo "$_"') == "words"
+    assert shell.output_of("false | true; echo ${PIPESTATUS[@]}") == "1 0"
+    assert shell.output_of("IFS=x; echo $-") != ""
     shell.run("")
     shell.run("")
     assert b"gsh" not in shell.output
@@ -99,9 +99,9 @@ def test_hooks_of_others_go_on(home: Home) -> None:
     try:
         shell.run("true")
         shell.run("# a remark")
-        assert shell.ran("echo $prompted").startswith("yy")
-        assert shell.ran("echo $seen").startswith("x")
-        shell.leave()
+        assert shell.output_of("echo $prompted").startswith("yy")
+        assert shell.output_of("echo $seen").startswith("x")
+        shell.exit()
         assert b"BYE" in shell.output
     finally:
         shell.close()

@@ -15,6 +15,8 @@ from tests.kit.command import ROOT
 from tests.kit.home import Home
 from tests.kit.shells import Shell
 
+COVERS = ("gshtui.cli.options", "gshtui.store.name_lookup")
+
 BEFORE = {"zsh": "bindkey -e; autoload -Uz compinit; compinit -u -d $HOME/.zcompdump", "bash": ""}
 
 
@@ -50,14 +52,14 @@ def shell(home: Home, request: pytest.FixtureRequest) -> Shell:
     ],
 )
 def test_the_rest_of_a_word(shell: Shell, typed: str, whole: str) -> None:
-    shell.type(f"{typed}\t")
-    shell.until(whole.encode())
+    shell.press_keys(f"{typed}\t")
+    shell.wait_for_text(whole.encode())
 
 
 def test_several_that_are_possible(shell: Shell) -> None:
-    shell.type("gsh-tui session \t\t")
+    shell.press_keys("gsh-tui session \t\t")
     for word in (b"ls", b"show", b"resume", b"export"):
-        shell.until(word)
+        shell.wait_for_text(word)
 
 
 async def test_names_of_the_record(shell: Shell) -> None:
@@ -74,13 +76,13 @@ async def test_names_of_the_record(shell: Shell) -> None:
         ("gsh-tui agent kill 00", "gsh-tui agent kill 0001"),
         (f"gsh-tui session export {session.id[:4]}", f"gsh-tui session export {session.id}"),
     ):
-        shell.type(f"\x15{typed}\t")
-        shell.until(whole.encode())
+        shell.press_keys(f"\x15{typed}\t")
+        shell.wait_for_text(whole.encode())
 
 
 def test_no_record_no_names_and_no_noise(shell: Shell) -> None:
-    shell.type("gsh show 00\t")
-    shell.until(b"\x07")
-    shell.type("\x15: still here\n")
-    assert shell.wait() == 0
+    shell.press_keys("gsh show 00\t")
+    shell.wait_for_text(b"\x07")
+    shell.press_keys("\x15: still here\n")
+    assert shell.wait_for_prompt() == 0
     assert b"Error" not in shell.output and b"Traceback" not in shell.output

@@ -21,9 +21,11 @@ from gshtui.store.store import Store
 from tests.kit.command import ROOT
 from tests.kit.tmux import eventually
 
+COVERS = ("gshtui.shell.spool",)
+
 SHELLS, COMMANDS, KILLS = 10, 10_000, 20
 PIECE = COMMANDS // KILLS
-HUB = [sys.executable, "-m", "tests.kit.shell_hub_child"]
+HUB = [sys.executable, "-m", "tests.kit.shell_log_child"]
 SHELL = [sys.executable, "-m", "tests.kit.plugin_shell"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,8 @@ from gshtui.store import command_history
 from gshtui.store.command_history import HistoryQuery, find_commands
 from gshtui.store.migrations import MIGRATIONS
 from gshtui.store.store import Store
+
+COVERS = ("gshtui.store.command_history",)
 
 AT = 1_760_000_000.0
 
@@ -75,7 +78,7 @@ async def test_search_finds_parts_of_words_and_newest_first(store: Store) -> Non
     await store.shells.add_all([started(n, command) for n, command in enumerate(commands, 1)])
     await store.shells.add_all([ended(n, 1 if n == 3 else 0) for n in range(1, 7)])
 
-    async def found(query: str, limit: int = 50, **more: object) -> list[str]:
+    async def found(query: str, limit: int = 50, **more: Any) -> list[str]:
         wanted = HistoryQuery(query=query, **more)  # type: ignore[arg-type]
         return [row.command for row in await store.shells.find_all(wanted, limit=limit)]
 
@@ -96,7 +99,7 @@ async def test_folder_time_and_shell_narrow_it_down(store: Store) -> None:
     rows = [started(n, f"c{n}", cwd=cwd) for n, cwd in enumerate(["/p", "/p/a", "/pq", "/p/b/c", "/other"], 1)]
     await store.shells.add_all([*rows, started(9, "elsewhere", shell="s2", cwd="/p")])
 
-    async def found(limit: int = 50, **wanted: object) -> list[str]:
+    async def found(limit: int = 50, **wanted: Any) -> list[str]:
         query = HistoryQuery(**wanted)  # type: ignore[arg-type]
         return [row.command for row in await store.shells.find_all(query, limit=limit)]
 

@@ -9,91 +9,93 @@ from pathlib import Path
 import pytest
 
 from tests.kit.home import Home
-from tests.kit.shell_keys import agents_there, bind, pressed, program_that_echoes, programs
+from tests.kit.shell_keys import bind_keys, offer_agents, press_keys, program_folder, write_echo_program
 from tests.kit.shells import Shell
 
 
 @pytest.fixture
 def program(home: Home) -> Path:
-    return program_that_echoes(home)
+    return write_echo_program(home)
 
 
 @pytest.fixture
 def shell(home: Home, program: Path) -> Iterator[Shell]:
-    made = Shell(editor=True, before=f"bindkey -e; PATH={programs(home)}")
+    made = Shell(editor=True, before=f"bindkey -e; PATH={program_folder(home)}")
     yield made
     made.close()
 
 
 def test_words_with_signs_are_words(shell: Shell) -> None:
     shell.run("cd /")
-    pressed(shell, "gsh what is this? and *\n", "[gsh][what][is][this?][and][*]")
-    assert shell.wait() == 6
+    press_keys(shell, "gsh what is this? and *\n", "[gsh][what][is][this?][and][*]")
+    assert shell.wait_for_prompt() == 6
 
 
 def test_the_key_sends_the_line_as_it_is(shell: Shell) -> None:
-    pressed(shell, "it's \"half 😀 $HOME `x`\x07", "[gsh][--][it's \"half 😀 $HOME `x`]")
-    assert shell.wait() == 6
+    press_keys(shell, "it's \"half 😀 $HOME `x`\x07", "[gsh][--][it's \"half 😀 $HOME `x`]")
+    assert shell.wait_for_prompt() == 6
 
 
 def test_the_key_on_an_empty_line_says_what_to_do(shell: Shell) -> None:
-    pressed(shell, "\x07", "Type what you want")
+    press_keys(shell, "\x07", "Type what you want")
 
 
 def test_the_key_does_not_say_twice_whom_it_is_for(shell: Shell) -> None:
-    pressed(shell, "gsh what's this?\x07", "[gsh][--][what's this?]")
+    press_keys(shell, "gsh what's this?\x07", "[gsh][--][what's this?]")
 
 
 def test_the_list(shell: Shell) -> None:
-    pressed(shell, "half a line\x18\x0c", "[agent][ls]")
+    press_keys(shell, "half a line\x18\x0c", "[agent][ls]")
 
 
 def test_attaching_to_the_only_one(home: Home, shell: Shell) -> None:
-    agents_there(home, "0003 fix thinking")
-    pressed(shell, "\x18\x01", "[gsh][attach][0003]")
+    offer_agents(home, "0003 fix thinking")
+    press_keys(shell, "\x18\x01", "[gsh][attach][0003]")
 
 
 def test_attaching_to_one_of_several(home: Home, shell: Shell) -> None:
-    agents_there(home, "0003 fix thinking", "0004 try idle")
-    pressed(shell, "\x18\x01", "Attach to:")
-    pressed(shell, "2", "[gsh][attach][0004]")
+    offer_agents(home, "0003 fix thinking", "0004 try idle")
+    press_keys(shell, "\x18\x01", "Attach to:")
+    press_keys(shell, "2", "[gsh][attach][0004]")
 
 
 def test_attaching_by_fzf(home: Home, program: Path) -> None:
-    agents_there(home, "0003 fix thinking", "0004 try idle")
-    shell = Shell(editor=True, before=f"bindkey -e; PATH={programs(home, 'fzf')}; export FZF_DEFAULT_OPTS=--filter=try")
+    offer_agents(home, "0003 fix thinking", "0004 try idle")
+    shell = Shell(
+        editor=True, before=f"bindkey -e; PATH={program_folder(home, 'fzf')}; export FZF_DEFAULT_OPTS=--filter=try"
+    )
     try:
-        pressed(shell, "\x18\x01", "[gsh][attach][0004]")
+        press_keys(shell, "\x18\x01", "[gsh][attach][0004]")
     finally:
         shell.close()
 
 
 def test_interrupting(home: Home, shell: Shell) -> None:
-    agents_there(home, "0003 fix thinking")
-    pressed(shell, "\x18c", "[agent][interrupt][0003]")
+    offer_agents(home, "0003 fix thinking")
+    press_keys(shell, "\x18c", "[agent][interrupt][0003]")
 
 
 def test_nobody_to_attach_to(shell: Shell) -> None:
-    pressed(shell, "\x18\x01", "No agent is there.")
+    press_keys(shell, "\x18\x01", "No agent is there.")
 
 
 def test_keys_of_the_settings(home: Home, program: Path) -> None:
-    bind(home, 'invoke_llm = "^Xg"\nlist_agents = ""\n')
-    shell = Shell(editor=True, before=f"bindkey -e; PATH={programs(home)}")
+    bind_keys(home, 'invoke_llm = "^Xg"\nlist_agents = ""\n')
+    shell = Shell(editor=True, before=f"bindkey -e; PATH={program_folder(home)}")
     try:
-        pressed(shell, "two words\x18g", "[gsh][--][two words]")
-        shell.wait()
-        assert "undefined-key" in shell.ran("bindkey '^X^L'")
+        press_keys(shell, "two words\x18g", "[gsh][--][two words]")
+        shell.wait_for_prompt()
+        assert "undefined-key" in shell.output_of("bindkey '^X^L'")
     finally:
         shell.close()
 
 
 def test_another_name(home: Home, program: Path) -> None:
-    shell = Shell(editor=True, before=f"bindkey -e; GSH_NAME=ask; PATH={programs(home)}; alias gsh='echo mine'")
+    shell = Shell(editor=True, before=f"bindkey -e; GSH_NAME=ask; PATH={program_folder(home)}; alias gsh='echo mine'")
     try:
-        pressed(shell, "ask what?\n", "[gsh][what?]")
-        shell.wait()
-        assert "mine x" in shell.ran("gsh x")
+        press_keys(shell, "ask what?\n", "[gsh][what?]")
+        shell.wait_for_prompt()
+        assert "mine x" in shell.output_of("gsh x")
     finally:
         shell.close()
 
@@ -101,6 +103,6 @@ def test_another_name(home: Home, program: Path) -> None:
 def test_the_program_is_gone(home: Home, program: Path, shell: Shell) -> None:
     program.unlink()
     os.environ.pop("GSH_TUI")
-    shell.type("_gsh_home=/nowhere/a/b/c/d; gsh hello\n")
-    shell.until(b"was not found")
-    assert shell.wait() == 127
+    shell.press_keys("_gsh_home=/nowhere/a/b/c/d; gsh hello\n")
+    shell.wait_for_text(b"was not found")
+    assert shell.wait_for_prompt() == 127

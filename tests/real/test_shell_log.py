@@ -35,7 +35,16 @@ from tests.kit.home import Home
 from tests.kit.plugin_shell import PluginShell
 from tests.kit.tmux import eventually
 
-CHILD = [sys.executable, "-m", "tests.kit.shell_hub_child"]
+COVERS = (
+    "gshtui.settings.git_info",
+    "gshtui.shell.log.branch_cache",
+    "gshtui.shell.log.connection_hosts",
+    "gshtui.shell.log.hub_follower",
+    "gshtui.shell.socket_lease",
+    "gshtui.store.shell_tables",
+)
+
+CHILD = [sys.executable, "-m", "tests.kit.shell_log_child"]
 
 
 class Window:
@@ -263,7 +272,9 @@ async def test_nonsense_costs_a_line_and_is_told_on_the_bus(store: Store) -> Non
         assert len([line for line in errors if "error" in line]) == 8
         assert [record.number for record in hub.records()] == [3]
         assert hub.records()[0].command == "fine\0\u2028"
-        await until(lambda: any(isinstance(event, Noticed) and "made no sense" in event.text for event in hub.told))
+        await until(
+            lambda: any(isinstance(event, Noticed) and "could not be understood" in event.text for event in hub.told)
+        )
         writer.close()
 
 

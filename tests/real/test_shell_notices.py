@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import threading
 from collections.abc import Generator
 from pathlib import Path
 
@@ -29,7 +31,7 @@ def shell(home: Home, request: pytest.FixtureRequest) -> Generator[Shell]:
 
 def file_of(shell: Shell) -> Path:
     """The file in which a shell looks."""
-    found = plugin_files.notice_file(shell.ran("echo $GSH_SHELL_ID"))
+    found = plugin_files.notice_file(shell.output_of("echo $GSH_SHELL_ID"))
     assert found is not None
     return found
 
@@ -48,11 +50,11 @@ def test_it_is_said_once_before_a_prompt_and_changes_no_status(shell: Shell) -> 
 
 def test_it_is_not_said_in_the_middle_of_a_command(shell: Shell) -> None:
     file = file_of(shell)
-    shell.type("printf 'ask''ed\\n'; read -r answer; printf 'got''ten\\n'\n")
-    shell.until(b"asked")
+    shell.press_keys("printf 'ask''ed\\n'; read -r answer; printf 'got''ten\\n'\n")
+    shell.wait_for_text(b"asked")
     plugin_files.leave_notice(file, SAID)
-    shell.type("yes\n")
-    shell.wait()
+    shell.press_keys("yes\n")
+    shell.wait_for_prompt()
     said = shell.output
     assert said.index(b"gotten") < said.index(b"[gsh] Agent")
 
@@ -82,6 +84,34 @@ def test_what_is_no_shell_gets_no_file_and_a_full_one_stays_as_it_is(home: Home)
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+def test_no_notice_is_lost_when_zsh_takes_the_file_at_that_moment(home: Home) -> None:
+    """It moves the file away, and reads it then."""
+    file = plugin_files.notice_file("1-2-3")
+    assert file is not None
+    seen: set[str] = set()
+    done = threading.Event()
+    taken = file.with_name("taken")
+
+    def take() -> None:
+        with contextlib.suppress(FileNotFoundError):
+            file.replace(taken)
+            seen.update(taken.read_text().split())
+            taken.unlink()
+
+    def prompts() -> None:
+        while not done.is_set():
+            take()
+
+    reader = threading.Thread(target=prompts)
+    reader.start()
+    for number in range(400):
+        plugin_files.leave_notice(file, f"n{number}")
+    done.set()
+    reader.join()
+    take()
+    assert {f"n{number}" for number in range(400)} <= seen
+
+
 async def test_an_agent_of_this_shell_says_so_when_it_has_ended(home: Home) -> None:
     """The whole way: a real agent in a terminal, started by `gsh --background` in a real zsh."""
     with short_folder() as folder:
@@ -97,7 +127,7 @@ async def _whole_way(home: Home) -> None:
     (home.path / "notes.txt").write_text("what is in it\n")
     shell = Shell()
     try:
-        said = shell.ran("gsh --background read notes.txt")
+        said = shell.output_of("gsh --background read notes.txt")
         assert "[gsh] Started agent " in said
         name = said.partition("Started agent ")[2].split()[0]
         file = file_of(shell)
@@ -106,6 +136,6 @@ async def _whole_way(home: Home) -> None:
             return file.exists()
 
         await eventually(there, until=bool, within=20)
-        assert f"[gsh] Agent {name} completed: gsh show " in shell.ran("true")
+        assert f"[gsh] Agent {name} completed: gsh show " in shell.output_of("true")
     finally:
         shell.close()

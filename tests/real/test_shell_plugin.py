@@ -30,6 +30,8 @@ from tests.kit.home import Home
 from tests.kit.reporting_hub import ReportingHub, spooled
 from tests.kit.shells import Shell, zsh
 
+COVERS = ("gshtui.shell.plugin_files",)
+
 
 @pytest.fixture
 def hub() -> Iterator[ReportingHub]:
@@ -92,18 +94,18 @@ def test_folders_and_remarks(hub: ReportingHub, shell: Shell, home: Home) -> Non
 
 def test_the_end_of_the_shell(hub: ReportingHub, shell: Shell) -> None:
     shell.run("true")
-    assert shell.leave() == 0
+    assert shell.exit() == 0
     hub.wait_for(lambda: bool(hub.of(ShellEnded)))
 
 
 def test_nobody_notices(shell: Shell) -> None:
     """`$?`, `$_`, options, traps and what is printed are as without the plugin."""
     assert shell.run("(exit 7)") == 7
-    assert shell.ran("echo $?") == "7"
+    assert shell.output_of("echo $?") == "7"
     shell.run("true some words")
-    assert shell.ran('echo "$_"') == "words"
-    assert shell.ran("false; echo ${pipestatus[@]}") == "1"
-    assert shell.ran("setopt | grep -c -e multibyte -e emulate; trap") == "0"
+    assert shell.output_of('echo "$_"') == "words"
+    assert shell.output_of("false; echo ${pipestatus[@]}") == "1"
+    assert shell.output_of("setopt | grep -c -e multibyte -e emulate; trap") == "0"
     assert b"gsh" not in re.sub(rb"grep[^\n]*", b"", shell.output)
 
 
@@ -163,7 +165,7 @@ def test_hooks_of_others(hub: ReportingHub) -> None:
         shell.run("true")
         shell.run("preexec_functions=()")
         told(hub, 2)
-        assert "xy" in shell.ran("echo $seen") or "yx" in shell.ran("echo $seen")
+        assert "xy" in shell.output_of("echo $seen") or "yx" in shell.output_of("echo $seen")
     finally:
         shell.close()
 
@@ -184,7 +186,7 @@ def test_nested_shells_know_their_parents(hub: ReportingHub, shell: Shell) -> No
 def test_what_runs_inherits_nothing(hub: ReportingHub, shell: Shell) -> None:
     shell.run("true")
     shell.run("true")
-    before = shell.ran("python3 -c 'import os; print(sorted(os.listdir(\"/dev/fd\"), key=int))'")
+    before = shell.output_of("python3 -c 'import os; print(sorted(os.listdir(\"/dev/fd\"), key=int))'")
     assert before == str([str(number) for number in range(4)]), "a descriptor of ours was left open"
 
 
@@ -228,7 +230,8 @@ def test_the_socket_of_the_settings(home: Home, tmp_path: Path) -> None:
     finally:
         shell.close()
         hub.close()
-    assert spooled(home.data) == []
+    # Written down before it was sent, and a hub empties what it has stored.
+    assert [line["seq"] for line in spooled(home.data)] == [1, 2, 3]
 
 
 def fits(pattern: str, command: str) -> bool:

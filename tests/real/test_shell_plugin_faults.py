@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,9 @@ from gshtui.bus.events.shell_events import ShellCommandFinished, ShellCommandSta
 from gshtui.settings import paths
 from tests.kit.home import Home
 from tests.kit.reporting_hub import ReportingHub, spooled
-from tests.kit.shells import PLUGIN, Fed, Shell, zsh
+from tests.kit.shells import PLUGIN, PipedShell, Shell, zsh
+
+COVERS = ("gshtui.shell.event_table",)
 
 NOBODY = 65_534
 
@@ -70,7 +74,7 @@ def test_hostile_commands(place: Path, shell: Shell, name: str) -> None:
 
 def test_a_command_of_several_lines(place: Path, shell: Shell) -> None:
     hub = ReportingHub(place)
-    shell.type("for i in 1 2; do\n")
+    shell.press_keys("for i in 1 2; do\n")
     assert shell.run("true $i; done") == 0
     hub.wait_for(lambda: bool(hub.of(ShellCommandFinished)))
     assert [e.command for e in hub.of(ShellCommandStarted)] == ["for i in 1 2; do\ntrue $i; done"]
@@ -209,6 +213,29 @@ def test_a_hub_that_does_not_read(home: Home, place: Path, shell: Shell) -> None
     hub.close()
 
 
+def test_what_a_hub_was_sent_and_never_kept_is_in_the_spool(home: Home, place: Path, shell: Shell) -> None:
+    """It is killed before it has read anything, while the shell waits for its person."""
+    hub = ReportingHub(place, deaf=True)
+    shell.run("true")
+    hub.close()
+    left = spooled(home.data)
+    assert names(left) == ["true"] and len(ends(left)) == 1
+
+
+def test_a_reader_has_the_lock_of_the_spool(home: Home, place: Path, shell: Shell) -> None:
+    """The line is appended all the same, and once more when the lock is free."""
+    shell.run("true first")
+    (file,) = home.data.glob("gsh/spool/*.jsonl")
+    with file.open("rb+") as read:
+        fcntl.lockf(read, fcntl.LOCK_EX)
+        shell.run("true second")
+        assert names(spooled(home.data)) == ["true first", "true second"]
+    read_at = len(spooled(home.data))
+    shell.run("true third")
+    assert names(spooled(home.data)) == ["true first", "true second", "true third"]
+    assert len(spooled(home.data)) > read_at + 2
+
+
 def test_a_hub_that_dies_and_comes_back(home: Home, place: Path, shell: Shell) -> None:
     kept: list[dict[str, object]] = []
     wanted: list[str] = []
@@ -220,7 +247,7 @@ def test_a_hub_that_dies_and_comes_back(home: Home, place: Path, shell: Shell) -
         hub.close()
         wanted.append(f"true {round} dead")  # nobody listens
         shell.run(wanted[-1])
-    assert shell.leave() == 0
+    assert shell.exit() == 0
     everything = [*kept, *spooled(home.data)]
     assert sorted(map(str, names(everything))) == sorted([*wanted, "exit"])
     assert len(ends(everything)) == len(wanted)
@@ -230,19 +257,19 @@ def test_a_hub_that_dies_in_the_middle_of_a_command(home: Home, place: Path, she
     kept: list[dict[str, object]] = []
     hub = ReportingHub(place, kept)
     shell.run("true")
-    shell.type("read; true long\n")
+    shell.press_keys("read; true long\n")
     hub.wait_for(lambda: "read; true long" in names(kept))
     hub.close()
     later = ReportingHub(place, kept)
-    shell.type("\n")
-    shell.wait()
+    shell.press_keys("\n")
+    shell.wait_for_prompt()
     later.wait_for(lambda: len(later.of(ShellCommandFinished)) == 2)
     later.close()
 
 
 def test_kill_9_of_the_shell(place: Path, shell: Shell) -> None:
     hub = ReportingHub(place)
-    shell.type("true; kill -9 $$\n")
+    shell.press_keys("true; kill -9 $$\n")
     hub.wait_for(lambda: names(hub.kept) == ["true; kill -9 $$"])
     hub.close()
 
@@ -303,9 +330,9 @@ def test_a_zsh_without_a_module(home: Home, place: Path, tmp_path: Path, missing
     hub = ReportingHub(place)
     shell = Shell(before=f"module_path=({tmp_path})")
     try:
-        assert shell.ran(f"zmodload zsh/{missing} 2>/dev/null; echo $?") == "1"
+        assert shell.output_of(f"zmodload zsh/{missing} 2>/dev/null; echo $?") == "1"
         assert shell.run("true é") == 0
-        assert shell.leave() == 0
+        assert shell.exit() == 0
         live = missing not in ("net/socket", "zselect")
         if live:
             hub.wait_for(lambda: len(names(hub.kept)) == 3)
@@ -323,7 +350,7 @@ def test_ten_shells_and_a_hub_that_is_killed_again_and_again(home: Home, place: 
     """Every command of every shell is kept by a hub or in the spool, with its end."""
     kept: list[dict[str, object]] = []
     hub = ReportingHub(place, kept)
-    shells = [Fed() for _ in range(10)]
+    shells = [PipedShell() for _ in range(10)]
     wanted: set[str] = set()
 
     def told() -> int:
@@ -342,7 +369,7 @@ def test_ten_shells_and_a_hub_that_is_killed_again_and_again(home: Home, place: 
             hub.close()
             hub = ReportingHub(place, kept)
         # A hub that dies while it is written to ends no shell: each comes to its own end.
-        assert [shell.leave() for shell in shells] == [0] * 10
+        assert [shell.exit() for shell in shells] == [0] * 10
     finally:
         for shell in shells:
             shell.close()
@@ -350,7 +377,7 @@ def test_ten_shells_and_a_hub_that_is_killed_again_and_again(home: Home, place: 
     assert kept  # they were heard at all
     everything = [*kept, *spooled(home.data)]
     assert wanted - set(map(str, names(everything))) == set()
-    started = {
+    started: dict[Any, str] = {
         (line["shell"], line["number"]): line["command"] for line in everything if line["type"] == "ShellCommandStarted"
     }
     assert {started[key] for key in ends(everything)} >= wanted

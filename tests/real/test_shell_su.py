@@ -23,11 +23,11 @@ def test_a_shell_of_another_user(home: Home) -> None:
         try:
             shell.run("true before")
             begin = f"su -m -s {zsh()} nobody -- -d -f -i" if root else f"{zsh()} -d -f -i"
-            shell.type(f"cd /; PS1='<<%?>>' {begin}\n")
-            shell.wait()
+            shell.press_keys(f"cd /; PS1='<<%?>>' {begin}\n")
+            shell.wait_for_prompt()
             shell.run("PS1='<<%?>>'; unsetopt zle prompt_cr prompt_sp")
             assert shell.run(f"'builtin' 'source' {folder}/shell/gsh.plugin.zsh") == 0
-            assert shell.ran("echo $UID") == ("65534" if root else str(os.getuid()))
+            assert shell.output_of("echo $UID") == ("65534" if root else str(os.getuid()))
             assert shell.run("(exit 5)") == 5
             shell.run("cd /tmp")
             shell.run("exit")

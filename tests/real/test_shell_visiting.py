@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.hub.hub import Hub
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import load
@@ -14,10 +14,12 @@ from gshtui.shell import hub_registry
 from gshtui.shell.log.shell_log import LOOK_EVERY
 from tests.kit.tmux import eventually
 
+COVERS = ("gshtui.shell.hub_registry",)
+
 
 @pytest.mark.parametrize("visiting", [True, False])
 async def test_only_a_window_takes_the_socket_and_answers(tmp_path: Path, visiting: bool) -> None:
-    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), provider="offline", visiting=visiting))
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), provider="offline", visiting=visiting))
     await hub.start()
     try:
         log = hub.shell_log

@@ -12,11 +12,13 @@ from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
 from tests.kit.command import ROOT
 from tests.kit.home import Home
-from tests.kit.shells import Fed, Shell
+from tests.kit.shells import PipedShell, Shell
 from tests.kit.tmux import eventually
 
+COVERS = ("gshtui.shell.line_stream",)
+
 SHELLS, COMMANDS, KILLS = 3, 150, 3
-HUB = [sys.executable, "-m", "tests.kit.shell_hub_child"]
+HUB = [sys.executable, "-m", "tests.kit.shell_log_child"]
 
 
 def _hub() -> subprocess.Popen[bytes]:
@@ -35,7 +37,7 @@ async def test_every_command_of_real_shells_is_kept_while_hubs_die(home: Home) -
         [f"true {shell} {number}" if number % 7 else f"false {shell} {number}" for number in range(COMMANDS)]
         for shell in range(SHELLS)
     ]
-    shells = [Fed() for _ in lines]
+    shells = [PipedShell() for _ in lines]
     try:
         for shell, commands in zip(shells, lines, strict=True):
             shell.feed(commands)
@@ -46,7 +48,7 @@ async def test_every_command_of_real_shells_is_kept_while_hubs_die(home: Home) -
             hub.wait()
             hub = _hub()
         for shell in shells:
-            assert await asyncio.to_thread(shell.leave) == 0
+            assert await asyncio.to_thread(shell.exit) == 0
         await eventually(store.shells.count, until=lambda count: count >= SHELLS * COMMANDS)
         await eventually(store.shells.running, until=lambda running: not running)
         rows = [row for row in await store.shells.find_all(limit=10_000) if row.command[:4] in ("true", "fals")]
@@ -68,7 +70,7 @@ async def test_a_real_shell_is_live_and_its_exit_is_no_loss(home: Home) -> None:
     try:
         for line in ("alias ll='print listed'", "ll now", "false | true | (exit 3)", " private", "cd /"):
             await asyncio.to_thread(shell.run, line)
-        await asyncio.to_thread(shell.leave)
+        await asyncio.to_thread(shell.exit)
         await eventually(
             lambda: store.shells.find_all(HistoryQuery(query="exit")),
             until=lambda rows: any(row.command == "exit" for row in rows),

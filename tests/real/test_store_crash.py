@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 
 from tests.kit.home import Home
-from tests.kit.record import child, line, opened
+from tests.kit.record import open_record, python_child, read_line
 
 WRITER = """
 import asyncio, sys
@@ -45,15 +45,15 @@ async def test_what_was_acknowledged_outlives_a_kill(home: Home, synchronous: st
     path = home.data / "gsh" / "gsh.db"
     session, acknowledged = "", list[str]()
     for kill_after in (1, 25, 60, 120):
-        async with child(WRITER, str(path), session, synchronous, str(kill_after)) as process:
-            session = await line(process)
+        async with python_child(WRITER, str(path), session, synchronous, str(kill_after)) as process:
+            session = await read_line(process)
             for _ in range(kill_after):
-                acknowledged.append(await line(process))
+                acknowledged.append(await read_line(process))
             process.send_signal(signal.SIGKILL)
             assert process.stdout is not None
             # What it had printed was acknowledged too; the last line may be half a line.
             acknowledged += (await process.stdout.read()).decode().split("\n")[:-1]
-        async with opened(path) as store:
+        async with open_record(path) as store:
             found = [stored.message.id for stored in await store.messages.read(session)]
             assert set(acknowledged) <= set(found)
             assert [stored.seq for stored in await store.messages.read(session)] == list(range(1, len(found) + 1))
@@ -68,7 +68,7 @@ async def test_what_was_acknowledged_outlives_a_kill(home: Home, synchronous: st
 async def test_a_recovery_that_was_killed_is_ended_by_the_next_start(home: Home) -> None:
     """At each of the moments at which the files' names change."""
     path = home.data / "gsh" / "gsh.db"
-    async with opened(path) as store:
+    async with open_record(path) as store:
         info = await store.sessions.create(cwd="/p", agent="main", title="kept")
     sound = path.read_bytes()
     room = path.with_name("gsh.db.recovering")
@@ -81,20 +81,20 @@ async def test_a_recovery_that_was_killed_is_ended_by_the_next_start(home: Home)
             (room / "complete.db").write_bytes(sound)
         if there:
             path.write_bytes(sound)
-        async with opened(path) as store:
+        async with open_record(path) as store:
             assert (await store.sessions.find(info.id)).title == "kept"
         assert not room.exists()
 
 
 async def test_a_log_without_its_file_is_not_replayed_into_a_new_one(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with child(WRITER, str(path), "", "normal", "x") as process:
-        session = await line(process)
-        await line(process)
+    async with python_child(WRITER, str(path), "", "normal", "x") as process:
+        session = await read_line(process)
+        await read_line(process)
         os.kill(process.pid, signal.SIGKILL)
     assert path.with_name("gsh.db-wal").stat().st_size > 0
     path.unlink()
-    async with opened(path) as store:
+    async with open_record(path) as store:
         assert await store.sessions.find_all(empty=True) == []
         assert await store.check() == []
     assert session

@@ -12,7 +12,9 @@ from gshtui.store.journal_queue import JournalEntry, JournalQueue
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
-from tests.kit.record import Notices, child, line, opened, said
+from tests.kit.record import Notices, numbered_prompt, open_record, python_child, read_line
+
+COVERS = ("gshtui.store.journal_queue",)
 
 FULL = """
 import asyncio, json, resource, sys
@@ -20,7 +22,7 @@ from pathlib import Path
 from gshtui.bus.events.agent_events import TurnStarted
 from gshtui.store.store_errors import StoreError
 from gshtui.store.store import Store
-from tests.kit.record import Notices, said
+from tests.kit.record import Notices, numbered_prompt
 
 def limit(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
@@ -33,13 +35,13 @@ async def main():
     notices = Notices()
     store = await Store.open(path, on_notice=notices, retry_every=0.05)
     session = (await store.sessions.create(cwd="/p", agent="main")).id
-    await store.messages.append(session, said(0))
+    await store.messages.append(session, numbered_prompt(0))
     size = max(file.stat().st_size for file in path.parent.iterdir())
     limit(size + 300_000)
     kept = 1
     try:
         while True:
-            await store.messages.append(session, said(kept, "word " * 1_000))
+            await store.messages.append(session, numbered_prompt(kept, "word " * 1_000))
             kept += 1
     except StoreError as error:
         say(kind=error.kind, message=error.message, hint=error.hint)
@@ -47,17 +49,17 @@ async def main():
         turn = TurnStarted(agent="main", session=session, turn=f"t{number}", prompt="p", text="word " * 4_000)
         store.journal.record(turn)
     try:
-        await store.messages.append(session, said(9_998, "word " * 4_000))
+        await store.messages.append(session, numbered_prompt(9_998, "word " * 4_000))
     except StoreError as error:
         say(kind=error.kind)
     hits = await store.messages.search("word", limit=999)
     say(readable=len(await store.messages.read(session)), kept=kept, hits=len(hits))
     limit(size + 500_000)
-    say(told=[text for text, _ in notices], small=await store.messages.append(session, said(9_997)))
+    say(told=[text for text, _ in notices], small=await store.messages.append(session, numbered_prompt(9_997)))
     limit(resource.RLIM_INFINITY)
-    await notices.told("Recording goes on")
+    await notices.wait_for("Recording continues")
     events = [event.turn for _, event in await store.journal.read(session)]
-    place = await store.messages.append(session, said(9_999))
+    place = await store.messages.append(session, numbered_prompt(9_999))
     say(events=events, place=place, faults=await store.check(), notices=len(notices))
     await store.close()
 
@@ -67,20 +69,20 @@ asyncio.run(main())
 
 async def test_a_full_disk_is_said_once_and_recording_goes_on_by_itself(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with child(FULL, str(path)) as process:
-        first = json.loads(await line(process))
+    async with python_child(FULL, str(path)) as process:
+        first = json.loads(await read_line(process))
         assert first["kind"] == "full"
         assert "full" in first["message"]
         assert "space" in first["hint"]
-        assert json.loads(await line(process)) == {"kind": "full"}
-        read = json.loads(await line(process))
+        assert json.loads(await read_line(process)) == {"kind": "full"}
+        read = json.loads(await read_line(process))
         assert read["kept"] > 3
         assert read["readable"] == read["kept"]
         assert read["hits"] == read["kept"] - 1
-        meanwhile = json.loads(await line(process))
+        meanwhile = json.loads(await read_line(process))
         assert len(meanwhile["told"]) == 1
         assert meanwhile["small"] == read["kept"] + 1  # there is room for it, though not for all that waits
-        after = json.loads(await line(process))
+        after = json.loads(await read_line(process))
         assert after["events"] == [f"t{number}" for number in range(30)]
         assert (after["place"], after["faults"], after["notices"]) == (read["kept"] + 2, [], 2)
         assert await process.wait() == 0
@@ -90,7 +92,7 @@ FULL_AND_IDLE = (
     FULL[: FULL.index("    for number in range(30)")]
     + """
     limit(resource.RLIM_INFINITY)
-    await notices.told("Recording goes on")
+    await notices.wait_for("Recording continues")
     say(told=len(notices))
     await store.close()
 
@@ -101,9 +103,9 @@ asyncio.run(main())
 
 async def test_that_there_is_room_again_is_noticed_without_anything_to_write(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with child(FULL_AND_IDLE, str(path)) as process:
-        assert json.loads(await line(process))["kind"] == "full"
-        assert json.loads(await line(process)) == {"told": 2}
+    async with python_child(FULL_AND_IDLE, str(path)) as process:
+        assert json.loads(await read_line(process))["kind"] == "full"
+        assert json.loads(await read_line(process)) == {"told": 2}
         assert await process.wait() == 0
 
 
@@ -120,10 +122,10 @@ asyncio.run(main())
 
 async def test_closing_with_a_full_disk_ends_and_says_what_is_lost(home: Home) -> None:
     path = home.data / "gsh" / "gsh.db"
-    async with child(FULL_AT_CLOSE, str(path)) as process:
-        assert await line(process)
-        assert await line(process)
-        assert "30 events" in json.loads(await line(process))["told"][-1]
+    async with python_child(FULL_AT_CLOSE, str(path)) as process:
+        assert await read_line(process)
+        assert await read_line(process)
+        assert "30 events" in json.loads(await read_line(process))["told"][-1]
         assert await process.wait() == 0
 
 
@@ -149,7 +151,7 @@ import asyncio, json, sys
 from pathlib import Path
 from gshtui.store.store_errors import StoreError
 from gshtui.store.store import Store
-from tests.kit.record import Notices, bound_by_permissions, said
+from tests.kit.record import Notices, bound_by_permissions, numbered_prompt
 
 bound_by_permissions()
 
@@ -163,7 +165,7 @@ async def main():
         return
     kinds = []
     session = sys.argv[2]
-    adding, creating = store.messages.append(session, said(5)), store.sessions.create(cwd="/", agent="a")
+    adding, creating = store.messages.append(session, numbered_prompt(5)), store.sessions.create(cwd="/", agent="a")
     for call in (adding, creating, store.holds.acquire(session, "h")):
         try:
             await call
@@ -189,10 +191,10 @@ def _lock_up(folder: Path) -> None:
 @pytest.mark.parametrize("state", ["closed well", "log left behind", "log without index"])
 async def test_a_read_only_folder_is_open_for_reading(home: Home, state: str) -> None:
     folder = home.data / "gsh"
-    async with opened(folder / "gsh.db") as store:
+    async with open_record(folder / "gsh.db") as store:
         info = await store.sessions.create(cwd="/p", agent="main")
         for number in range(3):
-            await store.messages.append(info.id, said(number))
+            await store.messages.append(info.id, numbered_prompt(number))
         if state != "closed well":
             shutil.copytree(folder, home.data / "copy")
     if state != "closed well":
@@ -201,12 +203,12 @@ async def test_a_read_only_folder_is_open_for_reading(home: Home, state: str) ->
     if state == "log without index":
         (folder / "gsh.db-shm").unlink()
     _lock_up(folder)
-    async with child(READ_ONLY, str(folder / "gsh.db"), info.id) as process:
-        found = json.loads(await line(process))
+    async with python_child(READ_ONLY, str(folder / "gsh.db"), info.id) as process:
+        found = json.loads(await read_line(process))
         assert found["kinds"] == ["readonly"] * 3
         assert (found["read"], found["hits"], found["faults"], found["readonly"]) == (3, 3, [], True)
         (told,) = found["told"]
-        assert "reading only" in told
+        assert "open read-only" in told
         assert await process.wait() == 0
     folder.chmod(0o700)
 
@@ -215,8 +217,8 @@ async def test_a_read_only_folder_without_a_record_says_so(home: Home) -> None:
     folder = home.data / "gsh"
     folder.mkdir()
     _lock_up(folder)
-    async with child(READ_ONLY, str(folder / "gsh.db"), "x") as process:
-        found = json.loads(await line(process))
+    async with python_child(READ_ONLY, str(folder / "gsh.db"), "x") as process:
+        found = json.loads(await read_line(process))
         assert found["kind"] == "readonly"
         assert str(folder) in found["hint"]
     folder.chmod(0o700)

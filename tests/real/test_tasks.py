@@ -18,15 +18,15 @@ from gshtui.commands.language import validate
 from gshtui.context import task_list
 from gshtui.context.task_list import TaskStore, task_commands
 from gshtui.store.store import Store
-from tests.kit.record import opened
+from tests.kit.record import open_record
 
 
-class Desk:
+class TaskTools:
     """A record, a bus and the command, with what was told."""
 
     def __init__(self, store: Store, session: str) -> None:
         self.bus, self.session = Bus(), session
-        self.shelf = TaskStore(self.bus, store.contexts)
+        self.task_store = TaskStore(self.bus, store.contexts)
         self.told: list[TasksChanged] = []
         self.bus.subscribe(self.told.extend, TasksChanged, name="test")  # type: ignore[arg-type]
 
@@ -34,7 +34,7 @@ class Desk:
         async def session_of(agent: str) -> str:
             return {"main": self.session}.get(agent, "")
 
-        [command] = task_commands(self.shelf, session_of)
+        [command] = task_commands(self.task_store, session_of)
         who = Caller() if caller == "person" else Caller(caller, is_agent=True)
         front = "main" if caller == "person" else caller
         invocation = Invocation(who, Path("/p"), Path("/p"), agent=front)
@@ -42,57 +42,57 @@ class Desk:
 
 
 async def test_a_list_outlives_the_process_and_is_told_when_its_conversation_is_opened(tmp_path: Path) -> None:
-    async with opened(tmp_path / "gsh.db") as store:
+    async with open_record(tmp_path / "gsh.db") as store:
         session = (await store.sessions.create(cwd="/p", agent="main")).id
-        desk = Desk(store, session)
+        tools = TaskTools(store, session)
         items = [{"text": "read"}, {"text": "write", "state": "active"}, {"text": "test"}]
-        await desk.todo(action="write", tasks=items)
-        outcome = await desk.todo(action="done", task="write")
+        await tools.todo(action="write", tasks=items)
+        outcome = await tools.todo(action="done", task="write")
         assert outcome.text == "- ☐ 1. read\n- ☑ 2. write\n- ☐ 3. test"
-        await desk.bus.drained()
-        assert [event.tasks[1].state for event in desk.told] == ["active", "done"]
-    async with opened(tmp_path / "gsh.db") as store:
-        desk = Desk(store, session)
-        desk.bus.publish(SessionOpened(session=session, agent="main", resumed=True))
-        await desk.bus.drained()
-        await desk.bus.drained()
-        assert [event.tasks for event in desk.told] == [
+        await tools.bus.drained()
+        assert [event.tasks[1].state for event in tools.told] == ["active", "done"]
+    async with open_record(tmp_path / "gsh.db") as store:
+        tools = TaskTools(store, session)
+        tools.bus.publish(SessionOpened(session=session, agent="main", resumed=True))
+        await tools.bus.drained()
+        await tools.bus.drained()
+        assert [event.tasks for event in tools.told] == [
             (Task("1", "read"), Task("2", "write", "done"), Task("3", "test"))
         ]
-        assert (await desk.todo("person")).data["tasks"][1]["state"] == "done"
+        assert (await tools.todo("person")).data["tasks"][1]["state"] == "done"
 
 
 async def test_two_processes_change_one_list(tmp_path: Path) -> None:
-    async with opened(tmp_path / "gsh.db") as store, opened(tmp_path / "gsh.db") as other:
+    async with open_record(tmp_path / "gsh.db") as store, open_record(tmp_path / "gsh.db") as other:
         session = (await store.sessions.create(cwd="/p", agent="main")).id
-        here, there = Desk(store, session), Desk(other, session)
+        here, there = TaskTools(store, session), TaskTools(other, session)
         await here.todo(action="add", task="one")
         await there.todo("person", action="add", task="two", agent="main")
         await here.todo(action="start", task="2")
-        assert [task.state for task in await there.shelf.tasks(session)] == ["open", "active"]
+        assert [task.state for task in await there.task_store.tasks(session)] == ["open", "active"]
 
 
 async def test_many_changes_at_once_lose_nothing(tmp_path: Path) -> None:
-    async with opened(tmp_path / "gsh.db") as store:
+    async with open_record(tmp_path / "gsh.db") as store:
         session = (await store.sessions.create(cwd="/p", agent="main")).id
-        shelf = TaskStore(Bus(), store.contexts)
+        task_store = TaskStore(Bus(), store.contexts)
         await asyncio.gather(
-            *(shelf.change("main", session, "main", partial(task_list.added, text=f"task {n}")) for n in range(30))
+            *(task_store.change("main", session, "main", partial(task_list.added, text=f"task {n}")) for n in range(30))
         )
-        tasks = await shelf.tasks(session)
+        tasks = await task_store.tasks(session)
         assert len(tasks) == 30 and [task.id for task in tasks] == [str(n) for n in range(1, 31)]
 
 
 async def test_what_cannot_be_is_said(tmp_path: Path) -> None:
-    async with opened(tmp_path / "gsh.db") as store:
-        desk = Desk(store, (await store.sessions.create(cwd="/p", agent="main")).id)
+    async with open_record(tmp_path / "gsh.db") as store:
+        tools = TaskTools(store, (await store.sessions.create(cwd="/p", agent="main")).id)
         with pytest.raises(CommandError, match="no task '7'"):
-            await desk.todo(action="done", task="7")
+            await tools.todo(action="done", task="7")
         with pytest.raises(CommandError, match="no agent 'nobody'"):
-            await desk.todo("person", agent="nobody")
-        with pytest.raises(UsageError, match="its own list only"):
-            await desk.todo("0001", action="add", task="x", agent="main")
-        assert (await desk.todo("0001", agent="main")).text == "Nothing is on the list."
-        await desk.todo(action="clear")
-        await desk.bus.drained()
-        assert desk.told == []
+            await tools.todo("person", agent="nobody")
+        with pytest.raises(UsageError, match="only its own list"):
+            await tools.todo("0001", action="add", task="x", agent="main")
+        assert (await tools.todo("0001", agent="main")).text == "The list is empty."
+        await tools.todo(action="clear")
+        await tools.bus.drained()
+        assert tools.told == []

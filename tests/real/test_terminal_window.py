@@ -9,12 +9,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gshtui.tmux.server import TmuxServer
-from tests.kit.tmux import eventually, private_server, screen, short_folder, shows
+from tests.kit.tmux import eventually, private_server, screen_text, short_folder, wait_for_text
 
 ROOT = Path(__file__).parent.parent.parent
 
 
-class Desk:
+class WindowHarness:
     """A person in front of the window."""
 
     def __init__(self, outer: TmuxServer, pane: str, agents: TmuxServer) -> None:
@@ -24,7 +24,7 @@ class Desk:
         await self.outer.send_keys(self.pane, *names)
 
     async def type(self, text: str) -> None:
-        await self.outer.type_literal(self.pane, text)
+        await self.outer.type_bytes(self.pane, text.encode())
 
     async def size(self) -> tuple[int, int]:
         """Columns and rows of the agent's terminal."""
@@ -34,12 +34,14 @@ class Desk:
     async def sees(self, *texts: str) -> str:
         """Wait until the window shows all of this."""
         return await eventually(
-            lambda: screen(self.outer, self.pane), until=lambda seen: all(text in seen for text in texts), within=20
+            lambda: screen_text(self.outer, self.pane),
+            until=lambda seen: all(text in seen for text in texts),
+            within=20,
         )
 
 
 @asynccontextmanager
-async def desk() -> AsyncGenerator[Desk]:
+async def open_window() -> AsyncGenerator[WindowHarness]:
     """A fresh home with the window open in it."""
     with short_folder() as folder:
         async with private_server() as outer:
@@ -60,13 +62,13 @@ async def desk() -> AsyncGenerator[Desk]:
             info = await outer.spawn("desk", argv, cwd=project, env=env, width=150, height=40)
             agents = TmuxServer(socket_path=folder / f"tmux-{os.getuid()}" / "gsh")
             try:
-                yield Desk(outer, info.pane, agents)
+                yield WindowHarness(outer, info.pane, agents)
             finally:
                 await agents.close()
 
 
 async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None:
-    async with desk() as person:
+    async with open_window() as person:
         await person.sees("Ask for anything", "main idle")
         await person.type("/spawn name=tester cli='sh -i'")
         await person.sees("cli='sh -i'")
@@ -85,7 +87,7 @@ async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None
         await person.keys("C-]")
         await person.sees("enter types into tester")
         await person.keys("a")
-        whole = await person.sees("hi-42", "ctrl+b d goes back to gsh-tui")
+        whole = await person.sees("hi-42", "ctrl+b d returns to gsh-tui")
         assert "Timeline" not in whole
         await eventually(person.size, until=lambda size: size == (150, 40))
         await person.type("echo from-the-whole-screen\r")
@@ -98,4 +100,4 @@ async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None
         await eventually(lambda: person.outer.pane(person.pane), until=lambda info: info.dead)
         left = {info.session: info.pane for info in await person.agents.panes() if not info.dead}
         assert sorted(left) == ["gsh-agent-0001", "gsh-main"], "agents outlive the window"
-        await shows(person.agents, left["gsh-agent-0001"], "hi-42")
+        await wait_for_text(person.agents, left["gsh-agent-0001"], "hi-42")

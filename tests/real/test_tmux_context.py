@@ -12,16 +12,20 @@ from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutRequested, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnRequested
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
+from tests.kit.context_harness import SUMMARY
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
-from tests.kit.native import Heard
-from tests.kit.pressed import SUMMARY
+from tests.kit.native_agents import EventLog
+from tests.kit.tmux import kill_server
+
+COVERS = ("gshtui.fleet.fleet_context",)
 
 pytestmark = pytest.mark.tmux
 
@@ -33,15 +37,15 @@ async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenera
     monkeypatch.setenv("GSH_CONTEXT__REVIEW_SUMMARIES", "true")
     yield tmp_path
     server = TmuxServer("gsh")
-    await server.kill_server()
+    await kill_server(server)
     await server.close()
 
 
 @contextlib.asynccontextmanager
-async def window(folder: Path) -> AsyncGenerator[tuple[Hub, Heard]]:
+async def window(folder: Path) -> AsyncGenerator[tuple[Hub, EventLog]]:
     """A window's hub, whole."""
-    hub = Hub(HubOptions(cwd=folder, loaded=load(folder)))
-    heard = Heard(hub.bus)
+    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder)))
+    heard = EventLog(hub.bus)
     await hub.start()
     try:
         assert hub.failed == {}
@@ -57,23 +61,23 @@ async def test_a_compaction_is_asked_for_shown_and_answered(folder: Path, monkey
             monkeypatch.setenv(name, value)
         async with window(folder) as (hub, heard):
             hub.bus.publish(AgentSpawnRequested(request=SpawnRequest(prompt="The rule is 4711.", provider="anthropic")))
-            agent = (await heard.first(AgentSpawned)).row.id
-            await heard.first(TurnFinished, agent=agent)
+            agent = (await heard.wait_for(AgentSpawned)).row.id
+            await heard.wait_for(TurnFinished, agent=agent)
             early = new_id()
             hub.bus.publish(CutRequested(agent=agent, kind="compact", request=early))
-            assert "short as it is" in (await heard.first(CutFailed, agent=agent, request=early)).why
+            assert "the conversation is short" in (await heard.wait_for(CutFailed, agent=agent, request=early)).why
             hub.bus.publish(PromptSubmitted(prompt=new_id(), agent=agent, text="Go on."))
-            await heard.first(TurnFinished, number=2, agent=agent)
+            await heard.wait_for(TurnFinished, number=2, agent=agent)
             asked = new_id()
             hub.bus.publish(CutRequested(agent=agent, kind="compact", request=asked))
-            proposed = (await heard.first(SummaryProposed, agent=agent)).receipt
+            proposed = (await heard.wait_for(SummaryProposed, agent=agent)).receipt
             assert "The port is 4711." in proposed.summary
             hub.bus.publish(SummaryAnswered(agent=agent, cut=proposed.id, accepted=True, summary="My words."))
-            cut = await heard.first(ContextCut, agent=agent, request=asked)
+            cut = await heard.wait_for(ContextCut, agent=agent, request=asked)
             assert (cut.receipt.id, cut.receipt.summary) == (proposed.id, "My words.")
             assert hub.contexts is not None
-            view = await hub.contexts.ours.view(agent)  # read here, out of the record
-            said = [await hub.contexts.ours.text(block.hash) for block in view.blocks if block.section == "history"]
+            view = await hub.contexts.queries.view(agent)  # read here, out of the record
+            said = [await hub.contexts.queries.text(block.hash) for block in view.blocks if block.section == "history"]
             assert any("My words." in text for text in said)
             assert any("The rule is 4711." in text for text in said)
             assert not any("so so so" in text for text in said)

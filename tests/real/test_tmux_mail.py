@@ -14,10 +14,12 @@ from gshtui.fleet.ports import FleetError
 from gshtui.fleet.transport import TerminalTransport
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
-from tests.kit.mailroom import mail
-from tests.kit.scripted import Hang
-from tests.kit.terminals import REPL
-from tests.kit.tmux import eventually, shows, tmux
+from tests.kit.mail_harness import open_mail
+from tests.kit.scripted_provider import Hang
+from tests.kit.terminal_tools import REPL
+from tests.kit.tmux import eventually, tmux, wait_for_text
+
+COVERS = ("gshtui.fleet.mail.transports", "gshtui.fleet.transport")
 
 __all__ = ["tmux"]
 
@@ -30,31 +32,31 @@ def path(home: Home) -> Path:
 
 
 async def test_a_message_is_typed_into_a_program_and_confirmed_by_its_own_word(path: Path, tmux: TmuxServer) -> None:
-    async with mail(path, server=tmux) as m:
-        row = await m.agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
-        await m.agent("other")
-        letter = await m.say(row.id, "mend it", sender="person")
-        await shows(tmux, row.pane, "answer to mend it")
-        await m.becomes(letter.id, "submitted")
+    async with open_mail(path, server=tmux) as m:
+        row = await m.add_agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
+        await m.add_agent("other")
+        letter = await m.send(row.id, "mend it", sender="person")
+        await wait_for_text(tmux, row.pane, "answer to mend it")
+        await m.wait_for_state(letter.id, "submitted")
         # What its screen says is no confirmation.
-        m.office.bus.publish(AgentStatusChanged(agent=row.id, status="thinking", source="screen"))
-        await m.office.bus.drained()
+        m.main.bus.publish(AgentStatusChanged(agent=row.id, status="thinking", source="screen"))
+        await m.main.bus.drained()
         assert (await m.store.mail.find(letter.id)).state == "submitted"
-        m.office.bus.publish(AgentStatusChanged(agent=row.id, status="thinking", source="hook"))
-        await m.becomes(letter.id, "acted")
-        assert await m.told(letter.id) == ["queued", "typed", "submitted", "acted"]
-        m.office.bus.publish(AgentStatusChanged(agent=row.id, status="idle", source="hook"))
-        await m.say(row.id, "from a peer", sender="0002")
-        await shows(tmux, row.pane, "> from a peer")
+        m.main.bus.publish(AgentStatusChanged(agent=row.id, status="thinking", source="hook"))
+        await m.wait_for_state(letter.id, "acted")
+        assert await m.published_states(letter.id) == ["queued", "typed", "submitted", "acted"]
+        m.main.bus.publish(AgentStatusChanged(agent=row.id, status="idle", source="hook"))
+        await m.send(row.id, "from a peer", sender="0002")
+        await wait_for_text(tmux, row.pane, "> from a peer")
 
 
 async def test_two_messages_to_one_program_never_mix(path: Path, tmux: TmuxServer) -> None:
-    async with mail(path, server=tmux) as m:
-        row = await m.agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
+    async with open_mail(path, server=tmux) as m:
+        row = await m.add_agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
         texts = [f"message {n} {'x' * 200}" for n in range(4)]
-        sent = await asyncio.gather(*(m.say(row.id, text, sender="person") for text in texts))
+        sent = await asyncio.gather(*(m.send(row.id, text, sender="person") for text in texts))
         for letter in sent:
-            await m.becomes(letter.id, "submitted")
+            await m.wait_for_state(letter.id, "submitted")
 
         async def answers() -> list[str]:
             lines = await tmux.capture(row.pane, styled=False, join=True)
@@ -64,73 +66,73 @@ async def test_two_messages_to_one_program_never_mix(path: Path, tmux: TmuxServe
 
 
 async def test_a_busy_program_gets_it_once_it_rests(path: Path, tmux: TmuxServer) -> None:
-    async with mail(path, server=tmux) as m:
-        row = await m.agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
+    async with open_mail(path, server=tmux) as m:
+        row = await m.add_agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
         await m.store.agents.update(row.id, status="thinking", status_source="hook")
-        letter = await m.say(row.id, "when you rest", sender="person")
-        at_once = await m.say(row.id, "at once", sender="person", now=True)
-        await m.becomes(at_once.id, "submitted")
+        letter = await m.send(row.id, "when you rest", sender="person")
+        at_once = await m.send(row.id, "at once", sender="person", now=True)
+        await m.wait_for_state(at_once.id, "submitted")
         assert (await m.store.mail.find(letter.id)).state == "queued"
         await m.store.agents.update(row.id, status="idle")
-        m.office.bus.publish(AgentStatusChanged(agent=row.id, status="idle", source="hook"))
-        await m.becomes(letter.id, "submitted")
-        await shows(tmux, row.pane, "answer to when you rest")
+        m.main.bus.publish(AgentStatusChanged(agent=row.id, status="idle", source="hook"))
+        await m.wait_for_state(letter.id, "submitted")
+        await wait_for_text(tmux, row.pane, "answer to when you rest")
 
 
 async def test_a_program_that_has_ended_gets_nothing_and_that_is_told(path: Path, tmux: TmuxServer) -> None:
-    async with mail(path, server=tmux) as m:
-        row = await m.agent("helper", server=tmux, argv=("true",), kind="cli", profile="repl")
+    async with open_mail(path, server=tmux) as m:
+        row = await m.add_agent("helper", server=tmux, argv=("true",), kind="cli", profile="repl")
         await eventually(lambda: tmux.pane(row.pane), until=lambda info: info.dead)
-        letter = await m.say(row.id, "anyone?", sender="person")
-        assert (await m.becomes(letter.id, "dropped")).why
+        letter = await m.send(row.id, "anyone?", sender="person")
+        assert (await m.wait_for_state(letter.id, "dropped")).why
 
 
 async def test_one_of_ours_takes_it_into_its_inbox_when_linked(path: Path) -> None:
-    async with mail(path) as m:
-        row = await m.agent("native", parent="main", parent_session="s1", background=True)
-        letter = await m.say(row.id, "one more thing", sender="main")
-        m.room.delivery.check_now()
-        await m.office.bus.drained()
+    async with open_mail(path) as m:
+        row = await m.add_agent("native", parent="main", parent_session="s1", background=True)
+        letter = await m.send(row.id, "one more thing", sender="main")
+        m.service.delivery.check_now()
+        await m.main.bus.drained()
         assert (await m.store.mail.find(letter.id)).state == "queued"
         m.linked.add(row.id)
         # It works, and would end when it rests: so its inbox is where the message waits.
-        m.office.bus.publish(AgentStatusChanged(agent=row.id, status="thinking"))
-        m.room.delivery.check_now()
-        await m.becomes(letter.id, "submitted")
-        m.office.bus.publish(AgentEnded(agent=row.id, name="native"))
-        assert "ended before it took it up" in (await m.becomes(letter.id, "dropped")).why
-        other = await m.say(row.id, "and this", sender="main")
-        await m.becomes(other.id, "submitted")
-        m.office.bus.publish(TurnStarted(agent=row.id, session="s2", turn="t", prompt=other.id))
-        await m.becomes(other.id, "acted")
+        m.main.bus.publish(AgentStatusChanged(agent=row.id, status="thinking"))
+        m.service.delivery.check_now()
+        await m.wait_for_state(letter.id, "submitted")
+        m.main.bus.publish(AgentEnded(agent=row.id, name="native"))
+        assert "ended before it acted on the message" in (await m.wait_for_state(letter.id, "dropped")).why
+        other = await m.send(row.id, "and this", sender="main")
+        await m.wait_for_state(other.id, "submitted")
+        m.main.bus.publish(TurnStarted(agent=row.id, session="s2", turn="t", prompt=other.id))
+        await m.wait_for_state(other.id, "acted")
 
 
 async def test_the_fleets_post_keeps_the_familys_words_as_they_stand(path: Path, tmux: TmuxServer) -> None:
-    async with mail(path, server=tmux) as m:
-        row = await m.agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl", parent="main")
-        await m.agent("stranger")
-        post = m.room.post(TerminalTransport(m.office.bus, m.room.terminals, m.room.programs))
+    async with open_mail(path, server=tmux) as m:
+        row = await m.add_agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl", parent="main")
+        await m.add_agent("stranger")
+        post = m.service.post(TerminalTransport(m.main.bus, m.service.terminals, m.service.programs))
         await post.send(row, "the task", sender="main", defer_if_busy=True)
-        await shows(tmux, row.pane, "answer to the task")
+        await wait_for_text(tmux, row.pane, "answer to the task")
         await post.send(row, "a wish", sender="0002", defer_if_busy=True)
-        await shows(tmux, row.pane, "> a wish")
+        await wait_for_text(tmux, row.pane, "> a wish")
 
 
 async def test_a_visitor_delivers_before_it_leaves_or_says_that_it_could_not(path: Path, tmux: TmuxServer) -> None:
-    async with mail(path, server=tmux, visiting=True) as m:
-        row = await m.agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
-        id = await m.room.send(row, "by the way", sender="person", defer_if_busy=True)
+    async with open_mail(path, server=tmux, visiting=True) as m:
+        row = await m.add_agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
+        id = await m.service.send(row, "by the way", sender="person", defer_if_busy=True)
         assert (await m.store.mail.find(id)).state == "submitted"
-        await shows(tmux, row.pane, "answer to by the way")
+        await wait_for_text(tmux, row.pane, "answer to by the way")
         await tmux.send_keys(row.pane, "C-d")
         await eventually(lambda: tmux.pane(row.pane), until=lambda info: info.dead)
         with pytest.raises(FleetError, match="ended"):
-            await m.room.send(row, "still there?", sender="person", defer_if_busy=True)
+            await m.service.send(row, "still there?", sender="person", defer_if_busy=True)
 
 
 async def test_another_windows_agent_is_left_to_that_window(path: Path) -> None:
     hang = Hang()
-    async with mail(path, [hang]) as m, mail(path, [hang]) as second:
-        letter = await m.say("main", "for the first", sender="person")
-        await asyncio.gather(m.becomes(letter.id, "acted"), hang.reached.wait())
-        assert len(m.events(TurnStarted)) + len(second.events(TurnStarted)) == 1
+    async with open_mail(path, [hang]) as m, open_mail(path, [hang]) as second:
+        letter = await m.send("main", "for the first", sender="person")
+        await asyncio.gather(m.wait_for_state(letter.id, "acted"), hang.reached.wait())
+        assert len(m.published(TurnStarted)) + len(second.published(TurnStarted)) == 1

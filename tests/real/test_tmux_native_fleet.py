@@ -15,14 +15,18 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnRequested
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.letter import Letter
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import ALL_PARTS, HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT
-from tests.kit.fleet import echo
-from tests.kit.native import Heard
+from tests.kit.fleet_harness import echo_program
+from tests.kit.native_agents import EventLog
+from tests.kit.tmux import kill_server
+
+COVERS = ("gshtui.fleet.handlers", "gshtui.fleet.native.commands", "gshtui.fleet.native.remote_agent")
 
 pytestmark = pytest.mark.tmux
 SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
@@ -36,15 +40,15 @@ async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenera
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     yield tmp_path
     server = TmuxServer("gsh")
-    await server.kill_server()
+    await kill_server(server)
     await server.close()
 
 
 @contextlib.asynccontextmanager
-async def window(folder: Path) -> AsyncGenerator[tuple[Hub, Heard]]:
+async def window(folder: Path) -> AsyncGenerator[tuple[Hub, EventLog]]:
     """A window's hub, whole."""
-    hub = Hub(HubOptions(cwd=folder, loaded=load(folder)))
-    heard = Heard(hub.bus)
+    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder)))
+    heard = EventLog(hub.bus)
     await hub.start()
     try:
         assert hub.failed == {}
@@ -57,12 +61,12 @@ async def test_spawned_asked_answered_reported(folder: Path) -> None:
     async with window(folder) as (hub, heard):
         request = SpawnRequest(prompt="run echo from-the-pane", provider="offline", background=True, name="Worker")
         hub.bus.publish(AgentSpawnRequested(request=request, spawn="w1"))
-        row = (await heard.first(AgentSpawned, spawn="w1")).row
+        row = (await heard.wait_for(AgentSpawned, spawn="w1")).row
         assert (row.kind, row.runtime, row.name) == ("native", "tmux", "worker")
-        await heard.first(AgentStatusChanged, agent=row.id, source="event")
-        asked = await heard.first(ApprovalRequested, agent=row.id)
+        await heard.wait_for(AgentStatusChanged, agent=row.id, source="event")
+        asked = await heard.wait_for(ApprovalRequested, agent=row.id)
         hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
-        ended = await heard.first(AgentEnded, agent=row.id)
+        ended = await heard.wait_for(AgentEnded, agent=row.id)
         assert (ended.status, ended.exit_status) == ("done", 0)
         assert "from-the-pane" in ended.report
 
@@ -72,28 +76,28 @@ async def test_an_agent_starts_an_agent(folder: Path) -> None:
     async with window(folder) as (hub, heard):
         hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="spawn spawn files *.md"))
         for number in (1, 2):
-            asked = await heard.first(ApprovalRequested, number=number)
+            asked = await heard.wait_for(ApprovalRequested, number=number)
             assert asked.tool == "spawn_agent"
             hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
-        child = (await heard.first(AgentSpawned)).row
-        grandchild = (await heard.first(AgentSpawned, number=2)).row
+        child = (await heard.wait_for(AgentSpawned)).row
+        grandchild = (await heard.wait_for(AgentSpawned, number=2)).row
         assert [(row.parent, row.depth) for row in (child, grandchild)] == [("main", 1), (child.id, 2)]
-        turn = await heard.first(TurnFinished, agent="main")
+        turn = await heard.wait_for(TurnFinished, agent="main")
         assert "spawn_agent" in turn.text
         for row in (child, grandchild):
-            assert (await heard.first(AgentEnded, agent=row.id)).status == "done"
+            assert (await heard.wait_for(AgentEnded, agent=row.id)).status == "done"
 
 
 async def test_the_window_is_closed_and_the_next_one_answers(folder: Path) -> None:
     async with window(folder) as (hub, heard):
         request = SpawnRequest(prompt="run echo later", provider="offline", background=True)
         hub.bus.publish(AgentSpawnRequested(request=request))
-        row = (await heard.first(AgentSpawned)).row
-        await heard.first(ApprovalRequested, agent=row.id)
+        row = (await heard.wait_for(AgentSpawned)).row
+        await heard.wait_for(ApprovalRequested, agent=row.id)
     async with window(folder) as (hub, heard):
-        asked = await heard.first(ApprovalRequested, agent=row.id)
+        asked = await heard.wait_for(ApprovalRequested, agent=row.id)
         hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
-        ended = await heard.first(AgentEnded, agent=row.id)
+        ended = await heard.wait_for(AgentEnded, agent=row.id)
         assert ended.status == "done"
         assert "later" in ended.report
 
@@ -101,7 +105,7 @@ async def test_the_window_is_closed_and_the_next_one_answers(folder: Path) -> No
 async def test_with_no_window_open_a_message_reaches_an_agent_of_ours(folder: Path) -> None:
     """A command sends and leaves; the agent's own process takes the message out of the record."""
     visiting = ALL_PARTS - {"agents", "socket"}
-    hub = Hub(HubOptions(cwd=folder, loaded=load(folder), parts=visiting))
+    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=visiting))
     await hub.start()
     try:
         assert hub.fleet is not None and hub.store is not None
@@ -124,22 +128,22 @@ async def test_what_was_meant_for_a_cleared_conversation_comes_into_the_new_one(
     """`/clear` puts the conversation aside, not the agents: a report and a message that waited find the next one."""
     async with window(folder) as (hub, heard):
         assert hub.fleet is not None and hub.store is not None
-        before = (await heard.first(SessionOpened, agent="main")).session
-        request = SpawnRequest(cli=echo(), parent="main", background=True, name="scout")
+        before = (await heard.wait_for(SessionOpened, agent="main")).session
+        request = SpawnRequest(cli=echo_program(), parent="main", background=True, name="scout")
         row = await hub.fleet.spawn(request)
         assert row.parent_session == before
         waits = Letter(id=new_id(), sender=row.id, recipient="main", session=before, text="half way", state="held")
         await hub.store.mail.add(waits)
         await hub.run("clear")
-        after = await heard.first(SessionOpened, agent="main", number=2)
+        after = await heard.wait_for(SessionOpened, agent="main", number=2)
         assert (after.follows, after.session != before) == (before, True)
         await hub.run(f"mail release message={waits.id}")
-        told = await heard.first(PromptSubmitted, agent="main", source=f"agent {row.id}")
+        told = await heard.wait_for(PromptSubmitted, agent="main", source=f"agent {row.id}")
         assert "half way" in told.text
         await hub.fleet.send(row.id, "end", defer_if_busy=False)
-        report = await heard.first(PromptSubmitted, agent="main", source=f"agent {row.id}", number=2)
+        report = await heard.wait_for(PromptSubmitted, agent="main", source=f"agent {row.id}", number=2)
         assert "scout (0001) has finished" in report.text
-        turn = await heard.first(TurnStarted, agent="main", prompt=report.prompt)
+        turn = await heard.wait_for(TurnStarted, agent="main", prompt=report.prompt)
         assert turn.session == after.session
 
 

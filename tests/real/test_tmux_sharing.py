@@ -14,6 +14,7 @@ from gshtui.bus.events.agent_events import ToolFinished, TurnFinished, TurnStart
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.fleet_events import MessageActed
 from gshtui.commands.declaration import CommandError
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
@@ -22,8 +23,8 @@ from tests.kit.command import ROOT
 from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Answer, Call, Say
 from tests.kit.loopback.server import Asked
-from tests.kit.native import Heard
-from tests.kit.tmux import shows
+from tests.kit.native_agents import EventLog
+from tests.kit.tmux import kill_server, wait_for_text
 
 pytestmark = pytest.mark.tmux
 
@@ -35,14 +36,14 @@ async def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
     monkeypatch.setenv("ANTHROPIC_API_KEY", "loopback")
     yield tmp_path
     server = TmuxServer("gsh")
-    await server.kill_server()
+    await kill_server(server)
     await server.close()
 
 
 @contextlib.asynccontextmanager
 async def window(
     folder: Path, monkeypatch: pytest.MonkeyPatch, answer: Callable[[str, int], Answer]
-) -> AsyncIterator[tuple[Hub, Heard]]:
+) -> AsyncIterator[tuple[Hub, EventLog]]:
     """A whole hub, whose agents are answered by `answer(who, how many requests of theirs came before)`."""
     asked: dict[str, int] = {}
 
@@ -54,8 +55,8 @@ async def window(
     async with loopback("anthropic", []) as server:
         server.choose = choose
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
-        hub = Hub(HubOptions(cwd=folder, loaded=load(folder)))
-        heard = Heard(hub.bus)
+        hub = build_hub(HubOptions(cwd=folder, loaded=load(folder)))
+        heard = EventLog(hub.bus)
         await hub.start()
         try:
             assert hub.failed == {}
@@ -79,15 +80,15 @@ async def test_an_agent_in_its_own_process_reports_and_is_answered(
         row = await hub.fleet.spawn(
             SpawnRequest(prompt="find the key", name="helper", parent="main", background=True, provider="anthropic")
         )
-        report = await heard.first(TurnStarted, agent="main")
+        report = await heard.wait_for(TurnStarted, agent="main")
         assert report.text.startswith(f"Report from your agent helper ({row.id}).")
         assert "> the key is not under the mat" in report.text
-        question = await heard.first(TurnStarted, agent="main", number=2)
+        question = await heard.wait_for(TurnStarted, agent="main", number=2)
         assert "> where is it?" in question.text
-        talked = await heard.first(ToolFinished, agent=row.id, tool="talk")
+        talked = await heard.wait_for(ToolFinished, agent=row.id, tool="talk")
         assert "> Look in the cellar." in talked.content
-        assert (await heard.first(TurnFinished, agent=row.id)).text == "I know now."
-        assert (await heard.first(MessageActed, agent="main")).sender == row.id
+        assert (await heard.wait_for(TurnFinished, agent=row.id)).text == "I know now."
+        assert (await heard.wait_for(MessageActed, agent="main")).sender == row.id
         assert not heard.of(ApprovalRequested)  # a child may speak to its parent
         assert (await hub.run("mail ls")).data == []
 
@@ -98,15 +99,17 @@ async def test_a_command_in_the_shell_that_the_person_sees(folder: Path, monkeyp
 
     async with window(folder, monkeypatch, answer) as (hub, heard):
         await hub.run("say main go")
-        question = await heard.first(ApprovalRequested, agent="main")
+        question = await heard.wait_for(ApprovalRequested, agent="main")
         assert "in the shared shell gsh-main" in question.detail
         assert question.pattern == ""
+        assert hub.shared_shell is not None
         assert await hub.shared_shell.find() is None  # a question starts nothing
         hub.bus.publish(ApprovalAnswered(approval=question.approval, decision="once"))
-        ran = await heard.first(ToolFinished, agent="main", tool="terminal")
+        ran = await heard.wait_for(ToolFinished, agent="main", tool="terminal")
         assert (ran.status, ran.content) == ("ok", "from the agent")
         pane = await hub.shared_shell.find()
-        await shows(hub.shared_shell.server, pane.pane, "from the agent")
+        assert pane is not None
+        await wait_for_text(hub.shared_shell.server, pane.pane, "from the agent")
         assert (await hub.run("terminal echo of the person")).data["output"] == "of the person"
         assert [one["name"] for one in (await hub.run("tmux panes")).data] == ["the shared shell (gsh-main)"]
 
@@ -117,7 +120,7 @@ async def test_an_agent_is_told_of_skills_and_loads_one(folder: Path, monkeypatc
 
     async with window(folder, monkeypatch, answer) as (hub, heard):
         await hub.run("say main go")
-        loaded = await heard.first(ToolFinished, agent="main", tool="skills")
+        loaded = await heard.wait_for(ToolFinished, agent="main", tool="skills")
         assert loaded.status == "ok"
         assert "# Driving programs in terminals" in loaded.content
         assert not heard.of(ApprovalRequested)

@@ -20,6 +20,8 @@ from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
 from tests.kit.tmux import eventually
 
+COVERS = ("gshtui.shell.log.liveness", "gshtui.shell.log.virtual_shells")
+
 NOW = 1_760_000_000.0
 
 

@@ -26,7 +26,9 @@ from gshtui.tools import stored_output
 from gshtui.tools.commands import commands
 from gshtui.tools.workspace import ToolConfig
 from tests.kit.markers import MARKER, cut_of
-from tests.kit.scripted import Recorder
+from tests.kit.scripted_provider import Recorder
+
+COVERS = ("gshtui.system.ids", "gshtui.tools.glob", "gshtui.tools.stored_output")
 
 LIMITS = (0, 1, 100, 700, 5_000, 30_000, 100_000)
 KEY = "0" * 32
@@ -167,7 +169,7 @@ async def test_read_and_grep_give_pages_with_true_numbers(bench: Bench, limit: i
     page = await bench.call("read", limit, path="many.txt")
     within(page, limit)
     if not page.output:
-        said = re.search(r"\[lines 1–([\d,]+) of 5,000; go on with start_line=(\d+)\]$", page.content)
+        said = re.search(r"\[lines 1–([\d,]+) of 5,000; continue with start_line=(\d+)\]$", page.content)
         assert said is not None, page.content[-200:]
         last = int(said[1].replace(",", ""))
         assert int(said[2]) == last + 1

@@ -13,8 +13,8 @@ from gshtui.fleet.agent_programs import Programs
 from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.profile import TextRules
 from gshtui.tmux.server import TmuxServer
-from tests.kit.doors import Doors, doors
-from tests.kit.tmux import eventually, screen, shows, tmux
+from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text
+from tests.kit.typing_routes import TypingRoutes, typing_routes
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
@@ -34,17 +34,17 @@ EXACT = {
 }
 
 
-async def taken(d: Doors) -> list[str]:
-    await screen(d.server, d.rows[0].pane)
-    return d.taken()
+async def taken(d: TypingRoutes) -> list[str]:
+    await screen_text(d.server, d.rows[0].pane)
+    return d.received_texts()
 
 
 @pytest.mark.parametrize("name", EXACT)
 async def test_a_text_is_taken_as_it_stands(tmp_path: Path, tmux: TmuxServer, name: str) -> None:
-    async with doors(tmp_path, tmux) as d:
-        row = await d.moody()
+    async with typing_routes(tmp_path, tmux) as d:
+        row = await d.add_quirky_program()
         text = EXACT[name]
-        session = await d.mail.room.programs.session(tmux, row)
+        session = await d.mail.service.programs.session(tmux, row)
         await session.send(text)
         (said,) = await eventually(lambda: taken(d))
         extra = {"backslash": text + " ", "exclamation": " " + text}
@@ -52,13 +52,13 @@ async def test_a_text_is_taken_as_it_stands(tmp_path: Path, tmux: TmuxServer, na
 
 
 async def test_what_cannot_be_said_is_refused_before_anything_is_typed(tmp_path: Path, tmux: TmuxServer) -> None:
-    async with doors(tmp_path, tmux) as d:
-        row = await d.moody()
-        before = await screen(tmux, row.pane)
-        assert "act upon '#'" in await d.refused("tmux", action="send", pane=row.id, text="# remember")
-        letter = await d.post("send", row, "# remember")
-        assert "act upon '#'" in (await d.mail.becomes(letter.id, "held")).why
-        assert await screen(tmux, row.pane) == before
+    async with typing_routes(tmp_path, tmux) as d:
+        row = await d.add_quirky_program()
+        before = await screen_text(tmux, row.pane)
+        assert "act on '#'" in await d.refusal("tmux", action="send", pane=row.id, text="# remember")
+        letter = await d.send_mail("send", row, "# remember")
+        assert "act on '#'" in (await d.mail.wait_for_state(letter.id, "held")).why
+        assert await screen_text(tmux, row.pane) == before
         await d.tool("tmux", action="send", pane=row.id, text="and go on")
         assert await eventually(lambda: taken(d)) == ["and go on"], "a message that is held blocks nobody"
 
@@ -67,8 +67,8 @@ async def test_a_text_that_is_not_taken_is_taken_out_again_and_blocks_no_later_o
     tmp_path: Path, tmux: TmuxServer
 ) -> None:
     """A program whose profile does not know of its habits: Enter behind a backslash makes a new line there."""
-    async with doors(tmp_path, tmux) as d:
-        row = await d.moody()
+    async with typing_routes(tmp_path, tmux) as d:
+        row = await d.add_quirky_program()
         profile = await Programs().profile(row)
         session = CliSession(tmux, row, msgspec.structs.replace(profile, text=TextRules()))
         for text in ("path C:\\", "!ls", "one\ntwo\\"):
@@ -81,31 +81,31 @@ async def test_a_text_that_is_not_taken_is_taken_out_again_and_blocks_no_later_o
 
 
 async def test_what_a_person_typed_meanwhile_is_not_taken_out(tmp_path: Path, tmux: TmuxServer) -> None:
-    async with doors(tmp_path, tmux) as d:
-        row = await d.moody()
-        writer = (await d.mail.room.programs.session(tmux, row)).writer
+    async with typing_routes(tmp_path, tmux) as d:
+        row = await d.add_quirky_program()
+        writer = (await d.mail.service.programs.session(tmux, row)).writer
         entered = await writer.view.read_screen()
-        await tmux.type_literal(row.pane, "something else")
-        await shows(tmux, row.pane, "something else")
+        await tmux.type_bytes(row.pane, b"something else")
+        await wait_for_text(tmux, row.pane, "something else")
         assert not await writer._clear(entered)  # pyright: ignore[reportPrivateUsage]
-        assert "❯ something else" in await screen(tmux, row.pane)
+        assert "❯ something else" in await screen_text(tmux, row.pane)
 
 
 BLOCK = "for n in range(2):\n\tprint('n', n)\n\tif n:\n\t\tprint('last')"
 
 
 async def test_a_block_for_python_is_closed(tmp_path: Path, tmux: TmuxServer) -> None:
-    async with doors(tmp_path, tmux) as d:
-        row = await d.agent(sys.executable, "-q", "-i", "-E", profile="python")
-        await shows(tmux, row.pane, ">>>")
-        session = await d.mail.room.programs.session(tmux, row)
+    async with typing_routes(tmp_path, tmux) as d:
+        row = await d.add_agent(sys.executable, "-q", "-i", "-E", profile="python")
+        await wait_for_text(tmux, row.pane, ">>>")
+        session = await d.mail.service.programs.session(tmux, row)
         for text, shown in (
             (BLOCK, "\nlast\n"),
             ("print('next')", "\nnext\n"),
             ("x = '''\n\na'''\nprint(len(x))", "\n3\n"),
         ):
             await session.send(text)
-            assert "..." not in (await shows(tmux, row.pane, shown)).rpartition(shown)[2]
+            assert "..." not in (await wait_for_text(tmux, row.pane, shown)).rpartition(shown)[2]
             await eventually(session.is_still)
 
 
@@ -113,43 +113,43 @@ async def test_a_block_for_python_is_closed(tmp_path: Path, tmux: TmuxServer) ->
     "shell", [("bash", "--norc", "-i"), ("zsh", "-f", "-i"), ("sh", "-i")], ids=lambda argv: argv[0]
 )
 async def test_a_shell_takes_whole_lines_only(tmp_path: Path, tmux: TmuxServer, shell: tuple[str, ...]) -> None:
-    async with doors(tmp_path, tmux) as d:
-        row = await d.agent(*shell, profile="shell")
-        session = await d.mail.room.programs.session(tmux, row)
+    async with typing_routes(tmp_path, tmux) as d:
+        row = await d.add_agent(*shell, profile="shell")
+        session = await d.mail.service.programs.session(tmux, row)
         await eventually(session.is_still)
         for text in ('echo "half', "if true; then", "echo C:\\", "for x in 1 2"):
             with pytest.raises(SessionError) as refused:
                 await session.send(text)
             assert refused.value.kind == "unfit", text
-        assert "half" not in await screen(tmux, row.pane)
+        assert "half" not in await screen_text(tmux, row.pane)
         await session.send("for n in 1 2\ndo\n  echo n-$n\ndone")
-        await shows(tmux, row.pane, "\nn-2\n")
+        await wait_for_text(tmux, row.pane, "\nn-2\n")
         await eventually(session.is_still)
         await session.send(f"x={'x' * 900}; echo 'naïve 日本語' ${{#x}}")
-        await shows(tmux, row.pane, "\nnaïve 日本語 900\n")
+        await wait_for_text(tmux, row.pane, "\nnaïve 日本語 900\n")
 
 
 async def test_keys_answer_the_question_that_was_seen_and_no_other(tmp_path: Path, tmux: TmuxServer) -> None:
-    async with doors(tmp_path, tmux) as d:
-        row = await d.moody()
-        await tmux.type_literal(row.pane, "ask May I\r")
-        await shows(tmux, row.pane, "May I?")
+    async with typing_routes(tmp_path, tmux) as d:
+        row = await d.add_quirky_program()
+        await tmux.type_bytes(row.pane, b"ask May I\r")
+        await wait_for_text(tmux, row.pane, "May I?")
         keys = {"action": "keys", "pane": row.id}
-        with pytest.raises(CommandError, match="asks something that you have not seen: May I") as unseen:
+        with pytest.raises(CommandError, match="is asking something that you have not seen: May I") as unseen:
             await d.assess("tmux", keys=["Enter"], **keys)
         assert "> → 1. Yes" in str(unseen.value), "it is shown with its answers"
         asked = await d.assess("tmux", keys=["Enter"], call="c1", **keys)
         assert "which asks: May I?" in asked.subject
         assert "→ 1. Yes" in asked.detail and "Enter would be pressed" in asked.detail
         assert asked.pattern == "", "never for good"
-        assert asked.warnings == ("answers a question of moody (0001)",)
+        assert asked.warnings == ("answers a question of quirky (0001)",)
         # While the person thinks, somebody answers it, and the program asks something else.
-        await tmux.type_literal(row.pane, "2")
-        await shows(tmux, row.pane, "❯")
-        await tmux.type_literal(row.pane, "ask May I delete all\r")
-        await shows(tmux, row.pane, "delete all?")
-        assert "delete all" in await d.refused("tmux", keys=["Enter"], call="c1", **keys)
-        assert d.taken() == ["NO to May I"]
+        await tmux.type_bytes(row.pane, b"2")
+        await wait_for_text(tmux, row.pane, "❯")
+        await tmux.type_bytes(row.pane, b"ask May I delete all\r")
+        await wait_for_text(tmux, row.pane, "delete all?")
+        assert "delete all" in await d.refusal("tmux", keys=["Enter"], call="c1", **keys)
+        assert d.received_texts() == ["NO to May I"]
         other = await d.assess("tmux", keys=["Enter"], question="delete all?", call="c2", **keys)
         assert other.key != asked.key, "what was allowed for one question is not allowed for another"
         assert (await d.tool("tmux", keys="2", question="delete all?", call="c3", **keys)).data["left"] == []
@@ -159,18 +159,18 @@ async def test_keys_answer_the_question_that_was_seen_and_no_other(tmp_path: Pat
 
 
 async def test_keys_stop_where_another_question_comes_in_between(tmp_path: Path, tmux: TmuxServer) -> None:
-    async with doors(tmp_path, tmux) as d:
-        row = await d.moody()
+    async with typing_routes(tmp_path, tmux) as d:
+        row = await d.add_quirky_program()
         await d.tool("tmux", action="read", pane=row.id)
         done = await d.tool("tmux", action="keys", pane=row.id, keys=["a", "s", "k", "Space", "x", "Enter", "Enter"])
         assert (done.data["keys"][-2:], done.data["left"]) == (["x", "Enter"], ["Enter"])
-        assert "something else is asked there now" in done.text
-        assert d.taken() == []
+        assert "now asks something else" in done.text
+        assert d.received_texts() == []
 
 
 async def test_keys_may_be_given_as_one_text(tmp_path: Path, tmux: TmuxServer) -> None:
-    async with doors(tmp_path, tmux) as d:
-        row = await d.moody()
+    async with typing_routes(tmp_path, tmux) as d:
+        row = await d.add_quirky_program()
         done = await d.tool("tmux", action="keys", pane=row.id, keys="Ctrl+U h i Enter")
         assert done.data["keys"] == ["C-u", "h", "i", "Enter"]
         assert await eventually(lambda: taken(d)) == ["hi"]

@@ -25,6 +25,7 @@ from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpen
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.commands.declaration import Caller, CommandError
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
@@ -33,18 +34,18 @@ from gshtui.store.command_history import HistoryQuery
 from gshtui.system.ids import new_id
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Say
-from tests.kit.scripted import Recorder
+from tests.kit.scripted_provider import Recorder
 from tests.kit.tmux import eventually
 
 SHELL = frozenset({"store", "guard", "shell"})
-CHILD = [sys.executable, "-m", "tests.kit.hand_child"]
+CHILD = [sys.executable, "-m", "tests.kit.command_child"]
 EVERY = SHELL | {"providers", "agents"}
 
 
 @asynccontextmanager
 async def hub_in(folder: Path, parts: frozenset[str] = SHELL, **more: Any) -> AsyncGenerator[Hub]:
     """A hub that runs."""
-    hub = Hub(HubOptions(cwd=folder, loaded=load(folder), parts=parts, **more))
+    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=parts, **more))
     await hub.start()
     try:
         assert hub.failed == {}
@@ -62,7 +63,7 @@ async def asked(hub: Hub, text: str) -> None:
 
 
 async def test_a_run_of_the_person_is_kept_and_an_agents_line_is_not(tmp_path: Path) -> None:
-    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset({"store", "guard", "shell"})))
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset({"store", "guard", "shell"})))
     await hub.start()
     try:
         assert hub.failed == {} and hub.store is not None and hub.shell_log is not None
@@ -83,7 +84,7 @@ async def test_a_run_of_the_person_is_kept_and_an_agents_line_is_not(tmp_path: P
 
 
 async def test_one_that_is_called_off_is_lost(tmp_path: Path) -> None:
-    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset({"store", "guard", "shell"})))
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset({"store", "guard", "shell"})))
     await hub.start()
     try:
         assert hub.store is not None
@@ -179,7 +180,7 @@ async def test_the_agent_is_told_once_with_the_next_prompt_also_after_a_restart(
             await asyncio.sleep(0)
             hub.bus.publish(SessionChangeRequested(agent="main", session=session))
             await opened
-            await hub.contexts.ours.view("main")  # somebody looks before the agent is told
+            await hub.contexts.queries.view("main")  # somebody looks before the agent is told
             first, last = await hub.shell_log.runs.between(session, -math.inf, math.inf)
             assert (first.record.exit, last.printed.strip()) == (7, "the last words")
             assert (first.record.number, last.record.number) == (1, 2)

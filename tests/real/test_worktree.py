@@ -17,7 +17,9 @@ from gshtui.tools.workspace import ToolConfig
 from gshtui.tools.worktree_create import create_worktree
 from gshtui.tools.worktree_state import unsaved_work
 from tests.kit.home import Home
-from tests.kit.tools import Tools
+from tests.kit.tool_harness import ToolHarness
+
+COVERS = ("gshtui.tools.worktree_changes", "gshtui.tools.worktree_create", "gshtui.tools.worktree_state")
 
 WHO = ("-c", "user.name=A", "-c", "user.email=a@example.org")
 
@@ -48,8 +50,8 @@ def project(tmp_path: Path, home: Home) -> Path:
 
 
 @pytest.fixture
-def tools(project: Path) -> Tools:
-    return Tools(project)
+def tools(project: Path) -> ToolHarness:
+    return ToolHarness(project)
 
 
 def write_script(folder: Path, body: str) -> tuple[str, ...]:
@@ -88,7 +90,7 @@ async def test_the_include_file_names_what_is_copied(project: Path, tmp_path: Pa
     assert await unsaved_work(place) == []
     (place / ".env").write_text("WORD=2\n")
     assert await unsaved_work(place) == [
-        "Its worktree feat/x holds 1 copied file that differs from the main tree's (.env)."
+        "Its worktree feat/x has 1 copied file that differs from the main tree (.env)."
     ]
 
 
@@ -132,19 +134,19 @@ async def test_a_set_up_command_runs_only_by_consent_to_its_very_arguments(proje
     tree = await create_worktree(project, "x", setup=argv, consent=refuse)
     assert asked == [(argv, Path(tree.path))]
     assert not (Path(tree.path) / "made").exists()
-    assert "was not run: nobody agreed" in tree.notes[-1]
+    assert "was not run: nobody approved it" in tree.notes[-1]
     tree = await create_worktree(project, "y", setup=argv, consent=agree)
     assert (Path(tree.path) / "made").read_text() == "an argument"
     failing = write_script(tmp_path, "print('no \\x1b[31mnetwork'); raise SystemExit(3)")
     tree = await create_worktree(project, "z", setup=failing, consent=agree)
-    assert "ended with 3. Its last words: no network" in tree.notes[-1]
+    assert "failed with exit code 3. Its last output: no network" in tree.notes[-1]
     tree = await create_worktree(project, "w", setup=("no-such-program",), consent=agree)
-    assert "cannot be started" in tree.notes[-1]
+    assert "Cannot start" in tree.notes[-1]
 
 
 async def test_an_agents_call_is_asked_about_with_the_set_up_command(project: Path, tmp_path: Path) -> None:
     argv = write_script(tmp_path, "open('made', 'w')")
-    tools = Tools(project, ToolConfig(worktree_setup=argv))
+    tools = ToolHarness(project, ToolConfig(worktree_setup=argv))
     question = await tools.assess("git_worktree", action="create", branch="x", call="c1")
     assert question.effect is Effect.EXECUTE
     assert not question.inside
@@ -157,14 +159,14 @@ async def test_an_agents_call_is_asked_about_with_the_set_up_command(project: Pa
     assert not (tmp_path / "project-y/made").exists()
     # One that nobody was asked about runs nothing.
     made = await tools.run("git_worktree", action="create", branch="z")
-    assert "nobody agreed" in made.text
+    assert "nobody approved" in made.text
     assert not (tmp_path / "project-z/made").exists()
 
 
 # How it stands
 
 
-async def test_the_state_of_a_worktree(project: Path, tools: Tools) -> None:
+async def test_the_state_of_a_worktree(project: Path, tools: ToolHarness) -> None:
     place = Path((await create_worktree(project, "x")).path)
     commit(place, "b.txt", "b\n")
     commit(project, "c.txt", "c\n")
@@ -173,16 +175,16 @@ async def test_the_state_of_a_worktree(project: Path, tools: Tools) -> None:
     state = await tools.run("git_worktree", action="status", branch="x")
     assert state.data["uncommitted"] == ["new file"]
     assert (state.data["unpushed"], state.data["base"], state.data["ahead"], state.data["behind"]) == (1, "main", 1, 2)
-    assert "1 file not committed (new file) and 1 commit that is in no other branch" in state.text
+    assert "1 uncommitted file (new file) and 1 commit that is not on any other branch" in state.text
     assert await unsaved_work(place) == [
-        "Its worktree x holds 1 file not committed (new file).",
-        "Its worktree x holds 1 commit that is in no other branch and on no remote.",
+        "Its worktree x has 1 uncommitted file (new file).",
+        "Its worktree x has 1 commit that is not on any other branch or remote.",
     ]
     here = await tools.run_in(place, "git_worktree", action="status")
     assert here.data == state.data
 
 
-async def test_a_base_is_remembered(project: Path, tools: Tools) -> None:
+async def test_a_base_is_remembered(project: Path, tools: ToolHarness) -> None:
     run_git(project, "checkout", "-q", "-b", "next")
     commit(project, "b.txt", "b\n")
     await tools.run("git_worktree", action="create", branch="x")
@@ -203,7 +205,7 @@ async def test_pushed_work_is_safe(project: Path, tmp_path: Path) -> None:
     assert await unsaved_work(place) == []
 
 
-async def test_a_diff_shows_all_that_was_done(project: Path, tools: Tools) -> None:
+async def test_a_diff_shows_all_that_was_done(project: Path, tools: ToolHarness) -> None:
     commit(project, "old name.txt", "a long line of words to know it by\nanother one\n")
     commit(project, "gone.txt", "gone\n")
     place = Path((await create_worktree(project, "x")).path)
@@ -228,7 +230,7 @@ async def test_a_diff_shows_all_that_was_done(project: Path, tools: Tools) -> No
     empty = Path((await create_worktree(project, "y")).path)
     nothing = await tools.run_in(empty, "git_worktree", action="diff")
     assert nothing.data["files"] == []
-    assert "holds nothing that main does not have" in nothing.text
+    assert "has no changes compared with main" in nothing.text
 
 
 # Brought home
@@ -249,18 +251,18 @@ async def test_a_merge_is_asked_about_with_what_it_brings(project: Path) -> None
     assert (await execution.call(registry, merge, here)).commits == 1
 
 
-async def test_a_merge(project: Path, tools: Tools) -> None:
+async def test_a_merge(project: Path, tools: ToolHarness) -> None:
     place = Path((await create_worktree(project, "x")).path)
     with pytest.raises(CommandError, match="nothing that main does not have"):
         await tools.run("git_worktree", action="merge", branch="x")
     commit(place, "b.txt", "b\n")
     commit(project, "c.txt", "c\n")
     (place / "b.txt").write_text("changed\n")
-    with pytest.raises(CommandError, match=r"holds 1 file not committed \(b\.txt\)"):
+    with pytest.raises(CommandError, match=r"has 1 uncommitted file \(b\.txt\)"):
         await tools.run("git_worktree", action="merge", branch="x")
     run_git(place, "commit", "-qam", "two")
     (project / "a.txt").write_text("half done\n")
-    with pytest.raises(CommandError, match=r"project holds 1 file not committed \(a\.txt\)"):
+    with pytest.raises(CommandError, match=r"project has 1 uncommitted file \(a\.txt\)"):
         await tools.run("git_worktree", action="merge", branch="x")
     run_git(project, "checkout", "-q", "a.txt")
     merged = await tools.run("git_worktree", action="merge", branch="x")
@@ -269,7 +271,7 @@ async def test_a_merge(project: Path, tools: Tools) -> None:
     assert await unsaved_work(place) == []
 
 
-async def test_a_conflict_is_said_and_nothing_changed(project: Path, tools: Tools) -> None:
+async def test_a_conflict_is_said_and_nothing_changed(project: Path, tools: ToolHarness) -> None:
     place = Path((await create_worktree(project, "x")).path)
     commit(place, "a.txt", "one\nours\nthree\n")
     commit(project, "a.txt", "one\ntheirs\nthree\n")
@@ -283,15 +285,15 @@ async def test_a_conflict_is_said_and_nothing_changed(project: Path, tools: Tool
     assert (project / "a.txt").read_text() == "one\ntheirs\nthree\n"
 
 
-async def test_a_base_that_is_checked_out_nowhere(project: Path, tools: Tools) -> None:
+async def test_a_base_that_is_checked_out_nowhere(project: Path, tools: ToolHarness) -> None:
     place = Path((await create_worktree(project, "x")).path)
     commit(place, "b.txt", "b\n")
     run_git(project, "checkout", "-q", "-b", "other")
-    with pytest.raises(CommandError, match="main is checked out nowhere"):
+    with pytest.raises(CommandError, match="main is not checked out anywhere"):
         await tools.run("git_worktree", action="merge", branch="x")
 
 
-async def test_a_merge_runs_nothing_of_the_repository(project: Path, tools: Tools, tmp_path: Path) -> None:
+async def test_a_merge_runs_nothing_of_the_repository(project: Path, tools: ToolHarness, tmp_path: Path) -> None:
     evil = tmp_path / "evil"
     evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/owned\n")
     evil.chmod(0o755)
@@ -320,10 +322,10 @@ async def test_a_merge_runs_nothing_of_the_repository(project: Path, tools: Tool
     assert not (tmp_path / "owned").exists()
 
 
-async def test_a_patch_applies_elsewhere(project: Path, tools: Tools, tmp_path: Path) -> None:
+async def test_a_patch_applies_elsewhere(project: Path, tools: ToolHarness, tmp_path: Path) -> None:
     run_git(tmp_path, "clone", "-q", str(project), "elsewhere")
     place = Path((await create_worktree(project, "feat/x")).path)
-    with pytest.raises(CommandError, match="holds nothing that main does not have"):
+    with pytest.raises(CommandError, match="has no changes against main"):
         await tools.run("git_worktree", action="patch", branch="feat/x")
     assert list(tmp_path.glob("*.patch")) == []
     commit(place, "a.txt", "one\n2\nthree\n")
@@ -336,9 +338,9 @@ async def test_a_patch_applies_elsewhere(project: Path, tools: Tools, tmp_path: 
     run_git(tmp_path / "elsewhere", "apply", str(file))
     for name in ("a.txt", "latin.txt", "data.bin"):
         assert (tmp_path / "elsewhere" / name).read_bytes() == (place / name).read_bytes()
-    with pytest.raises(CommandError, match="exists already"):
+    with pytest.raises(CommandError, match="already exists"):
         await tools.run("git_worktree", action="patch", branch="feat/x")
-    with pytest.raises(CommandError, match="cannot be written"):
+    with pytest.raises(CommandError, match="Cannot write"):
         await tools.run("git_worktree", action="patch", branch="feat/x", file="no/such/folder.patch")
     question = await tools.assess("git_worktree", action="patch", branch="feat/x", file="mine.patch")
     assert (question.effect, question.inside) == (Effect.WRITE, True)
@@ -347,22 +349,22 @@ async def test_a_patch_applies_elsewhere(project: Path, tools: Tools, tmp_path: 
 # Taken away
 
 
-async def test_a_removal_says_what_goes(project: Path, tools: Tools, tmp_path: Path) -> None:
+async def test_a_removal_says_what_goes(project: Path, tools: ToolHarness, tmp_path: Path) -> None:
     place = Path((await create_worktree(project, "x")).path)
     commit(place, "b.txt", "b\n")
     (place / "new.txt").write_text("new")
-    with pytest.raises(CommandError, match=r"1 file not committed \(new\.txt\) and 1 commit") as caught:
+    with pytest.raises(CommandError, match=r"1 uncommitted file \(new\.txt\) and 1 commit") as caught:
         await tools.run("git_worktree", action="remove", branch="x")
-    assert len(caught.value.data["unsaved"]) == 2
+    assert isinstance(caught.value.data, dict) and len(caught.value.data["unsaved"]) == 2
     assert place.exists()
     question = await tools.assess("git_worktree", action="remove", branch="x", force=True)
-    assert "gives up 1 file not committed (new.txt)" in question.warnings
+    assert "loses 1 uncommitted file (new.txt)" in question.warnings
     removed = await tools.run("git_worktree", action="remove", branch="x", force=True)
-    assert "Gone with it: 1 file not committed (new.txt) and 1 commit" in removed.text
+    assert "Lost with it: 1 uncommitted file (new.txt) and 1 commit" in removed.text
     assert not place.exists()
 
 
-async def test_a_copy_as_it_was_does_not_keep_a_worktree(project: Path, tools: Tools) -> None:
+async def test_a_copy_as_it_was_does_not_keep_a_worktree(project: Path, tools: ToolHarness) -> None:
     (project / ".worktreeinclude").write_text("notes.txt\n")
     run_git(project, "add", ".worktreeinclude")
     run_git(project, "commit", "-qm", "include")

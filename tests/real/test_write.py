@@ -10,25 +10,27 @@ import pytest
 
 from gshtui.commands.declaration import CommandError, Effect
 from gshtui.tools import file_access
-from tests.kit.tools import Tools
+from tests.kit.tool_harness import ToolHarness
+
+COVERS = ("gshtui.tools.edit", "gshtui.tools.file_access", "gshtui.tools.path_location", "gshtui.tools.workspace")
 
 
 @pytest.fixture
-def tools(tmp_path: Path) -> Tools:
+def tools(tmp_path: Path) -> ToolHarness:
     (tmp_path / "project").mkdir()
-    return Tools(tmp_path / "project")
+    return ToolHarness(tmp_path / "project")
 
 
-async def test_a_new_file_and_its_folders(tools: Tools) -> None:
+async def test_a_new_file_and_its_folders(tools: ToolHarness) -> None:
     outcome = await tools.run("write", path="a/b/c.txt", content="one\ntwo\n")
     assert (tools.project / "a/b/c.txt").read_text() == "one\ntwo\n"
-    assert outcome.text == "Created a/b/c.txt: 2 lines, 8 bytes; made the folder a"
+    assert outcome.text == "Created a/b/c.txt: 2 lines, 8 bytes; created the folder a"
     assert "+one" in outcome.diff
     assert [entry.name for entry in (tools.project / "a/b").iterdir()] == ["c.txt"]
 
 
-async def test_what_was_not_read_is_not_replaced(tools: Tools) -> None:
-    file = tools.put("a.txt", "precious\n")
+async def test_what_was_not_read_is_not_replaced(tools: ToolHarness) -> None:
+    file = tools.write_file("a.txt", "precious\n")
     with pytest.raises(CommandError, match="have not read it"):
         await tools.run("write", path="a.txt", content="x")
     await tools.run("read", path="a.txt", agent="other")
@@ -43,8 +45,8 @@ async def test_what_was_not_read_is_not_replaced(tools: Tools) -> None:
     assert file.read_text() == "newer\n"
 
 
-async def test_what_changed_since_is_not_replaced(tools: Tools) -> None:
-    file = tools.put("a.txt", "one\n")
+async def test_what_changed_since_is_not_replaced(tools: ToolHarness) -> None:
+    file = tools.write_file("a.txt", "one\n")
     await tools.run("read", path="a.txt")
     file.write_text("two\n")
     for name, arguments in (("write", {"content": "x"}), ("edit", {"old_text": "two", "new_text": "x"})):
@@ -60,7 +62,7 @@ async def test_what_changed_since_is_not_replaced(tools: Tools) -> None:
 @pytest.mark.parametrize(
     "path", [".", "", "src/", ".git/config", ".git/hooks/pre-commit", ".GIT/x", ".gsh/config.toml", "a/" * 3000 + "f"]
 )
-async def test_where_nothing_is_written(tools: Tools, path: str) -> None:
+async def test_where_nothing_is_written(tools: ToolHarness, path: str) -> None:
     before = sorted(tools.project.rglob("*"))
     with pytest.raises(CommandError):
         await tools.run("write", path=path, content="x")
@@ -69,11 +71,11 @@ async def test_where_nothing_is_written(tools: Tools, path: str) -> None:
     assert sorted(tools.project.rglob("*")) == before
 
 
-async def test_a_link_out_of_the_project_is_not_written_through(tools: Tools, tmp_path: Path) -> None:
+async def test_a_link_out_of_the_project_is_not_written_through(tools: ToolHarness, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (tools.project / "d").symlink_to(outside)
-    with pytest.raises(CommandError, match="leads out of the project"):
+    with pytest.raises(CommandError, match="leads outside the project"):
         await tools.run("write", path="d/x", content="x")
     assert list(outside.iterdir()) == []
     named = await tools.assess("write", path=str(outside / "x"), content="x")
@@ -81,8 +83,8 @@ async def test_a_link_out_of_the_project_is_not_written_through(tools: Tools, tm
     assert "outside the project" in named.warnings
 
 
-async def test_a_link_inside_is_kept_and_its_target_written(tools: Tools) -> None:
-    target = tools.put("real.txt", "a\n")
+async def test_a_link_inside_is_kept_and_its_target_written(tools: ToolHarness) -> None:
+    target = tools.write_file("real.txt", "a\n")
     (tools.project / "link").symlink_to("real.txt")
     assessment = await tools.assess("edit", path="link", old_text="a", new_text="b")
     assert assessment.subject == "real.txt"
@@ -92,7 +94,7 @@ async def test_a_link_inside_is_kept_and_its_target_written(tools: Tools) -> Non
     assert (tools.project / "link").is_symlink()
 
 
-async def test_a_file_swapped_for_a_link_after_the_question(tools: Tools, tmp_path: Path) -> None:
+async def test_a_file_swapped_for_a_link_after_the_question(tools: ToolHarness, tmp_path: Path) -> None:
     victim = tmp_path / "rc"
     victim.write_text("mine\n")
     await tools.assess("write", call="c1", path="f", content="evil")
@@ -105,17 +107,17 @@ async def test_a_file_swapped_for_a_link_after_the_question(tools: Tools, tmp_pa
 def test_a_folder_swapped_for_a_link_at_the_last_moment(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "d").symlink_to(tmp_path / "outside")
-    with pytest.raises(CommandError, match="put in the way"):
+    with pytest.raises(CommandError, match="appeared in the path"):
         file_access.replace(tmp_path / "d" / "x", b"evil")
     (tmp_path / "f").symlink_to(tmp_path / "outside" / "y")
-    with pytest.raises(CommandError, match="put in the way"):
+    with pytest.raises(CommandError, match="appeared in the path"):
         file_access.replace(tmp_path / "f", b"evil")
-    with pytest.raises(CommandError, match="put in the way"):
+    with pytest.raises(CommandError, match="appeared in the path"):
         file_access.open_regular(tmp_path / "f")
     assert list((tmp_path / "outside").iterdir()) == []
 
 
-async def test_a_hard_link_is_not_written_through(tools: Tools, tmp_path: Path) -> None:
+async def test_a_hard_link_is_not_written_through(tools: ToolHarness, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text("a\n")
     (tools.project / "f").hardlink_to(other)
@@ -123,8 +125,8 @@ async def test_a_hard_link_is_not_written_through(tools: Tools, tmp_path: Path) 
     assert other.read_text() == "a\n"
 
 
-async def test_a_failed_write_leaves_all_as_it_was(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tools.put("a.txt", "one\n")
+async def test_a_failed_write_leaves_all_as_it_was(tools: ToolHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tools.write_file("a.txt", "one\n")
     await tools.run("read", path="a.txt")
 
     def full(*_: object, **__: object) -> None:
@@ -137,14 +139,14 @@ async def test_a_failed_write_leaves_all_as_it_was(tools: Tools, monkeypatch: py
     assert [entry.name for entry in tools.project.iterdir()] == ["a.txt"]
 
 
-async def test_half_a_character_is_refused(tools: Tools) -> None:
+async def test_half_a_character_is_refused(tools: ToolHarness) -> None:
     with pytest.raises(CommandError, match="surrogate"):
         await tools.run("write", path="a.txt", content="\ud800")
     assert not (tools.project / "a.txt").exists()
 
 
-async def test_an_edit_is_exact_and_unique(tools: Tools) -> None:
-    file = tools.put("a.py", "x = 1\ny = 1\nz = 2\n")
+async def test_an_edit_is_exact_and_unique(tools: ToolHarness) -> None:
+    file = tools.write_file("a.py", "x = 1\ny = 1\nz = 2\n")
     outcome = await tools.run("edit", path="a.py", old_text="z = 2", new_text="z = 3\nw = 4")
     assert file.read_text() == "x = 1\ny = 1\nz = 3\nw = 4\n"
     assert outcome.text == "Edited a.py, at line 3 (+2 −1)"
@@ -156,12 +158,12 @@ async def test_an_edit_is_exact_and_unique(tools: Tools) -> None:
         await tools.run("edit", path="a.py", old_text="x", new_text="x")
     with pytest.raises(CommandError, match="empty"):
         await tools.run("edit", path="a.py", old_text="", new_text="x")
-    with pytest.raises(CommandError, match=r"Near it: a\.py"):
+    with pytest.raises(CommandError, match=r"Similar names: a\.py"):
         await tools.run("edit", path="b.py", old_text="x", new_text="y")
 
 
-async def test_a_missed_edit_says_what_is_near_before_anyone_is_asked(tools: Tools) -> None:
-    tools.put("a.py", "def f():\n\treturn 1\n")
+async def test_a_missed_edit_says_what_is_near_before_anyone_is_asked(tools: ToolHarness) -> None:
+    tools.write_file("a.py", "def f():\n\treturn 1\n")
     with pytest.raises(CommandError, match="the file has 1 tab, old_text has 4 spaces"):
         await tools.assess("edit", path="a.py", old_text="    return 1", new_text="x")
 
@@ -180,25 +182,27 @@ async def test_a_missed_edit_says_what_is_near_before_anyone_is_asked(tools: Too
         (b"\x0ca\n", "a", "b", b"\x0cb\n"),
     ],
 )
-async def test_an_edit_keeps_every_other_byte(tools: Tools, before: bytes, old: str, new: str, after: bytes) -> None:
-    file = tools.put("f", before)
+async def test_an_edit_keeps_every_other_byte(
+    tools: ToolHarness, before: bytes, old: str, new: str, after: bytes
+) -> None:
+    file = tools.write_file("f", before)
     await tools.run("edit", path="f", old_text=old, new_text=new)
     assert file.read_bytes() == after
 
 
-async def test_what_the_encoding_cannot_hold_is_refused(tools: Tools) -> None:
-    file = tools.put("f", "é\n".encode("latin-1"))
+async def test_what_the_encoding_cannot_hold_is_refused(tools: ToolHarness) -> None:
+    file = tools.write_file("f", "é\n".encode("latin-1"))
     with pytest.raises(CommandError, match=r"U\+65E5"):
         await tools.run("edit", path="f", old_text="é", new_text="日")
     assert file.read_bytes() == b"\xe9\n"
-    tools.put("bin", bytes(range(256)))
-    with pytest.raises(CommandError, match="is no text"):
+    tools.write_file("bin", bytes(range(256)))
+    with pytest.raises(CommandError, match="is not text"):
         await tools.run("edit", path="bin", old_text="a", new_text="b")
 
 
-async def test_the_question_shows_diff_and_real_path(tools: Tools) -> None:
-    tools.put("src/a.py", "x = 1\n")
-    tools.put("package.json", "{}\n")
+async def test_the_question_shows_diff_and_real_path(tools: ToolHarness) -> None:
+    tools.write_file("src/a.py", "x = 1\n")
+    tools.write_file("package.json", "{}\n")
     edit = await tools.assess("edit", path="src/a.py", old_text="1", new_text="2\x1b[2J")
     assert "-x = 1\n+x = 2␛[2J\n" in edit.diff
     assert edit.pattern == f"edit files in {tools.project / 'src'}"

@@ -10,6 +10,8 @@ from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import row
 from tests.ui.test_agents_pane import Listening, settled
 
+COVERS = ("gshtui.ui.window.palette",)
+
 AGENTS = [
     row("0002", "lexer\x1b[31m", status="tool", pane="%2"),
     row("0003", "gone", status="lost", pane="%3"),

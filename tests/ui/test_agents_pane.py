@@ -23,6 +23,8 @@ from tests.kit.keyboard import Keyboard
 from tests.kit.recorded_fleet import CLAUDE, FEW, MANY, changed, row
 from tests.kit.window import Window
 
+COVERS = ("gshtui.ui.agents.agents_feature", "gshtui.ui.kit.dialogs", "gshtui.ui.kit.row_actions")
+
 UNSAVED = ["Its worktree lexer holds 2 files not committed (src/lexer.py, tests/test_lexer.py)."]
 
 
@@ -169,7 +171,7 @@ async def test_what_was_being_typed_when_the_question_came_up_kills_nothing() ->
 
 
 async def test_what_came_up_since_the_question_is_asked_about_again() -> None:
-    refused = Unconfirmed("It has something to lose.")
+    refused = Unconfirmed("It has unsaved work.")
     questions: dict[Any, Question] = {KILL: kill_question(CLAUDE, [])}
     app = Listening(questions=questions, results={KILL: refused})
     async with app.run_test(size=(120, 40)) as pilot:
@@ -186,7 +188,7 @@ async def test_what_came_up_since_the_question_is_asked_about_again() -> None:
 
 
 async def test_what_cannot_be_told_is_said_before_a_kill() -> None:
-    app = Listening(questions={KILL: kill_question(CLAUDE, ["What is unsaved cannot be told: tmux does not answer."])})
+    app = Listening(questions={KILL: kill_question(CLAUDE, ["Can't tell what is unsaved: tmux does not answer."])})
     async with app.run_test(size=(120, 40)) as pilot:
         await begun(app, pilot, *FEW)
         await pilot.press("delete")

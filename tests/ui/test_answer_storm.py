@@ -7,9 +7,9 @@ import random
 import pytest
 
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
+from tests.kit.intent_oracle import IntentOracle, random_typing
 from tests.kit.keyboard import Keyboard
-from tests.kit.prompt_host import PromptHost, question
-from tests.kit.purpose import Story, typing
+from tests.kit.prompt_host import PromptHost, make_question
 
 SITTINGS, STEPS = 24, 12
 
@@ -26,7 +26,7 @@ class Told(PromptHost):
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(keep_drafts=False, clock=clock)
-        self.story = Story()
+        self.story = IntentOracle()
         self.time = clock
         self.keyboard = Keyboard(self, clock)
         self.seen = 0
@@ -42,7 +42,7 @@ class Told(PromptHost):
         """What was allowed since the last look, by this key."""
         answers = [event for event in self.events if isinstance(event, ApprovalAnswered)]
         for event in answers[self.seen :]:
-            self.story.ran(event.approval, event.decision, key, self.time.now, in_reason=in_reason)
+            self.story.record_run(event.approval, event.decision, key, self.time.now, in_reason=in_reason)
         self.seen = len(answers)
 
 
@@ -55,7 +55,7 @@ async def test_nothing_runs_unasked_in_the_panel(number: int) -> None:
             match chance.randrange(6):
                 case 0:
                     asked += 1
-                    app.feed(question(asked, pattern=chance.choice(("", "p"))))
+                    app.feed(make_question(asked, pattern=chance.choice(("", "p"))))
                     await pilot.pause()
                 case 1 if (front := app.area.approvals.state.shown) is not None:
                     app.feed(
@@ -64,17 +64,17 @@ async def test_nothing_runs_unasked_in_the_panel(number: int) -> None:
                     await pilot.pause()
                 case 2:
                     if app.focused is not app.area.approvals and app.area.approvals.display:
-                        app.story.key("ctrl+g", clock.now, own=True)
+                        app.story.record_key("ctrl+g", clock.now, own=True)
                     app.keyboard.post("ctrl+g", 0)
                     await pilot.pause()
                 case _:
-                    for key, gap in typing(chance):
+                    for key, gap in random_typing(chance):
                         clock.now += gap
                         app.look()
                         here = app.focused is app.area.approvals
                         in_reason = app.area.approvals.writing
                         if here:
-                            app.story.key(key, clock.now)
+                            app.story.record_key(key, clock.now)
                         app.keyboard.post(key, 0)
                         await pilot.pause()
                         app.judge(key if here else "elsewhere", in_reason=in_reason)

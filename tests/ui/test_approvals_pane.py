@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +19,7 @@ from gshtui.guard.answer_keys import HAND, PAUSE, READ
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane, ReasonInput
 from gshtui.ui.approvals.question_view import Answers, QuestionView
 from tests.kit.keyboard import LONG, Keyboard
-from tests.kit.prompt_host import PromptHost, question
+from tests.kit.prompt_host import PromptHost, make_question
 
 
 class Clock:
@@ -37,7 +38,7 @@ class Clock:
 class Asked(PromptHost):
     """A host whose clock stands still."""
 
-    def __init__(self, **area: object) -> None:
+    def __init__(self, **area: Any) -> None:
         self.now = Clock()
         self.keyboard = Keyboard(self, self.now)
         super().__init__(keep_drafts=False, clock=self.now, **area)
@@ -81,7 +82,7 @@ def bound(app: Asked) -> set[str | None]:
 async def test_each_answer_by_key(key: str, decision: str) -> None:
     app = Asked()
     async with app.run_test() as pilot:
-        app.feed(question(1))
+        app.feed(make_question(1))
         await app.review(pilot)
         assert app.focused is app.pane
         await app.press(pilot, key)
@@ -94,14 +95,14 @@ async def test_each_answer_by_key(key: str, decision: str) -> None:
 async def test_always_is_offered_only_with_a_pattern() -> None:
     app = Asked()
     async with app.run_test() as pilot:
-        app.feed(question(1, pattern=""))
+        app.feed(make_question(1, pattern=""))
         await app.review(pilot)
         assert "always" not in str(app.query_one(Answers).content)
         assert "approval.always" not in bound(app) and "approval.once" in bound(app)
         await app.press(pilot, "3")
         await pilot.pause()
         assert app.answers == [] and app.focused is app.pane
-        app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"), question(2))
+        app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"), make_question(2))
         await app.review(pilot)
         assert "approval.always" in bound(app)
 
@@ -109,7 +110,7 @@ async def test_always_is_offered_only_with_a_pattern() -> None:
 async def test_denied_with_a_reason() -> None:
     app = Asked()
     async with app.run_test() as pilot:
-        app.feed(question(1))
+        app.feed(make_question(1))
         await app.review(pilot)
         await app.press(pilot, "5")
         await pilot.pause()
@@ -127,7 +128,7 @@ async def test_denied_with_a_reason() -> None:
 async def test_each_answer_by_mouse() -> None:
     app = Asked()
     async with app.run_test(size=(120, 40)) as pilot:
-        app.feed(*(question(number) for number in range(1, 5)))
+        app.feed(*(make_question(number) for number in range(1, 5)))
         app.now.later()
         await pilot.pause()
         await pilot.press(*"typing")
@@ -150,7 +151,7 @@ async def test_each_answer_by_mouse() -> None:
 async def test_a_key_that_was_on_its_way_is_no_answer() -> None:
     app = Asked()
     async with app.run_test() as pilot:
-        app.feed(question(1), question(2))
+        app.feed(make_question(1), make_question(2))
         await pilot.pause()
         app.now.later()
         app.pane.focus()  # by itself, not by the person's key
@@ -166,7 +167,7 @@ async def test_a_key_that_was_on_its_way_is_no_answer() -> None:
 async def test_a_burst_that_brings_its_own_key_is_no_answer() -> None:
     app = Asked()
     async with app.run_test() as pilot:
-        app.feed(question(1))
+        app.feed(make_question(1))
         await pilot.pause()
         await app.press(pilot, "ctrl+g", *"14233", gap=HAND / 2)
         assert app.answers == []
@@ -180,7 +181,7 @@ async def test_a_reason_is_never_taken_for_answers(first: float, gap: float) -> 
     """However fast the key to the question, the one to the reason, and the reason come."""
     app = Asked()
     async with app.run_test() as pilot:
-        app.feed(question(1))
+        app.feed(make_question(1))
         await pilot.pause()
         app.now.later()
         app.keyboard.post("ctrl+g", 0)
@@ -200,12 +201,12 @@ async def test_a_reason_is_never_taken_for_answers(first: float, gap: float) -> 
 async def test_a_reason_for_a_question_that_has_changed_denies_nothing_and_allows_nothing() -> None:
     app = Asked()
     async with app.run_test() as pilot:
-        app.feed(question(1), question(2))
+        app.feed(make_question(1), make_question(2))
         await app.review(pilot)
         app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
         await pilot.pause()
         await app.press(pilot, "5", *"1 1 y", "enter", after=0.05)
-        assert app.answers == [] and "has changed" in app.heading
+        assert app.answers == [] and "the question changed" in app.heading
         assert app.area.input.text == "" and app.focused is app.pane
         await app.press(pilot, "1")
         assert app.answers == [("a2", "once", "")]
@@ -215,7 +216,7 @@ async def test_a_key_is_for_the_question_that_was_there_when_it_was_pressed() ->
     """The window was busy: the key was pressed for one question and is looked at when another one has been drawn."""
     app = Asked()
     async with app.run_test() as pilot:
-        app.feed(question(1), question(2))
+        app.feed(make_question(1), make_question(2))
         await app.review(pilot)
         app.now.later()
         pressed = app.now.now
@@ -232,7 +233,7 @@ async def test_letters_are_never_answers() -> None:
     app = Asked()
     async with app.run_test() as pilot:
         for letter in "abcdefghijklmnopqrstuvwxyzYN":
-            app.feed(question(1))
+            app.feed(make_question(1))
             await app.review(pilot)
             await app.press(pilot, letter)
         assert app.answers == []
@@ -242,7 +243,7 @@ async def test_a_click_on_what_has_just_come_up_is_no_answer() -> None:
     app = Asked()
     app.now.now = time.monotonic() + 3_600.0
     async with app.run_test(size=(120, 40)) as pilot:
-        app.feed(question(1))
+        app.feed(make_question(1))
         await pilot.pause()
         text = str(app.query_one(Answers).content)
         await pilot.click(Answers, offset=(text.index("allow once"), 0))
@@ -253,7 +254,7 @@ async def test_a_click_on_what_has_just_come_up_is_no_answer() -> None:
 async def test_several_wait_in_turn() -> None:
     app = Asked()
     async with app.run_test() as pilot:
-        app.feed(question(1), question(2), question(3))
+        app.feed(make_question(1), make_question(2), make_question(3))
         await app.review(pilot)
         heading = app.query_one("#approval-title", Static)
         assert "1 of 3" in str(heading.content)
@@ -274,7 +275,7 @@ async def test_a_question_that_is_settled_elsewhere_goes() -> None:
     app = Asked()
     settled = ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn")
     async with app.run_test() as pilot:
-        app.feed(question(1), question(2))
+        app.feed(make_question(1), make_question(2))
         await app.review(pilot)
         await app.press(pilot, "5")
         await pilot.pause()
@@ -282,7 +283,7 @@ async def test_a_question_that_is_settled_elsewhere_goes() -> None:
         app.feed(settled)
         await pilot.pause()
         await app.press(pilot, "1", "enter")  # the person cannot have meant the question that came up now
-        assert app.answers == [] and "has changed" in app.heading
+        assert app.answers == [] and "the question changed" in app.heading
         app.feed(ApprovalSettled(approval="a2", agent="main", call="c2", decision="timeout"))
         await pilot.pause()
         assert not app.pane.display
@@ -292,7 +293,7 @@ async def test_a_question_that_is_settled_elsewhere_goes() -> None:
 async def test_words_typed_at_the_panel_go_to_the_input() -> None:
     app = Asked()
     async with app.run_test() as pilot:
-        app.feed(question(1))
+        app.feed(make_question(1))
         await app.review(pilot)
         await app.press(pilot, *"what is 1?")
         await pilot.pause()
@@ -305,7 +306,7 @@ async def test_the_focus_comes_back_to_where_it_was() -> None:
     async with app.run_test() as pilot:
         log = app.query_one("Log")
         log.focus()
-        app.feed(question(1))
+        app.feed(make_question(1))
         await app.review(pilot)
         await app.press(pilot, "1")
         await pilot.pause()
@@ -317,7 +318,7 @@ async def test_untrusted_text_is_text() -> None:
     nasty = "[@click=app.quit]x[/] [/foo] \x1b[2J \x1b]0;t\x07 [red"
     async with app.run_test(size=(100, 40)) as pilot:
         app.feed(
-            question(1, agent=nasty, tool=nasty, subject=nasty, pattern=nasty, detail=nasty * 2, warnings=(nasty,))
+            make_question(1, agent=nasty, tool=nasty, subject=nasty, pattern=nasty, detail=nasty * 2, warnings=(nasty,))
         )
         await pilot.pause()
         rows = [app.query_one(QuestionView).render_line(y).text for y in range(4)]
@@ -332,7 +333,7 @@ async def test_a_long_diff_scrolls_and_says_so() -> None:
     app = Asked()
     diff = "--- a\n+++ b\n@@ -1 +1 @@\n" + "".join(f"+line {n}\n" for n in range(5_000))
     async with app.run_test(size=(80, 24)) as pilot:
-        app.feed(question(1, diff=diff))
+        app.feed(make_question(1, diff=diff))
         await app.review(pilot)
         title = app.query_one("#approval-title", Static)
         assert " more" in str(title.content)
@@ -351,7 +352,7 @@ async def test_the_input_and_some_of_the_conversation_stay_in_sight(size: tuple[
     app = Asked()
     diff = "@@ -1 +1 @@\n" + "".join(f"+line {n}\n" for n in range(200))
     async with app.run_test(size=size) as pilot:
-        app.feed(question(1, diff=diff, warnings=("w " * 50,)), question(2))
+        app.feed(make_question(1, diff=diff, warnings=("w " * 50,)), make_question(2))
         await pilot.pause()
         width, height = size
         assert app.area.input.region.bottom <= height and app.area.input.region.height >= 1
@@ -382,7 +383,7 @@ async def test_typing_while_questions_come_loses_nothing_and_answers_nothing(
         for key in keys:
             if key == "ASK":
                 asked += 1
-                app.feed(question(asked))
+                app.feed(make_question(asked))
                 continue
             if key == "SETTLE":
                 app.feed(ApprovalSettled(approval=f"a{asked}", agent="main", call="c", decision="timeout"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Sequence
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, Unpack
 
 import pytest
 
@@ -14,7 +15,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted, TextDelta
 from gshtui.bus.events.hub_events import HubStarted, Noticed, PartFailed, SubscriberFailed
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.hub_port import HubPort, OpenRequest
-from tests.kit.fake_hub import Answer, FakeHub
+from tests.kit.fake_hub import Answer, FakeHub, HubOptions
 from tests.kit.window import Window
 
 
@@ -43,11 +44,16 @@ class Broken(Listener):
         raise ValueError("cannot draw this")
 
 
-def bridge_of(tmp_path: object, *listeners: Listener, **hub: object) -> Bridge:
+def bridge_of(
+    tmp_path: Path,
+    *listeners: Listener,
+    answers: dict[str, Answer | Exception] | None = None,
+    **hub: Unpack[HubOptions],
+) -> Bridge:
     async def make(opening: OpenRequest) -> HubPort:
-        return FakeHub(opening, **hub)  # type: ignore[arg-type]
+        return FakeHub(opening, answers or {}, **hub)
 
-    return Bridge(OpenRequest(cwd=tmp_path), make, lambda: listeners)  # type: ignore[arg-type]
+    return Bridge(OpenRequest(cwd=tmp_path), make, lambda: listeners)
 
 
 def hub_of(bridge: Bridge) -> FakeHub:
@@ -59,7 +65,7 @@ def delta(text: str) -> TextDelta:
     return TextDelta(agent="main", session="s", message="m", text=text)
 
 
-async def test_intents_from_before_the_hub_wait_for_it_in_order(tmp_path: object) -> None:
+async def test_intents_from_before_the_hub_wait_for_it_in_order(tmp_path: Path) -> None:
     gate = asyncio.Event()
     bridge = bridge_of(tmp_path, gate=gate)
     starting = asyncio.create_task(bridge.start())
@@ -77,7 +83,7 @@ async def test_intents_from_before_the_hub_wait_for_it_in_order(tmp_path: object
     await bridge.stop()
 
 
-async def test_a_hub_that_fails_is_said_and_nothing_raises(tmp_path: object) -> None:
+async def test_a_hub_that_fails_is_said_and_nothing_raises(tmp_path: Path) -> None:
     bridge = bridge_of(tmp_path, fails=OSError("the disk is on fire"))
     await bridge.start()
     assert bridge.failed == "OSError: the disk is on fire"
@@ -86,18 +92,18 @@ async def test_a_hub_that_fails_is_said_and_nothing_raises(tmp_path: object) -> 
     await bridge.stop()
 
 
-async def test_a_hub_that_cannot_even_be_made(tmp_path: object) -> None:
+async def test_a_hub_that_cannot_even_be_made(tmp_path: Path) -> None:
     async def make(_: OpenRequest) -> HubPort:
         raise ImportError("no module named anything")
 
-    bridge = Bridge(OpenRequest(cwd=tmp_path), make, lambda: ())  # type: ignore[arg-type]
+    bridge = Bridge(OpenRequest(cwd=tmp_path), make, lambda: ())
     await bridge.start()
     assert "no module named anything" in bridge.failed
     assert not bridge.publish(delta("x"))
     await bridge.stop()
 
 
-async def test_events_come_coalesced_and_only_to_who_wants_them(tmp_path: object) -> None:
+async def test_events_come_coalesced_and_only_to_who_wants_them(tmp_path: Path) -> None:
     listener = Listener()
     bridge = bridge_of(tmp_path, listener)
     await bridge.start()
@@ -112,7 +118,7 @@ async def test_events_come_coalesced_and_only_to_who_wants_them(tmp_path: object
     await bridge.stop()
 
 
-async def test_what_comes_within_a_frame_is_shown_together(tmp_path: object) -> None:
+async def test_what_comes_within_a_frame_is_shown_together(tmp_path: Path) -> None:
     listener = Listener()
     bridge = bridge_of(tmp_path, listener)
     bridge.fps = 1  # long enough that no machine is so slow that a frame passes meanwhile
@@ -129,7 +135,7 @@ async def test_what_comes_within_a_frame_is_shown_together(tmp_path: object) -> 
 
 
 @pytest.mark.faults
-async def test_a_pane_that_fails_is_reported_and_the_others_go_on(tmp_path: object) -> None:
+async def test_a_pane_that_fails_is_reported_and_the_others_go_on(tmp_path: Path) -> None:
     broken, listener = Broken(), Listener()
     bridge = bridge_of(tmp_path, broken, listener)
     await bridge.start()
@@ -142,7 +148,7 @@ async def test_a_pane_that_fails_is_reported_and_the_others_go_on(tmp_path: obje
     await bridge.stop()
 
 
-async def test_commands_wait_for_the_hub(tmp_path: object) -> None:
+async def test_commands_wait_for_the_hub(tmp_path: Path) -> None:
     gate = asyncio.Event()
     bridge = bridge_of(tmp_path, gate=gate, answers={"who": Answer(text="you")})
     starting = asyncio.create_task(bridge.start())
@@ -155,7 +161,7 @@ async def test_commands_wait_for_the_hub(tmp_path: object) -> None:
     await bridge.stop()
 
 
-async def test_starting_leaves_the_collector_on(tmp_path: object) -> None:
+async def test_starting_leaves_the_collector_on(tmp_path: Path) -> None:
     gc.disable()
     try:
         bridge = bridge_of(tmp_path)

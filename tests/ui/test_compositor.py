@@ -15,7 +15,7 @@ from gshtui.ui.window.help import HelpScreen
 from tests.kit.cells import Cells
 from tests.kit.window import Window
 
-TURN = {"agent": "main", "session": "s"}
+TURN: dict[str, Any] = {"agent": "main", "session": "s"}
 
 
 class Seen(Window):

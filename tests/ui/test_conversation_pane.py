@@ -20,7 +20,9 @@ from gshtui.bus.shell_data import Ran, ShellRecord
 from gshtui.ui.conversation.conversation_pane import PAGE, ConversationPane
 from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.themes import OURS
-from tests.kit.transcript_host import STYLES, rows, settled
+from tests.kit.transcript_host import STYLES, screen_rows, wait_until_drawn
+
+COVERS = ("gshtui.ui.kit.transcript.transcript_search",)
 
 
 @dataclass
@@ -77,7 +79,7 @@ class Host(App[None]):
     async def opened(self, pilot: Pilot[None]) -> None:
         """The conversation is open, and its newest page is shown."""
         self.pane.consume([SessionOpened(session="s", agent="main", messages=len(self._stored))])
-        await settled(pilot, self.pane.transcript)
+        await wait_until_drawn(pilot, self.pane.transcript)
         self.pane.transcript.focus()
         await pilot.pause()
 
@@ -87,8 +89,8 @@ async def test_it_is_a_consumer_and_says_what_will_appear() -> None:
     async with app.run_test(size=(60, 12)) as pilot:
         assert isinstance(app.pane, EventConsumer)
         await app.opened(pilot)
-        shown = " ".join(row.strip() for row in rows(app.pane.transcript))
-        assert "Nothing has been said yet." in shown and "press enter" in shown
+        shown = " ".join(row.strip() for row in screen_rows(app.pane.transcript))
+        assert "No messages yet." in shown and "press enter" in shown
         assert app.asked == []
 
 
@@ -96,13 +98,17 @@ async def test_a_turn_from_the_prompt_to_its_end() -> None:
     app = Host()
     async with app.run_test(size=(60, 12)) as pilot:
         await app.opened(pilot)
-        who = {"agent": "main", "session": "s"}
+        who: dict[str, Any] = {"agent": "main", "session": "s"}
         app.pane.consume([TurnStarted(turn="t", prompt="p", text="hello", **who)])
         app.pane.consume([TextDelta(message="m", text=f"**wor**{n} ", **who) for n in range(5)])
         whole = Message("m", "assistant", (Text("".join(f"**wor**{n} " for n in range(5))),))
         app.pane.consume([MessageAppended(message=whole, **who), TurnFinished(turn="t", stop="end", duration=2, **who)])
-        await settled(pilot, app.pane.transcript)
-        assert [row for row in rows(app.pane.transcript) if row] == ["▌❯ hello", "wor0 wor1 wor2 wor3 wor4", "· 2.0s"]
+        await wait_until_drawn(pilot, app.pane.transcript)
+        assert [row for row in screen_rows(app.pane.transcript) if row] == [
+            "▌❯ hello",
+            "wor0 wor1 wor2 wor3 wor4",
+            "· 2.0s",
+        ]
 
 
 async def test_the_newest_page_is_shown_and_older_ones_come_when_they_are_wanted() -> None:
@@ -110,12 +116,12 @@ async def test_the_newest_page_is_shown_and_older_ones_come_when_they_are_wanted
     async with app.run_test(size=(60, 12)) as pilot:
         await app.opened(pilot)
         view = app.pane.transcript
-        assert rows(view)[-1].startswith("✓ bash run")
+        assert screen_rows(view)[-1].startswith("✓ bash run")
         assert app.asked == [None]
         for _ in range(6):
             await pilot.press("home")
-            await settled(pilot, view)
-        assert rows(view)[0] == "▌❯ prompt 0"
+            await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[0] == "▌❯ prompt 0"
         assert app.asked == [None, 2 * PAGE + 12, PAGE + 12, 12]
         assert len([sheet for sheet in view.document.sheets if sheet.entry.id.startswith("result/")]) == 0
 
@@ -124,11 +130,11 @@ async def test_a_record_that_cannot_be_read_is_said_and_the_pane_lives() -> None
     app = Host(record(30), OSError("disk gone [/]"))
     async with app.run_test(size=(60, 12)) as pilot:
         await app.opened(pilot)
-        shown = "\n".join(rows(app.pane.transcript))
-        assert "✗ Older messages could not be read: disk gone [/]" in shown
+        shown = "\n".join(screen_rows(app.pane.transcript))
+        assert "✗ Can't load older messages: disk gone [/]" in shown
         app.pane.consume([TurnStarted(agent="main", session="s", turn="t", prompt="p", text="still here")])
-        await settled(pilot, app.pane.transcript)
-        assert "▌❯ still here" in rows(app.pane.transcript)
+        await wait_until_drawn(pilot, app.pane.transcript)
+        assert "▌❯ still here" in screen_rows(app.pane.transcript)
 
 
 async def test_another_conversation_takes_the_place_of_the_first() -> None:
@@ -136,7 +142,7 @@ async def test_another_conversation_takes_the_place_of_the_first() -> None:
     async with app.run_test(size=(60, 12)) as pilot:
         await app.opened(pilot)
         app.pane.consume([SessionOpened(session="other", agent="main")])
-        await settled(pilot, app.pane.transcript)
+        await wait_until_drawn(pilot, app.pane.transcript)
         assert not app.pane.transcript.document.sheets
 
 
@@ -146,18 +152,18 @@ async def test_searching_goes_from_the_newest_place_back_and_opens_what_is_folde
         await app.opened(pilot)
         view = app.pane.transcript
         await pilot.press("slash", *"NEEDLE")
-        await settled(pilot, view)
+        await wait_until_drawn(pilot, view)
         while view.finder.search is None or not view.finder.search.done:
             await pilot.pause()
         await pilot.pause()
         count = app.pane.query_one("#search-count", Static)
         assert str(count.content) == "1 of 20"
-        assert any("needle in output 59" in row for row in rows(view))
+        assert any("needle in output 59" in row for row in screen_rows(view))
         lit = [segment.text for y in range(14) for segment in view.row_strip(y) if _lit(segment.style, view)]
         assert lit == ["needle"]
         await pilot.press("enter")
         await pilot.pause()
-        assert str(count.content) == "2 of 20" and any("needle in output 56" in row for row in rows(view))
+        assert str(count.content) == "2 of 20" and any("needle in output 56" in row for row in screen_rows(view))
         await pilot.press("down")
         await pilot.pause()
         assert str(count.content) == "1 of 20"
@@ -171,7 +177,7 @@ async def test_a_search_without_a_hit_says_so() -> None:
     async with app.run_test(size=(60, 14)) as pilot:
         await app.opened(pilot)
         await pilot.press("slash", *"[/zzz")
-        await settled(pilot, app.pane.transcript)
+        await wait_until_drawn(pilot, app.pane.transcript)
         assert str(app.pane.query_one("#search-count", Static).content) == "nothing found"
 
 
@@ -185,22 +191,22 @@ async def test_a_command_of_the_person_shows_the_end_of_what_it_prints_and_opens
     async with app.run_test(size=(60, 40)) as pilot:
         await app.opened(pilot)
         view = app.pane.transcript
-        who = {"agent": "main", "session": "s", "run": "r"}
+        who: dict[str, Any] = {"agent": "main", "session": "s", "run": "r"}
         app.pane.consume([InputCommandStarted(command="seq 40", **who), InputCommandPrinted(text="1\n2\n", **who)])
-        await settled(pilot, view)
-        running = [row for row in rows(view) if row]
+        await wait_until_drawn(pilot, view)
+        running = [row for row in screen_rows(view) if row]
         assert running[0].startswith("◐ ! seq 40") and running[1:] == ["  │ 1", "  │ 2"]
         printed = "\n".join(str(n) for n in range(1, 41))
         app.pane.consume([InputCommandFinished(status="error", text=printed, exit=3, duration=1.2, **who)])
-        await settled(pilot, view)
-        done = [row for row in rows(view) if row]
+        await wait_until_drawn(pilot, view)
+        done = [row for row in screen_rows(view) if row]
         assert done[0].startswith("✗ ! seq 40") and done[0].endswith("exit 3 1.2s ▸")
-        assert done[1:] == ["  │ … 28 lines before", *(f"  │ {n}" for n in range(29, 41))]
+        assert done[1:] == ["  │ … 28 earlier lines", *(f"  │ {n}" for n in range(29, 41))]
         await pilot.press("end", "enter")
-        await settled(pilot, view)
+        await wait_until_drawn(pilot, view)
         await pilot.press("home")
-        await settled(pilot, view)
-        opened = [row for row in rows(view) if row]
+        await wait_until_drawn(pilot, view)
+        opened = [row for row in screen_rows(view) if row]
         assert opened[0].endswith("▾") and opened[1:4] == ["  ╷ output", "  │ 1", "  │ 2"]
 
 
@@ -219,7 +225,7 @@ async def test_stored_commands_come_with_the_page_of_their_time() -> None:
         assert shown[-1] == "run/window-s.4"
         for _ in range(3):
             await pilot.press("home")
-            await settled(pilot, view)
+            await wait_until_drawn(pilot, view)
         shown = [sheet.entry.id for sheet in view.document.sheets]
         assert [id for id in shown if id.startswith("run/")] == [f"run/window-s.{n}" for n in (1, 2, 3, 4)]
         assert shown[:2] == ["run/window-s.1", "m0"]

@@ -23,6 +23,8 @@ from tests.kit.recorded_fleet import DIFF, FEW, PERSONAS, PROFILES
 from tests.kit.window import Window
 from tests.ui.test_agents_pane import ran, settled
 
+COVERS = ("gshtui.ui.changes.changes_feature", "gshtui.ui.changes.diff_view", "gshtui.ui.kit.diff_lines")
+
 PATH = "/src/aurora-lexer"
 COMPARE = CompareWorktree(path=PATH)
 LINE = COMPARE.words()
@@ -127,13 +129,13 @@ async def test_what_git_says_instead_of_changes_is_shown() -> None:
         app.post_message(OpenChanges(PATH))
         await settled(pilot)
         shot = app.export_screenshot().replace("&#160;", " ")
-        assert "The changes cannot be shown. There is no worktree" in shot
+        assert "show the changes. There is no worktree" in shot
         answers[LINE] = Answer(replace(DIFF, files=()))
         assert app.hub is not None
         app.hub.answers[LINE] = answers[LINE]
         app.bench.deck.query_one(DiffPane).action_reload()
         await settled(pilot)
-        assert "Nothing here that main does not have" in app.export_screenshot().replace("&#160;", " ")
+        assert "No changes compared with main" in app.export_screenshot().replace("&#160;", " ")
 
 
 async def test_a_new_agent_from_the_dialog() -> None:

@@ -16,9 +16,9 @@ from textual.widget import Widget
 import gshtui.ui
 from gshtui.settings import paths
 from tests.kit.home import Home
-from tests.kit.scenes import SCENES, opened
-from tests.kit.terminal_screen import TerminalDriver, fresh, rested, terminal_of
-from tests.kit.terminal_window import until
+from tests.kit.scenes import SCENES, open_scene
+from tests.kit.terminal_agents import wait_until
+from tests.kit.terminal_screen import TerminalDriver, draw_fresh, terminal_of, wait_until_idle
 
 pytestmark = pytest.mark.faults
 
@@ -112,30 +112,30 @@ def test_every_class_that_draws_is_seen_somewhere() -> None:
 
 @pytest.mark.parametrize(("one", "name"), WAYS)
 async def test_a_part_that_fails(home: Home, monkeypatch: pytest.MonkeyPatch, one: type[Widget], name: str) -> None:
-    async with opened(NAMED[SHOWN_IN[one.__name__]]) as (app, pilot):
+    async with open_scene(NAMED[SHOWN_IN[one.__name__]]) as (app, pilot):
         widget, _ = part(app, one)
         if name.startswith("get_content"):  # which are asked only then
             widget.styles.width = widget.styles.height = "auto"
-        await rested(pilot)
-        before = fresh(app).rows
+        await wait_until_idle(pilot)
+        before = draw_fresh(app).rows
 
         with monkeypatch.context() as patch:
             raised = breaking(patch, one, name, 1)
             widget.refresh(layout=name in LAYOUT)
-            await rested(pilot)
-            await until(pilot, lambda: not app.drawing.failing)
-            await rested(pilot)
+            await wait_until_idle(pilot)
+            await wait_until(pilot, lambda: not app.drawing.failing)
+            await wait_until_idle(pilot)
             assert raised or (one.__name__, name) in UNUSED
             assert app._exception is None
-            assert terminal_of(app).screenful.rows == fresh(app).rows == before
+            assert terminal_of(app).screenful.rows == draw_fresh(app).rows == before
 
         with monkeypatch.context() as patch:
             raised = breaking(patch, one, name, 1_000)
             for _ in range(10):
                 widget.refresh(layout=name in LAYOUT)
-                await rested(pilot)
+                await wait_until_idle(pilot)
             await pilot.press("down")
-            await rested(pilot)
+            await wait_until_idle(pilot)
             assert app.is_running and app._exception is None
             if raised:
                 _, region = part(app, one)
@@ -145,17 +145,17 @@ async def test_a_part_that_fails(home: Home, monkeypatch: pytest.MonkeyPatch, on
                 assert all("it is\nbroken" in file for file in files)
                 assert len({file.splitlines()[1] for file in files}) == len(files) <= 4, "one a part, not one a frame"
 
-        await until(pilot, lambda: not app.drawing.failing)
+        await wait_until(pilot, lambda: not app.drawing.failing)
         widget.refresh(layout=True)
-        await rested(pilot)
+        await wait_until_idle(pilot)
         assert "could not be" not in terminal_of(app).screenful.text
-        assert terminal_of(app).screenful.rows == fresh(app).rows
+        assert terminal_of(app).screenful.rows == draw_fresh(app).rows
 
 
 async def test_a_frame_that_cannot_be_laid_out_is_lost_and_said_once(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with opened(SCENES[0]) as (app, pilot):
+    async with open_scene(SCENES[0]) as (app, pilot):
         with monkeypatch.context() as patch:
 
             def broken(self: Compositor, *args: object, **options: object) -> object:
@@ -168,16 +168,16 @@ async def test_a_frame_that_cannot_be_laid_out_is_lost_and_said_once(
                 await pilot.pause()
             assert app.is_running and app._exception is None
             assert len(reports()) == 1
-        await until(pilot, lambda: not app.drawing._waits)
-        await rested(pilot)
-        assert terminal_of(app).screenful.rows == fresh(app).rows
+        await wait_until(pilot, lambda: not app.drawing._waits)
+        await wait_until_idle(pilot)
+        assert terminal_of(app).screenful.rows == draw_fresh(app).rows
         await pilot.press(*"alive")
-        await rested(pilot)
+        await wait_until_idle(pilot)
         assert "alive" in terminal_of(app).screenful.text
 
 
 async def test_a_driver_that_cannot_write_costs_the_frame(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with opened(SCENES[0]) as (app, pilot):
+    async with open_scene(SCENES[0]) as (app, pilot):
         with monkeypatch.context() as patch:
 
             def broken(self: TerminalDriver, data: str) -> None:
@@ -188,6 +188,6 @@ async def test_a_driver_that_cannot_write_costs_the_frame(home: Home, monkeypatc
                 await pilot.press(key)
             assert app.is_running and app._exception is None
             assert len(reports()) == 1
-        await until(pilot, lambda: "unseen" in terminal_of(app).screenful.text)
-        await rested(pilot)
-        assert terminal_of(app).screenful.rows == fresh(app).rows
+        await wait_until(pilot, lambda: "unseen" in terminal_of(app).screenful.text)
+        await wait_until_idle(pilot)
+        assert terminal_of(app).screenful.rows == draw_fresh(app).rows

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gshtui.ui.kit.transcript.entries import AnswerEntry
-from tests.kit.tools import Tools
-from tests.kit.transcript_host import TranscriptHost, settled
+from tests.kit.tool_harness import ToolHarness
+from tests.kit.transcript_host import TranscriptHost, wait_until_drawn
 
 
 class Beats:
@@ -51,17 +51,17 @@ async def test_the_loop_goes_round_while_a_hostile_answer_is_drawn(name: str) ->
     async with app.run_test(size=(100, 40)) as pilot:
         async with beating() as beats:
             app.transcript.feed.put(AnswerEntry("a1", HOSTILE[name]))
-            await settled(pilot, app.transcript)
+            await wait_until_drawn(pilot, app.transcript)
             app.transcript.scroll_end(animate=False)
-            await settled(pilot, app.transcript)
+            await wait_until_drawn(pilot, app.transcript)
         assert beats.count > 10
         await pilot.press("home", "end")
 
 
 async def test_the_loop_goes_round_while_a_hostile_pattern_is_looked_for(tmp_path: Path) -> None:
-    tools = Tools(tmp_path)
+    tools = ToolHarness(tmp_path)
     for number in range(300):
-        tools.put("a" * 200 + str(number), "")
+        tools.write_file("a" * 200 + str(number), "")
     async with beating() as beats:
         outcome = await tools.run("glob", pattern="*a*a*a*a*a*a*a*a*a*b")
     assert outcome.data["count"] == 0

@@ -1,4 +1,5 @@
-"""The first frame needs Textual and the window's own code; everything heavy is loaded after it.
+"""The first frame needs Textual and the window's own code; everything heavy is loaded after it, and what only a use
+needs is loaded by that use.
 
 In a process of its own, so that what other tests have imported does not count.
 """
@@ -10,7 +11,15 @@ import subprocess
 import sys
 
 HEAVY = ("pydantic", "pydantic_settings", "anthropic", "openai", "google", "httpx2", "aiosqlite", "libtmux", "click")
-ALSO_NOT = ("pygments.lexers", "markdown_it", "psutil", "watchfiles", "tomlkit", "textual.widgets._markdown")
+ALSO_NOT = (
+    "pygments.lexers",
+    "markdown_it",
+    "psutil",
+    "watchfiles",
+    "tomlkit",
+    "textual.widgets._markdown",
+    "gshtui.text.sanitise",
+)
 
 PROGRAM = """
 import asyncio, json, sys
@@ -32,6 +41,30 @@ async def main():
 asyncio.run(main())
 json.dump(loaded, sys.stdout)
 """
+
+REST = """
+import asyncio, json, sys
+from pathlib import Path
+from gshtui.ui.kit.hub_port import OpenRequest
+from gshtui.ui.window.lazy_imports import make_hub
+
+async def main():
+    hub = await make_hub(OpenRequest(Path.cwd()))
+    await hub.start()
+    json.dump([*sys.modules, *("failed: " + part for part in hub.failed)], sys.stdout)
+    await hub.stop()
+
+asyncio.run(main())
+"""
+NOT_AT_REST = (
+    "yaml",
+    "gshtui.agents.usage.commands",
+    "gshtui.context.retrieval.search_commands",
+    "gshtui.fleet.follower",
+    "gshtui.fleet.native.commands",
+    "gshtui.fleet.terminal_tools.commands",
+    "gshtui.guard.catastrophe",
+)
 
 PAINT = """
 import json, sys
@@ -61,3 +94,10 @@ def test_painting_the_first_frame_loads_next_to_nothing() -> None:
     loaded = modules(PAINT)
     ours = {"gshtui", "gshtui.ui", "gshtui.ui.window", "gshtui.ui.window.first_frame"}
     assert set(loaded) <= {*ours, "termios", "zlib", "atexit"}
+
+
+def test_a_hub_at_rest_has_not_loaded_what_only_a_use_needs() -> None:
+    loaded = modules(REST)
+    assert "gshtui.fleet.fleet" in loaded
+    assert [name for name in loaded if name.startswith("failed: ")] == []
+    assert set(loaded) & set(NOT_AT_REST) == set()

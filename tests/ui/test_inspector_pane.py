@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, OptionList, Static
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TextDelta
 from gshtui.bus.events.context_events import BlockPinned
 from gshtui.context.views import ContextError
 from gshtui.ui.context.context_feature import ContextFeature
+from gshtui.ui.context.inspector_lines import SectionLine
 from gshtui.ui.context.inspector_pane import InspectorPane
 from gshtui.ui.context.receipt_screen import ReceiptScreen
 from gshtui.ui.context.tune_dialog import TuneScreen
@@ -22,6 +23,15 @@ from tests.kit.recorded_contexts import AGENTS, FAILED, PROMPT, RecordedContexts
 from tests.kit.recorded_fleet import FEW
 from tests.kit.window import Window
 from tests.ui.test_pictures import MODELS
+
+COVERS = (
+    "gshtui.ui.context.context_actions",
+    "gshtui.ui.context.context_rows",
+    "gshtui.ui.context.inspector_loader",
+    "gshtui.ui.context.outline_view",
+    "gshtui.ui.context.tune_dialog",
+    "gshtui.ui.kit.search_line",
+)
 
 
 async def settled(pilot: Pilot[int]) -> None:
@@ -63,7 +73,7 @@ async def test_the_six_sections_then_blocks_then_the_exact_text() -> None:
     app = Window(service=RecordedContexts())
     async with app.run_test(size=(100, 40)) as pilot:
         pane = await begun(app, pilot)
-        assert [entry.data.name for entry in pane.view.entries] == [
+        assert [entry.data.name for entry in pane.view.entries if isinstance(entry.data, SectionLine)] == [
             "system", "call", "memory", "tools", "history", "input",
         ]  # fmt: skip
         await pressed(pilot, "down", "down", "enter")
@@ -306,3 +316,52 @@ async def test_a_cut_is_previewed_and_left_or_done(kind: str) -> None:
         assert service.done == []
         await pressed(pilot, key, "ctrl+s")
         assert service.done == [("cut", "main", kind)]
+
+
+PANES = {"context": ("alt+4", "full_stop"), "timeline": ("alt+5", "full_stop"), "inspector": ("f7", "m")}
+"""The panes about a context: the key that goes there, and the key of the menu."""
+CUT_KEYS = {"compact": "c", "prune": "p", "clear": "C"}
+MENU_WORDS = {"compact": "compaction", "prune": "pruning", "clear": "starting"}
+
+
+@pytest.mark.parametrize("pane", PANES)
+@pytest.mark.parametrize(("kind", "line"), [("compact", "/compact"), ("prune", "/prune"), ("clear", "/forget")])
+async def test_a_cut_typed_by_key_and_by_menu_is_the_same(kind: str, line: str, pane: str) -> None:
+    """The same preview with the same note, and the same cut once it is confirmed."""
+    service = RecordedContexts()
+    app = Window(service=service)
+    there, menu = PANES[pane]
+    key = "P" if (kind, pane) == ("prune", "inspector") else CUT_KEYS[kind]
+    shown: list[str] = []
+
+    async with app.run_test(size=(100, 40)) as pilot:
+        await settled(pilot)
+        app.feed(*recorded.STARTED, *recorded.TURN)
+        await pressed(pilot, there)
+        for way in ((key,), (menu, *MENU_WORDS[kind], "enter"), ()):
+            if way:
+                await pressed(pilot, *way)
+            else:
+                app.run_command(line)
+                await settled(pilot)
+            assert isinstance(app.screen, ReceiptScreen) and app.screen.kind == "preview"
+            shown.append(" ".join(str(static.render()) for static in app.screen.query(Static) if static.display))
+            await pressed(pilot, "ctrl+s")
+    assert shown[0] == shown[1] == shown[2] and "takes effect with the next request" in shown[0]
+    assert service.done == [("cut", "main", kind)] * 3
+
+
+async def test_a_menu_has_what_fits_the_block_under_the_cursor() -> None:
+    service = RecordedContexts()
+    app = Window(service=service)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await begun(app, pilot)
+        await pressed(pilot, "m")
+        assert isinstance(app.screen, Picker)
+        ids = [option.id for option in app.screen.query_one(OptionList).options]
+        assert "inspector.compact" in ids and "inspector.pin" not in ids, "the cursor is on no block"
+        await pressed(pilot, "escape", "end", "enter", "end", "m")
+        assert isinstance(app.screen, Picker)
+        assert "inspector.pin" in [option.id for option in app.screen.query_one(OptionList).options]
+        await pressed(pilot, *"never", "enter")
+        assert [done[0] for done in service.done] == ["pin"]

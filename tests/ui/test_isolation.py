@@ -23,10 +23,12 @@ from gshtui.bus.wire import EVENT_TYPES
 from gshtui.system.faults import Fault
 from gshtui.ui.kit.textual import isolation
 from gshtui.ui.kit.textual.app_base import AppBase
-from tests.kit import faulty, recorded
+from tests.kit import fault_injection, recorded
 from tests.kit.home import Home
 from tests.kit.samples import sample
 from tests.kit.window import Window
+
+COVERS = ("gshtui.ui.kit.textual.app_base",)
 
 pytestmark = pytest.mark.faults
 
@@ -61,7 +63,7 @@ async def alive(part: MessagePump) -> None:
 # Every handler
 
 
-HANDLERS = faulty.handlers()
+HANDLERS = fault_injection.handlers()
 
 
 def test_handlers_are_found() -> None:
@@ -81,23 +83,23 @@ async def test_a_fault_in_every_handler_in_turn() -> None:
         for handler in HANDLERS:
             if handler.messages and handler.messages[0] in (events.Load, events.Unmount):
                 continue  # the app's own beginning, and an end after which nothing can be handled
-            part = next((one for one in live(app) if faulty.calls_it(one, handler)), None)
+            part = next((one for one in live(app) if fault_injection.would_call(one, handler)), None)
             if part is None:
-                part = blanks.get(handler.owner) or faulty.blank(handler.owner)
+                part = blanks.get(handler.owner) or fault_injection.blank_widget(handler.owner)
                 if handler.owner not in blanks and not isinstance(part, Screen):
                     await app.bench.mount(part)
                 blanks[handler.owner] = part
                 if isinstance(part, Screen):
                     await app.push_screen(part)
             app.said.clear()
-            with faulty.broken(handler) as calls:
-                await faulty.set_off(handler, part, app)
+            with fault_injection.break_handler(handler) as calls:
+                await fault_injection.trigger_handler(handler, part, app)
                 await alive(part)
                 assert calls, f"{handler} was not called"
                 ours = [fault for fault in app.said if f"Injected: {handler}" in fault.why]
                 assert len(ours) == 1, (str(handler), app.said)
                 assert ours[0].file
-                await faulty.set_off(handler, part, app)
+                await fault_injection.trigger_handler(handler, part, app)
                 await alive(part)
                 assert len(calls) > 1, f"{handler} was not called again"
                 assert len([fault for fault in app.said if "Injected" in fault.why]) == 1
@@ -152,7 +154,7 @@ def fail_first(patch: pytest.MonkeyPatch) -> set[str]:
         def first(self: Any, *arguments: Any, _named: str = str(handler), _original: Any = original) -> Any:
             if _named not in failed:
                 failed.add(_named)
-                raise faulty.injected(_named)
+                raise fault_injection.new_fault(_named)
             count = isolation.message_pump.invoke and _original.__code__.co_argcount - 1
             return _original(self, *arguments[:count])
 
@@ -189,7 +191,7 @@ async def test_every_event_that_a_consumer_fails_at_costs_that_event() -> None:
                 def consume(self: Any, given: Any, *, _bad: Any = bad, _got: list[Event] = got) -> None:
                     for event in given:
                         if type(event) is _bad:
-                            raise faulty.injected(_bad.__name__)
+                            raise fault_injection.new_fault(_bad.__name__)
                         _got.append(event)
 
                 failures.clear()
@@ -234,7 +236,7 @@ async def test_a_consumer_that_always_fails_is_left_alone_for_a_while() -> None:
 
         def consume(given: Any) -> None:
             calls.append(len(given))
-            raise faulty.injected("always")
+            raise fault_injection.new_fault("always")
 
         app.bench.header.consume = consume  # type: ignore[method-assign]
         only = Only(app, app.bench.header)
@@ -370,7 +372,7 @@ async def test_a_timer_that_always_fails_is_left_alone_until_somebody_goes_there
             while len(beats) < 20:
                 await alive(part)
         assert len(ticks) == 25
-        assert any("left alone for 30 s" in words for words in app.words)
+        assert any("paused for 30 s" in words for words in app.words)
         await pilot.press("x")
         async with asyncio.timeout(5):
             while len(ticks) < 26:
@@ -440,7 +442,7 @@ async def test_a_password_is_no_part_of_a_report(home: Home) -> None:
         await pilot.press("Q")
         await pilot.pause()
     (report,) = home.state.glob("**/crash-*.log")
-    assert "at a key" in report.read_text()
+    assert "on a key" in report.read_text()
     assert "Q" not in report.read_text().split("Traceback")[0]
     assert report.stat().st_mode & 0o777 == 0o600
 
@@ -602,7 +604,7 @@ async def test_patch_of_dispatch_action() -> None:
     app = Small()
     async with app.run_test():
         assert await app._dispatch_action(app.query_one(Part), "fail", ())
-        assert app.words[0].startswith("The part failed at the action fail: ValueError: acted.")
+        assert app.words[0].startswith("The part failed in the action fail: ValueError: acted.")
 
 
 def test_an_app_that_is_not_ours_is_not_touched() -> None:
@@ -612,9 +614,9 @@ def test_an_app_that_is_not_ours_is_not_touched() -> None:
 
 
 def test_a_notice_has_the_words() -> None:
-    text = isolation.in_words(Fault("the shell pane", "at a key", "ValueError: no", "/l/crash.log"))
+    text = isolation.in_words(Fault("the shell pane", "on a key", "ValueError: no", "/l/crash.log"))
     assert text == (
-        "The shell pane failed at a key: ValueError: no. It goes on: do that again, or close this part and open it. "
-        "The details are in /l/crash.log."
+        "The shell pane failed on a key: ValueError: no. You can go on: try again, or close this part and open it "
+        "again. The details are in /l/crash.log."
     )
     assert Noticed(text=text).text == text

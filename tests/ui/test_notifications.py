@@ -77,7 +77,7 @@ async def test_a_summary_that_waits_is_told() -> None:
         watch = Noting(app)
         app.app_focus = False
         watch.consume([SummaryProposed(agent="main", session="s", receipt=COMPACTED)])
-        assert watch.called == ["main would compact its context: its summary waits for you"]
+        assert watch.called == ["main wants to compact its context: its summary needs your answer"]
 
 
 async def test_an_end_is_told_with_its_report_unless_the_person_made_it() -> None:

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 
 from gshtui.cli import declared
 from gshtui.cli.command_form import CommandForm
-from gshtui.cli.form_projection import command_form
+from gshtui.cli.form_projection import command_form, source
 from gshtui.commands import execution
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import (
@@ -33,18 +33,23 @@ from gshtui.commands.declaration import (
     Returns,
     Unconfirmed,
     UsageError,
+    Where,
 )
+from gshtui.commands.help_command import explain
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import tool_schema
 from gshtui.commands.shell_form import ShellForm
 from gshtui.headless.declared_command import DeclaredCall, run_on
 from gshtui.headless.outcomes import write_outcome
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.ui.agents.agents_feature import AgentsFeature
-from gshtui.ui.kit.dialogs import ConfirmScreen
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.context.context_feature import ContextFeature
+from gshtui.ui.kit.dialogs import ConfirmScreen, Picker
+from gshtui.ui.kit.key_table import KEYS, Key
+from gshtui.ui.kit.row_actions import RowActions
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.shell.shell_feature import ShellFeature
 from gshtui.ui.window.features import FEATURES
@@ -54,6 +59,8 @@ from tests.kit.keyboard import Keyboard
 from tests.kit.pty_child import PtyChild
 from tests.kit.window import Window
 from tests.ui.test_agents_pane import settled
+
+COVERS = ("gshtui.ui.window.command_runner", "gshtui.ui.window.features")
 
 PERSON = Invocation(Caller(), Path("/"), Path("/"))
 
@@ -84,7 +91,10 @@ class Garden:
         self.wet = ["Its saucer is full."]
 
     def command(self) -> Command[Any]:
-        action = Action(Water, Watered, self.run, self.render, asks=self.asks, shows=self.shows, effect=Effect.WRITE)
+        action = Action(
+            Water, Watered, self.run, self.render, asks=self.asks, shows=self.shows, effect=Effect.WRITE,
+            where=(Where("garden.water", lambda plant: Water(plant=plant)),),
+        )  # fmt: skip
         return Command(
             "water", "Give a plant water", Water, action.handle, effect=Effect.WRITE, positions=("plant", "litres"),
             tool=True, actions=(action,),
@@ -143,6 +153,20 @@ def shell_form(garden: Garden) -> CommandForm:
     return command_form(garden.command().actions[0])
 
 
+def test_the_form_that_is_written_is_the_declared_one() -> None:
+    form = shell_form(Garden())
+    written: dict[str, Any] = {}
+    exec(source([], [form]), written)
+    (read,) = written["COMMANDS"]
+    assert (read.name, read.module, read.parameters) == ("water", Water.__module__, "Water")
+    assert [value.name for value in read.values] == ["plant", "--litres"]
+
+
+def test_the_reference_has_it() -> None:
+    said = explain(Garden().command())
+    assert "**water** — Give a plant water" in said and "- `litres`: How much. (default `1.0`)" in said
+
+
 def test_the_shell_has_it_with_its_help() -> None:
     with click.Context(declared.command(shell_form(Garden())), info_name="water") as context:
         said = context.command.get_help(context)
@@ -169,7 +193,7 @@ def test_the_shell_makes_its_value_of_the_words() -> None:
 async def shed(tmp_path: Path) -> AsyncIterator[tuple[Hub, Garden]]:
     """A hub of a command of the shell, and the garden."""
     garden = Garden()
-    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset(), visiting=True))
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset(), visiting=True))
     hub.registry.register(garden.command())
     await hub.start()
     yield hub, garden
@@ -189,7 +213,7 @@ async def test_the_shell_does_nothing_that_costs_something_where_nobody_can_be_a
 async def in_the_shell(call: DeclaredCall, folder: Path) -> int:
     """`gsh-tui water` on a hub that has it; gives the exit code."""
     garden = Garden()
-    hub = Hub(HubOptions(cwd=folder, loaded=load(folder), parts=frozenset(), visiting=True))
+    hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), parts=frozenset(), visiting=True))
     hub.registry.register(garden.command())
     await hub.start()
     try:
@@ -242,14 +266,26 @@ async def by_line(app: Gardener, pilot: Pilot[int]) -> None:
 
 async def by_palette(app: Gardener, pilot: Pilot[int]) -> None:
     assert app.hub is not None
-    app.hub.registry[:] = app.registry
+    app.hub.registry = app.registry
     ((name, _, run),) = CommandProvider(app.screen).entries()
     assert name == "/water"
     run()
 
 
-@pytest.mark.parametrize("way", [by_key, by_line, by_palette])
-async def test_the_same_question_by_key_by_line_and_by_palette(way: Any) -> None:
+async def by_key_of_a_row(app: Gardener, pilot: Pilot[int]) -> None:
+    assert RowActions[str](app, ("garden",), ()).perform("garden.water", "fern")
+
+
+async def by_menu_of_a_row(app: Gardener, pilot: Pilot[int]) -> None:
+    RowActions[str](app, ("garden",), ()).show_menu("A plant", "fern")
+    await settled(pilot)
+    assert isinstance(app.screen, Picker)
+    await pilot.press(*"water", "enter")
+
+
+@pytest.mark.parametrize("way", [by_key, by_line, by_palette, by_key_of_a_row, by_menu_of_a_row])
+async def test_the_same_question_by_every_way_in_the_window(way: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KEYS, "garden.water", Key("w", "Water", "Give it water", "In the garden", row=True))
     garden = Garden()
     app = Gardener(garden)
     async with app.run_test(size=(100, 30)) as pilot:
@@ -288,7 +324,7 @@ async def test_what_comes_up_after_the_question_is_asked_about_again() -> None:
 
 async def test_what_bare_names_open_is_declared_and_there(tmp_path: Path) -> None:
     parts = frozenset({"store", "providers", "fleet"})
-    hub = Hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=parts, visiting=True))
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=parts, visiting=True))
     await hub.start()
     try:
         declared = {name: command.opens for command in hub.registry for name in (command.name,) if command.opens}
@@ -300,6 +336,7 @@ async def test_what_bare_names_open_is_declared_and_there(tmp_path: Path) -> Non
     assert set(declared.values()) <= opened
     app = Window()
     own = {key for kind in (AgentsFeature, ShellFeature) for key in app.part(kind).rows.own}
+    own |= {key for rows in app.part(ContextFeature).rows.values() for key in rows.own}
     assert keys | own == {key for key, row in KEYS.items() if row.row}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import TextArea
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import PartFailed
@@ -20,7 +21,7 @@ from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.snapshots import Snap, readme_snap, screens, snap
-from tests.kit.transcript_host import settled as drawn
+from tests.kit.transcript_host import wait_until_drawn as drawn
 from tests.kit.window import NOW, Window
 
 __all__ = ["readme_snap", "snap"]
@@ -68,7 +69,8 @@ async def shown(
             await pilot.press(key)
             await settled(pilot)
         # The cursor stands still, whatever the time is.
-        app.bench.input.set_reactive(type(app.bench.input).cursor_blink, False)
+        assert isinstance(app.bench.input, TextArea)
+        app.bench.input.set_reactive(TextArea.cursor_blink, False)
         shells = app.bench.panes["shell"]
         assert isinstance(shells, ShellPane)
         await shells.filtered()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
@@ -14,8 +15,8 @@ from tests.kit.home import Home
 from tests.kit.prompt_host import PromptHost
 
 
-def host(**area: object) -> PromptHost:
-    return PromptHost(**({"keep_drafts": False} | area))
+def host(**area: Any) -> PromptHost:
+    return PromptHost(**{"keep_drafts": False, **area})
 
 
 def sent(app: PromptHost) -> list[str]:
@@ -298,7 +299,7 @@ async def test_an_editor_without_a_terminal_says_so_and_keeps_the_text(monkeypat
         await pilot.pause()
         assert app.area.input.text == "keep me"
         [notice] = app._notifications
-        assert "editor cannot be opened here" in notice.message
+        assert "Can't open an editor here" in notice.message
 
 
 @pytest.mark.parametrize("size", [(20, 5), (80, 24), (200, 50)])

@@ -6,7 +6,7 @@ from textual import events
 
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptQueued, TurnStarted
 from gshtui.ui.prompt.prompt_completion import CompletionItem
-from tests.kit.prompt_host import PromptHost, question
+from tests.kit.prompt_host import PromptHost, make_question
 from tests.kit.snapshots import Snap, screens, snap
 
 __all__ = ["snap"]
@@ -25,7 +25,7 @@ DIFF = "\n".join(
         *(f" line {n}" for n in range(30)),
     ]
 )
-WRITE = question(
+WRITE = make_question(
     1,
     tool="edit",
     effect="write",
@@ -58,7 +58,7 @@ async def test_everything_waits(snap: Snap, theme: str, size: tuple[int, int]) -
             PromptQueued(prompt="q1", agent="main", text="then update the README\nand the changelog"),
             PromptQueued(prompt="q2", agent="main", text="and run the tests"),
             WRITE,
-            question(2),
+            make_question(2),
         )
         await pilot.press(*"why does ")
         app.post_message(events.Paste("x" * 40 + "\n" + "trace\n" * 240))
@@ -71,7 +71,7 @@ async def test_everything_waits(snap: Snap, theme: str, size: tuple[int, int]) -
 async def test_a_question_in_front(snap: Snap, theme: str, size: tuple[int, int]) -> None:
     app = host(theme)
     async with app.run_test(size=size) as pilot:
-        app.feed(question(1, detail="rm -r build1\nmkdir build1", warnings=("deletes a folder",)))
+        app.feed(make_question(1, detail="rm -r build1\nmkdir build1", warnings=("deletes a folder",)))
         await pilot.press("ctrl+g")
         await pilot.pause()
         snap(app)

@@ -67,24 +67,24 @@ from tests.kit.command import command
 from tests.kit.configuration import made_project
 from tests.kit.conversations import conversations
 from tests.kit.fake_hub import Answer
+from tests.kit.fake_terminal import FakeTerminal, FakeTerminals, FakeTerminalWindow, terminal_feature
 from tests.kit.home import Home
+from tests.kit.idle import wait_until_idle
 from tests.kit.keyboard import Keyboard
-from tests.kit.native import Heard
+from tests.kit.native_agents import EventLog
 from tests.kit.pty_child import PtyChild
-from tests.kit.quiet import quiet
 from tests.kit.readme import Claim, keys_of, name_of, outdated, uncovered
 from tests.kit.recorded_contexts import AGENTS, COMPACTED, PROMPT, PRUNED, RecordedContexts
 from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, PERSONAS, PROFILES, SEARCH
-from tests.kit.recorded_shell import EARLIER, FakeRecord
-from tests.kit.shell_keys import agents_there, program_that_echoes, programs
+from tests.kit.recorded_shell import EARLIER, FakeRecord, FakeShellLog
+from tests.kit.shell_keys import offer_agents, program_folder, write_echo_program
 from tests.kit.shells import Shell
-from tests.kit.terminal_frames import Reel, ReelTerminals, ReelWindow, terminal_feature
-from tests.kit.terminal_window import until
+from tests.kit.terminal_agents import wait_until
 from tests.kit.tmux import end_server, short_folder
 from tests.kit.window import NOW, Window
 from tests.ui.test_inspector_pane import has, settled
 from tests.ui.test_pictures import MODELS, SESSIONS
-from tests.ui.test_shell_pane import Notes, commands, shown
+from tests.ui.test_shell_pane import commands, shown
 from tests.ui.test_timeline_pane import SENT
 
 pytestmark = pytest.mark.timeout(180)
@@ -123,10 +123,10 @@ class Here:
 
     async def settle(self) -> None:
         """Wait until the window rests, and what was begun in the background is done."""
-        await quiet(self.app)
+        await wait_until_idle(self.app)
         while any(not worker.is_finished for worker in self.app.workers):
             await self.app.workers.wait_for_complete()  # pyright: ignore[reportUnknownMemberType]
-            await quiet(self.app)
+            await wait_until_idle(self.app)
         await self.pilot.pause()
 
     async def press(self, *keys: str) -> None:
@@ -177,7 +177,7 @@ class Recorded(Here):
     @property
     def done(self) -> list[tuple[Any, ...]]:
         """What the context service was told to do."""
-        assert self.app.hub is not None
+        assert self.app.hub is not None and self.app.hub.service is not None
         return self.app.hub.service.done
 
     async def feed(self, *those: Event) -> None:
@@ -227,9 +227,9 @@ def sidebar() -> contextlib.AbstractAsyncContextManager[Recorded]:
         KillAgent(agent="0002"): kill_question(CLAUDE, UNSAVED),
         merge: Question(merge, "Merge lexer into main?", "4 files.", "Merge"),
     }
-    app = ReelWindow(answers=ANSWERS, questions=questions, service=RecordedContexts())
-    terminal_feature(app).terminals = ReelTerminals(
-        {"0002": app.reel, "0001": Reel()}, {"0002": CLAUDE, "0001": SEARCH}
+    app = FakeTerminalWindow(answers=ANSWERS, questions=questions, service=RecordedContexts())
+    terminal_feature(app).terminals = FakeTerminals(
+        {"0002": app.terminal, "0001": FakeTerminal()}, {"0002": CLAUDE, "0001": SEARCH}
     )
     return recorded_window(app, *FEW)
 
@@ -237,7 +237,7 @@ def sidebar() -> contextlib.AbstractAsyncContextManager[Recorded]:
 class Real(Here):
     """A window on a real hub with the offline provider; `heard` has every event."""
 
-    heard: Heard
+    heard: EventLog
 
     async def settle(self) -> None:
         await self.app.bridge.shown()
@@ -252,7 +252,7 @@ class Real(Here):
         return self.app.bridge.opening.cwd
 
     async def until(self, there: Callable[[], object]) -> None:
-        await until(self.pilot, there)
+        await wait_until(self.pilot, there)
 
     async def send(self, line: str) -> None:
         """Type a line and send it."""
@@ -266,14 +266,14 @@ class Real(Here):
         """Have the offline provider run something that it must ask about."""
         before = self.count(ApprovalRequested)
         await self.send(f"run {line}")
-        question = await self.heard.first(ApprovalRequested, number=before + 1)
+        question = await self.heard.wait_for(ApprovalRequested, number=before + 1)
         await self.until(lambda: self.area.approvals.display)
         await self.settle()
         return question
 
     async def turned(self, number: int) -> TurnFinished:
         """The end of a turn, by its number."""
-        finished = await self.heard.first(TurnFinished, number=number)
+        finished = await self.heard.wait_for(TurnFinished, number=number)
         await self.settle()
         return finished
 
@@ -293,7 +293,7 @@ async def real_hub() -> AsyncGenerator[Real]:
             async with app.run_test(size=SIZE) as pilot:
                 here = Real(app, pilot)
                 await settled(pilot)
-                here.heard = Heard((await app.bridge.running()).bus)
+                here.heard = EventLog((await app.bridge.running()).bus)
                 await here.settle()
                 yield here
         finally:
@@ -429,7 +429,7 @@ async def round_the_panes(here: Recorded) -> None:
     assert here.app.bench.front_pane() == "agents"
 
 
-@told("window", "| `alt+z` | zoom the pane in front |")
+@told("window", "| `alt+z` | zoom the current pane |")
 async def zoomed(here: Recorded) -> None:
     await here.press("alt+4", "alt+z")
     assert here.app.bench.panes["context"].region.width == SIZE[0]
@@ -553,14 +553,14 @@ async def copied(here: Recorded) -> None:
 @told("log", "| `n` | write a note; a line `# …` in the input is one too |")
 async def noted(here: Recorded) -> None:
     assert here.app.hub is not None
-    notes = here.app.hub.shell_log = Notes()
+    here.app.hub.shell_log = log = FakeShellLog()
     await here.press("alt+3", "n")
     assert isinstance(here.app.screen, InputScreen)
     await here.type("slow")
     await here.press("enter", "alt+1")
     await here.type("# new")
     await here.press("enter")
-    assert [text for text, _ in notes.kept] == ["slow", "new"]
+    assert [text for text, _ in log.notes] == ["slow", "new"]
 
 
 @told("log", "| `space` | all available actions |")
@@ -842,8 +842,8 @@ async def choose_claude(here: Recorded) -> None:
 
 @told(
     "sidebar",
-    "`f7` opens the inspector for the current agent; `v` in the sidebar opens it for any other, including "
-    "agents in terminals.",
+    "`f7` opens the inspector for the current agent; `v` in the sidebar opens it for any other agent, including "
+    "those in terminals.",
 )
 async def of_any_agent(here: Recorded) -> None:
     await here.press("f7")
@@ -855,26 +855,26 @@ async def of_any_agent(here: Recorded) -> None:
 
 @told("sidebar", "`enter` opens the terminal in a tab, where `enter` types into it and `ctrl+]` comes back;")
 async def into_a_terminal(here: Recorded) -> None:
-    assert isinstance(here.app, ReelWindow)
+    assert isinstance(here.app, FakeTerminalWindow)
     await here.press("alt+2", "enter")
     view = here.app.screen.query_one(TerminalView)
-    here.app.reel.show(("$",))
+    here.app.terminal.show(("$",))
     assert here.app.focused is view
     await here.press("enter", "l", "s")
-    assert here.app.reel.data == b"ls"
+    assert here.app.terminal.data == b"ls"
     await here.press("ctrl+]", "j")
-    assert not view.typing and here.app.reel.data == b"ls"
+    assert not view.typing and here.app.terminal.data == b"ls"
 
 
 @told(
     "sidebar",
     "`a` gives it the whole screen, `m` sends it a message, `i` interrupts, `d` shows its changes, `delete` "
-    "kills it after showing you what is unsaved, `u` undoes that for a while.",
+    "shows you what is unsaved and then kills it, `u` undoes the kill for a short while.",
 )
 async def done_to_an_agent(here: Recorded) -> None:
-    assert isinstance(here.app, ReelWindow)
+    assert isinstance(here.app, FakeTerminalWindow)
     await here.press("alt+2", "a")
-    assert here.app.reel.typed[-1] == "visit"
+    assert here.app.terminal.typed[-1] == "visit"
     await here.press("alt+2", "m")
     assert isinstance(here.app.screen, InputScreen)
     await here.type("hello")
@@ -948,9 +948,9 @@ async def interrupted(here: Real) -> None:
 @told("hub", "Its output appears in the conversation as it arrives, `escape` stops it,")
 async def stopped(here: Real) -> None:
     await here.send("!echo begun; sleep 60")
-    assert "begun" in (await here.heard.first(InputCommandPrinted)).text
+    assert "begun" in (await here.heard.wait_for(InputCommandPrinted)).text
     await here.press("escape")
-    assert (await here.heard.first(InputCommandFinished)).status != "ok"
+    assert (await here.heard.wait_for(InputCommandFinished)).status != "ok"
 
 
 @told("hub", "| `enter` / `alt+enter` | send / start a new line |")
@@ -1049,12 +1049,12 @@ async def queued(here: Real) -> None:
     turns = here.turns
     await here.asked("mkdir never")
     await here.send("and then")
-    await here.heard.first(PromptQueued)
+    await here.heard.wait_for(PromptQueued)
     await here.until(lambda: here.area.queue.display)
     await here.press("alt+q")
     assert here.app.focused is here.area.queue
     await here.press("delete")
-    await here.heard.first(PromptWithdrawn)
+    await here.heard.wait_for(PromptWithdrawn)
     await here.press("escape", "escape")
     assert (await here.turned(turns + 1)).stop == "interrupted"
 
@@ -1110,32 +1110,32 @@ def test_keys_that_need_a_terminal(terminal: PtyChild) -> None:
 
 @told("zsh", "press `^G`, which sends the line as you typed it. `?` and `*` need no quotes.")
 def sent_as_typed(shell: Shell) -> None:
-    shell.type("it's `x`\x07")
-    shell.until(b"[gsh][--][it's `x`]")
-    shell.wait()
-    shell.type("gsh what is this? and *\n")
-    shell.until(b"[gsh][what][is][this?][and][*]")
-    shell.wait()
+    shell.press_keys("it's `x`\x07")
+    shell.wait_for_text(b"[gsh][--][it's `x`]")
+    shell.wait_for_prompt()
+    shell.press_keys("gsh what is this? and *\n")
+    shell.wait_for_text(b"[gsh][what][is][this?][and][*]")
+    shell.wait_for_prompt()
 
 
 @told(
     "zsh",
-    "`^X^A` picks an agent to attach, `^X^L` lists them, `^X^C` (or `^Xc`, where the terminal keeps"
-    " ctrl+c for itself) interrupts one.",
+    "`^X^A` picks an agent to attach to, `^X^L` lists them, `^X^C` (or `^Xc`, where the terminal uses"
+    " ctrl+c itself) interrupts one.",
 )
 def agents(shell: Shell) -> None:
     for keys, said in (
         (b"\x18\x01", b"[gsh][attach][0003]"), (b"\x18\x0c", b"[agent][ls]"), (b"\x18c", b"[agent][interrupt][0003]"),
     ):  # fmt: skip
-        shell.type(keys)
-        shell.until(said)
-        shell.wait()
+        shell.press_keys(keys)
+        shell.wait_for_text(said)
+        shell.wait_for_prompt()
 
 
 def test_keys_of_the_shell(home: Home) -> None:
-    program_that_echoes(home)
-    agents_there(home, "0003 fix thinking")
-    shell = Shell(editor=True, before=f"bindkey -e; PATH={programs(home)}")
+    write_echo_program(home)
+    offer_agents(home, "0003 fix thinking")
+    shell = Shell(editor=True, before=f"bindkey -e; PATH={program_folder(home)}")
     try:
         for claim in (claim for claim in CLAIMS if claim.place == "zsh"):
             with blamed(claim):

@@ -22,9 +22,17 @@ from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.shell.shell_record import RecordScreen
 from tests.kit import recorded, recorded_shell
 from tests.kit.recorded_contexts import RecordedContexts
-from tests.kit.recorded_shell import EARLIER, FakeRecord, ran
+from tests.kit.recorded_shell import EARLIER, FakeRecord, FakeShellLog, shell_record
 from tests.kit.window import NOW, Window
 from tests.ui.test_pictures import settled
+
+COVERS = (
+    "gshtui.ui.shell.shell_feature",
+    "gshtui.ui.shell.shell_feed",
+    "gshtui.ui.shell.shell_lines",
+    "gshtui.ui.shell.shell_record",
+    "gshtui.ui.shell.shell_view",
+)
 
 
 @asynccontextmanager
@@ -113,7 +121,7 @@ async def test_a_record_that_cannot_be_read_is_said_and_asked_again_later() -> N
 
 async def test_a_hostile_command_is_drawn_harmless() -> None:
     evil = "echo '\x1b]0;owned\x07' \x9b31m\n[bold]x[/]\u202etxt\x00" + "A" * 5_000
-    async with opened(FakeRecord([ran(1, evil, 10)])) as (_, app, pane):
+    async with opened(FakeRecord([shell_record(1, evil, 10)])) as (_, app, pane):
         text = lines(pane)[0]
         assert text.isprintable()
         assert "[bold]" in text or len(text) < 40
@@ -128,7 +136,7 @@ async def test_a_million_rows_are_asked_for_a_page_at_a_time() -> None:
             if start < 0:
                 start = max(0, total - limit) // limit * limit
                 limit = total - start
-            rows = (ran(at, f"command {at}", 2_000_000 - at) for at in range(start, min(total, start + limit)))
+            rows = (shell_record(at, f"command {at}", 2_000_000 - at) for at in range(start, min(total, start + limit)))
             return Span(start, total, tuple(rows))
 
     record = Million()
@@ -150,19 +158,19 @@ async def test_a_million_rows_are_asked_for_a_page_at_a_time() -> None:
 
 
 async def test_the_reader_is_left_where_they_read() -> None:
-    rows = [ran(number, f"command {number}", 5_000 - number) for number in range(500)]
+    rows = [shell_record(number, f"command {number}", 5_000 - number) for number in range(500)]
     async with opened(FakeRecord(rows)) as (pilot, app, pane):
         view = pane.rows_view
         assert view is not None
         await press(pilot, "pageup", "up")
         before = lines(pane)
         chosen = pane.chosen
-        app.feed(ShellRecorded(record=ran(1, "later", 1, shell="other")))
+        app.feed(ShellRecorded(record=shell_record(1, "later", 1, shell="other")))
         await settled(pilot)
         assert lines(pane) == before
         assert pane.chosen is chosen
         await press(pilot, "end")
-        app.feed(ShellRecorded(record=ran(2, "latest", 0, shell="other")))
+        app.feed(ShellRecorded(record=shell_record(2, "latest", 0, shell="other")))
         await settled(pilot)
         assert lines(pane)[-1].startswith("✓ latest")
 
@@ -180,7 +188,7 @@ async def test_keys_that_filter() -> None:
         await press(pilot, "t", "home", "d")
         assert pane.state.filter == Filter(cwd="/src")
         assert "docker compose up -d db && sleep 2" not in shown(pane)
-        app.feed(ShellRecorded(record=ran(50, "elsewhere", 1, cwd="/tmp")))
+        app.feed(ShellRecorded(record=shell_record(50, "elsewhere", 1, cwd="/tmp")))
         await settled(pilot)
         assert "elsewhere" not in shown(pane)
         await press(pilot, "escape")
@@ -207,6 +215,13 @@ async def test_words_that_filter() -> None:
         await press(pilot, "escape")
         assert shown(pane) == commands(EARLIER)
         assert app.focused is pane
+
+
+async def test_the_filter_opens_in_an_empty_log_too() -> None:
+    async with opened() as (pilot, _, pane):
+        await press(pilot, "slash", *"make")
+        await pane.filtered()
+        assert pane.state.filter.text == "make"
 
 
 async def test_open_shows_all_that_is_known_and_the_output() -> None:
@@ -288,27 +303,17 @@ async def test_what_is_sent_to_be_kept_is_pinned_when_it_is_in_the_conversation(
         assert contexts.done == [("pin", "main", f"{sent.prompt}/0", True)]
 
 
-class Notes:
-    """A log that keeps notes."""
-
-    def __init__(self) -> None:
-        self.kept: list[tuple[str, str]] = []
-
-    async def add_note(self, text: str, cwd: str = "") -> None:
-        self.kept.append((text, cwd))
-
-
 async def test_notes_go_into_the_log() -> None:
     async with opened(FakeRecord()) as (pilot, app, _):
         assert app.hub is not None
-        notes = app.hub.shell_log = Notes()
+        app.hub.shell_log = log = FakeShellLog()
         await press(pilot, "n")
         assert isinstance(app.screen, InputScreen)
         await press(pilot, *"slow", "enter", "alt+1")
         assert isinstance(app.bench.input, FoldingArea)
         app.bench.input.put("# the lexer is new")
         await press(pilot, "enter")
-        assert notes.kept == [("slow", "/home/you"), ("the lexer is new", "/src/aurora")]
+        assert log.notes == [("slow", "/home/you"), ("the lexer is new", "/src/aurora")]
         assert app.bench.input.text == ""
 
 
@@ -351,15 +356,15 @@ async def test_the_mouse() -> None:
 
 
 async def test_the_wheel_scrolls_and_the_end_follows_again() -> None:
-    rows = [ran(number, f"command {number}", 5_000 - number) for number in range(60)]
+    rows = [shell_record(number, f"command {number}", 5_000 - number) for number in range(60)]
     async with opened(FakeRecord(rows)) as (pilot, _, pane):
         view = pane.rows_view
         assert view is not None
         bottom = view.top
         view.scroll_rows(-3)
-        assert view.top == bottom - 3 and not view.follows
+        assert view.top == bottom - 3 and not view.position.follows
         view.scroll_rows(3)
-        assert view.top == bottom and view.follows
+        assert view.top == bottom and view.position.follows
         await press(pilot, "home")
         assert view.top == 0
 

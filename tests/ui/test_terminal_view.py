@@ -15,9 +15,11 @@ from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView
-from tests.kit.terminal_frames import SHELL, Reel, ReelWindow, agent, terminal_feature
-from tests.kit.terminal_window import until
+from tests.kit.fake_terminal import SHELL, FakeTerminal, FakeTerminalWindow, agent_row, terminal_feature
+from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
+
+COVERS = ("gshtui.ui.terminal.terminal_mouse", "gshtui.ui.terminal.terminal_painter")
 
 PAST = tuple(f"line {number} of the past" for number in range(3_000))
 SCREEN = tuple(f"row {number}" for number in range(10))
@@ -26,14 +28,14 @@ SCREEN = tuple(f"row {number}" for number in range(10))
 @asynccontextmanager
 async def opened(
     size: tuple[int, int] = (100, 30), past: tuple[str, ...] = (), rows: tuple[str, ...] = SCREEN
-) -> AsyncGenerator[tuple[Pilot[int], ReelWindow, TerminalView]]:
+) -> AsyncGenerator[tuple[Pilot[int], FakeTerminalWindow, TerminalView]]:
     """A window with the tab of one agent in front."""
-    app = ReelWindow(past=past)
+    app = FakeTerminalWindow(past=past)
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: app.hub is not None)
+        await wait_until(pilot, lambda: app.hub is not None)
         app.post_message(OpenTerminal("0001"))
-        await until(pilot, lambda: app.reel.sizes)
-        app.reel.show(rows)
+        await wait_until(pilot, lambda: app.terminal.sizes)
+        app.terminal.show(rows)
         await pilot.pause()
         yield pilot, app, app.screen.query_one(TerminalView)
 
@@ -58,16 +60,16 @@ async def test_keys_go_to_the_program_in_order_and_nowhere_else() -> None:
         assert "Every key goes to helper" in words(view)
         await pilot.press(*"hi", "space", "y", "slash", "ctrl+c", "ctrl+q", "ctrl+p", "f6", "escape", "tab", "up", "é")
         await pilot.press("alt+1", "f1", "x", "enter")
-        await until(pilot, lambda: app.reel.typed[-1:] == ["Enter"])
-        typed = b"".join(piece if isinstance(piece, bytes) else f"<{piece}>".encode() for piece in app.reel.typed)
+        await wait_until(pilot, lambda: app.terminal.typed[-1:] == ["Enter"])
+        typed = b"".join(piece if isinstance(piece, bytes) else f"<{piece}>".encode() for piece in app.terminal.typed)
         assert typed.decode() == "hi y/<C-c><C-q><C-p><F6><Escape><Tab><Up>é<M-1><F1>x<Enter>"
         assert app.screen.focused is view and app.screen is app.bench
-        assert app.reel.pokes, "what a key did is looked at soon"
+        assert app.terminal.pokes, "what a key did is looked at soon"
         await pilot.press("ctrl+right_square_bracket")
         assert not view.typing
-        app.reel.typed.clear()
+        app.terminal.typed.clear()
         await pilot.press("j", "f12")
-        assert app.reel.typed == []
+        assert app.terminal.typed == []
 
 
 async def test_the_footer_shows_the_one_key_that_comes_back() -> None:
@@ -81,10 +83,10 @@ async def test_a_remapped_key_comes_back() -> None:
     async with opened() as (pilot, app, view):
         app.set_keymap({"terminal.leave": "ctrl+t"})
         await pilot.press("enter")
-        assert "ctrl+t takes them back" in words(view)
+        assert "ctrl+t stops typing" in words(view)
         await pilot.press("ctrl+right_square_bracket")
         assert view.typing
-        await until(pilot, lambda: app.reel.typed == ["C-]"])
+        await wait_until(pilot, lambda: app.terminal.typed == ["C-]"])
         await pilot.press("ctrl+t")
         assert not view.typing
 
@@ -93,10 +95,10 @@ async def test_a_paste_goes_whole_and_only_while_typing() -> None:
     async with opened() as (pilot, app, view):
         view.post_message(events.Paste("rm -rf\nall"))
         await pilot.pause()
-        assert app.reel.typed == []
+        assert app.terminal.typed == []
         await pilot.press("enter")
         view.post_message(events.Paste("two\nlines"))
-        await until(pilot, lambda: app.reel.typed == ["paste:two\nlines"])
+        await wait_until(pilot, lambda: app.terminal.typed == ["paste:two\nlines"])
 
 
 async def test_typing_ends_with_the_focus_but_not_with_the_windows() -> None:
@@ -118,19 +120,19 @@ async def test_typing_ends_with_the_focus_but_not_with_the_windows() -> None:
 async def test_the_mouse_is_the_programs_only_while_typing_and_only_if_it_wants_it() -> None:
     async with opened() as (pilot, app, view):
         wants = {"mouse": True, "mouse_sgr": True, "mouse_drags": True}
-        app.reel.show(SCREEN, **wants)
+        app.terminal.show(SCREEN, **wants)
         await pilot.pause()
         await pilot.click(view, offset=Offset(3, 2))
-        assert app.reel.typed == []
+        assert app.terminal.typed == []
         await pilot.press("enter")
         await pilot.click(view, offset=Offset(3, 2))
-        await until(pilot, lambda: app.reel.data == b"\x1b[<0;4;3M\x1b[<0;4;3m")
+        await wait_until(pilot, lambda: app.terminal.data == b"\x1b[<0;4;3M\x1b[<0;4;3m")
         assert view.typing and not view.allow_select
-        app.reel.typed.clear()
-        app.reel.show(SCREEN)
+        app.terminal.typed.clear()
+        app.terminal.show(SCREEN)
         await pilot.pause()
         await pilot.click(view, offset=Offset(3, 2))
-        assert app.reel.typed == []
+        assert app.terminal.typed == []
 
 
 async def test_the_wheel_scrolls_the_past_or_is_told_to_a_full_screen_program() -> None:
@@ -139,15 +141,15 @@ async def test_the_wheel_scrolls_the_past_or_is_told_to_a_full_screen_program() 
         assert view.picture.up == 3
         await wheel(pilot, view, up=False)
         assert view.picture.past is None
-        app.reel.show(SCREEN, alternate=True)
+        app.terminal.show(SCREEN, alternate=True)
         await pilot.pause()
         await wheel(pilot, view, up=True)
-        await until(pilot, lambda: app.reel.typed == ["Up", "Up", "Up"])
+        await wait_until(pilot, lambda: app.terminal.typed == ["Up", "Up", "Up"])
         assert view.picture.past is None and "full-screen program" in words(view)
-        app.reel.typed.clear()
-        app.reel.show(SCREEN, alternate=True, mouse=True, mouse_sgr=True)
+        app.terminal.typed.clear()
+        app.terminal.show(SCREEN, alternate=True, mouse=True, mouse_sgr=True)
         await wheel(pilot, view, up=False)
-        await until(pilot, lambda: app.reel.typed == [b"\x1b[<65;6;4M"])
+        await wait_until(pilot, lambda: app.terminal.typed == [b"\x1b[<65;6;4M"])
 
 
 async def wheel(pilot: Pilot[int], view: TerminalView, *, up: bool) -> None:
@@ -163,13 +165,13 @@ async def wheel(pilot: Pilot[int], view: TerminalView, *, up: bool) -> None:
 
 async def test_the_past_is_fetched_when_it_is_scrolled_to() -> None:
     async with opened(past=PAST) as (pilot, app, view):
-        assert app.reel.asked == []
+        assert app.terminal.asked == []
         await pilot.press("pageup")
-        await until(pilot, lambda: "line 2999 of the past" in view.seen())
+        await wait_until(pilot, lambda: "line 2999 of the past" in view.seen())
         assert "lines up" in words(view)
         await pilot.press("home")
-        await until(pilot, lambda: drawn(view)[0] == "line 0 of the past")
-        assert len(app.reel.asked) == 3
+        await wait_until(pilot, lambda: drawn(view)[0] == "line 0 of the past")
+        assert len(app.terminal.asked) == 3
         await pilot.press("end")
         assert drawn(view)[0] == "row 0"
 
@@ -177,13 +179,13 @@ async def test_the_past_is_fetched_when_it_is_scrolled_to() -> None:
 async def test_what_is_read_stays_while_the_program_goes_on() -> None:
     async with opened(past=PAST) as (pilot, app, view):
         await pilot.press("k", "k")
-        await until(pilot, lambda: "line 2998 of the past" in view.seen())
+        await wait_until(pilot, lambda: "line 2998 of the past" in view.seen())
         before = drawn(view)
-        app.reel.past += ("more", "and more")
-        app.reel.show(tuple(f"new {number}" for number in range(10)))
+        app.terminal.past += ("more", "and more")
+        app.terminal.show(tuple(f"new {number}" for number in range(10)))
         await pilot.pause()
         assert drawn(view) == before
-        assert "more has come below" in words(view)
+        assert "new output below" in words(view)
         await pilot.press("escape")
         assert drawn(view)[0] == "new 0"
         assert app.screen.focused is view, "the first escape goes to now, the second to the input"
@@ -193,14 +195,14 @@ async def test_what_is_read_stays_while_the_program_goes_on() -> None:
 
 async def test_a_search_goes_back_through_all_of_the_past() -> None:
     async with opened(past=PAST) as (pilot, app, view):
-        sizes = list(app.reel.sizes)
+        sizes = list(app.terminal.sizes)
         await pilot.press("slash", *"LINE 1 ")
-        await until(pilot, lambda: "line 1 of the past" in view.seen())
+        await wait_until(pilot, lambda: "line 1 of the past" in view.seen())
         await pilot.press("escape")
         assert drawn(view)[0] == "row 0" and app.screen.focused is view
-        assert app.reel.sizes[len(sizes) :] in ([], sizes[-1:]), "the program is not told of the search line"
+        assert app.terminal.sizes[len(sizes) :] in ([], sizes[-1:]), "the program is not told of the search line"
         await pilot.press("slash", *"row")
-        await until(pilot, lambda: view.reader.search is not None and view.reader.search.here is not None)
+        await wait_until(pilot, lambda: view.reader.search is not None and view.reader.search.here is not None)
         here = view.reader.search.here if view.reader.search is not None else None
         await pilot.press("enter")
         assert view.reader.search is not None and here is not None and view.reader.search.here == here + 1
@@ -210,7 +212,7 @@ async def test_the_mouse_selects_and_y_copies() -> None:
     async with opened(rows=("\x1b[31mone\x1b[0m two", "日本 three", "four")) as (pilot, app, view):
         await pilot.mouse_down(view, offset=Offset(4, 0))
         await pilot.hover(view, offset=Offset(3, 1))
-        app.reel.show(("changed", "meanwhile", "all"))
+        app.terminal.show(("changed", "meanwhile", "all"))
         await pilot.pause()
         await pilot.mouse_up(view, offset=Offset(3, 1))
         assert app.screen.get_selected_text() == "two\n日本"
@@ -234,7 +236,7 @@ async def test_only_what_changed_is_drawn_again() -> None:
         asked: list[int] = []
         row_strip = view.row_strip
         view.row_strip = lambda y: asked.append(y) or row_strip(y)  # type: ignore[method-assign]
-        app.reel.show((*SCREEN[:4], "other", *SCREEN[5:]), cursor_y=7)
+        app.terminal.show((*SCREEN[:4], "other", *SCREEN[5:]), cursor_y=7)
         await pilot.pause()
         assert sorted(set(asked)) == [0, 4, 7], "the row, and where the cursor was and is"
         assert drawn(view)[4] == "other"
@@ -243,9 +245,9 @@ async def test_only_what_changed_is_drawn_again() -> None:
 async def test_a_hidden_tab_is_not_looked_at() -> None:
     async with opened() as (pilot, app, _view):
         await pilot.press("alt+1")
-        await until(pilot, lambda: not app.reel.shown)
+        await wait_until(pilot, lambda: not app.terminal.shown)
         await pilot.press("ctrl+pagedown")
-        await until(pilot, lambda: app.reel.shown)
+        await wait_until(pilot, lambda: app.terminal.shown)
         assert isinstance(app.screen.focused, TerminalView)
 
 
@@ -253,8 +255,8 @@ async def test_a_terminal_larger_than_the_tab_shows_its_used_end() -> None:
     async with opened((80, 24)) as (pilot, app, view):
         height = view.size.height
         rows = tuple(f"row {number}" for number in range(40))
-        app.reel.sizes.append((200, 60))
-        app.reel.show(rows, attached=1)
+        app.terminal.sizes.append((200, 60))
+        app.terminal.show(rows, attached=1)
         await pilot.pause()
         assert drawn(view)[-1] == "row 39" and drawn(view)[0] == f"row {40 - height}"
         assert "200x60, someone is attached" in words(view)
@@ -263,8 +265,8 @@ async def test_a_terminal_larger_than_the_tab_shows_its_used_end() -> None:
 async def test_the_size_of_the_tab_is_the_terminals() -> None:
     async with opened() as (pilot, app, view):
         await pilot.resize_terminal(70, 20)
-        await until(pilot, lambda: app.reel.sizes[-1] == tuple(view.size))
-        assert len(app.reel.sizes) == 2
+        await wait_until(pilot, lambda: app.terminal.sizes[-1] == tuple(view.size))
+        assert len(app.terminal.sizes) == 2
 
 
 # What is said around it
@@ -273,22 +275,22 @@ async def test_the_size_of_the_tab_is_the_terminals() -> None:
 async def test_a_program_that_ended_keeps_its_screen_and_takes_no_keys() -> None:
     async with opened() as (pilot, app, view):
         await pilot.press("enter")
-        app.reel.show(SCREEN, dead=True, exit_status=3)
+        app.terminal.show(SCREEN, dead=True, exit_status=3)
         await pilot.pause()
         assert not view.typing
-        assert "It ended with exit status 3. This is its last screen." in words(view)
+        assert "It exited with status 3. This is its last screen." in words(view)
         assert drawn(view)[:2] == ["row 0", "row 1"]
         await pilot.press("enter")
         assert not view.typing
-        app.reel.show(SCREEN, dead=True, exit_status=137)
+        app.terminal.show(SCREEN, dead=True, exit_status=137)
         await pilot.pause()
-        assert "It was ended by signal 9." in words(view)
-        app.reel.show(SCREEN, dead=True, gone=True)
+        assert "It was killed by signal 9." in words(view)
+        app.terminal.show(SCREEN, dead=True, gone=True)
         await pilot.pause()
-        assert "Its terminal was closed" in words(view)
+        assert "The terminal was closed" in words(view)
 
 
-async def feed(pilot: Pilot[int], app: ReelWindow, *those: Event) -> None:
+async def feed(pilot: Pilot[int], app: FakeTerminalWindow, *those: Event) -> None:
     app.feed(*those)
     await pilot.pause()
 
@@ -297,46 +299,46 @@ async def test_the_title_says_who_what_and_how_it_is_known() -> None:
     async with opened((120, 30)) as (pilot, app, view):
         assert "● thinking · by hook · 4 s  helper" in words(view)
         await pilot.press("alt+0")
-        await until(pilot, lambda: "tmux -L gsh attach -t =gsh-agent-0001" in words(view))
+        await wait_until(pilot, lambda: "tmux -L gsh attach -t =gsh-agent-0001" in words(view))
         await feed(pilot, app, AgentStatusChanged(agent="0001", status="waiting", source="event", doing="may I?"))
         assert "◆ waiting · by event" in words(view) and "may I?" in words(view)
         await feed(pilot, app, AgentStatusChanged(agent="0002", status="idle"))
         assert "◆ waiting" in words(view)
         await feed(pilot, app, AgentKilled(agent="0001"))
-        assert "killed, can be restored" in words(view)
+        assert "killed, can be undone" in words(view)
         await feed(pilot, app, AgentStatusChanged(agent="0001", status="done", source="process", doing="killed"))
         assert "· killed" in words(view) and "restored" not in words(view) and words(view).count("killed") == 1
 
 
 async def test_an_agent_that_is_started_anew_is_followed() -> None:
     async with opened() as (pilot, app, view):
-        before, app.reel = app.reel, Reel()
-        terminal_feature(app).terminals.reels["0001"] = app.reel  # type: ignore[attr-defined]
-        await feed(pilot, app, AgentChanged(agent="0001", row=agent(pane="%9")))
-        await until(pilot, lambda: app.reel.sizes)
-        app.reel.show(("anew",))
+        before, app.terminal = app.terminal, FakeTerminal()
+        terminal_feature(app).terminals.reels["0001"] = app.terminal  # type: ignore[attr-defined]
+        await feed(pilot, app, AgentChanged(agent="0001", row=agent_row(pane="%9")))
+        await wait_until(pilot, lambda: app.terminal.sizes)
+        app.terminal.show(("anew",))
         await pilot.pause()
         assert drawn(view)[0] == "anew"
         await pilot.press("enter", "a")
-        await until(pilot, lambda: app.reel.typed == [b"a"])
+        await wait_until(pilot, lambda: app.terminal.typed == [b"a"])
         assert before.typed == []
 
 
 async def test_names_and_titles_are_never_markup() -> None:
     async with opened((120, 30)) as (pilot, app, view):
-        app.reel.show(SCREEN, title="[@click=app.quit]x[/] \x1b]0;t\x07[/")
+        app.terminal.show(SCREEN, title="[@click=app.quit]x[/] \x1b]0;t\x07[/")
         await pilot.press("alt+z")
-        await until(pilot, lambda: "[@click=app.quit]x[/] [/" in words(view))
+        await wait_until(pilot, lambda: "[@click=app.quit]x[/] [/" in words(view))
 
 
 async def test_a_closed_tab_goes_and_can_be_opened_again() -> None:
     async with opened() as (pilot, app, view):
         await pilot.press("x")
-        await until(pilot, lambda: not app.screen.query(TerminalPane))
+        await wait_until(pilot, lambda: not app.screen.query(TerminalPane))
         assert not view.is_attached and app.bench.deck.front == "chat"
         assert app.screen.focused is app.bench.input
         app.post_message(OpenTerminal("0001"))
-        await until(pilot, lambda: app.screen.query(TerminalPane))
+        await wait_until(pilot, lambda: app.screen.query(TerminalPane))
 
 
 async def test_the_command_is_copied_and_the_whole_screen_given() -> None:
@@ -344,15 +346,15 @@ async def test_the_command_is_copied_and_the_whole_screen_given() -> None:
         await pilot.press("c")
         assert app.clipboard == "tmux -L gsh attach -t =gsh-agent-0001"
         await pilot.press("a")
-        await until(pilot, lambda: app.reel.typed == ["visit"])
-        assert app.reel.shown
+        await wait_until(pilot, lambda: app.terminal.typed == ["visit"])
+        assert app.terminal.shown
 
 
 async def test_an_agent_that_is_not_there_is_said() -> None:
     app = Window()
     async with app.run_test(size=(100, 30)) as pilot:
-        await until(pilot, lambda: app.hub is not None)
+        await wait_until(pilot, lambda: app.hub is not None)
         app.post_message(OpenTerminal("0009"))
-        await until(pilot, lambda: app._notifications)  # pyright: ignore[reportPrivateUsage]
+        await wait_until(pilot, lambda: app._notifications)  # pyright: ignore[reportPrivateUsage]
         [said] = [note.message for note in app._notifications]  # pyright: ignore[reportPrivateUsage]
-        assert said.startswith("Agents in terminals are not running here")
+        assert said.startswith("Agents in terminals are not available here")

@@ -20,6 +20,8 @@ from tests.kit.recorded_contexts import COMPACTED, PRUNED, RecordedContexts
 from tests.kit.window import NOW, Window
 from tests.ui.test_inspector_pane import pressed, settled
 
+COVERS = ("gshtui.ui.context.context_feature", "gshtui.ui.context.context_pane", "gshtui.ui.context.summaries")
+
 
 def sent(number: int, turn: str = "t1") -> ContextAssembled:
     """A request."""
@@ -161,7 +163,8 @@ async def test_a_resumed_conversation_has_its_past() -> None:
         agent = app.bench.header.state.agent
         assert agent is not None and agent.row.context == context.state.used and agent.trigger == 160_000
         listed = app.bench.panes["agents"]
-        assert isinstance(listed, AgentsPane) and listed.state.agents["main"].row.cost == agent.row.cost > 0.04
+        assert isinstance(listed, AgentsPane) and listed.state.agents["main"].row.cost == agent.row.cost
+        assert agent.row.cost is not None and agent.row.cost > 0.04
 
 
 PROPOSED = SummaryProposed(agent="main", session=recorded.S, receipt=COMPACTED, deadline=NOW + 90)

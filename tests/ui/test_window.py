@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 from textual import events as textual_events
+from textual.command import Command, CommandList
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -21,7 +20,8 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.hub_events import Noticed, PartFailed, QuitRequested
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpened, SessionTitled
 from gshtui.bus.events.shell_events import InputCommandStarted
-from gshtui.commands.declaration import CommandError, UsageError
+from gshtui.commands import declaration
+from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, UsageError
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, SessionsScreen
 from gshtui.ui.kit.transcript.text_screen import TextScreen
@@ -30,7 +30,23 @@ from gshtui.ui.window.main_area import SessionOffer
 from gshtui.ui.window.pane_layout import CHAT
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer, FakeHub
+from tests.kit.recorded_shell import FakeShellLog
 from tests.kit.window import NOW, Window
+
+COVERS = (
+    "gshtui.ui.conversation.conversation_feature",
+    "gshtui.ui.conversation.pickers",
+    "gshtui.ui.kit.fitted_text",
+    "gshtui.ui.kit.transcript.text_screen",
+    "gshtui.ui.kit.widget_messages",
+    "gshtui.ui.window.app",
+    "gshtui.ui.window.banner",
+    "gshtui.ui.window.header",
+    "gshtui.ui.window.help",
+    "gshtui.ui.window.lazy_imports",
+    "gshtui.ui.window.main_area",
+    "gshtui.ui.window.window_feature",
+)
 
 SIZE = (120, 40)
 NASTY = "[/foo] [@click=app.quit]x[/] [bold"
@@ -98,7 +114,7 @@ async def test_escape_stops_the_turn_first_and_then_a_command_of_the_person() ->
         asked.append("stop")
         return next(stops)
 
-    app = Window(log_of_shells=SimpleNamespace(by_hand=SimpleNamespace(stop=stop)))
+    app = Window(shell_log=FakeShellLog(stop))
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
         app.feed(*STARTED)
@@ -253,7 +269,7 @@ async def test_the_key_says_so_where_nothing_is_offered() -> None:
         await pilot.press("alt+c")
         await settled(pilot)
         assert hub.intents(SessionChangeRequested) == []
-        assert notices(app) == ["There is no earlier conversation to continue here. f3 lists all conversations."]
+        assert notices(app) == ["No earlier conversation to continue here. f3 lists all conversations."]
 
 
 @pytest.mark.parametrize(
@@ -369,7 +385,7 @@ async def test_notices_and_failed_parts() -> None:
         await pilot.pause()
         assert notices(app)[-1] == f"saved {NASTY} go on"
         said = str(app.bench.banner.visual)
-        assert f"bad {NASTY}" in said and "\x1b" not in said and "store does not run: disk full make room" in said
+        assert f"bad {NASTY}" in said and "\x1b" not in said and "store is not running: disk full make room" in said
 
 
 async def test_the_title_and_where_it_is_held() -> None:
@@ -464,6 +480,26 @@ async def test_the_palette_finds_actions_themes_and_conversations() -> None:
             await settled(pilot)
         assert app.theme == "gsh-light"
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s2"]
+
+
+async def test_an_empty_palette_lists_actions_then_commands_then_themes() -> None:
+    """Textual keeps the providers in a set: without ranks, each process may list them in another order."""
+
+    async def who(_invocation: Invocation, _parameters: Parameters) -> Outcome:
+        return Outcome()
+
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        hub.registry.register(declaration.Command("who", "", Parameters, who))
+        await pilot.press("ctrl+p")
+        listed = app.screen.query_one(CommandList)
+        kinds: list[str] = []
+        while set(kinds) != {"key", "command", "theme"}:
+            await pilot.pause()
+            found = [str(option.hit.text) for option in listed.options if isinstance(option, Command)]
+            kinds = ["theme" if text[:6] == "Theme:" else "command" if text == "/who" else "key" for text in found]
+        assert kinds == sorted(kinds, key=["key", "command", "theme"].index)
 
 
 async def test_a_chosen_theme_is_remembered_until_the_settings_change() -> None:

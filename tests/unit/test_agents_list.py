@@ -128,7 +128,7 @@ def test_what_is_said_of_one_agent() -> None:
 
 def test_a_killed_one_says_how_long_it_can_come_back() -> None:
     state = after(*changed(SHELL), AgentKilled(agent="0007", until=NOW + 42))
-    assert "  killed · u undoes it · 42 s" in words(draw_agents(list_agents(state), 40, NOW)[0])
+    assert "  killed · u to undo · 42 s" in words(draw_agents(list_agents(state), 40, NOW)[0])
 
 
 def test_an_ended_local_agent_is_no_such_thing() -> None:

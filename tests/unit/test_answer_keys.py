@@ -32,8 +32,8 @@ from gshtui.guard.answer_keys import (
 )
 from gshtui.headless.agent_pane.agent_pane import AgentPane
 from gshtui.headless.approval_prompt import KeyReader
-from tests.kit.native import spec_of
-from tests.kit.purpose import Story, typing
+from tests.kit.intent_oracle import IntentOracle, random_typing
+from tests.kit.native_agents import prepare_spec
 
 MANY, PANES, PROMPTS = 6_000, 2_000, 2_000
 
@@ -107,7 +107,7 @@ class Desk:
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
         self.keys = AnswerKeys()
-        self.story = Story()
+        self.story = IntentOracle()
         self.now = 100.0
         self.waiting: list[str] = []
         self.count = 0
@@ -149,14 +149,14 @@ class Desk:
         if not self.focused:
             return
         in_reason = self.keys.in_reason
-        self.story.key(key, self.now)
+        self.story.record_key(key, self.now)
         if in_reason and key in ("enter", "escape"):
             outcome = self.keys.give_reason("why") if key == "enter" else self.keys.leave_reason()
         else:
             meaning = choice_of(key, ANSWERS) or ("move" if key in "jk" or len(key) > 1 else "words")
             outcome = self.keys.press(meaning, self.now, printable=len(key) == 1)
         if isinstance(outcome, KeyChosen):
-            self.story.ran(outcome.question, outcome.choice, key, self.now, in_reason=in_reason)
+            self.story.record_run(outcome.question, outcome.choice, key, self.now, in_reason=in_reason)
             self.waiting.remove(outcome.question)
             self.front()
             self.focused = False
@@ -168,7 +168,7 @@ class Desk:
             self.focused = True
             if own:
                 self.keys.person_arrived(self.now)
-                self.story.key("ctrl+g", self.now, own=True)
+                self.story.record_key("ctrl+g", self.now, own=True)
             else:
                 self.keys.question_seen(self.now)
 
@@ -187,7 +187,7 @@ def test_nothing_runs_unasked_in_the_window() -> None:
                 case 2:
                     desk.go(own=chance.random() < 0.8)
                 case _:
-                    for key, gap in typing(chance):
+                    for key, gap in random_typing(chance):
                         desk.now += gap
                         desk.paint()
                         if chance.random() < 0.05:
@@ -215,23 +215,23 @@ def test_nothing_runs_unasked_at_the_prompt() -> None:
     runs = 0
     for number in range(PROMPTS):
         chance = random.Random(number)
-        story, now = Story(), 100.0
+        story, now = IntentOracle(), 100.0
         reader = KeyReader(request(1, chance.choice(("", "p"))), lambda _: None)
         story.shown["q1"] = now - READ
         reader.show(now)
         for _ in range(8):
             piece: list[str] = []
-            for key, gap in typing(chance):
+            for key, gap in random_typing(chance):
                 now += gap
                 piece.append(key)
                 if gap > 0.005 or chance.random() < 0.5:
                     in_reason = reader.in_reason
                     for one in piece:
-                        story.key(one, now)
+                        story.record_key(one, now)
                     chosen = reader.feed("".join(SENT.get(one, one) for one in piece), now)
                     if chosen is not None:
                         only = piece[0] if len(piece) == 1 else "many"
-                        story.ran(chosen.question, chosen.choice, only, now, in_reason=in_reason)
+                        story.record_run(chosen.question, chosen.choice, only, now, in_reason=in_reason)
                         break
                     piece = []
             else:
@@ -252,7 +252,7 @@ class Clock:
 class WatchedPane(AgentPane):
     """A pane that says when it has drawn; `story` is told what can be seen then."""
 
-    story: Story
+    story: IntentOracle
     clock: Clock
     waiting: list[ApprovalRequested]
 
@@ -266,13 +266,13 @@ class WatchedPane(AgentPane):
 @pytest.mark.timeout(60)
 async def test_nothing_runs_unasked_in_an_agents_pane(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The pane itself, its line and its keys as a terminal sends them, on a clock of its own."""
-    spec, _ = spec_of(tmp_path)
+    spec, _ = prepare_spec(tmp_path)
     runs = prompts = 0
     for number in range(PANES):
         chance, clock, bus = random.Random(number), Clock(), Bus()
         said: list[Event] = []
         bus.subscribe(said.extend, ApprovalAnswered, PromptSubmitted, name="test")
-        story = Story()
+        story = IntentOracle()
         pane = WatchedPane(spec, bus, cast("Any", None), leave=lambda: None, rested=lambda: None, clock=clock)
         waiting: list[ApprovalRequested] = []
         pane.story, pane.clock, pane.waiting = story, clock, waiting
@@ -294,11 +294,11 @@ async def test_nothing_runs_unasked_in_an_agents_pane(tmp_path: Path, capsys: py
             elif what == 2 or chance.random() < 0.3:
                 pane.draw()
             else:
-                for key, gap in typing(chance):
+                for key, gap in random_typing(chance):
                     clock.now += gap
                     if key == "escape":
                         continue  # with the key behind it, it would be another one
-                    story.key(key, clock.now)
+                    story.record_key(key, clock.now)
                     if key == "enter":
                         before = len(said)
                         pane.type(b"\r")
@@ -314,7 +314,7 @@ async def test_nothing_runs_unasked_in_an_agents_pane(tmp_path: Path, capsys: py
                         line = ""
                     else:
                         if not line:
-                            began = (story.meant(clock.now), pane.in_reason)
+                            began = (story.question_meant(clock.now), pane.in_reason)
                         line += key
                         pane.type(key.encode())
             clock.now += chance.choice((0.0, 0.05, 0.5, 2.0))
@@ -332,7 +332,7 @@ def settled(event: ApprovalAnswered) -> ApprovalSettled:
     return ApprovalSettled(approval=event.approval, agent="0012", call="c", decision=event.decision)
 
 
-def check(story: Story, event: ApprovalAnswered, line: str, began: tuple[str, bool], now: float) -> None:
+def check(story: IntentOracle, event: ApprovalAnswered, line: str, began: tuple[str, bool], now: float) -> None:
     """A line answers if it was begun on purpose and is one digit."""
     if event.decision == "deny":
         return

@@ -15,6 +15,8 @@ from gshtui.commands.declaration import UsageError
 from gshtui.context.commands import answers, lookup, tables
 from gshtui.context.views import Carry, ContextView, Forecast, RequestText, WhatIf
 
+COVERS = ("gshtui.context.commands.lookup", "gshtui.context.commands.tables")
+
 HOSTILE = "\x1b]0;owned\x07| a \x9b31m\u202ewide name of a file that goes on and on for a long time.py\nsecond line"
 
 
@@ -206,5 +208,5 @@ def test_cuts_and_what_they_took_out() -> None:
     for name, why in (("01", "several"), ("zz", "no cut")):
         with pytest.raises(UsageError, match=why):
             lookup.cut(cuts, name)
-    with pytest.raises(UsageError, match="could be undone"):
+    with pytest.raises(UsageError, match="no cut to undo"):
         lookup.cut([undone], "")

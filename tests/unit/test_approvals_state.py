@@ -11,7 +11,7 @@ from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.guard.question_text import question_title
 from gshtui.ui.approvals.approvals_state import ApprovalsState, reduce_approvals, turned_to, without_question
-from tests.kit.prompt_host import question
+from tests.kit.prompt_host import make_question
 
 
 def settled(number: int) -> ApprovalSettled:
@@ -21,7 +21,7 @@ def settled(number: int) -> ApprovalSettled:
 def asked(*numbers: int) -> ApprovalsState:
     state = ApprovalsState()
     for number in numbers:
-        state = reduce_approvals(state, question(number))
+        state = reduce_approvals(state, make_question(number))
     return state
 
 
@@ -47,9 +47,9 @@ def test_turning_goes_round() -> None:
 
 def test_an_answered_question_does_not_come_back() -> None:
     state = without_question(asked(1), "a1")
-    assert reduce_approvals(state, question(1)).shown is None
+    assert reduce_approvals(state, make_question(1)).shown is None
     settled_first = reduce_approvals(ApprovalsState(), settled(5))
-    assert reduce_approvals(settled_first, question(5)).shown is None
+    assert reduce_approvals(settled_first, make_question(5)).shown is None
 
 
 @given(st.lists(st.tuples(st.sampled_from(["ask", "settle", "turn"]), st.integers(1, 6))))
@@ -61,7 +61,7 @@ def test_something_is_in_front_while_something_waits(steps: list[tuple[str, int]
         name = f"a{number}"
         if what == "ask":
             waiting |= {name} - closed
-            state = reduce_approvals(state, question(number))
+            state = reduce_approvals(state, make_question(number))
         elif what == "settle":
             waiting.discard(name)
             closed.add(name)
@@ -74,7 +74,7 @@ def test_something_is_in_front_while_something_waits(steps: list[tuple[str, int]
 
 
 def test_an_agent_in_a_terminal_is_called_by_its_name() -> None:
-    request = msgspec.structs.replace(question(1), agent="0002")
+    request = msgspec.structs.replace(make_question(1), agent="0002")
     state = reduce_approvals(reduce_approvals(ApprovalsState(), request), settled(7))
     assert question_title(request, 1, 1, state.names.get("0002", "")).startswith("0002 asks to")
     row = AgentRow(id="0002", name="lexer\x1b[1m")

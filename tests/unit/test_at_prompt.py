@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,7 +61,7 @@ def test_words_that_are_a_question(words: str) -> None:
     assert command_of(words.split()) is None
 
 
-def request(**more: object) -> ApprovalRequested:
+def request(**more: Any) -> ApprovalRequested:
     fields = {"approval": "a", "agent": "main", "session": "s", "call": "c", "tool": "bash", "effect": "execute"}
     return ApprovalRequested(subject="make", **{**fields, **more})  # type: ignore[arg-type]
 
@@ -81,7 +82,7 @@ def test_a_key_means_what_is_offered() -> None:
     assert "always" not in approval_prompt.key_hints(plain) and "make …" not in approval_prompt.question_text(plain)
     assert "always" in approval_prompt.key_hints(
         with_pattern
-    ) and "3 would always allow: make …" in approval_prompt.question_text(with_pattern)
+    ) and "3 always allows: make …" in approval_prompt.question_text(with_pattern)
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.05, 1.0])
@@ -122,7 +123,8 @@ def test_an_old_conversation_or_rubbish_does_not_go_on(tmp_path: Path) -> None:
     talk = PromptSession(tmp_path)
     talk.keep("1m7y41sg2y3abf")
     (file,) = talk._file.parent.iterdir()
-    os.utime(file, (time.time() - 9 * 86_400,) * 2)
+    old = time.time() - 9 * 86_400
+    os.utime(file, (old, old))
     assert talk.session() == ""
     file.write_text("../../etc\x1b[2J")
     assert talk.session() == ""

@@ -18,6 +18,8 @@ from gshtui.ui.changes.diff_document import MOST_ROWS, make_document
 from gshtui.ui.changes.diff_pane import worktree_choices
 from tests.kit.recorded_fleet import DIFF, PERSONAS, PROFILES
 
+COVERS = ("gshtui.fleet.spawn_parameters", "gshtui.ui.agents.spawn_dialog", "gshtui.ui.changes.diff_document")
+
 
 def test_the_rows_of_a_diff_have_their_numbers_and_places() -> None:
     found = make_document(DIFF)
@@ -31,7 +33,7 @@ def test_the_rows_of_a_diff_have_their_numbers_and_places() -> None:
     assert (found.end_of(0), found.end_of(1)) == (11, 15)
     copied = found.text_of(1, 11)
     assert copied.startswith("@@ class Lexer:\n") and "\n-        return words\n+" in copied
-    assert "Not text" in found.rows[found.hunks[3]].text
+    assert "Binary file" in found.rows[found.hunks[3]].text
 
 
 def changes(*files: FilePatch) -> WorktreeChanges:
@@ -59,7 +61,7 @@ def test_a_document_has_an_end() -> None:
     long = FilePatch("a", lines=["@@ -1 +1 @@", *["+x"] * (MOST_ROWS + 5)])
     found = make_document(changes(long, FilePatch("b", lines=["@@ -1 +1 @@", "+y"])))
     assert len(found.rows) == MOST_ROWS + 1
-    assert "more than can be shown" in found.rows[-1].text
+    assert "Too many changes" in found.rows[-1].text
 
 
 def test_worktrees_whose_folder_is_gone_are_not_offered() -> None:
@@ -76,7 +78,7 @@ def test_the_offers_come_from_the_commands_data() -> None:
     assert [kind for kind, _ in found.kinds] == ["native", "claude", "codex", "command"]
     assert [persona for persona, _ in found.personas] == ["explore", "test", "build"]
     assert (found.models, found.programs["codex"]) == (("p/m",), "codex")
-    assert spawn_options(None, None, None).kinds == (("native", "one of ours"), ("command", "any program"))
+    assert spawn_options(None, None, None).kinds == (("native", "built-in agent"), ("command", "other program"))
 
 
 def test_the_parameters_say_what_was_filled_in() -> None:
@@ -108,7 +110,7 @@ def test_all_that_can_be_asked_of_an_agent_travels_in_the_request() -> None:
     assert own.request() == msgspec.structs.replace(shared, profile="codex", cwd="/x")
     assert set(SpawnRequest.__struct_fields__) - set(SpawnAgent.model_fields) == {"parent", "depth"}
     assert set(SpawnAgent.model_fields) - set(SpawnAgentParameters.model_fields) == {"profile", "cwd"}
-    with pytest.raises(UsageError, match="`cli` is no command line"):
+    with pytest.raises(UsageError, match="`cli` is not a valid command line"):
         SpawnAgent(cli="aider 'a b").request()
 
 
@@ -121,7 +123,7 @@ def test_a_model_must_give_a_task_and_a_person_need_not() -> None:
 def test_what_is_missing_is_said() -> None:
     assert form_problem(SpawnForm(kind=ANY)) == (
         "command",
-        "Which program is it to be? Give its command line, such as `aider --no-git`.",
+        "Which program? Enter its command line, such as `aider --no-git`.",
     )
     assert form_problem(SpawnForm(background=True))[0] == "task"
     assert form_problem(SpawnForm()) == ("", "")

@@ -43,8 +43,19 @@ from gshtui.context.commands.view_calls import (
     ShowTimeline,
 )
 from gshtui.store.store_errors import StoreError
-from tests.kit.our_contexts import ours_alone
-from tests.kit.told_contexts import TEXTS, ToldContexts
+from tests.kit.fixed_contexts import TEXTS, FixedContexts
+from tests.kit.own_contexts import router_without_programs
+
+COVERS = (
+    "gshtui.commands.execution",
+    "gshtui.commands.family",
+    "gshtui.commands.schema",
+    "gshtui.context.commands.access",
+    "gshtui.context.commands.cut_commands",
+    "gshtui.context.commands.view_calls",
+    "gshtui.context.commands.view_commands",
+    "gshtui.context.commands.view_outcomes",
+)
 
 R = TypeVar("R")
 ROWS = {
@@ -61,12 +72,12 @@ async def row(id: str) -> AgentRow:
     raise StoreError("unknown", f"There is no agent {id!r}.")
 
 
-class Office:
+class ContextTools:
     """The commands, on contexts that are told."""
 
     def __init__(self) -> None:
-        self.contexts = ToldContexts()
-        self.registry = Registry(commands(ours_alone(self.contexts), row, lambda: ["main", "helper"]))
+        self.contexts = FixedContexts()
+        self.registry = Registry(commands(router_without_programs(self.contexts), row, lambda: ["main", "helper"]))
 
     def invocation(self, caller: str = "") -> Invocation:
         by = Caller(caller, is_agent=True) if caller else Caller()
@@ -89,8 +100,8 @@ class Office:
 
 
 @pytest.fixture
-def office() -> Office:
-    return Office()
+def tools() -> ContextTools:
+    return ContextTools()
 
 
 @pytest.mark.parametrize(
@@ -113,19 +124,19 @@ def office() -> Office:
         ("whatif haiku", "It fits: 4,000 of 4,096 tokens (-500)"),
         ("carry by=tool", "sent 31 times, 93,000 paid"),
         ("compact preview=true", "4,500 → 1,500 tokens (-3,000)"),
-        ("compact the parser", "`undo cut2` takes it back"),
+        ("compact the parser", "`undo cut2` undoes it"),
         ("prune", "**prune** cut2 of main by person"),
         ("forget helper", "**clear** cut2 of 0007"),
-        ("pin 2", "bash npm test (#2, 3,000 tokens) is never cut"),
+        ("pin 2", "bash npm test (#2, 3,000 tokens) will never be cut"),
         ("unpin m1/0", "may be cut again"),
-        ("restore old.py", "sent in full again"),
+        ("restore old.py", "sent in full"),
         ("undo", "The prune cut1 is undone: about 4,500 tokens"),
         ("tune threshold=0.7", "170,000"),
         ("tune", "| threshold    | 0.7"),
     ],
 )
-async def test_what_people_read(office: Office, line: str, said: str) -> None:
-    outcome = await office.run(line)
+async def test_what_people_read(tools: ContextTools, line: str, said: str) -> None:
+    outcome = await tools.run(line)
     assert said in outcome.text
     assert not outcome.is_error
     json.dumps(outcome.data)
@@ -153,9 +164,9 @@ async def test_what_people_read(office: Office, line: str, said: str) -> None:
         ("whatif without='git_*, read' provider=ollama", ("what_if", "main", "", "ollama", ("git_*", "read"))),
     ],
 )
-async def test_what_is_done(office: Office, line: str, asked: tuple[Any, ...]) -> None:
-    await office.run(line)
-    assert office.contexts.asked == [asked]
+async def test_what_is_done(tools: ContextTools, line: str, asked: tuple[Any, ...]) -> None:
+    await tools.run(line)
+    assert tools.contexts.calls == [asked]
 
 
 @pytest.mark.parametrize(
@@ -163,12 +174,12 @@ async def test_what_is_done(office: Office, line: str, asked: tuple[Any, ...]) -
     [
         ("context nobody", CommandError, "`agent ls` lists them"),
         ("context section=thoughts", UsageError, "history"),
-        ("context iteration=9", UsageError, "It made 3"),
+        ("context iteration=9", UsageError, "It has made 3"),
         ("context block=9", UsageError, "no block"),
         ("context diff='1 2 3'", UsageError, "two requests"),
         ("context diff='1 nobody'", CommandError, "nobody"),
         ("timeline cut=zzz", UsageError, "no cut"),
-        ("whatif", UsageError, "different"),
+        ("whatif", UsageError, "what to change"),
         ("carry by=colour", UsageError, "by"),
         ("pin", UsageError, "block"),
         ("pin 77", UsageError, "no block"),
@@ -179,36 +190,36 @@ async def test_what_is_done(office: Office, line: str, asked: tuple[Any, ...]) -
         ("compact agent=parent", CommandError, "no parent"),
     ],
 )
-async def test_what_is_refused(office: Office, line: str, error: type[CommandError], said: str) -> None:
+async def test_what_is_refused(tools: ContextTools, line: str, error: type[CommandError], said: str) -> None:
     with pytest.raises(error, match=said):
-        await office.run(line)
-    assert office.contexts.asked == []
+        await tools.run(line)
+    assert tools.contexts.calls == []
 
 
-async def test_json_and_limits(office: Office) -> None:
-    outcome = await office.run("context json=true texts=true request=true limit=1")
+async def test_json_and_limits(tools: ContextTools) -> None:
+    outcome = await tools.run("context json=true texts=true request=true limit=1")
     data = json.loads(outcome.text)
     assert data == outcome.data
     assert data["request"] == {"model": "m", "messages": []}
     assert [block["text"] for section in data["sections"] for block in section["blocks"]] == [
         TEXTS["h0"], TEXTS["h1"], TEXTS["h2"],
     ]  # fmt: skip
-    found = (await office.run("context diff=2 texts=true")).data["differences"]
+    found = (await tools.run("context diff=2 texts=true")).data["differences"]
     assert [(one["kind"], one["text_before"], one["text_after"]) for one in found] == [
         ("rewritten", TEXTS["h3"], TEXTS["h1"]),
         ("added", "", TEXTS["h2"]),
     ]
 
 
-async def test_agents_get_short_json_about_themselves(office: Office) -> None:
-    outcome = await office.run("context", "helper")
+async def test_agents_get_short_json_about_themselves(tools: ContextTools) -> None:
+    outcome = await tools.run("context", "helper")
     data = json.loads(outcome.text)
     assert data["agent"] == "0007"
     assert "text" not in data["sections"][0]["blocks"][0]
     assert "note" not in data
     assert len(outcome.text) < len(json.dumps(outcome.data))
-    assert json.loads((await office.run("context block=2", "helper")).text)["text"] == TEXTS["h1"]
-    assert json.loads((await office.run("context parent", "0008")).text)["agent"] == "0007"
+    assert json.loads((await tools.run("context block=2", "helper")).text)["text"] == TEXTS["h1"]
+    assert json.loads((await tools.run("context parent", "0008")).text)["agent"] == "0007"
 
 
 @pytest.mark.parametrize(
@@ -241,48 +252,48 @@ async def test_agents_get_short_json_about_themselves(office: Office) -> None:
         ("tune helper threshold=0.1", "main", False),
     ],
 )
-async def test_agents_rights(office: Office, line: str, caller: str, free: bool) -> None:
-    assert await office.free(line, caller) is free
+async def test_agents_rights(tools: ContextTools, line: str, caller: str, free: bool) -> None:
+    assert await tools.free(line, caller) is free
 
 
-async def test_a_question_says_what_it_is_about(office: Office) -> None:
-    found = await office.assess("prune parent", "0008")
+async def test_a_question_says_what_it_is_about(tools: ContextTools) -> None:
+    found = await tools.assess("prune parent", "0008")
     assert (found.effect, found.subject) == (Effect.EXECUTE, "0007")
     assert found.pattern == ""  # never `always allow`
-    assert (await office.assess("context stranger", "main")).pattern
+    assert (await tools.assess("context stranger", "main")).pattern
 
 
-async def test_who_cut_it_is_noted(office: Office) -> None:
-    await office.run("prune", "main")
-    await office.run("pin 1", "main")
-    assert office.contexts.asked == [("cut", "main", "prune", "main", ""), ("pin", "main", "system/0", True, "main")]
+async def test_who_cut_it_is_noted(tools: ContextTools) -> None:
+    await tools.run("prune", "main")
+    await tools.run("pin 1", "main")
+    assert tools.contexts.calls == [("cut", "main", "prune", "main", ""), ("pin", "main", "system/0", True, "main")]
 
 
-async def test_tune_tells_what_is_set(office: Office) -> None:
-    data = (await office.run("tune")).data
+async def test_tune_tells_what_is_set(tools: ContextTools) -> None:
+    data = (await tools.run("tune")).data
     assert (data["threshold"], data["protect"], data["strategy"], data["output_bytes"]) == (
         0.7, 40_000, "summarise", 30_000,
     )  # fmt: skip
-    assert office.contexts.asked == []
+    assert tools.contexts.calls == []
 
 
-async def test_completion(office: Office) -> None:
+async def test_completion(tools: ContextTools) -> None:
     line = "context section=h"
-    found = await complete(office.registry, office.invocation(), line, len(line))
+    found = await complete(tools.registry, tools.invocation(), line, len(line))
     assert any("history" in str(one) for one in found)
     line = "prune hel"
-    assert any("helper" in str(one) for one in await complete(office.registry, office.invocation(), line, len(line)))
+    assert any("helper" in str(one) for one in await complete(tools.registry, tools.invocation(), line, len(line)))
 
 
-async def test_code_looks_at_contexts_by_value(office: Office) -> None:
-    view = await office.call(ReadContext(agent="helper"))
+async def test_code_looks_at_contexts_by_value(tools: ContextTools) -> None:
+    view = await tools.call(ReadContext(agent="helper"))
     assert (view.agent, view.tokens) == ("0007", 4_500)
-    assert await office.call(ReadText(hash="h1")) == TEXTS["h1"]
-    assert [one.id for one in (await office.call(ReadIterations(limit=2))).iterations] == ["i2", "i3"]
-    assert [one.id for one in (await office.call(ReadReceipts())).receipts] == ["cut1"]
-    assert (await office.call(ForecastContext(agent="main"))).turns == 12
+    assert await tools.call(ReadText(hash="h1")) == TEXTS["h1"]
+    assert [one.id for one in (await tools.call(ReadIterations(limit=2))).iterations] == ["i2", "i3"]
+    assert [one.id for one in (await tools.call(ReadReceipts())).receipts] == ["cut1"]
+    assert (await tools.call(ForecastContext(agent="main"))).turns == 12
     sides = CompareContexts(before=RequestName("", "i2"), after=RequestName("helper"))
-    found = await office.call(sides)
+    found = await tools.call(sides)
     assert (str(found.first), str(found.second)) == ("main:2", "0007:next")
     assert [one.kind for one in found.differences] == ["rewritten", "added"]
 
@@ -298,32 +309,32 @@ async def test_code_looks_at_contexts_by_value(office: Office) -> None:
         ("timeline cut=cut1", ShowReceipt(cut="cut1")),
     ],
 )
-async def test_a_line_comes_down_to_a_value_that_says_the_same(office: Office, line: str, value: Any) -> None:
-    assert bound(office.registry, line) == value
-    by_value = await run_value(office.registry, value, office.invocation())
-    assert by_value == await office.run(line)
+async def test_a_line_comes_down_to_a_value_that_says_the_same(tools: ContextTools, line: str, value: Any) -> None:
+    assert bound(tools.registry, line) == value
+    by_value = await run_value(tools.registry, value, tools.invocation())
+    assert by_value == await tools.run(line)
 
 
-async def test_a_block_that_a_cut_took_out_can_be_pinned_by_its_id(office: Office) -> None:
-    done = await office.call(PinBlock(block=Word("m0/0")))
+async def test_a_block_that_a_cut_took_out_can_be_pinned_by_its_id(tools: ContextTools) -> None:
+    done = await tools.call(PinBlock(block=Word("m0/0")))
     assert (done.id, done.block) == ("m0/0", None)
-    assert office.contexts.asked == [("pin", "main", "m0/0", True, "person")]
+    assert tools.contexts.calls == [("pin", "main", "m0/0", True, "person")]
 
 
-async def test_a_summary_is_given_other_words(office: Office) -> None:
-    done = await office.call(EditSummary(agent="helper", cut="cut1", text="Shorter."))
+async def test_a_summary_is_given_other_words(tools: ContextTools) -> None:
+    done = await tools.call(EditSummary(agent="helper", cut="cut1", text="Shorter."))
     assert (done.agent, done.cut) == ("0007", "cut1")
-    assert office.contexts.asked == [("edit_summary", "0007", "cut1", "Shorter.", "person")]
+    assert tools.contexts.calls == [("edit_summary", "0007", "cut1", "Shorter.", "person")]
 
 
-async def test_what_is_refused_says_which_kind(office: Office) -> None:
+async def test_what_is_refused_says_which_kind(tools: ContextTools) -> None:
     with pytest.raises(ContextRefused, match="nobody") as refused:
-        await office.call(ReadContext(agent="nobody"))
+        await tools.call(ReadContext(agent="nobody"))
     assert refused.value.kind == "unknown"
 
 
-def test_the_tools_are_few_and_short(office: Office) -> None:
-    tools = office.registry.tools()
-    assert [tool.name for tool in tools] == ["compact", "context", "pin", "prune", "restore", "timeline", "undo"]
-    sizes = [len(tool_description(tool)) + len(json.dumps(lean_schema(tool))) for tool in tools]
+def test_the_tools_are_few_and_short(tools: ContextTools) -> None:
+    found = tools.registry.tools()
+    assert [tool.name for tool in found] == ["compact", "context", "pin", "prune", "restore", "timeline", "undo"]
+    sizes = [len(tool_description(tool)) + len(json.dumps(lean_schema(tool))) for tool in found]
     assert sum(sizes) / 4 < 950  # tokens of every request

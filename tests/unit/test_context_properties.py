@@ -24,8 +24,15 @@ from gshtui.context.ports import MemoryContextStore
 from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Request
+from tests.kit.context_harness import ContextHarness, SummaryModel, request_text
 from tests.kit.pairing import paired
-from tests.kit.pressed import Pressed, SummingModel, words_of
+
+COVERS = (
+    "gshtui.context.assembly",
+    "gshtui.context.blocks",
+    "gshtui.context.conversation_log",
+    "gshtui.context.tokens",
+)
 
 WINDOW = 6_000
 Step = tuple[str, int]
@@ -46,17 +53,17 @@ STEPS = st.lists(
 class World:
     """A conversation that goes through all of it."""
 
-    shelf: MemoryContextStore = field(default_factory=MemoryContextStore)
-    model: SummingModel = field(default_factory=lambda: SummingModel(WINDOW))
+    store: MemoryContextStore = field(default_factory=MemoryContextStore)
+    model: SummaryModel = field(default_factory=lambda: SummaryModel(WINDOW))
     pinned: dict[str, str] = field(default_factory=dict[str, str])
     log: list[bytes] = field(default_factory=list[bytes])
 
     def __post_init__(self) -> None:
         self.here = self._engine([])
 
-    def _engine(self, messages: list[Message]) -> Pressed:
-        here = Pressed(
-            self.model, shelf=self.shelf, messages=messages, settings=ContextSettings(protect=1_000, output_bytes=4_000)
+    def _engine(self, messages: list[Message]) -> ContextHarness:
+        here = ContextHarness(
+            self.model, store=self.store, messages=messages, settings=ContextSettings(protect=1_000, output_bytes=4_000)
         )
         here.turns = sum(message.role == "user" for message in messages)
         return here
@@ -64,14 +71,14 @@ class World:
     async def do(self, step: str, number: int) -> None:
         here = self.here
         if not here.messages:
-            here.turn("the first words")
+            here.add_prompt("the first words")
         match step:
             case "words":
-                here.turn(f"words {number}")
+                here.add_prompt(f"words {number}")
             case "work":
-                here.work(f"output {number} " + "x" * number, name="read", path=f"src/{number}.py")
+                here.add_call(f"output {number} " + "x" * number, name="read", path=f"src/{number}.py")
             case "long":
-                here.work(f"long {number} " + "y" * 3_000)
+                here.add_call(f"long {number} " + "y" * 3_000)
             case "open":
                 here.counted += 1
                 here.messages.append(
@@ -79,7 +86,7 @@ class World:
                 )
                 self._close()
             case "say":
-                here.say(f"thought {number} " + "z" * number)
+                here.add_answer(f"thought {number} " + "z" * number)
             case "prune" | "compact" | "clear" | "drop":
                 await self._cut(step)  # type: ignore[arg-type]
             case "interrupt" | "crash":
@@ -134,7 +141,7 @@ class World:
         valid(request)
         assert prepared.assembly.tokens <= WINDOW
         assert prepared.assembly.tokens == sum(block.tokens for block in prepared.assembly.blocks)
-        text = words_of(request)
+        text = request_text(request)
         for id, words in self.pinned.items():
             assert words in text, f"{id} is pinned"
         newest = next(message.text for message in reversed(here.messages) if message.role == "user")
@@ -145,7 +152,7 @@ class World:
         assert plain.request.messages == request.messages
         sent = prepared.assembly.blocks
         assert [(b.hash, b.section) for b in plain.blocks] == [(b.hash, b.section) for b in sent]
-        await here.answered(prepared)
+        await here.report_usage(prepared)
 
     def _inputs(self, request: Request) -> Inputs:
         from gshtui.context.blocks import Passage
@@ -250,7 +257,7 @@ def test_overlays_survive_their_json(steps: list[Step]) -> None:
         world = World()
         for step, number in steps:
             await world.do(step, number)
-        for _, data in await world.shelf.overlays("s1"):
+        for _, data in await world.store.overlays("s1"):
             overlay = decode(data)
             assert overlay is not None and decode(encode(overlay)) == overlay
         assert isinstance(world.here.bus, Bus)

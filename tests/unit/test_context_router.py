@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -15,12 +14,13 @@ from gshtui.commands.execution import run_line
 from gshtui.commands.registry import Registry
 from gshtui.context.commands.context_commands import commands
 from gshtui.context.commands.context_router import ContextRouter
-from gshtui.context.service import ContextService
 from gshtui.context.views import ContextError
 from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.providers.port import Capabilities
 from gshtui.store.store_errors import StoreError
-from tests.kit.told_contexts import ToldContexts
+from tests.kit.fixed_contexts import FixedContexts
+
+COVERS = ("gshtui.context.views",)
 
 FIXTURE = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts" / "claude.jsonl"
 ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
@@ -37,17 +37,17 @@ async def row(id: str) -> AgentRow:
 
 
 @pytest.fixture
-def ours() -> ToldContexts:
-    return ToldContexts()
+def ours() -> FixedContexts:
+    return FixedContexts()
 
 
 @pytest.fixture
-def everywhere(tmp_path: Path, ours: ToldContexts) -> ContextRouter:
+def everywhere(tmp_path: Path, ours: FixedContexts) -> ContextRouter:
     folder = tmp_path / ".claude" / "projects" / "-home-ada-shop"
     folder.mkdir(parents=True)
     shutil.copy(FIXTURE, folder / f"{ID}.jsonl")
     known = lambda _model: PRICED  # noqa: E731
-    return ContextRouter(cast("ContextService", ours), row, lambda: Transcripts(known, {}, tmp_path), known)
+    return ContextRouter(ours, ours, row, lambda: Transcripts(known, {}, tmp_path), known)
 
 
 async def test_another_program_is_read_from_its_transcript(everywhere: ContextRouter) -> None:
@@ -73,12 +73,12 @@ async def test_what_it_costs_to_carry(everywhere: ContextRouter) -> None:
 
 
 @pytest.mark.parametrize("line", ["compact agent=helper", "prune helper", "forget helper", "tune helper threshold=0.5"])
-async def test_it_is_not_cut_from_here(everywhere: ContextRouter, ours: ToldContexts, line: str) -> None:
+async def test_it_is_not_cut_from_here(everywhere: ContextRouter, ours: FixedContexts, line: str) -> None:
     registry = Registry(commands(everywhere, row))
     invocation = Invocation(Caller(), Path("/"), Path("/"), agent="main")
-    with pytest.raises(CommandError, match="decides itself"):
+    with pytest.raises(CommandError, match="decides what it sends"):
         await run_line(registry, line, invocation)
-    assert ours.asked == []
+    assert ours.calls == []
 
 
 async def test_a_view_and_a_timeline_through_the_commands(everywhere: ContextRouter) -> None:
@@ -91,10 +91,10 @@ async def test_a_view_and_a_timeline_through_the_commands(everywhere: ContextRou
     assert "Bash npm test" in (await run_line(registry, "carry helper", invocation)).text
 
 
-async def test_our_own_are_read_and_changed_by_the_service(everywhere: ContextRouter, ours: ToldContexts) -> None:
+async def test_our_own_are_read_and_changed_by_the_service(everywhere: ContextRouter, ours: FixedContexts) -> None:
     for agent in ("main", "0007", "nobody"):
         assert await everywhere.reader(agent) is ours
         assert await everywhere.editor(agent) is ours
     assert await everywhere.text("h0") == "You are an agent."
-    with pytest.raises(ContextError, match="decides itself"):
+    with pytest.raises(ContextError, match="decides what it sends"):
         await everywhere.editor("helper")

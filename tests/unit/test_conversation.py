@@ -11,26 +11,28 @@ import pytest
 from gshtui.agents.conversation import MemoryRecord, answered_turn
 from gshtui.bus.events.agent_events import MessageAppended, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.bus.messages import Message, Text, user_message
-from tests.kit.office import Office
-from tests.kit.scripted import ScriptedProvider, call
+from tests.kit.agent_harness import AgentHarness
+from tests.kit.scripted_provider import ScriptedProvider, tool_call
 
-Open = Callable[..., Awaitable[Office]]
+COVERS = ("gshtui.bus.messages",)
+
+Open = Callable[..., Awaitable[AgentHarness]]
 
 
 @pytest.fixture
-async def office(tmp_path: Path) -> AsyncIterator[Open]:
-    offices: list[Office] = []
+async def harness(tmp_path: Path) -> AsyncIterator[Open]:
+    harnesses: list[AgentHarness] = []
 
-    async def make(provider: ScriptedProvider, **options: Any) -> Office:
-        offices.append(Office(tmp_path, provider, **options))
-        return offices[-1]
+    async def make(provider: ScriptedProvider, **options: Any) -> AgentHarness:
+        harnesses.append(AgentHarness(tmp_path, provider, **options))
+        return harnesses[-1]
 
     yield make
-    for made in offices:
+    for made in harnesses:
         await made.close()
 
 
-async def again(here: Office, prompt: str, text: str) -> TurnFinished:
+async def again(here: AgentHarness, prompt: str, text: str) -> TurnFinished:
     """Deliver it as the relay does, and wait for the end that is told."""
     here.bus.publish(PromptSubmitted(prompt=prompt, agent="main", text=text))
     finished = await here.bus.wait_for(TurnFinished, timeout=8)
@@ -38,9 +40,9 @@ async def again(here: Office, prompt: str, text: str) -> TurnFinished:
     return finished
 
 
-async def test_what_was_answered_is_told_again_and_not_done_again(office: Open) -> None:
-    here = await office(ScriptedProvider([call("look", text="a")], ["fine"]))
-    first = await here.ask("look")
+async def test_what_was_answered_is_told_again_and_not_done_again(harness: Open) -> None:
+    here = await harness(ScriptedProvider([tool_call("look", text="a")], ["fine"]))
+    first = await here.run_turn("look")
     (prompt,) = [event.prompt for event in here.recorder.of(TurnStarted)]
     told = await again(here, prompt, "look")
     assert (told.turn, told.text, told.stop) == (first.turn, first.text, "end")
@@ -50,11 +52,11 @@ async def test_what_was_answered_is_told_again_and_not_done_again(office: Open) 
     assert [message.role for message in await here.record.load("s1")] == ["user", "assistant", "tool", "assistant"]
 
 
-async def test_what_was_recorded_and_not_answered_is_gone_on_with(office: Open) -> None:
+async def test_what_was_recorded_and_not_answered_is_gone_on_with(harness: Open) -> None:
     """The agent died between the record of the prompt and its answer: the next life has it in its log."""
     record = MemoryRecord()
     await record.append("s1", user_message("look", id="p1", turn="t1"))
-    here = await office(ScriptedProvider(["It is fine."]), record=record, fresh=False)
+    here = await harness(ScriptedProvider(["It is fine."]), record=record, fresh=False)
     finished = await again(here, "p1", "look")
     assert (finished.turn, finished.text, finished.stop) == ("t1", "It is fine.", "end")
     said = await here.record.load("s1")
@@ -63,13 +65,13 @@ async def test_what_was_recorded_and_not_answered_is_gone_on_with(office: Open) 
     assert [message.text for message in here.provider.requests[0].messages] == ["look"]
 
 
-async def test_what_was_cut_off_is_told_as_cut_off(office: Open) -> None:
+async def test_what_was_cut_off_is_told_as_cut_off(harness: Open) -> None:
     """An answer whose tools ran is not begun anew: what a tool did would be done twice."""
     record = MemoryRecord()
     await record.append("s1", user_message("act", id="p1", turn="t1"))
-    blocks = (Text("I act."), call("act", "c1", command="x"))
+    blocks = (Text("I act."), tool_call("act", "c1", command="x"))
     await record.append("s1", Message("m1", "assistant", blocks, at=1.0, agent="main", turn="t1", stop="tool_use"))
-    here = await office(ScriptedProvider(), record=record, fresh=False)
+    here = await harness(ScriptedProvider(), record=record, fresh=False)
     told = await again(here, "p1", "act")
     assert (told.stop, told.text) == ("interrupted", "I act.")
     assert here.ran == [] and here.provider.requests == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,7 +46,9 @@ from gshtui.ui.kit.transcript.entries import (
     ToolEntry,
 )
 
-WHO = {"agent": "main", "session": "s"}
+COVERS = ("gshtui.bus.context_data", "gshtui.ui.conversation.conversation_entries")
+
+WHO: dict[str, Any] = {"agent": "main", "session": "s"}
 
 
 class Screen:
@@ -88,7 +91,7 @@ def thinking(words: str, at: float = 0.0) -> ThinkingDelta:
     return ThinkingDelta(message="m", text=words, at=at, **WHO)
 
 
-def whole(*blocks: object, id: str = "m", **fields: object) -> MessageAppended:
+def whole(*blocks: object, id: str = "m", **fields: Any) -> MessageAppended:
     return MessageAppended(message=Message(id, "assistant", tuple(blocks), **fields), **WHO)  # type: ignore[arg-type]
 
 
@@ -172,7 +175,7 @@ def test_the_same_call_id_in_two_messages_is_two_calls() -> None:
 
 
 def test_how_a_turn_ends() -> None:
-    def end(**fields: object) -> NoticeEntry:
+    def end(**fields: Any) -> NoticeEntry:
         *_, notice = played(TurnFinished(turn="t", **(WHO | {"stop": "end"} | fields)))  # type: ignore[arg-type]
         assert isinstance(notice, NoticeEntry)
         return notice
@@ -196,7 +199,7 @@ def test_retries_take_one_line() -> None:
     retries = [ProviderRetried(agent="main", provider="p", attempt=n, wait=4, why="It is busy.") for n in (1, 2)]
     (notice,) = played(begun, *retries)
     assert isinstance(notice, NoticeEntry)
-    assert notice.text == "It is busy. Trying again in 4.0s (attempt 3)."
+    assert notice.text == "It is busy. Retrying in 4.0s (attempt 3)."
 
 
 def test_another_model_is_said_only_when_it_changes_in_the_middle() -> None:

@@ -105,4 +105,4 @@ async def test_a_folder_that_cannot_be_used_is_told_once(home: Home) -> None:
     keeper.keep(PromptDraft("text"))
     keeper.keep(PromptDraft("more"))
     await keeper.close()
-    assert len(told) == 1 and told[0].startswith("What you write is not kept")
+    assert len(told) == 1 and told[0].startswith("Drafts won't survive a crash")

@@ -15,26 +15,39 @@ from gshtui.context.ports import MemoryContextStore, SideText
 from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Capabilities, ProviderError, ToolSpec
-from tests.kit.pressed import SUMMARY, TOO_LONG, Pressed, SummingModel, words_of
+from tests.kit.context_harness import SUMMARY, TOO_LONG, ContextHarness, SummaryModel, request_text
+
+COVERS = (
+    "gshtui.context.cut_rules",
+    "gshtui.context.cutter",
+    "gshtui.context.history",
+    "gshtui.context.limits",
+    "gshtui.context.overlays",
+    "gshtui.context.ports",
+    "gshtui.context.receipts",
+    "gshtui.context.requests",
+    "gshtui.context.summary",
+    "gshtui.context.window_fit",
+)
 
 LONG = "data " * 2_000
 """10,000 bytes: 2,500 tokens."""
 
 
-def pressed(window: int = 10_000, *summaries: object, **given: object) -> Pressed:
-    model = SummingModel(window, *summaries, real=int(given.pop("real", 0)))  # type: ignore[arg-type]
-    return Pressed(model, **given)  # type: ignore[arg-type]
+def harness(window: int = 10_000, *summaries: object, **given: object) -> ContextHarness:
+    model = SummaryModel(window, *summaries, real=int(given.pop("real", 0)))  # type: ignore[arg-type]
+    return ContextHarness(model, **given)  # type: ignore[arg-type]
 
 
-async def worked(here: Pressed, calls: int, output: str = LONG, words: str = "Port 4711 is the rule.") -> None:
+async def worked(here: ContextHarness, calls: int, output: str = LONG, words: str = "Port 4711 is the rule.") -> None:
     """A turn that leads to a request of that many outputs."""
-    here.turn(words)
+    here.add_prompt(words)
     for _ in range(calls):
-        here.work(output)
+        here.add_call(output)
 
 
 async def test_nothing_is_cut_while_there_is_room() -> None:
-    here = pressed(200_000)
+    here = harness(200_000)
     await worked(here, 8)
     prepared = await here.prepare()
     assert prepared.assembly.request.messages[-1].id.endswith("-results")
@@ -46,31 +59,31 @@ async def test_nothing_is_cut_while_there_is_room() -> None:
 
 
 async def test_old_outputs_are_pruned_in_steps_and_calls_stay() -> None:
-    here = pressed(1_000_000)
+    here = harness(1_000_000)
     await worked(here, 21)  # 52,500 tokens
-    text = await here.sent()
+    text = await here.next_request_text()
     (receipt,) = await here.cuts("prune")
     assert "[output pruned, was ~2500 tokens]" in text
     assert text.count("run ") == 21
     assert receipt.tokens_after < receipt.tokens_before
     kept = text.count(LONG)
     assert kept * 2_500 <= 40_000 < (kept + 1) * 2_500
-    here.work(LONG)
+    here.add_call(LONG)
     await here.prepare()
     assert len(await here.cuts("prune")) == 1, "not one break of the provider's cache for each output"
     for _ in range(5):
-        here.work(LONG)
+        here.add_call(LONG)
     await here.prepare()
     assert len(await here.cuts("prune")) == 2
 
 
 async def test_small_outputs_and_the_prefix_survive_a_prune() -> None:
-    here = pressed(1_000_000)
-    here.turn("go")
-    here.work("OK")
+    here = harness(1_000_000)
+    here.add_prompt("go")
+    here.add_call("OK")
     for _ in range(20):
-        here.work(LONG)
-    text = await here.sent()
+        here.add_call(LONG)
+    text = await here.next_request_text()
     assert "OK" in text
     first = (await here.prepare()).assembly.blocks
     second = (await here.prepare()).assembly.blocks
@@ -78,19 +91,19 @@ async def test_small_outputs_and_the_prefix_survive_a_prune() -> None:
 
 
 async def test_a_compaction_keeps_words_pins_tasks_and_files() -> None:
-    here = pressed(10_000)
-    here.turn("Never change the public API, and the port is 4711.")
-    _, pinned = here.work("the pinned words", name="read", path="docs/rules.md")
-    here.work("edited", name="edit", path="src/a.py")
+    here = harness(10_000)
+    here.add_prompt("Never change the public API, and the port is 4711.")
+    _, pinned = here.add_call("the pinned words", name="read", path="docs/rules.md")
+    here.add_call("edited", name="edit", path="src/a.py")
     await here.prepare()
     decisions = here.engine.cutter.decisions
     await decisions.add(Pinned(block=pinned))
     await decisions.add(Tasks(tasks=(Task("1", "write the tests"),)))
-    here.say("I will.")
-    here.turn("Go on.")
+    here.add_answer("I will.")
+    here.add_prompt("Go on.")
     for n in range(34):
-        here.say(f"{n} " + "thoughts " * 100)
-    text = await here.sent()
+        here.add_answer(f"{n} " + "thoughts " * 100)
+    text = await here.next_request_text()
     (receipt,) = await here.cuts("compact")
     assert "[Context compacted - previous conversation summary]" in text
     for kept in (
@@ -111,10 +124,10 @@ async def test_a_compaction_keeps_words_pins_tasks_and_files() -> None:
 
 async def test_the_summary_is_asked_with_the_same_prefix_and_tools() -> None:
     tool = ToolSpec("bash", "Run a command", {"type": "object"})
-    here = pressed(10_000, tools=(tool,))
-    here.turn("go")
+    here = harness(10_000, tools=(tool,))
+    here.add_prompt("go")
     for n in range(34):
-        here.say(f"{n} " + "thoughts " * 100)
+        here.add_answer(f"{n} " + "thoughts " * 100)
     before = len(here.messages)
     await here.prepare()
     (request,) = here.model.requests
@@ -137,62 +150,62 @@ async def test_the_summary_is_asked_with_the_same_prefix_and_tools() -> None:
     ids=["nothing", "a tool call", "no headings", "longer", "an error", "silence"],
 )
 async def test_a_bad_summary_never_counts(bad: tuple[object, ...]) -> None:
-    here = pressed(10_000, *bad)
-    here.turn("The rule is 4711.")
+    here = harness(10_000, *bad)
+    here.add_prompt("The rule is 4711.")
     for n in range(34):
-        here.say(f"{n} " + "thoughts " * 100)
-    text = await here.sent()
+        here.add_answer(f"{n} " + "thoughts " * 100)
+    text = await here.next_request_text()
     (receipt,) = await here.cuts("compact")
     assert "The rule is 4711." in text
-    assert receipt.steps[-1] == "The summary was put together without a model."
+    assert receipt.steps[-1] == "The summary was made without a model."
     assert "no summary" not in text and "more more" not in text
 
 
 async def test_one_reminder_is_enough() -> None:
-    here = pressed(10_000, ToolCall("x", "bash", {}), SUMMARY)
-    here.turn("go")
+    here = harness(10_000, ToolCall("x", "bash", {}), SUMMARY)
+    here.add_prompt("go")
     for n in range(34):
-        here.say(f"{n} " + "thoughts " * 100)
-    assert "The port is 4711." in await here.sent()
+        here.add_answer(f"{n} " + "thoughts " * 100)
+    assert "The port is 4711." in await here.next_request_text()
     (receipt,) = await here.cuts("compact")
     assert "asked for the tool bash" in receipt.steps[0]
     assert receipt.summary == SUMMARY
 
 
 async def test_a_summary_that_hangs_is_given_up() -> None:
-    here = pressed(10_000, settings=ContextSettings(summary_seconds=0.05))
+    here = harness(10_000, settings=ContextSettings(summary_seconds=0.05))
 
     async def hang(request: object) -> object:
         await asyncio.Event().wait()
         yield  # pragma: no cover
 
     here.model.stream = hang  # type: ignore[method-assign]
-    here.turn("go")
+    here.add_prompt("go")
     for n in range(34):
-        here.say(f"{n} " + "thoughts " * 100)
+        here.add_answer(f"{n} " + "thoughts " * 100)
     await here.prepare()
     (receipt,) = await here.cuts("compact")
-    assert "did not come within" in receipt.steps[0]
+    assert "did not arrive within" in receipt.steps[0]
 
 
 async def test_a_failed_summary_prunes_only_where_that_is_enough() -> None:
-    here = pressed(20_000, ProviderError("server", "down"), settings=ContextSettings(protect=1_000_000))
-    here.turn("go")
+    here = harness(20_000, ProviderError("server", "down"), settings=ContextSettings(protect=1_000_000))
+    here.add_prompt("go")
     for _ in range(9):
-        here.work("data " * 1_600)
+        here.add_call("data " * 1_600)
     await here.prepare()
     kinds = [receipt.kind for receipt in await here.cuts()]
     assert kinds == ["prune"]
 
 
 async def test_two_compactions_without_progress_stop_with_a_sentence() -> None:
-    here = pressed(6_000)
-    here.turn("go")
+    here = harness(6_000)
+    here.add_prompt("go")
     for n in range(40):
-        here.say(f"{n} " + "thoughts " * 60)
-    await here.answered(await here.prepare())
+        here.add_answer(f"{n} " + "thoughts " * 60)
+    await here.report_usage(await here.prepare())
     assert len(await here.cuts("compact")) == 1
-    here.say("words " * 5_000)
+    here.add_answer("words " * 5_000)
     with pytest.raises(ContextError) as refused:
         await here.prepare()
     assert refused.value.kind == "full"
@@ -201,41 +214,41 @@ async def test_two_compactions_without_progress_stop_with_a_sentence() -> None:
 
 
 async def test_undo_after_ten_more_turns_and_after_a_restart() -> None:
-    shelf = MemoryContextStore()
-    here = pressed(20_000, shelf=shelf)
-    here.turn("first words")
+    store = MemoryContextStore()
+    here = harness(20_000, store=store)
+    here.add_prompt("first words")
     for n in range(46):
-        here.say(f"thought {n} " + "x" * 1_500)
+        here.add_answer(f"thought {n} " + "x" * 1_500)
     await here.prepare()
     (receipt,) = await here.cuts("compact")
     for n in range(10):
-        here.turn(f"turn {n}")
-        here.say("fine")
-    assert "thought 3 " not in await here.sent()
-    again = Pressed(here.model, shelf=shelf, messages=here.messages)
+        here.add_prompt(f"turn {n}")
+        here.add_answer("fine")
+    assert "thought 3 " not in await here.next_request_text()
+    again = ContextHarness(here.model, store=store, messages=here.messages)
     again.turns = here.turns
     await again.prepare()
     await again.engine.cutter.decisions.add(Undone(cut=receipt.id))
     again.model.window = 50_000
-    text = await again.sent()
+    text = await again.next_request_text()
     assert "thought 3 " in text and "thought 44 " in text and "turn 9" in text
     assert "[Context compacted" not in text
 
 
 async def test_what_a_person_undid_is_not_done_again_while_it_fits() -> None:
-    here = pressed(20_000)
-    here.turn("go")
+    here = harness(20_000)
+    here.add_prompt("go")
     for n in range(45):
-        here.say(f"thought {n} " + "x" * 1_500)
+        here.add_answer(f"thought {n} " + "x" * 1_500)
     await here.prepare()
     (receipt,) = await here.cuts("compact")
     await here.engine.cutter.decisions.add(Undone(cut=receipt.id))
-    assert "thought 3 " in await here.sent()
+    assert "thought 3 " in await here.next_request_text()
     assert len(await here.cuts("compact")) == 1
 
 
 async def test_a_provider_that_says_too_long_early_is_asked_again_with_less() -> None:
-    here = pressed(20_000, real=9_000)
+    here = harness(20_000, real=9_000)
     await worked(here, 4)
     prepared = await here.prepare()
     assert prepared.assembly.tokens < 0.6 * 20_000
@@ -251,50 +264,50 @@ async def test_a_provider_that_says_too_long_early_is_asked_again_with_less() ->
 async def test_the_tiny_window_works_and_the_largest_too() -> None:
     tools = tuple(ToolSpec(f"tool{n}", "words " * 60, {"type": "object"}) for n in range(30))
     bash = ToolSpec("bash", "Run a command", {"type": "object"})
-    here = pressed(4_096, tools=(*tools, bash))
+    here = harness(4_096, tools=(*tools, bash))
     for n in range(12):
-        here.turn(f"question {n} about port 4711")
+        here.add_prompt(f"question {n} about port 4711")
         for _ in range(3):
-            here.work("z" * 4_000)
+            here.add_call("z" * 4_000)
             prepared = await here.prepare()
             assert prepared.assembly.tokens < 4_096
             assert "bash" in [tool.name for tool in prepared.assembly.request.tools]
-            await here.answered(prepared)
-        here.say("done")
-    huge = pressed(1_000_000, settings=ContextSettings(protect=2_000_000))
+            await here.report_usage(prepared)
+        here.add_answer("done")
+    huge = harness(1_000_000, settings=ContextSettings(protect=2_000_000))
     await worked(huge, 150)
     assert (await huge.prepare()).assembly.tokens > 300_000
     assert await huge.cuts() == []
 
 
 async def test_a_system_section_larger_than_the_window_is_one_sentence() -> None:
-    here = pressed(4_096, system="rules " * 5_000)
-    here.turn("hello")
+    here = harness(4_096, system="rules " * 5_000)
+    here.add_prompt("hello")
     with pytest.raises(ContextError, match="system and tools sections alone"):
         await here.prepare()
     assert here.model.requests == [] and await here.cuts() == []
 
 
 async def test_a_message_larger_than_the_window_is_one_sentence_and_the_next_turn_works() -> None:
-    here = pressed(8_000)
-    here.turn("essay " * 20_000)
+    here = harness(8_000)
+    here.add_prompt("essay " * 20_000)
     with pytest.raises(ContextError, match="message is too long"):
         await here.prepare()
-    here.turn("And now something short.")
-    text = await here.sent()
+    here.add_prompt("And now something short.")
+    text = await here.next_request_text()
     assert "something short" in text
     assert "bytes omitted" in text
 
 
 async def test_pins_larger_than_the_budget_are_one_sentence() -> None:
-    here = pressed(200_000)
-    here.turn("go")
-    _, block = here.work("pin " * 8_000)
+    here = harness(200_000)
+    here.add_prompt("go")
+    _, block = here.add_call("pin " * 8_000)
     await here.prepare()
     await here.engine.cutter.decisions.add(Pinned(block=block))
     here.model.window = 8_000
-    here.say("fine")
-    here.turn("more")
+    here.add_answer("fine")
+    here.add_prompt("more")
     with pytest.raises(ContextError) as refused:
         await here.prepare()
     assert "pinned blocks" in refused.value.message
@@ -306,132 +319,134 @@ async def test_a_crash_between_summary_and_pointer_leaves_all_sound() -> None:
         async def add_overlay(self, session: str, overlay_id: str, kind: str, at: float, data: str) -> int:
             raise asyncio.CancelledError
 
-    shelf = Crashing()
-    here = pressed(10_000, shelf=shelf)
-    here.turn("the words")
+    store = Crashing()
+    here = harness(10_000, store=store)
+    here.add_prompt("the words")
     for n in range(34):
-        here.say(f"{n} " + "thoughts " * 100)
+        here.add_answer(f"{n} " + "thoughts " * 100)
     with pytest.raises(asyncio.CancelledError):
         await here.prepare()
     assert await here.cuts() == []
-    assert await shelf.overlays("s1") == []
-    after = Pressed(here.model, messages=here.messages)
+    assert await store.overlays("s1") == []
+    after = ContextHarness(here.model, messages=here.messages)
     after.turns = here.turns
-    assert "the words" in await after.sent()
+    assert "the words" in await after.next_request_text()
 
 
 async def test_one_dropped_call_comes_back_with_its_result() -> None:
-    here = pressed(10_000)
-    here.turn("the words")
-    ids = [here.work(f"output {n} " + "x" * 400) for n in range(6)]
+    here = harness(10_000)
+    here.add_prompt("the words")
+    ids = [here.add_call(f"output {n} " + "x" * 400) for n in range(6)]
     assert await here.engine.cut(here.messages, here.draft, "drop", CutRequest())
     dropped = set(here.engine.cutter.plan.dropped)
-    assert "output 0 " not in await here.sent()
+    assert "output 0 " not in await here.next_request_text()
     await here.engine.cutter.decisions.add(Restored(block=ids[0][1]))
     request = (await here.prepare()).assembly.request
-    assert "output 0 " in words_of(request)
+    assert "output 0 " in request_text(request)
     assert set(here.engine.cutter.plan.dropped) == dropped - {ids[0][0].removesuffix("/0")}
     calls = [call.id for message in request.messages for call in message.calls]
     assert calls == [result.call_id for message in request.messages for result in message.results]
 
 
 async def test_a_clock_that_goes_backwards_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = pressed(10_000)
-    here.turn("first")
+    here = harness(10_000)
+    here.add_prompt("first")
     for n in range(34):
-        here.say(f"{n} " + "thoughts " * 100)
+        here.add_answer(f"{n} " + "thoughts " * 100)
     await here.prepare()
     monkeypatch.setattr("time.time", lambda: 5.0)
-    here.turn("second")
+    here.add_prompt("second")
     for n in range(34):
-        here.say(f"{n} " + "thoughts " * 100)
-    text = await here.sent()
+        here.add_answer(f"{n} " + "thoughts " * 100)
+    text = await here.next_request_text()
     assert len(await here.cuts("compact")) == 2
     assert "first" in text and "second" in text and text.count("[Context compacted") == 1
 
 
 async def test_strategies_keep_the_last_messages_or_a_budget() -> None:
-    here = pressed(200_000, settings=ContextSettings(strategy="last 10"))
+    here = harness(200_000, settings=ContextSettings(strategy="last 10"))
     for n in range(12):
-        here.turn(f"question {n}")
-        here.say(f"answer {n} " + "x" * 400)
-    text = await here.sent()
+        here.add_prompt(f"question {n}")
+        here.add_answer(f"answer {n} " + "x" * 400)
+    text = await here.next_request_text()
     (receipt,) = await here.cuts("clear")
     assert "answer 11" in text and "answer 2 " not in text and "question 2" in text
     assert receipt.by == "strategy"
-    budget = pressed(200_000, settings=ContextSettings(strategy="budget 1000"))
-    budget.turn("the rule")
+    budget = harness(200_000, settings=ContextSettings(strategy="budget 1000"))
+    budget.add_prompt("the rule")
     for n in range(30):
-        budget.say(f"answer {n} " + "x" * 400)
-    text = await budget.sent()
+        budget.add_answer(f"answer {n} " + "x" * 400)
+    text = await budget.next_request_text()
     assert "answer 29" in text and "answer 3 " not in text and "the rule" in text
 
 
 async def test_a_cut_that_is_asked_for_and_one_that_cannot_be() -> None:
-    here = pressed(200_000)
-    here.turn("hello")
+    here = harness(200_000)
+    here.add_prompt("hello")
     here.engine.request_cut("compact", CutRequest("person", request="r1"))
     await here.prepare()
     (failed,) = await here.failures()
     assert failed.request == "r1" and "nothing to compact" in failed.why
     for n in range(10):
-        here.say(f"{n} " + "thoughts " * 100)
+        here.add_answer(f"{n} " + "thoughts " * 100)
     receipt = await here.engine.cut(here.messages, here.draft, "compact", CutRequest("person", focus="the port"))
-    assert "Pay particular attention to this, as the person asked: the port" in words_of(here.model.requests[-1])
+    assert "Pay particular attention to this, as the person asked: the port" in request_text(here.model.requests[-1])
     assert receipt.id in {cut.id for cut in await here.cuts("compact")}
-    here.turn("on")
-    assert "[Context compacted" in await here.sent()
+    here.add_prompt("on")
+    assert "[Context compacted" in await here.next_request_text()
 
 
 async def test_a_preview_does_nothing() -> None:
-    here = pressed(200_000)
-    here.turn("hello")
+    here = harness(200_000)
+    here.add_prompt("hello")
     for n in range(10):
-        here.say(f"{n} " + "thoughts " * 100)
+        here.add_answer(f"{n} " + "thoughts " * 100)
     receipt = await here.engine.cut(here.messages, here.draft, "clear", CutRequest(dry=True))
     assert receipt.id == "" and receipt.tokens_after < receipt.tokens_before
-    assert here.model.requests == [] and await here.cuts() == [] and await here.shelf.overlays("s1") == []
+    assert here.model.requests == [] and await here.cuts() == [] and await here.store.overlays("s1") == []
 
 
 async def test_facts_go_along_with_a_prompt_and_only_when_they_changed() -> None:
-    shelf = MemoryContextStore()
-    here = pressed(200_000, shelf=shelf, along=(SideText("environment", "branch: main"),))
-    here.turn("one")
-    assert (await here.sent()).startswith("branch: main\none")
-    here.say("yes")
-    here.turn("two")
-    assert (await here.sent()).count("branch: main") == 1
-    moved = Pressed(here.model, shelf=shelf, messages=here.messages, along=(SideText("environment", "branch: other"),))
+    store = MemoryContextStore()
+    here = harness(200_000, store=store, along=(SideText("environment", "branch: main"),))
+    here.add_prompt("one")
+    assert (await here.next_request_text()).startswith("branch: main\none")
+    here.add_answer("yes")
+    here.add_prompt("two")
+    assert (await here.next_request_text()).count("branch: main") == 1
+    moved = ContextHarness(
+        here.model, store=store, messages=here.messages, along=(SideText("environment", "branch: other"),)
+    )
     moved.turns = here.turns
-    moved.say("so")
-    moved.turn("three")
-    text = await moved.sent()
+    moved.add_answer("so")
+    moved.add_prompt("three")
+    text = await moved.next_request_text()
     assert text.index("branch: main") < text.index("one") < text.index("branch: other") < text.index("three")
 
 
 async def test_the_estimate_is_corrected_by_the_providers_count() -> None:
-    here = pressed(20_000)
-    here.turn("go")
+    here = harness(20_000)
+    here.add_prompt("go")
     for n in range(35):
-        here.say(f"thought {n} " + "x" * 1_500)
+        here.add_answer(f"thought {n} " + "x" * 1_500)
     here.model.window = 40_000
-    await here.answered(await here.prepare(), ratio=2.0)
+    await here.report_usage(await here.prepare(), ratio=2.0)
     assert here.engine.correction.error == pytest.approx(0.5, abs=0.01)
-    here.say("more " + "x" * 20_000)
+    here.add_answer("more " + "x" * 20_000)
     await here.prepare()
     assert len(await here.cuts("compact")) == 1, "half the window by the estimate, all of it by the provider's count"
 
 
 async def test_an_answer_never_exceeds_the_window_with_its_request() -> None:
-    here = pressed(20_000)
-    here.turn("go")
+    here = harness(20_000)
+    here.add_prompt("go")
     for n in range(30):
-        here.say(f"thought {n} " + "x" * 1_500)
+        here.add_answer(f"thought {n} " + "x" * 1_500)
     prepared = await here.prepare()
     assert 0 < prepared.assembly.request.max_output <= 20_000 - prepared.assembly.tokens
 
 
 def test_capabilities_of_the_kit_are_the_ports() -> None:
-    assert SummingModel(10).capabilities("x") == Capabilities(
+    assert SummaryModel(10).capabilities("x") == Capabilities(
         window=10, max_output=10, price_input=1.0, price_output=2.0
     )

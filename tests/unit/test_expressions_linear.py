@@ -35,7 +35,7 @@ CHILD = """
 import json, sys
 from tests.kit import attacks, expressions
 part, parts = int(sys.argv[1]), int(sys.argv[2])
-uses, unknown = expressions.found()
+uses, unknown = expressions.find_uses()
 slow = {}
 for use in uses[part::parts]:
     attack = attacks.superlinear(use.expression, use.run)

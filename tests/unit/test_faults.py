@@ -16,7 +16,9 @@ from gshtui.bus.loop_faults import LoopFaults
 from gshtui.store.log_records import Recorder
 from gshtui.system import faults, tasks
 from gshtui.system.faults import Breaker, FaultLog
-from tests.kit import scripted
+from tests.kit import scripted_provider
+
+COVERS = ("gshtui.bus.loop_faults",)
 
 pytestmark = pytest.mark.faults
 HOUSE = Path(__file__).parent.parent.parent / "gshtui"
@@ -189,7 +191,7 @@ async def test_an_end_goes_on_through_faults(heard: list[dict[str, Any]]) -> Non
 
 async def test_what_escapes_a_loop_is_an_event_and_a_record(tmp_path: Path) -> None:
     bus = Bus()
-    recorder = scripted.Recorder(bus)
+    recorder = scripted_provider.Recorder(bus)
     before: list[Any] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: before.append(context))

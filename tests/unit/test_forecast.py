@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +25,7 @@ def mark(number: int, tokens: int, turn: str = "", *, cut: bool = False, model: 
     )  # fmt: skip
 
 
-def block(id: str, tokens: int, **more: object) -> Block:
+def block(id: str, tokens: int, **more: Any) -> Block:
     fields = {"section": "history", "kind": "text", "source": id, "hash": id} | more
     return Block(id=id, tokens=tokens, **fields)  # type: ignore[arg-type]
 
@@ -113,7 +115,7 @@ def test_the_same_model_without_a_group_of_tools() -> None:
     assert (told.tokens, told.fits, told.cuts) == (9_600, True, ())
     assert told.price == pytest.approx(9_600 * 3.0 / 1e6)
     assert told.warm == pytest.approx(9_600 * 0.3 / 1e6)
-    assert "8,600 tokens behind it" in told.notes[0]
+    assert "8,600 tokens after it" in told.notes[0]
 
 
 def test_another_model_has_nothing_in_its_cache() -> None:

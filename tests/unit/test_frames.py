@@ -13,6 +13,8 @@ from gshtui.tmux.panes import FORMAT, parse, parse_all
 from gshtui.tmux.quoting import command, quoted, unexpanded
 from gshtui.tmux.tmux_errors import TmuxError, from_reply
 
+COVERS = ("gshtui.tmux.panes", "gshtui.tmux.tmux_program")
+
 
 def test_an_argument_stays_one_argument_on_one_line() -> None:
     assert command("send-keys", "-t", "%1", "a;b", 'c"d', "e\nf", "$HOME") == (
@@ -136,7 +138,8 @@ def test_a_pane_seen_from_a_hidden_session_is_its_own_sessions() -> None:
         ("no server running on /tmp/x", "gone"),
         ("error connecting to /tmp/x (Connection refused)", "gone"),
         ("can't find pane: %4", "no_such_pane"),
-        ("duplicate session: a", "refused"),
+        ("duplicate session: a", "name_taken"),
+        ("invalid session: a.b", "refused"),
     ],
 )
 def test_what_tmux_says_becomes_a_kind(words: str, kind: str) -> None:

@@ -20,6 +20,8 @@ from gshtui.programs import profile as profiles
 from gshtui.programs.status import HookEvent
 from tests.kit.home import Home
 
+COVERS = ("gshtui.programs.commands", "gshtui.programs.hook_reports")
+
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE = LOADED.get("claude")
 
@@ -193,7 +195,7 @@ async def test_profiles_are_listed_and_shown(home: Home) -> None:
     for line in ("profiles show", "profiles show nothing", "hooks install"):
         with pytest.raises(UsageError):
             await run(line, home)
-    with pytest.raises(CommandError, match="has no hooks"):
+    with pytest.raises(CommandError, match="knows no hooks of"):
         await run("hooks install repl", home)
 
 

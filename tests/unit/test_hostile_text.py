@@ -13,7 +13,9 @@ import pytest
 from gshtui.system.deadline import DeadlinePassed, deadline
 from gshtui.ui.kit.transcript.markdown_renderer import chunk_lines, markdown_parser
 from gshtui.ui.kit.transcript.markdown_splitter import LINE_LIMIT, SIZE_LIMIT
-from tests.kit.page import chunks, page
+from tests.kit.markdown_page import make_page, parse_chunks
+
+COVERS = ("gshtui.system.deadline",)
 
 MOST_CALLS = 250_000
 """Of functions, for a chunk: some tens of milliseconds."""
@@ -53,31 +55,31 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_chunk_of_markdown_costs_no_more_than_so_much(name: str) -> None:
     markdown_parser()
-    made = chunks(HOSTILE[name])
+    made = parse_chunks(HOSTILE[name])
     assert all(len(chunk.text) + len(chunk.head) <= SIZE_LIMIT + 2 * LINE_LIMIT for chunk in made)
     for chunk in (*made[:3], *made[-2:]):
-        assert calls(lambda chunk=chunk: chunk_lines(chunk, page(100))) < MOST_CALLS
+        assert calls(lambda chunk=chunk: chunk_lines(chunk, make_page(100))) < MOST_CALLS
 
 
 @pytest.mark.parametrize("name", ["[", "*a", "x" * 100 + "\n", "|a|\n|-|\n|b|\n"])
 def test_cutting_a_text_into_chunks_is_linear(name: str) -> None:
     text = HOSTILE.get(name) or name * N
-    half = calls(lambda: chunks(text[: len(text) // 2]))
-    assert calls(lambda: chunks(text)) < 2.5 * half + 200
+    half = calls(lambda: parse_chunks(text[: len(text) // 2]))
+    assert calls(lambda: parse_chunks(text)) < 2.5 * half + 200
 
 
 def test_a_table_of_many_columns_is_still_a_table() -> None:
     columns = 30
     text = "\n".join(f"|{'|'.join([cell] * columns)}|" for cell in ("h", "-", *(str(n) for n in range(200))))
-    made = chunks(text)
+    made = parse_chunks(text)
     assert all(chunk.head or index == 0 for index, chunk in enumerate(made))
-    assert sum(len(chunk_lines(chunk, page(400))) for chunk in made) >= 200
+    assert sum(len(chunk_lines(chunk, make_page(400))) for chunk in made) >= 200
 
 
 @pytest.mark.parametrize("language", ["javascript", "go", "css", "c", "java", "markdown"])
 @pytest.mark.parametrize("pump", ['\\"', "`", "\n"])
 def test_code_that_its_lexer_does_not_get_done_with_is_shown_plain(language: str, pump: str) -> None:
-    on = page(100, language)
+    on = make_page(100, language)
     code = "\n".join([pump * (1_900 // len(pump))] * 3)
     lines = on.code.lines(code, language)
     assert "\n".join("".join(text for _, text in line) for line in lines) == code

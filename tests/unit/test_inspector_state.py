@@ -29,6 +29,8 @@ from gshtui.ui.kit.figures import context_meter, meter_level, meter_sign
 from tests.kit.recorded import NOW, S
 from tests.kit.recorded_contexts import RecordedContexts
 
+COVERS = ("gshtui.ui.context.inspector_lines", "gshtui.ui.context.inspector_search", "gshtui.ui.context.outline")
+
 
 async def shown(service: RecordedContexts | None = None, at: str = "", agent: str = "main") -> InspectorState:
     """The state once a request was read."""
@@ -63,22 +65,23 @@ async def test_a_section_opens_to_blocks_and_a_block_to_its_exact_text() -> None
     service = RecordedContexts()
     state = states.toggled(await shown(service), "s:history")
     blocks = [entry for entry in inspector_entries(state) if entry.id.startswith("b:")]
-    assert [entry.data.source for entry in blocks] == [
+    assert [entry.data.source for entry in blocks if isinstance(entry.data, Block)] == [
         "you",
         "read src/parse.py",
         "read src/parse.py",
         "bash make test",
     ]
     pruned = blocks[-1]
+    assert isinstance(pruned.data, Block)
     state = states.toggled(state, pruned.id)
     assert states.wanted(state) == [pruned.data.hash]
-    assert "Reading …" in lines(state)
+    assert "Loading …" in lines(state)
     state = states.with_texts(state, {pruned.data.hash: await service.text(pruned.data.hash)})
     assert states.wanted(state) == []
     said = lines(state)
     assert any("P pruned 640 → 16 tokens" in line and "receipt" in line for line in said)
     assert "[pruned: 1,240 tokens of `make test`; read it with search_context]" in said
-    assert "Reading …" not in said
+    assert "Loading …" not in said
 
 
 async def test_what_a_block_has_cost_is_told() -> None:
@@ -127,7 +130,7 @@ async def test_the_title_tells_the_count_beside_the_estimate() -> None:
     said = inspector_title(state, "main", 200).plain
     assert "request 3 of 4" in said and "counted by the provider; the estimate was" in said and "$0.01" in said
     assert "compacts at 160k" in said
-    assert "estimated; so far 4 % off" in inspector_title(await shown(), "main", 200).plain
+    assert "estimated; off by 4 % so far" in inspector_title(await shown(), "main", 200).plain
     foreign = await shown(agent="0004")
     assert "Reconstructed from its transcript" in lines(foreign)[0]
 
@@ -146,7 +149,7 @@ async def test_a_comparison_names_what_came_went_and_changed() -> None:
     assert "+ [pruned: 1,240 tokens" in shown_text
     assert states.all_toggled(opened).opened == frozenset()
     same = states.compared(state, new, ())
-    assert lines(same) == ["Both are the same, block by block."]
+    assert lines(same) == ["The two are identical, block by block."]
 
 
 def test_a_change_is_shown_line_by_line_with_signs() -> None:
@@ -211,7 +214,7 @@ async def test_a_request_that_is_not_exact_says_so() -> None:
     state = await shown(service, agent="0004")
     state = replace(state, mode="request", request=await service.request("0004"))
     assert lines(state)[:2] == [
-        "This is not byte for byte what was sent.",
+        "This is not an exact copy of what was sent.",
         "Its program sends its own; this is what its transcript holds.",
     ]
     assert json.loads(lines(state)[2])["stream"] is True

@@ -7,6 +7,8 @@ import pytest
 from gshtui.ui.kit.key_table import KEYS, bind
 from gshtui.ui.window.keymap import effective_keymap, normalised_key, why_impossible
 
+COVERS = ("gshtui.ui.kit.key_table",)
+
 
 @pytest.mark.parametrize(
     ("written", "key"),
@@ -38,7 +40,7 @@ def test_entries_of_the_shell_are_no_problem() -> None:
         ("app.hepl", "f10", "Did you mean 'app.help'"),
         ("app.help", "^X^A", "takes one key at a time"),
         ("app.help", "ctrl+i", "terminals send ctrl+i as tab"),
-        ("app.help", "hyperspace+q", "'hyperspace' is no modifier"),
+        ("app.help", "hyperspace+q", "'hyperspace' is not a modifier"),
         ("app.help", "blargh", "there is no key 'blargh'"),
         ("app.help", " , ", "it names no key"),
         ("app.help", "ctrl+q", "already app.quit"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import time
 import tomllib
 import uuid
 from pathlib import Path
@@ -36,11 +37,45 @@ async def test_a_chosen_conversation_is_left_alone(tmp_path: Path) -> None:
 
 
 async def test_a_program_goes_on_where_it_was(tmp_path: Path) -> None:
-    made = await launch.next_launch(
-        CODEX, ["/bin/codex", "--model", "x"], ID, agent="0001", data=tmp_path, environ={}, folder=tmp_path
-    )
-    assert made.argv == ("/bin/codex", "resume", ID, "--model", "x")
-    assert (made.external_id, made.blank) == (ID, False)
+    rollout(tmp_path / "elsewhere")
+    environ = {"HOME": str(tmp_path / "home")}
+    words = ["/usr/bin/env", f"CODEX_HOME={tmp_path / 'elsewhere'}", "codex", "--model", "x"]
+    made = await launch.next_launch(CODEX, words, ID, agent="0001", data=tmp_path, environ=environ, folder=tmp_path)
+    assert made.argv == (*words[:3], "resume", ID, "--model", "x")
+    assert (made.external_id, made.blank, made.how) == (ID, False, "resumed its conversation")
+
+
+async def test_one_with_an_id_of_the_programs_own_starts_anew_where_nobody_has_said_anything(tmp_path: Path) -> None:
+    environ, since = {"HOME": str(tmp_path)}, time.time()
+
+    async def again(external_id: str) -> launch.Launch:
+        return await launch.next_launch(
+            CODEX, ["codex"], external_id, agent="0001", data=tmp_path, environ=environ, folder=tmp_path,
+            cwd="/work", since=since,
+        )  # fmt: skip
+
+    for id in (ID, ""):
+        made = await again(id)
+        assert (made.argv, made.external_id, made.blank) == (("codex",), "", False)
+        assert made.how == "had no conversation yet; started anew"
+    rollout(tmp_path / ".codex")
+    assert (await again(ID)).argv == ("codex", "resume", ID)
+    unknown = await again("")
+    assert unknown.blank, "there is a conversation in its folder, and nobody knows whether it is the agent's"
+    assert unknown.how.startswith("started anew, since the id of its conversation is unknown")
+
+
+def rollout(root: Path) -> Path:
+    """Codex's transcript of a conversation in the folder /work."""
+    file = root / "sessions" / "2026" / "11" / "22" / f"rollout-2026-11-22T10-44-00-{ID}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Good day"}]}
+    records = [
+        {"type": "session_meta", "payload": {"id": ID, "cwd": "/work", "timestamp": time.time()}},
+        {"type": "response_item", "payload": said},
+    ]
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
+    return file
 
 
 def said(home: Path, words: str) -> Path:
@@ -105,9 +140,9 @@ async def test_what_cannot_be_looked_up_is_gone_on_with(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "external", "why"),
     [
-        ("claude", "", "is not known"),
-        ("claude", "--dangerously-skip-permissions", "is none"),
-        ("claude", "a; rm -rf /", "is none"),
+        ("claude", "", "is unknown"),
+        ("claude", "--dangerously-skip-permissions", "is not valid"),
+        ("claude", "a; rm -rf /", "is not valid"),
         ("aider", ID, "cannot be started with an earlier conversation"),
     ],
 )

@@ -7,15 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tests.kit.page import chunks, drawn, page, shown
+from tests.kit.markdown_page import draw_chunks, make_page, parse_chunks, shown_lines
+
+COVERS = ("gshtui.ui.kit.highlighter", "gshtui.ui.kit.page", "gshtui.ui.kit.styled_lines")
 
 
 def test_paragraphs_wrap_at_words_and_keep_their_line_breaks() -> None:
-    assert shown("one two three four\nfive", 10) == ["one two", "three four", "five"]
+    assert shown_lines("one two three four\nfive", 10) == ["one two", "three four", "five"]
 
 
 def test_headings_differ_by_more_than_colour() -> None:
-    lines = drawn(chunks("# Big\n\n## Less\n\nwords"), page(40))
+    lines = draw_chunks(parse_chunks("# Big\n\n## Less\n\nwords"), make_page(40))
     assert [line.text for line in lines] == ["Big", "━━━", "", "Less", "", "words"]
     bold = [all(segment.style and segment.style.bold for segment in line.segments) for line in lines]
     assert bold == [True, False, True, True, True, False]  # an empty line has nothing that is not bold
@@ -23,19 +25,19 @@ def test_headings_differ_by_more_than_colour() -> None:
 
 def test_nested_lists_tasks_and_numbers() -> None:
     text = "- a\n  - b\n    - c\n- [x] done\n- [ ] open\n\n9. nine\n10. ten"
-    assert shown(text) == ["• a", "  ◦ b", "    ▪ c", "☑ done", "☐ open", "", " 9. nine", "10. ten"]
+    assert shown_lines(text) == ["• a", "  ◦ b", "    ▪ c", "☑ done", "☐ open", "", " 9. nine", "10. ten"]
 
 
 def test_loose_lists_have_room() -> None:
-    assert shown("- a\n\n- b") == ["• a", "", "• b"]
+    assert shown_lines("- a\n\n- b") == ["• a", "", "• b"]
 
 
 def test_quotes_have_a_bar_on_every_line() -> None:
-    assert shown("> one two three\n>\n> - x", 12) == ["▎ one two", "▎ three", "▎", "▎ • x"]
+    assert shown_lines("> one two three\n>\n> - x", 12) == ["▎ one two", "▎ three", "▎", "▎ • x"]
 
 
 def test_tables_are_aligned() -> None:
-    assert shown("| a | num | mid |\n|---|--:|:-:|\n| x | 1 | m |\n| yy | 22 | mmmmm |") == [
+    assert shown_lines("| a | num | mid |\n|---|--:|:-:|\n| x | 1 | m |\n| yy | 22 | mmmmm |") == [
         "a  │ num │  mid",
         "───┼─────┼──────",
         "x  │   1 │   m",
@@ -45,7 +47,7 @@ def test_tables_are_aligned() -> None:
 
 def test_a_wide_table_wraps_its_cells_and_a_hopeless_one_is_stacked() -> None:
     table = "| name | text |\n|---|---|\n| a | " + "word " * 12 + "|"
-    lines = shown(table, 30)
+    lines = shown_lines(table, 30)
     assert all(cell_len(line) <= 30 for line in lines)
     assert sum(line.count("word") for line in lines) == 12
     many = (
@@ -57,17 +59,17 @@ def test_a_wide_table_wraps_its_cells_and_a_hopeless_one_is_stacked() -> None:
         + "|".join(f" v{n} " for n in range(8))
         + "|"
     )
-    assert shown(many, 20)[:2] == ["h0: v0", "h1: v1"]
+    assert shown_lines(many, 20)[:2] == ["h0: v0", "h1: v1"]
 
 
 def test_links_show_where_they_lead() -> None:
-    assert shown("[here](https://evil.example/x)") == ["here (https://evil.example/x)"]
-    assert shown("<https://a.b/c>") == ["https://a.b/c"]
-    assert shown("![pic](http://a.b/c.png)") == ["[image: pic] (http://a.b/c.png)"]
+    assert shown_lines("[here](https://evil.example/x)") == ["here (https://evil.example/x)"]
+    assert shown_lines("<https://a.b/c>") == ["https://a.b/c"]
+    assert shown_lines("![pic](http://a.b/c.png)") == ["[image: pic] (http://a.b/c.png)"]
 
 
 def test_references_and_html_are_shown_as_they_are_written() -> None:
-    assert shown("[a][1]\n\n[1]: http://x.y\n\n<b onclick='x'>hi</b>") == [
+    assert shown_lines("[a][1]\n\n[1]: http://x.y\n\n<b onclick='x'>hi</b>") == [
         "[a][1]",
         "",
         "[1]: http://x.y",
@@ -77,18 +79,18 @@ def test_references_and_html_are_shown_as_they_are_written() -> None:
 
 
 def test_code_has_its_language_and_its_colours() -> None:
-    lines = drawn(chunks("```python\ndef f(): return 1\n```"), page(40, "python"))
+    lines = draw_chunks(parse_chunks("```python\ndef f(): return 1\n```"), make_page(40, "python"))
     assert [line.text.rstrip() for line in lines] == [" python", " def f(): return 1"]
     colours = {segment.text: segment.style.color for segment in lines[1].segments if segment.style}
     assert len({str(colours[word]) for word in ("def", "f", "1")}) == 3
 
 
 def test_code_of_an_unknown_language_is_shown_plain() -> None:
-    assert shown("```nolanguage\nx = 1\n```", 40, "nolanguage") == [" nolanguage", " x = 1"]
+    assert shown_lines("```nolanguage\nx = 1\n```", 40, "nolanguage") == [" nolanguage", " x = 1"]
 
 
 def test_long_code_lines_wrap_and_are_copied_as_one() -> None:
-    lines = drawn(chunks("```\n" + "x" * 50 + "\n```"), page(22))
+    lines = draw_chunks(parse_chunks("```\n" + "x" * 50 + "\n```"), make_page(22))
     assert [line.join for line in lines] == ["\n", "", ""]
     assert "".join(line.copied for line in lines) == "x" * 50
 
@@ -97,8 +99,8 @@ def test_long_code_lines_wrap_and_are_copied_as_one() -> None:
 @given(text=st.text(max_size=300) | st.text("日本👩\u200d👧 aé\n|-`*#>", max_size=200))
 @settings(max_examples=60, deadline=None)
 def test_no_line_is_wider_than_the_page_and_no_control_character_is_left(width: int, text: str) -> None:
-    on = page(max(8, width))
-    for line in drawn(chunks(text), on):
+    on = make_page(max(8, width))
+    for line in draw_chunks(parse_chunks(text), on):
         assert line.cells <= on.width
         assert line.cells == cell_len(line.text)
         assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in line.text)
@@ -117,19 +119,19 @@ def test_escape_sequences_do_not_pass_not_even_as_entities(hostile: str) -> None
         f"| a |\n|---|\n| {hostile} |",
         f"```x\n{hostile}\n```",
     ):
-        assert not any(letter in "".join(shown(text)) for letter in "\x1b\x07\x9b\x9d")
+        assert not any(letter in "".join(shown_lines(text)) for letter in "\x1b\x07\x9b\x9d")
 
 
 def test_writing_direction_is_shown() -> None:
-    assert "⟨U+202E⟩" in shown("abc \u202e def")[0]
-    assert "⟨U+202E⟩" in shown("abc &#x202e; def")[0]
+    assert "⟨U+202E⟩" in shown_lines("abc \u202e def")[0]
+    assert "⟨U+202E⟩" in shown_lines("abc &#x202e; def")[0]
 
 
 def test_markup_is_only_words() -> None:
     text = "[bold red]x[/] [/] [@click=app.quit]y[/]"
-    assert shown(text, 80) == [text]
+    assert shown_lines(text, 80) == [text]
 
 
 def test_a_deep_nest_ends() -> None:
-    assert shown("> " * 300 + "x", 20)
-    assert shown("\n".join("  " * depth + "- x" for depth in range(60)), 20)
+    assert shown_lines("> " * 300 + "x", 20)
+    assert shown_lines("\n".join("  " * depth + "- x" for depth in range(60)), 20)

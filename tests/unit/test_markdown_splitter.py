@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from gshtui.ui.kit.transcript.markdown_splitter import LINE_LIMIT, ROWS, SIZE_LIMIT, MarkdownSplitter
-from tests.kit.page import chunks, drawn, page
+from tests.kit.markdown_page import draw_chunks, make_page, parse_chunks
 
 LINES = st.sampled_from(
     [
@@ -46,7 +46,7 @@ LINES = st.sampled_from(
 )
 DOCUMENTS = st.lists(LINES, max_size=40).map("\n".join)
 CUTS = st.lists(st.integers(1, 30), max_size=80)
-ON = page(37)
+ON = make_page(37)
 
 
 def in_pieces(text: str, cuts: list[int]) -> list[str]:
@@ -67,7 +67,7 @@ def test_a_stream_in_any_pieces_gives_what_the_whole_text_gives(text: str, cuts:
         streamed += splitter.feed(piece)
         splitter.tail()  # looking at the tail changes nothing
     streamed += splitter.finish()
-    assert streamed == chunks(text)
+    assert streamed == parse_chunks(text)
 
 
 @settings(max_examples=150, deadline=None)
@@ -75,7 +75,9 @@ def test_a_stream_in_any_pieces_gives_what_the_whole_text_gives(text: str, cuts:
 def test_the_lines_of_a_stream_are_those_of_the_whole_text(text: str, cuts: list[int]) -> None:
     splitter = MarkdownSplitter()
     streamed = [chunk for piece in in_pieces(text, cuts) for chunk in splitter.feed(piece)] + splitter.finish()
-    assert [line.segments for line in drawn(streamed, ON)] == [line.segments for line in drawn(chunks(text), ON)]
+    assert [line.segments for line in draw_chunks(streamed, ON)] == [
+        line.segments for line in draw_chunks(parse_chunks(text), ON)
+    ]
 
 
 @settings(max_examples=150, deadline=None)
@@ -86,7 +88,7 @@ def test_the_tail_is_what_the_text_would_give_if_it_ended_there(text: str, cuts:
     for piece in in_pieces(text, cuts):
         done += splitter.feed(piece)
         so_far += piece
-        assert done + splitter.tail() == chunks(so_far)
+        assert done + splitter.tail() == parse_chunks(so_far)
 
 
 @settings(max_examples=100, deadline=None)
@@ -95,14 +97,15 @@ def test_a_very_long_line_is_cut_at_the_same_places(length: int, unit: str, cuts
     text = (unit * length)[:length] + "\nafter"
     splitter = MarkdownSplitter()
     streamed = [chunk for piece in in_pieces(text, [cut * 100 for cut in cuts]) for chunk in splitter.feed(piece)]
-    assert streamed + splitter.finish() == chunks(text)
+    assert streamed + splitter.finish() == parse_chunks(text)
 
 
 @given(DOCUMENTS)
 @settings(max_examples=200, deadline=None)
 def test_every_word_of_the_source_is_in_some_chunk(text: str) -> None:
     kept = "".join(
-        "".join(chunk.text.split()) + chunk.language for chunk in chunks(text.replace("\x1b", "").replace("\r", ""))
+        "".join(chunk.text.split()) + chunk.language
+        for chunk in parse_chunks(text.replace("\x1b", "").replace("\r", ""))
     )
     for word in ("plain", "heading", "nested", "quote", "seventh", "indented", "link"):
         assert kept.count(word) == text.count(word)
@@ -116,7 +119,7 @@ def test_chunks_are_bounded_whatever_comes() -> None:
         "```\n" + "code\n" * 50_000,
         "- item\n" * 50_000,
     ):
-        for chunk in chunks(text):
+        for chunk in parse_chunks(text):
             assert len(chunk.text) <= SIZE_LIMIT + LINE_LIMIT + 1
             assert chunk.text.count("\n") < ROWS * 2
 
@@ -133,31 +136,33 @@ def test_chunks_hold_the_blocks_that_the_whole_text_has() -> None:
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n***\n\n    indented\n\n```py\nx = 1\n\ny = 2\n```\nend\n\n"
         "* other\n\n1) paren\n"
     )
-    apart = [kind for chunk in chunks(text) for kind in (kinds(chunk.text) if chunk.kind == "markdown" else ["fence"])]
+    apart = [
+        kind for chunk in parse_chunks(text) for kind in (kinds(chunk.text) if chunk.kind == "markdown" else ["fence"])
+    ]
     assert apart == kinds(text)
 
 
 def test_a_long_ordered_list_goes_on_counting() -> None:
-    made = chunks("".join(f"1. item {number}\n" for number in range(40)))
-    lines = [line.text for line in drawn(made, page(40))]
+    made = parse_chunks("".join(f"1. item {number}\n" for number in range(40)))
+    lines = [line.text for line in draw_chunks(made, make_page(40))]
     assert len(made) > 1
     assert [line.split()[0] for line in lines] == [f"{number}." for number in range(1, 41)]
 
 
 def test_a_long_table_repeats_its_header() -> None:
-    made = chunks("| n | m |\n|---|---|\n" + "".join(f"| {number} | x |\n" for number in range(100)))
+    made = parse_chunks("| n | m |\n|---|---|\n" + "".join(f"| {number} | x |\n" for number in range(100)))
     assert len(made) == 2
-    lines = [line.text for line in drawn(made, page(40))]
+    lines = [line.text for line in draw_chunks(made, make_page(40))]
     assert sum(line.startswith("n ") for line in lines) == 2
     assert sum(line.strip().endswith("│ x") for line in lines) == 100
 
 
 def test_code_keeps_its_lines_and_tabs() -> None:
-    (chunk,) = chunks("```make\nall:\n\tcc x.c\n\n# not a heading\n```\n")
+    (chunk,) = parse_chunks("```make\nall:\n\tcc x.c\n\n# not a heading\n```\n")
     assert (chunk.kind, chunk.language) == ("code", "make")
     assert chunk.text == "all:\n\tcc x.c\n\n# not a heading"
 
 
 def test_an_unfinished_fence_is_code() -> None:
-    (chunk,) = chunks("~~~\nx\n```\n")
+    (chunk,) = parse_chunks("~~~\nx\n```\n")
     assert (chunk.kind, chunk.text) == ("code", "x\n```")

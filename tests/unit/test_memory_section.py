@@ -73,7 +73,7 @@ async def test_from_the_root_down_to_the_folder_at_hand_one_of_each(project: Pat
     ]
     assert {passage.section for passage in found.passages} == {"memory"}
     assert [passage.path for passage in found.passages][1] == str(project / "AGENTS.md")
-    assert all("give no rights" in passage.text for passage in found.passages)
+    assert all("grant no permissions" in passage.text for passage in found.passages)
 
 
 async def test_a_project_is_read_once_it_is_trusted_and_a_person_is_told_once(project: Path, home: Home) -> None:
@@ -109,7 +109,7 @@ async def test_a_file_that_is_changed_or_new_counts_once_it_is_trusted_again(pro
         for _ in range(2):
             assert [passage.source for passage in (await memory(False)).passages] == ["sub/CLAUDE.md"]
         assert len(told) == round + 1, "each change is told once"
-        assert "AGENTS.md" in told[-1][0] and "changed or new since you trusted this folder" in told[-1][0]
+        assert "AGENTS.md" in told[-1][0] and "new or changed since you trusted this folder" in told[-1][0]
         assert "`gsh-tui config trust`" in told[-1][1]
     assert trust.differences(project, trust.brought(project)) == [("AGENTS.md", "changed")]
     write(project / "AGENTS.md", "Rules.")
@@ -194,11 +194,11 @@ async def test_hostile_files_cost_themselves_and_are_named(project: Path, tmp_pa
     assert "\x1b" not in "".join(found.values()) and "\u202e" not in "".join(found.values())
     assert "the key" not in "".join(found.values())
     why = {text.split(" is not used: ")[0].removeprefix("binary/"): text for text, _ in told}
-    assert "no text" in why["AGENTS.md"]
-    assert "no UTF-8" in why["latin/AGENTS.md"]
+    assert "not text" in why["AGENTS.md"]
+    assert "not UTF-8" in why["latin/AGENTS.md"]
     assert "leads out" in why["latin/out/AGENTS.md"]
     assert "regular" in why["latin/out/inside/fifo/AGENTS.md"]
-    assert "cannot be read" in why["latin/out/inside/fifo/gone/CLAUDE.md"]
+    assert "is unreadable" in why["latin/out/inside/fifo/gone/CLAUDE.md"]
     assert len(told) == 5
 
 
@@ -212,7 +212,7 @@ async def test_an_unreadable_file_is_said(project: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(memory_section, "_head", refused)
     told = Told()
     assert await passages(project, told) == {}
-    assert "AGENTS.md is not used: it cannot be read (Permission denied)." in told[0][0]
+    assert "AGENTS.md is not used: it is unreadable (Permission denied)." in told[0][0]
 
 
 async def test_a_huge_file_is_cut_at_a_line_and_says_so(project: Path) -> None:

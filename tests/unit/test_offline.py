@@ -54,4 +54,4 @@ def test_lines_are_calls_and_what_is_not_understood_is_said() -> None:
 
 def test_a_tool_that_is_not_offered_is_named() -> None:
     (missing,) = answered("what did I run?", ("bash",))
-    assert missing.text == "That needs the tool `search_context`, which is not offered here."
+    assert missing.text == "That needs the tool `search_context`, which is not available here."

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.cli.entry import command_words, is_command
+from gshtui.cli.by_hand import command_words
+from gshtui.cli.entry import is_command
 from gshtui.cli.opening import read_opening
 
 

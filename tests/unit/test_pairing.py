@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,7 @@ RULES = PairingRules(
 )
 
 
-def began(number: int, command: str = "make", *, shell: str = "s", at: float = NOW, **more: object) -> Event:
+def began(number: int, command: str = "make", *, shell: str = "s", at: float = NOW, **more: Any) -> Event:
     fields = {"cwd": "/p", **more}
     return ShellCommandStarted(shell=shell, number=number, command=command, at=at, **fields)  # type: ignore[arg-type]
 

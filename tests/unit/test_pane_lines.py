@@ -14,6 +14,8 @@ from gshtui.headless.agent_pane.pane_input import InputAction, InputLine
 from gshtui.headless.agent_pane.pane_lines import AnswerLines, lines_of, question_keys, question_lines
 from gshtui.text import cells
 
+COVERS = ("gshtui.headless.agent_pane.pane_input",)
+
 
 @pytest.mark.parametrize(
     ("keys", "text"),

@@ -14,17 +14,19 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.agent_events import UsageReported
 from gshtui.bus.messages import Usage
 from gshtui.commands.registry import Registry
-from gshtui.fleet.agent_command_lines import CommandLines, LaunchTerms
+from gshtui.fleet.agent_command_lines import CommandLines
 from gshtui.fleet.native.commands import spawn_assessment
 from gshtui.fleet.native.permissions import SpendingBudget, permitted_registry
 from gshtui.fleet.native.spawn_requests import held_to_rights
 from gshtui.fleet.native.spec import Spec, SpecError, make_spec, read_spec, spec_path, write_spec
-from gshtui.fleet.ports import FleetError
+from gshtui.fleet.ports import FleetError, LaunchTerms
 from gshtui.fleet.starter import MAX_DEPTH
 from gshtui.settings import paths, trust
 from gshtui.tools import commands as tool_commands
 from gshtui.tools.workspace import ToolConfig
-from tests.kit.scripted import ScriptedProvider
+from tests.kit.scripted_provider import ScriptedProvider
+
+COVERS = ("gshtui.agents.personas", "gshtui.fleet.native.spec", "gshtui.fleet.ports", "gshtui.tools.commands")
 
 
 def made(folder: Path, id: str, parent: str = "", *, hub: dict[str, Any] | None = None, **request: Any) -> Spec:
@@ -100,11 +102,11 @@ def test_a_spec_is_private_and_whole(tmp_path: Path) -> None:
     assert read_spec(path) == spec
     assert len(spec.token) == 64 and spec.token not in repr(path)
     for bad in ("../x", "", "a/b", "A", "x" * 100):
-        with pytest.raises(SpecError, match="no agent's id"):
+        with pytest.raises(SpecError, match="not an agent's id"):
             spec_path(paths.data_dir(), bad)
     link = path.with_name("0002.json")
     link.symlink_to(path)
-    with pytest.raises(SpecError, match="cannot be read"):
+    with pytest.raises(SpecError, match="Cannot read"):
         read_spec(link)
     with pytest.raises(SpecError, match="bytes long"):
         row = AgentRow(id="0003", name="x", cwd="/", home=str(tmp_path))
@@ -138,17 +140,17 @@ def test_the_users_own_personas(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.toml", "summary = ", "no TOML"),
-        ("a.toml", "approve = true", "the key 'approve'"),
-        ("a.toml", "tools = 'read'", "no list"),
+        ("a.toml", "summary = ", "not valid TOML"),
+        ("a.toml", "approve = true", "the unknown key 'approve'"),
+        ("a.toml", "tools = 'read'", "must be a list"),
         ("a.toml", "tools = [1]", "list of names"),
         ("a.toml", "max_iterations = -1", "below 0"),
-        ("a.toml", "max_iterations = true", "no whole number"),
+        ("a.toml", "max_iterations = true", "must be a whole number"),
         ("a.toml", 'name = "Two Words"', "one word"),
         ("a.md", "---\nname: x\nno end", "is not closed"),
         ("a.md", "---\nname x\n---\n", "line 2"),
         ("a.md", "x" * 70_000, "bytes"),
-        ("a.md", "---\nread_only: maybe\n---\n", "no true or false"),
+        ("a.md", "---\nread_only: maybe\n---\n", "must be true or false"),
     ],
 )
 def test_a_bad_file_is_said_and_costs_itself_alone(tmp_path: Path, name: str, text: str, said: str) -> None:
@@ -181,7 +183,7 @@ async def test_an_unknown_persona_starts_nothing(tmp_path: Path) -> None:
     row = AgentRow(id="0001", name="x", cwd=str(tmp_path), home=str(tmp_path))
     command_lines = CommandLines(paths.data_dir(), LaunchTerms())
     with pytest.raises(FleetError, match=r"There is no persona 'nobody'\. There are: explore, test, build"):
-        await command_lines.first(row, SpawnRequest(persona="nobody"))
+        await command_lines.start(row, SpawnRequest(persona="nobody"))
     assert not spec_path(paths.data_dir(), "0001").exists()
 
 

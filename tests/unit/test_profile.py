@@ -54,18 +54,18 @@ def test_a_users_profile_replaces_the_one_that_ships(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("title = ", "is no TOML"),
+        ("title = ", "is not valid TOML"),
         ("programs = ['x']", "missing required field `title`"),
         ("title = 'x'\ncolour = 'red'", "unknown field `colour`"),
         ("title = 'x'\n[timing]\nenter = -1", "`$.timing.enter`"),
         ("title = 'x'\n[[rules]]\nstatus = 'idle'\nall = ['(']", "the pattern '(' is wrong"),
         ("title = 'x'\n[[rules]]\nstatus = 'idle'\nall = ['(?=a)b']", "look-around"),
-        ("title = 'x'\n[[rules]]\nstatus = 'idle'", "would always fit"),
+        ("title = 'x'\n[[rules]]\nstatus = 'idle'", "would always match"),
         ("title = 'x'\n[[rules]]\nstatus = 'sleepy'\nall = ['x']", "sleepy"),
-        ("title = 'x'\n[timing]\nidle = 2", "must be 10 seconds or more"),
+        ("title = 'x'\n[timing]\nidle = 2", "must be at least 10 seconds"),
         ("title = 'x'\n[conversation]\nresume = ['--resume']", "do not name {id}"),
-        ("title = 'x'\n[hooks.events]\nStop = 'happy'", "knows no status happy"),
-        ("title = 'x'\nname = '../x'", "must be made of"),
+        ("title = 'x'\n[hooks.events]\nStop = 'happy'", "names unknown statuses: happy"),
+        ("title = 'x'\nname = '../x'", "must consist of"),
         ("x = " + "[" * 100_000, "nested too deeply"),
     ],
 )
@@ -80,5 +80,5 @@ def test_a_bad_profile_is_told_in_a_sentence_and_the_others_stay(tmp_path: Path,
 
 
 def test_a_name_that_is_none_says_which_there_are() -> None:
-    with pytest.raises(profiles.ProfileError, match="there are aider, claude"):
+    with pytest.raises(profiles.ProfileError, match="the profiles are aider, claude"):
         LOADED.get("clode")

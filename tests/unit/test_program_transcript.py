@@ -26,16 +26,29 @@ from gshtui.programs.transcripts import (
     gemini_transcript,
     opencode_transcript,
     program_transcript,
+    vibe_transcript,
 )
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptQuery
 from gshtui.programs.transcripts.reconstruction import Transcripts
+from gshtui.programs.transcripts.transcript_readers import conversation_state, turn_of
 from gshtui.providers.port import Capabilities
+
+COVERS = (
+    "gshtui.programs.transcripts.claude_transcript",
+    "gshtui.programs.transcripts.codex_transcript",
+    "gshtui.programs.transcripts.gemini_transcript",
+    "gshtui.programs.transcripts.opencode_transcript",
+    "gshtui.programs.transcripts.reconstruction",
+    "gshtui.programs.transcripts.transcript_readers",
+    "gshtui.programs.transcripts.vibe_transcript",
+)
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "transcripts"
 CWD = "/home/ada/shop"
 CLAUDE_ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
 CODEX_ID = "019aa4c5-0000-7000-8000-00000000c0de"
 GEMINI_ID = "3bacc8a0-24d6-4415-9b2e-a2635c02e54c"
+VIBE_ID = "c29e9818-7d62-14de-7d07-2bb9a3391b38"
 PRICED = Capabilities(window=200_000, price_input=3.0, price_output=15.0, known=True)
 
 
@@ -226,6 +239,29 @@ def test_opencode_in_both_of_its_formats(tmp_path: Path, kept: Any, id: str) -> 
     assert found.entries[-1].pruned
 
 
+def test_what_opencode_is_still_writing_is_no_answer_yet(tmp_path: Path) -> None:
+    path = database(tmp_path)
+    place = opencode_transcript.OpenCodeFiles(path, "ses_1", True)
+
+    def written(times: dict[str, int]) -> str:
+        asked = {"role": "user", "time": {"created": 1795000010000}}
+        given = {"role": "assistant", "time": {"created": 1795000011000}}
+        parts = [{"type": "text", "text": "Good day"}, {"type": "text", "text": "Hello", "time": times}]
+        with closing(sqlite3.connect(path)) as made, made:
+            for number, (info, part) in enumerate(zip((asked, given), parts, strict=True)):
+                row = (f"msg_A{number}", info["time"]["created"], json.dumps(info))
+                made.execute("INSERT OR REPLACE INTO message VALUES (?, 'ses_1', ?, ?)", row)
+                what = (f"prt_A{number}", f"msg_A{number}", json.dumps(part))
+                made.execute("INSERT OR REPLACE INTO part VALUES (?, ?, 'ses_1', 0, ?)", what)
+        turn = turn_of(opencode_transcript.read(place))
+        assert turn is not None
+        assert turn.over == bool(turn.answer)
+        return turn.answer
+
+    assert written({"start": 1795000011000}) == ""
+    assert written({"start": 1795000011000, "end": 1795000012000}) == "Hello"
+
+
 def test_opencodes_database_is_not_touched(tmp_path: Path) -> None:
     path = database(tmp_path)
     before = (path.read_bytes(), sorted(path.parent.iterdir()))
@@ -292,6 +328,69 @@ def test_where_gemini_keeps_them(tmp_path: Path) -> None:
     assert gemini_transcript.find(TranscriptQuery("gemini", "", CWD, 0.0), {}, tmp_path) == newer
 
 
+TURNS = [
+    ("text", "Good day to you"),
+    ("text", "Hello. I am here."),
+    ("text", "do:touch"),
+    ("text", "I make the file."),
+    ("tool_call", 'bash {"command": "touch made.txt"}'),
+]
+
+
+def vibe(home: Path) -> Path:
+    """A conversation of the real program."""
+    folder = home / ".vibe" / "logs" / "session" / "unified" / VIBE_ID
+    shutil.copytree(FIXTURES / "vibe", folder)
+    return folder
+
+
+@pytest.mark.parametrize("id", [VIBE_ID, ""])
+def test_vibe_sends_what_its_last_generation_names(tmp_path: Path, id: str) -> None:
+    folder = vibe(tmp_path)
+    wanted = TranscriptQuery("vibe", id, CWD, 1_700_000_000.0)
+    place = vibe_transcript.find(wanted, {}, tmp_path)
+    assert place is not None
+    assert place == folder / "CURRENT"
+    found = vibe_transcript.read(place)
+    assert sent(found)[: len(TURNS)] == TURNS
+    assert [entry.kind for entry in found.entries[len(TURNS) :]] == ["tool_result", "text"]
+    assert (found.model, len(found.marks)) == ("fake", 3)
+    turn = turn_of(found)
+    assert turn is not None
+    assert (turn.answer, turn.over, turn.at) == ("Done; the command has run.", True, 1_795_391_829.554)
+    assert conversation_state(wanted, {"HOME": str(tmp_path)}) == "said"
+    assert vibe_transcript.find(TranscriptQuery("vibe", id and "other", "/tmp", 0.0), {}, tmp_path) is None
+    next(folder.glob("chunks/*")).write_text("{torn")
+    vibe_transcript.read(place)
+    (folder / "CURRENT").write_text(json.dumps({"generation": "../../.."}))
+    assert vibe_transcript.read(place).entries == []
+
+
+def test_the_answer_of_a_turn_is_what_was_said_since_its_last_call() -> None:
+    turn = turn_of(codex_transcript.read(FIXTURES / "codex.jsonl"))
+    assert turn is not None
+    assert turn.over
+    book = program_transcript.TranscriptBuilder(Path("x"), "codex")
+    assert turn_of(book.transcript) is None
+    book.add_text("user", "earlier", 1.0, "m1")
+    book.add_text("assistant", "an earlier answer", 2.0, "m2")
+    book.add_text("user", "Do it", 3.0, "m3")
+    started = turn_of(book.transcript)
+    assert started is not None
+    assert (started.message, started.answer, started.over) == ("m3", "", False), "nothing of the turn before"
+    book.add_text("assistant", "I look first.", 4.0, "m4")
+    book.add_call("c1", "bash", {"command": "ls"}, 4.0, "m4")
+    at_work = turn_of(book.transcript)
+    assert at_work is not None
+    assert (at_work.answer, at_work.over) == ("I look first.", False)
+    book.add_result("c1", "made.txt", 5.0, "m5")
+    book.add_text("assistant", "It is\ndone.", 6.0, "m6")
+    book.add_text("assistant", "All of it.", 6.0, "m7")
+    done = turn_of(book.transcript)
+    assert done is not None
+    assert (done.answer, done.over) == ("It is\ndone.\n\nAll of it.", True)
+
+
 @pytest.mark.parametrize("id", ["../../etc/passwd", "*", "a/b", "..", "", "-rf", "a" * 200, "ses_1\n"])
 def test_an_id_cannot_lead_out_of_the_folder(id: str) -> None:
     assert program_transcript.safe_name(id) == ""
@@ -345,7 +444,7 @@ async def test_what_was_written_since_is_seen(tmp_path: Path) -> None:
 
 async def test_agents_without_a_transcript(tmp_path: Path) -> None:
     made = transcripts(tmp_path)
-    with pytest.raises(ContextError, match="keeps no transcript"):
+    with pytest.raises(ContextError, match="keeps no readable transcript"):
         await made.view(row(profile="aider"))
     with pytest.raises(ContextError, match="no transcript of its conversation"):
         await made.view(row(external_id="other"))

@@ -91,7 +91,7 @@ def test_the_ledger_says_hit_or_miss_and_why() -> None:
     assert [one.verdict for one in entries] == ["first", "hit", "", "part", "miss", "miss", "miss", ""]
     assert "memory/AGENTS.md" in entries[3].why
     assert "16 minutes" in entries[4].why
-    assert entries[6].why == "The model before was m."
+    assert entries[6].why == "The previous model was m."
     assert entries[1] == CacheEntry("2", "hit", 2_000, 300, 10)
     assert round(entries[1].share, 2) == 0.87
     assert cache_entry(None, mark("0")).share == 0.0
@@ -106,7 +106,7 @@ def test_the_timeline_tells_it() -> None:
     told = timeline("main", marks, [], Forecast(None, 0, 0), 10)
     rows = [[cell.strip() for cell in line.split("|")][1:-1] for line in told.split("\n") if line.startswith("| ")]
     assert [row[6] for row in rows if "-" not in row[6]] == ["cache", "first", "87%", "miss"]
-    assert "- #3: system/0 is not what it was." in told
+    assert "- #3: system/0 changed." in told
     assert "#2:" not in told
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gshtui.bus.event import Event
@@ -16,7 +18,7 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
 from gshtui.ui.prompt.prompt_status import StatusState, doing, elapsed, reduce_status, waits
-from tests.kit.prompt_host import question
+from tests.kit.prompt_host import make_question
 
 START = TurnStarted(at=100.0, agent="main", session="s", turn="t", prompt="p")
 
@@ -51,13 +53,13 @@ def test_how_it_ended_badly(event: Event, says: str) -> None:
 
 def test_a_retry_is_said_until_it_goes_on() -> None:
     retry = ProviderRetried(agent="main", provider="x", attempt=1, wait=4.2, why="overloaded")
-    assert doing(after(START, retry)) == "overloaded · again in 4 s (try 2)"
+    assert doing(after(START, retry)) == "overloaded · retrying in 4 s (attempt 2)"
     assert doing(after(START, retry, AgentStatusChanged(agent="main", status="thinking"))) == "Thinking"
 
 
 def test_what_waits() -> None:
     queue = [PromptQueued(prompt=name, agent="main", text="x") for name in "abc"]
-    state = after(START, *queue, PromptWithdrawn(prompt="a", agent="main"), question(1), question(2))
+    state = after(START, *queue, PromptWithdrawn(prompt="a", agent="main"), make_question(1), make_question(2))
     assert waits(state, "ctrl+g") == ["ctrl+g to answer 2 questions", "2 queued"]
     state = reduce_status(state, ApprovalSettled(approval="a1", agent="main", call="c1", decision="once"))
     assert waits(state, "ctrl+g")[0] == "ctrl+g to answer 1 question"
@@ -74,7 +76,7 @@ def test_durations(seconds: float, shown: str) -> None:
 
 
 def test_commands_of_the_person_run_beside_turns() -> None:
-    who = {"agent": "main", "session": "s"}
+    who: dict[str, Any] = {"agent": "main", "session": "s"}
     state = after(
         InputCommandStarted(run="1", command="make", at=5.0, **who),
         InputCommandStarted(run="2", command="ls", at=6.0, **who),

@@ -12,16 +12,18 @@ from gshtui.guard.question_text import QuestionLine, question_lines, question_ti
 from gshtui.headless.agent_pane import pane_lines
 from gshtui.headless.approval_prompt import question_text
 from gshtui.ui.approvals.question_view import wrapped_question
-from tests.kit.prompt_host import question
+from tests.kit.prompt_host import make_question
+
+COVERS = ("gshtui.guard.question_text",)
 
 
 def shown(**fields: object) -> str:
-    return "\n".join(line.text for line in question_lines(question(1, **fields)))
+    return "\n".join(line.text for line in question_lines(make_question(1, **fields)))
 
 
 def test_what_matters_comes_first() -> None:
     found = question_lines(
-        question(1, warnings=("deletes",), detail="rm -r a\nrm -r b", diff="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z")
+        make_question(1, warnings=("deletes",), detail="rm -r a\nrm -r b", diff="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n z")
     )
     assert [line.kind for line in found if line.text] == [
         "subject",
@@ -50,9 +52,9 @@ def test_hidden_characters_are_seen() -> None:
 
 
 def test_the_title_says_who_and_which() -> None:
-    assert question_title(question(1), 1, 1) == "main asks to execute · bash"
-    assert question_title(question(1, effect="write", tool="edit"), 2, 3) == "main asks to write · edit · 2 of 3"
-    assert "\x1b" not in question_title(question(1, agent="ma\x1b[2Jin", tool="\x07bash"), 1, 1)
+    assert question_title(make_question(1), 1, 1) == "main asks to execute · bash"
+    assert question_title(make_question(1, effect="write", tool="edit"), 2, 3) == "main asks to write · edit · 2 of 3"
+    assert "\x1b" not in question_title(make_question(1, agent="ma\x1b[2Jin", tool="\x07bash"), 1, 1)
 
 
 @given(st.lists(st.text(alphabet="ab 字é\t", max_size=60), max_size=6), st.integers(8, 40))
@@ -64,11 +66,11 @@ def test_wrapping_loses_nothing(texts: list[str], width: int) -> None:
 
 
 def test_a_budget_that_is_used_up_is_a_question_about_going_on() -> None:
-    assert question_title(question(1, tool="budget"), 1, 1) == "main asks to go on · budget"
+    assert question_title(make_question(1, tool="budget"), 1, 1) == "main asks to continue · budget"
 
 
 def test_every_face_asks_in_the_same_words() -> None:
-    asked = question(1, warnings=("deletes",), detail="rm -r a\nrm -r b", diff="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y")
+    asked = make_question(1, warnings=("deletes",), detail="rm -r a\nrm -r b", diff="--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y")
     words = [question_title(asked), *(line.text for line in question_lines(asked))]
     assert [line.strip() for line in question_text(asked).split("\n")] == words
     pane = [re.sub(r"\x1b\[[\d;]*m", "", line).strip() for line in pane_lines.question_lines(asked)]
@@ -76,7 +78,7 @@ def test_every_face_asks_in_the_same_words() -> None:
 
 
 def test_lines_without_room_are_counted() -> None:
-    asked = question(1, detail="make", diff="+1\n+2\n+3\n+4", warnings=("w",))
+    asked = make_question(1, detail="make", diff="+1\n+2\n+3\n+4", warnings=("w",))
     found = shortened(question_lines(asked), 2)
     assert [line.text for line in found][-5:] == ["make", "", "+1", "+2", "… 2 more lines"]
     assert shortened(question_lines(asked), 4) == question_lines(asked)

@@ -25,7 +25,7 @@ from gshtui.cli.opening import read_opening
 from gshtui.cli.root import root
 from gshtui.context import memory_section
 from gshtui.headless import exits
-from gshtui.hub.hub import Hub
+from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.providers import candidates
 from gshtui.settings import loader, paths
@@ -142,7 +142,7 @@ def test_budgets_have_the_beginnings_that_are_told() -> None:
 async def test_every_name_and_parameter_is_known(tmp_path: Path) -> None:
     """A name with an underscore is a setting's, a key's of the shell or a tool's; `name=` is its row's command's."""
     project = made_project(tmp_path / "project")
-    hub = Hub(HubOptions(cwd=project, loaded=load(project)))
+    hub = build_hub(HubOptions(cwd=project, loaded=load(project)))
     await hub.start()
     commands = {name: command for command in hub.registry for name in (command.name, *command.aliases)}
     fields = {name: set(command.parameters.model_fields) for name, command in commands.items()}

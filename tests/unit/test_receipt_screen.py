@@ -48,7 +48,7 @@ def test_every_item_is_listed_with_its_lot() -> None:
 def test_an_item_opens_to_the_text_that_it_had() -> None:
     opened = frozenset({"g:summarised", "i:3"})
     assert missing_texts(COMPACTED, opened, {}) == ["h-r2"]
-    assert "Reading …" in lines(opened)
+    assert "Loading …" in lines(opened)
     assert "214 passed" in lines(opened, {"h-r2": "214 passed"})
     assert missing_texts(COMPACTED, opened, {"h-r2": ""}) == []
 

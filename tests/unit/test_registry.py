@@ -7,6 +7,8 @@ import pytest
 from gshtui.commands.declaration import Command, Invocation, Outcome, Parameters, UsageError
 from gshtui.commands.registry import AnyCommand, Registry
 
+COVERS = ("gshtui.commands.declaration", "gshtui.system.expected_error")
+
 
 async def nothing(_invocation: Invocation, _parameters: Parameters) -> Outcome:
     return Outcome(None, "")
@@ -61,7 +63,7 @@ def test_names_are_taken_by_an_offer_too() -> None:
 def test_what_is_made_must_be_what_was_offered() -> None:
     registry = Registry()
     registry.offer(("a",), Made(command("a"), command("b")))
-    with pytest.raises(ValueError, match="a were offered, and a, b were made"):
+    with pytest.raises(ValueError, match="a were offered, but a, b were created"):
         registry.get("a")
 
 

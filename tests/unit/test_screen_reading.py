@@ -175,6 +175,9 @@ def test_a_question_that_is_longer_than_a_line_is_still_one() -> None:
     asked = ["> /add x.py", "No files matched 'x.py'. Do you want to create /a/b/x.py? (Y)es/(N)o [Yes]", ":"]
     assert read_screen(aider, asked, "", (1, 2)).status == "waiting"
     assert read_screen(aider, [*asked[:2], ": n", "─" * 60, "> "], "", (2, 4)).status == "idle"
+    to_the_end = [asked[0], f"{asked[1]}:", ">"]
+    assert read_screen(aider, to_the_end, "", (1, 2)).status == "waiting"
+    assert read_screen(aider, [*to_the_end[:2], "─" * 60, "> "], "", (2, 3)).status == "idle"
 
 
 def test_a_logo_that_moves_is_no_work() -> None:

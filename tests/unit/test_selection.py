@@ -24,6 +24,13 @@ from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import AgentSettings, ProviderSettings
 from tests.kit.loopback.apis import loopback
 
+COVERS = (
+    "gshtui.providers.candidates",
+    "gshtui.providers.catalog",
+    "gshtui.providers.model_command",
+    "gshtui.providers.probe",
+)
+
 NOWHERE = {"OLLAMA_HOST": "127.0.0.1:1"}
 """So that an Ollama on the developer's machine is not found."""
 
@@ -168,7 +175,7 @@ async def test_a_retired_default_is_replaced_and_said() -> None:
     table = {"anthropic": ProviderSettings(default_model="claude-sonnet-4-20250514")}
     choice = await chosen({"ANTHROPIC_API_KEY": "k"}, providers=table)
     assert choice.model == "claude-sonnet-5-5"
-    assert "no longer served" in choice.why
+    assert "no longer available" in choice.why
     named = await chosen({"ANTHROPIC_API_KEY": "k"}, model="claude-sonnet-4-20250514", providers=table)
     assert named.model == "claude-sonnet-4-20250514"
 

@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.guard.program_table import TABLE
+from gshtui.guard.program_table import programs
 from gshtui.guard.shell_line import plain_commands, read
 from gshtui.guard.shell_policy import Judgement, judge
 from gshtui.tools.path_location import Location
 from gshtui.tools.shell_assessment import assess_line
 from tests.kit.home import made_up_home
+
+COVERS = ("gshtui.guard.shell_line", "gshtui.tools.shell_assessment")
 
 CASES: list[tuple[str, str]] = [
     (verdict, line)
@@ -250,7 +252,7 @@ def test_a_grant_is_for_the_same_program_subcommand_and_flags(project: Path) -> 
 
 def test_the_table_names_no_program_that_starts_others() -> None:
     starts = {"env", "xargs", "timeout", "nohup", "sudo", "bash", "sh", "eval", "exec", "command", "awk", "python"}
-    assert not starts & set(TABLE)
+    assert not starts & set(programs())
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from gshtui.ui.shell import shell_format as words
 from gshtui.ui.shell.shell_record import fenced, record_words
 from gshtui.ui.shell.shell_reference import MOST, MOST_LINES, bounded, reference
 
+COVERS = ("gshtui.context.pin_mark", "gshtui.ui.shell.shell_format")
+
 NOW = 1_800_000_000.0
 RAN = ShellRecord(
     id=7, shell="s", number=1, command="make test", cwd="/p", tty="/dev/pts/3", at=NOW, duration=3.2, exit=2,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.settings.settings_tables import Context
@@ -17,6 +19,7 @@ class Kept:
         noted: tuple[ShellNote, ...] = (),
     ) -> None:  # fmt: skip
         self.records, self.outputs, self.broken, self.noted = records, outputs or {}, broken, noted
+        self.synced = 0
 
     async def notes(self, *, after: float | None = None, limit: int = 50) -> list[ShellNote]:
         return [note for note in self.noted if after is None or note.at >= after][:limit]
@@ -24,8 +27,8 @@ class Kept:
     async def find_all(self, wanted: HistoryQuery, *, limit: int = 50) -> list[ShellRecord]:
         if self.broken:
             raise StoreError("corrupt", "It is damaged.")
-        after = wanted.after
-        fitting = [r for r in self.records if r.agent == wanted.agent and (after is None or r.at >= after)]
+        before = wanted.before_id
+        fitting = [r for r in self.records if r.agent == wanted.agent and (before is None or r.id < before)]
         return fitting[:limit]
 
     async def output(self, key: str) -> str:
@@ -34,7 +37,7 @@ class Kept:
         return self.outputs[key]
 
 
-def ran(command: str, exit: int | None = 0, **more: object) -> ShellRecord:
+def ran(command: str, exit: int | None = 0, **more: Any) -> ShellRecord:
     fields = {"command": command, "cwd": "/project", "exit": exit, "state": "done", **more}
     return ShellRecord(**fields)  # type: ignore[arg-type]
 
@@ -42,9 +45,13 @@ def ran(command: str, exit: int | None = 0, **more: object) -> ShellRecord:
 HISTORY = (ran("git diff"), ran("cargo test", 1, output="k"), ran("ls", agent="main"), ran("cargo build"))
 
 
-async def said(kept: Kept, new: bool = True, **settings: object) -> list[str]:
-    found = await shell_summary(kept, Context.model_validate(settings))(new)
+async def said(kept: Kept, new: bool = True, **settings: Any) -> list[str]:
+    async def sync() -> None:
+        kept.synced += 1
+
+    found = await shell_summary(kept, Context.model_validate(settings), sync)(new)
     assert all(along.once and along.source == "shell activity" for along in found.along)
+    assert bool(kept.synced) == new
     return [along.text for along in found.along]
 
 
@@ -56,6 +63,17 @@ async def test_the_last_commands_of_the_person_in_their_order() -> None:
         "$ git diff (in /project) → exit 0\n\n"
         "Use the `search_context` tool for more shell history, past sessions, or logs."
     ]
+
+
+async def test_a_conversation_at_the_prompt_is_told_again() -> None:
+    kept = Kept(*HISTORY)
+
+    async def sync() -> None:
+        kept.records = (ran("make"), *HISTORY)
+
+    for new in (True, False):  # a conversation is new until it has an answer: its first question may have been killed
+        [along] = (await shell_summary(kept, Context(), sync, always=True)(new)).along
+        assert not along.once and "$ make (in /project)" in along.text
 
 
 async def test_as_many_as_the_setting_says() -> None:

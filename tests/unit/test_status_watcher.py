@@ -1,4 +1,4 @@
-"""The status of a program follows its screen, also when tmux says nothing of a change."""
+"""A program's status follows its screen, also when tmux reports no change; screens are looked at one by one."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import profile as profiles
 from gshtui.programs.status import KnownStatus
-from gshtui.programs.status_watcher import CliStatus
+from gshtui.programs.status_watcher import CliStatus, Pacer
 from gshtui.tmux.panes import PaneInfo, unknown
-from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.watcher import PaneChange
 
 SCREENS = next((Path(__file__).parents[1] / "fixtures" / "screens" / "claude").iterdir())
@@ -56,10 +54,27 @@ async def test_what_changes_in_the_second_of_the_last_look_is_seen() -> None:
 
     server = SilentServer()
     claude = profiles.load(Path("/nonexistent")).get("claude")
-    status = CliStatus(cast("TmuxServer", server), row, claude, changed)
+    status = CliStatus(server, row, claude, changed)
     await status.start()
     try:
         async with asyncio.timeout(8):
             await asked.wait()
     finally:
         await status.stop()
+
+
+async def test_the_first_goes_on_at_once_and_the_others_one_by_one_in_their_order() -> None:
+    pace, went = Pacer(), list[int]()
+    loop = asyncio.get_running_loop()
+
+    async def look(number: int) -> float:
+        await pace.wait()
+        went.append(number)
+        return loop.time()
+
+    began = loop.time()
+    times = await asyncio.gather(*(look(number) for number in range(10)))
+    assert went == list(range(10))
+    assert times[9] - began >= 9 * 0.005
+    await pace.wait()
+    assert loop.time() >= times[9]

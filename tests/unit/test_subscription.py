@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Sequence
 
 import pytest
@@ -361,32 +360,3 @@ async def test_events_are_stamped_once() -> None:
     assert log.events[0].at > 1_700_000_000
     assert log.events[1].at == 5.0
     await bus.close()
-
-
-async def test_publishing_from_threads_keeps_each_threads_order() -> None:
-    bus = Bus()
-    log = Log(bus, Noticed)
-
-    def work(name: int) -> None:
-        for number in range(200):
-            bus.publish_from_thread(Noticed(text=f"{name}:{number}"))
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        await asyncio.to_thread(thread.join)
-    await asyncio.sleep(0)
-    await bus.drained()
-    for name in range(4):
-        mine = [text for text in log.texts() if text.startswith(f"{name}:")]
-        assert mine == [f"{name}:{number}" for number in range(200)]
-    await bus.close()
-
-
-def test_a_thread_that_publishes_after_the_loop_has_ended_is_not_hurt() -> None:
-    async def make() -> Bus:
-        return Bus()
-
-    bus = asyncio.run(make())
-    bus.publish_from_thread(Noticed(text="too late"))

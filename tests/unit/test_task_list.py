@@ -60,7 +60,7 @@ def test_a_task_is_found_by_its_number_or_its_first_words() -> None:
     tasks = task_list.added(task_list.added((), "write the parser"), "write the tests")
     assert task_list.find_task(tasks, "#2").text == "write the tests"
     assert task_list.find_task(tasks, "Write the P").id == "1"
-    with pytest.raises(TaskError, match=r"no task 'write'; there are: 1, 2\."):
+    with pytest.raises(TaskError, match=r"no task 'write'; the tasks: 1, 2\."):
         task_list.find_task(tasks, "write")
 
 
@@ -71,8 +71,8 @@ def test_a_new_list_keeps_the_numbers_of_the_same_words() -> None:
 
 
 def test_bounds() -> None:
-    with pytest.raises(TaskError, match="needs words"):
+    with pytest.raises(TaskError, match="needs a text"):
         task_list.added((), " \n ")
     assert len(task_list.added((), "x" * 9_000)[0].text) == task_list.LONGEST
-    with pytest.raises(TaskError, match="100 tasks at most"):
+    with pytest.raises(TaskError, match="at most 100 tasks"):
         task_list.written((), [("", f"task {n}", "open") for n in range(101)])

@@ -1,119 +1,64 @@
-"""Keys and the mouse for a program in a terminal: what each becomes, and what is not sent at all."""
+"""Keys from a terminal of its own: what is discarded, and what never blocks."""
 
 from __future__ import annotations
 
-from string import punctuation
+import os
+import select
+import termios
+from collections.abc import Iterator
 
 import pytest
-from textual.keys import _character_to_key  # pyright: ignore[reportPrivateUsage]
 
-from gshtui.tmux import pane_keyboard as tmux_keys
-from gshtui.ui.terminal import terminal_input
-from gshtui.ui.terminal.terminal_input import MouseKind, mouse_bytes
-from tests.kit.terminal_frames import info
+from gshtui.headless import terminal_keys
+from gshtui.headless.terminal_keys import TerminalKeys
 
 
-@pytest.mark.parametrize(
-    ("key", "character", "text"),
-    [
-        ("a", "a", "a"),
-        ("A", "A", "A"),
-        ("space", " ", " "),
-        ("question_mark", "?", "?"),
-        ("semicolon", ";", ";"),
-        ("é", "é", "é"),
-        ("日", "日", "日"),
-        ("enter", "\r", ""),
-        ("tab", "\t", ""),
-        ("ctrl+a", None, ""),
-        ("alt+x", "x", ""),
-        ("escape", "\x1b", ""),
-    ],
-)
-def test_what_is_text(key: str, character: str | None, text: str) -> None:
-    assert terminal_input.key_text(key, character) == text
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, str]]:
+    """The other end of a terminal, and its name."""
+    main, other = os.openpty()
+    yield main, os.ttyname(other)
+    os.close(main)
+    os.close(other)
 
 
-@pytest.mark.parametrize(
-    ("key", "name"),
-    [
-        ("enter", "Enter"),
-        ("escape", "Escape"),
-        ("backspace", "BSpace"),
-        ("delete", "DC"),
-        ("pageup", "PPage"),
-        ("shift+tab", "BTab"),
-        ("shift+enter", "M-Enter"),
-        ("alt+enter", "M-Enter"),
-        ("ctrl+c", "C-c"),
-        ("ctrl+C", "C-c"),
-        ("ctrl+shift+p", "C-p"),
-        ("ctrl+at", "C-Space"),
-        ("ctrl+space", "C-Space"),
-        ("ctrl+backslash", "C-\\"),
-        ("ctrl+underscore", "C-_"),
-        ("ctrl+right_square_bracket", "C-]"),
-        ("alt+f", "M-f"),
-        ("alt+F", "M-F"),
-        ("alt+full_stop", "M-."),
-        ("alt+left", "M-Left"),
-        ("ctrl+shift+left", "C-S-Left"),
-        ("f5", "F5"),
-        ("shift+f5", "S-F5"),
-        ("f13", ""),
-        ("super+c", ""),
-        ("hyper+x", ""),
-        ("ctrl+some_key_of_the_future", ""),
-    ],
-)
-def test_what_is_a_key(key: str, name: str) -> None:
-    assert terminal_input.key_name(key) == name
-    if name:
-        assert tmux_keys.tmux_key(name) == name, "tmux's own room takes it for another key"
+def test_a_key_is_read_as_it_is_pressed(terminal: tuple[int, str]) -> None:
+    main, name = terminal
+    with TerminalKeys(name) as keys:
+        os.write(main, "é".encode())
+        assert keys.read(5.0) == "é"
+        assert keys.read(0.0) is None
 
 
-@pytest.mark.parametrize("character", punctuation)
-def test_every_character_can_be_had_with_alt_and_ctrl(character: str) -> None:
-    key = _character_to_key(character)
-    assert terminal_input.key_name(f"alt+{key}") == f"M-{character}"
-    assert terminal_input.key_name(f"ctrl+{key}") in (f"C-{character}", "C-Space")
+def test_input_that_is_discarded_between_the_look_and_the_read_blocks_nothing(
+    terminal: tuple[int, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As ctrl+c does, which empties the terminal's input."""
+    main, name = terminal
+
+    class Emptying:
+        @staticmethod
+        def select(read: list[int], write: list[int], other: list[int], timeout: float) -> tuple[list[int], ...]:
+            found = select.select(read, write, other, timeout)
+            termios.tcflush(read[0], termios.TCIFLUSH)
+            return found
+
+    with TerminalKeys(name) as keys:
+        monkeypatch.setattr(terminal_keys, "select", Emptying)
+        os.write(main, b"y1")
+        assert keys.read(5.0) is None
 
 
-WANTS_ALL = info(mouse=True, mouse_drags=True, mouse_moves=True, mouse_sgr=True)
-WANTS_CLICKS = info(mouse=True, mouse_sgr=True)
-OLD = info(mouse=True, mouse_drags=True, width=300)
-
-
-@pytest.mark.parametrize(
-    ("kind", "button", "data"),
-    [
-        ("down", 1, b"\x1b[<0;5;3M"),
-        ("down", 3, b"\x1b[<2;5;3M"),
-        ("up", 1, b"\x1b[<0;5;3m"),
-        ("move", 1, b"\x1b[<32;5;3M"),
-        ("move", 0, b"\x1b[<35;5;3M"),
-        ("wheel_up", 0, b"\x1b[<64;5;3M"),
-        ("wheel_down", 0, b"\x1b[<65;5;3M"),
-    ],
-)
-def test_the_mouse_in_the_newer_encoding(kind: MouseKind, button: int, data: bytes) -> None:
-    assert mouse_bytes(WANTS_ALL, kind, 4, 2, button=button) == data
-
-
-def test_the_mouse_with_modifiers() -> None:
-    assert mouse_bytes(WANTS_ALL, "down", 0, 0, button=1, shift=True, alt=True, ctrl=True) == b"\x1b[<28;1;1M"
-
-
-def test_the_mouse_in_the_older_encoding() -> None:
-    assert mouse_bytes(OLD, "down", 4, 2, button=1) == b"\x1b[M" + bytes((32, 37, 35))
-    assert mouse_bytes(OLD, "up", 4, 2, button=1) == b"\x1b[M" + bytes((35, 37, 35))
-    assert mouse_bytes(OLD, "down", 222, 0, button=1) == b"\x1b[M" + bytes((32, 255, 33))
-    assert mouse_bytes(OLD, "down", 223, 0, button=1) == b"", "it has no code for that column"
-
-
-def test_what_a_program_did_not_ask_for_is_not_sent() -> None:
-    assert mouse_bytes(info(), "down", 4, 2, button=1) == b""
-    assert mouse_bytes(WANTS_CLICKS, "move", 4, 2, button=1) == b""
-    assert mouse_bytes(OLD, "move", 4, 2, button=0) == b""
-    assert mouse_bytes(WANTS_ALL, "down", 80, 2, button=1) == b"", "outside of the terminal"
-    assert mouse_bytes(WANTS_ALL, "down", -1, 2, button=1) == b""
+def test_more_than_the_terminal_takes_at_once_is_written_whole(terminal: tuple[int, str]) -> None:
+    main, name = terminal
+    text = "x" * 200_000
+    read = b""
+    with TerminalKeys(name) as keys:
+        pid = os.fork()
+        if not pid:
+            keys.write(text)
+            os._exit(0)
+        while len(read) < len(text) and select.select([main], [], [], 10.0)[0]:
+            read += os.read(main, 65_536)
+        os.waitpid(pid, 0)
+    assert read == text.encode()

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from gshtui.tmux.frames import Frame
 from gshtui.ui.terminal.terminal_picture import TerminalPicture
-from tests.kit.terminal_frames import info
+from tests.kit.fake_terminal import info
 
 ROWS = tuple(f"row {number}" for number in range(10))
 
 
-def frame(rows: tuple[str, ...] = ROWS, changed: tuple[int, ...] = (), **pane: object) -> Frame:
+def frame(rows: tuple[str, ...] = ROWS, changed: tuple[int, ...] = (), **pane: Any) -> Frame:
     """A frame as a mirror hands it out."""
     return Frame("%1", rows, changed, info(height=len(rows), **pane), 1)
 
 
-def shown(height: int = 10, **pane: object) -> TerminalPicture:
+def shown(height: int = 10, **pane: Any) -> TerminalPicture:
     """A picture that has seen one frame."""
     picture = TerminalPicture()
     picture.height = height

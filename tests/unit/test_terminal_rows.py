@@ -14,6 +14,8 @@ from gshtui.ui.terminal.terminal_picture import OVERLAP, PAGE, TORN, Scrollback
 from gshtui.ui.terminal.terminal_reader import ScrollbackSearch
 from gshtui.ui.terminal.terminal_rows import RowParser, TerminalColours, spans, terminal_colours, text_of
 
+COVERS = ("gshtui.ui.terminal.terminal_reader",)
+
 BASE = Style.parse("#d0d0d0 on #101010")
 
 

@@ -21,6 +21,13 @@ from gshtui.tools.path_location import Location
 from gshtui.tools.shell_assessment import assess_line
 from gshtui.tools.worktree import is_branch_name
 
+COVERS = (
+    "gshtui.guard.sensitive_paths",
+    "gshtui.text.glob_pattern",
+    "gshtui.text.unified_diff",
+    "gshtui.tools.file_type",
+)
+
 
 @pytest.mark.parametrize(
     ("pattern", "matching", "others"),
@@ -98,7 +105,7 @@ def test_a_diff_can_be_applied(
 def test_a_diff_is_bounded_and_shows_controls() -> None:
     change = make_diff("".join(f"{n}\n" for n in range(100_000)), "".join(f"{n}x\n" for n in range(100_000)), "f")
     assert len(change.splitlines()) < 2_010
-    assert "the diff goes on" in change
+    assert "the diff continues" in change
     assert "␛[2J" in make_diff("a\n", "\x1b[2J\n", "f")
     assert "␍" in make_diff("a\r\nb\n", "a\nb\n", "f")
     assert "␍" not in make_diff("a\r\nb\r\n", "a\r\nc\r\n", "f")
@@ -108,7 +115,7 @@ def test_a_diff_is_bounded_and_shows_controls() -> None:
 def test_near_misses_say_what_is_different() -> None:
     text = "def run():\n\tpass\n\nname = 'old'  \nprint(“hi”)\n"
     blanks = near_misses(text, "def run():\n    pass")
-    assert "but for blanks" in blanks
+    assert "differs only in blanks" in blanks
     assert "1 tab" in blanks
     assert "4 spaces" in blanks
     assert "2 spaces, old_text has nothing" in near_misses(text, "name = 'old'")
@@ -145,7 +152,6 @@ def test_the_environment_has_no_secrets() -> None:
     assert not {"TMUX", "BASH_ENV", "BASH_FUNC_ls%%", "GIT_DIR"} & passed.keys()
     assert passed["PAGER"] == "cat"
     assert passed["TERM"] == "dumb"
-    assert command_environment(environ, keep=frozenset(["GITHUB_TOKEN"]))["GITHUB_TOKEN"] == "x"
 
 
 @pytest.mark.parametrize(
@@ -290,7 +296,7 @@ def test_a_line_says_where_it_reaches(tmp_path: Path) -> None:
     assert "network" in warned("git push")
     assert "network" in warned("echo x > /dev/tcp/1.2.3.4/80")
     assert "another user" in warned("sudo ls")
-    assert "for good" in warned("git reset --hard")
+    assert "permanently" in warned("git reset --hard")
     assert "overlooked" in warned("ls" + " " * 400 + "; touch x")
     assert "overlooked" in warned("l\u0455")
     assert warned("ls -la src") == ""

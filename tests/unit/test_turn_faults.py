@@ -21,9 +21,11 @@ from gshtui.bus.messages import ToolCall, ToolResult
 from gshtui.context.engine import ContextEngine
 from gshtui.context.ports import MemoryContextStore
 from gshtui.guard.approval import Gate
+from tests.kit.agent_harness import AgentHarness
 from tests.kit.home import Home
-from tests.kit.office import Office
-from tests.kit.scripted import ScriptedProvider, call
+from tests.kit.scripted_provider import ScriptedProvider, tool_call
+
+COVERS = ("gshtui.agents.agent", "gshtui.agents.answer_stream", "gshtui.agents.toolbox")
 
 pytestmark = pytest.mark.faults
 
@@ -39,7 +41,9 @@ PARTS = (
     Gate,
     ScriptedProvider,
 )
-NOT_IN_A_TURN = {"Agent": ("__init__", "start", "stop", "converse", "_listen", "_take", "_edit", "_answer", "_ended")}
+NOT_IN_A_TURN = {
+    "Agent": ("__init__", "start", "stop", "converse", "_listen", "_queue_prompt", "_edit", "_answer", "_ended")
+}
 """What takes prompts in, whose faults are the bus's to report; and what says the end where a turn could not."""
 
 
@@ -99,16 +103,18 @@ async def test_every_step_failing_in_turn(at: int, tmp_path: Path, home: Home, m
     for part, name in steps():
         calls: list[int] = []
         provider = ScriptedProvider(
-            [call("look", "c1", text="a"), call("act", "c2", command="b")], ["done"], *(["well"] for _ in range(8))
+            [tool_call("look", "c1", text="a"), tool_call("act", "c2", command="b")],
+            ["done"],
+            *(["well"] for _ in range(8)),
         )
-        office = Office(tmp_path, provider, auto_approve=frozenset({"act"}))
+        harness = AgentHarness(tmp_path, provider, auto_approve=frozenset({"act"}))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(part, name, failing(vars(part)[name], at, calls))
-            ended = asyncio.create_task(office.bus.wait_for(TurnFinished, timeout=8))
+            ended = asyncio.create_task(harness.bus.wait_for(TurnFinished, timeout=8))
             await asyncio.sleep(0)
-            await office.say("go")
+            await harness.send_prompt("go")
             finished = await ended
-            await office.bus.drained()
+            await harness.bus.drained()
             if len(calls) >= at:
                 reached.add(f"{part.__name__}.{name}")
         what = f"{part.__name__}.{name} at call {at}"
@@ -116,10 +122,10 @@ async def test_every_step_failing_in_turn(at: int, tmp_path: Path, home: Home, m
             assert "Fault" in finished.error or "ExceptionGroup" in finished.error, (what, finished)
             assert finished.error.count("\n") == 0
             assert list(home.state.glob("**/crash-*.log")), what
-        again = await office.ask("again")
+        again = await harness.run_turn("again")
         assert again.stop == "end", (what, again)
-        assert office.agent.status == "idle", what
-        messages = [*await office.conversation.messages()]
+        assert harness.agent.status == "idle", what
+        messages = [*await harness.conversation.messages()]
         asked = Counter(b.id for m in messages for b in m.blocks if isinstance(b, ToolCall))
         given = Counter(b.call_id for m in messages for b in m.blocks if isinstance(b, ToolResult))
         sent = provider.requests[-1].messages
@@ -128,7 +134,7 @@ async def test_every_step_failing_in_turn(at: int, tmp_path: Path, home: Home, m
         assert asked_sent == given_sent, what
         assert all(count == 1 for count in given.values()), (what, given)
         assert not given.keys() - asked.keys(), what
-        await office.close()
+        await harness.close()
     if at == 1:
         assert len(reached) > 50, sorted(reached)
         assert {
@@ -147,17 +153,17 @@ async def test_what_was_said_before_a_fault_is_kept(tmp_path: Path) -> None:
                 yield delta
                 raise Fault("in the middle")
 
-    office = Office(tmp_path, Cut(["Half of it ", "and the rest"]))
-    finished = await office.ask("go")
+    harness = AgentHarness(tmp_path, Cut(["Half of it ", "and the rest"]))
+    finished = await harness.run_turn("go")
     assert finished.stop == "error"
     assert "in the middle" in finished.error
     assert finished.text == "Half of it "
     assert "crash-" in finished.hint
-    await office.close()
+    await harness.close()
 
 
 async def test_a_turn_that_is_interrupted_before_it_begins_ends(tmp_path: Path) -> None:
-    office = Office(tmp_path, ScriptedProvider(["one"], ["two"]))
+    harness = AgentHarness(tmp_path, ScriptedProvider(["one"], ["two"]))
     loop = asyncio.get_running_loop()
 
     def cancel_first(loop: asyncio.AbstractEventLoop, work: Any, **named: Any) -> asyncio.Task[Any]:
@@ -168,7 +174,7 @@ async def test_a_turn_that_is_interrupted_before_it_begins_ends(tmp_path: Path) 
         return task
 
     loop.set_task_factory(cancel_first)
-    finished = await office.ask("go")
+    finished = await harness.run_turn("go")
     assert finished.stop == "interrupted"
-    assert (await office.ask("again")).stop == "end"
-    await office.close()
+    assert (await harness.run_turn("again")).stop == "end"
+    await harness.close()

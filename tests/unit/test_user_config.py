@@ -15,6 +15,8 @@ from gshtui.settings.user_config import EditError, make_ready, set_value
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 
+COVERS = ("gshtui.settings.settings_tables",)
+
 WRITTEN = "# mine\n[agent]   # here\nmax_steps = 7 # seven\n\n[ui]\ntheme = 'x'\n"
 
 
@@ -55,7 +57,7 @@ def test_what_is_set_is_what_counts(home: Home, tmp_path: Path, key: str, text: 
         ("providers.x", "3", "is a table"),
         ("keybindings", "x", "is a table"),
         ("agent.auto_approve", "read", "must be JSON"),
-        ("providers.openai.api_key", "sk-1", "holds a key"),
+        ("providers.openai.api_key", "sk-1", "contains a key"),
         ("", "1", "no setting"),
     ],
 )

@@ -16,6 +16,8 @@ from gshtui.settings.validation import check
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 
+COVERS = ("gshtui.settings.keys", "gshtui.settings.model", "gshtui.settings.toml_file")
+
 KEY = "sk-" + "a1B2" * 8
 
 
@@ -44,12 +46,12 @@ def only_problem(loaded: Loaded) -> str:
         ("[tmux]\nsession_prefix = 'a#(x)'\n", 2, "`tmux.session_prefix`"),
         ("[providers.openai]\nbase_url = 'ftp://x'\n", 2, "https://api.example.com"),
         ("[providers.openai]\nbase_url = 'http://me:secret@x'\n", 2, "user name or password"),
-        ("[general]\nlog_dir = 'logs'\n", 2, "a whole path"),
+        ("[general]\nlog_dir = 'logs'\n", 2, "an absolute path"),
         ("[general]\nlog_dir = '~nobody-of-this-name/x'\n", 2, "home folder"),
         ("agent = 3\n", 1, "Write [agent] above its keys."),
         ("[providers]\nopenai = 3\n", 2, "Write [providers.NAME] above its keys."),
         ("[keybindings]\ninvoke_llm = 7\n", 2, "a key is text"),
-        ("[providers.mine]\ndefault_model = 'x'\n", 2, "does not say which API it speaks"),
+        ("[providers.mine]\ndefault_model = 'x'\n", 2, "does not say which API it uses"),
     ],
 )
 def test_a_mistake_is_named_and_costs_one_value(home: Home, tmp_path: Path, text: str, line: int, said: str) -> None:
@@ -154,7 +156,7 @@ def test_what_cannot_be_read_is_said(home: Home, tmp_path: Path) -> None:
     file = user_file(home, "")
     file.unlink()
     file.mkdir()
-    assert only_problem(load(tmp_path, environ={})).startswith(f"{file}: this file cannot be read: ")
+    assert only_problem(load(tmp_path, environ={})).startswith(f"{file}: cannot read this file: ")
     file.rmdir()
     os.mkfifo(file)
     assert "not a regular file" in only_problem(load(tmp_path, environ={}))
@@ -163,7 +165,7 @@ def test_what_cannot_be_read_is_said(home: Home, tmp_path: Path) -> None:
     assert "larger than" in only_problem(load(tmp_path, environ={}))
     file.unlink()
     file.symlink_to(file)
-    assert "cannot be read" in only_problem(load(tmp_path, environ={}))
+    assert "cannot read" in only_problem(load(tmp_path, environ={}))
 
 
 def test_a_sentence_cannot_steer_a_terminal(home: Home, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gshtui.bus import wire
 from gshtui.bus.event import Event, Unknown
 from gshtui.bus.events.agent_events import TextDelta
-from gshtui.bus.events.hub_events import CommandFinished, Noticed
+from gshtui.bus.events.hub_events import Noticed, SettingChanged
 from gshtui.bus.wire import EVENT_TYPES, WireError, decode, encode, from_plain, to_plain
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -35,7 +35,7 @@ def of_type(kind: Any) -> st.SearchStrategy[Any]:
         return objects
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return of_struct(kind)
-    arguments = getattr(kind, "__args__", ())
+    arguments: tuple[Any, ...] = getattr(kind, "__args__", ())
     if getattr(kind, "__origin__", None) is tuple:
         return st.lists(of_type(arguments[0]), max_size=3).map(tuple)
     if (
@@ -153,14 +153,12 @@ def test_garbage_never_raises_anything_else(line: bytes) -> None:
 
 
 def test_what_json_cannot_say_is_made_sayable() -> None:
-    event = CommandFinished(
-        line="ls \udcff", name="ls", caller="person", data={"odd \udcff": ["\ud800", {1: object}], "path": b"\x00"}
-    )
+    event = SettingChanged(key="ls \udcff", value={"odd \udcff": ["\ud800", {1: object}], "path": b"\x00"})
     line = encode(event)
     back = decode(line)
-    assert isinstance(back, CommandFinished)
-    assert back.line == "ls ?"
-    assert back.data["odd ?"][0] == "?"
+    assert isinstance(back, SettingChanged)
+    assert back.key == "ls ?"
+    assert back.value["odd ?"][0] == "?"
     assert decode(encode(TextDelta(agent="a", session="s", message="m", text="\x1b[2J\u2028\x00"))) == TextDelta(
         agent="a", session="s", message="m", text="\x1b[2J\u2028\x00"
     )

@@ -1,1 +1,1 @@
-"""Skills: instructions for particular kinds of work, listed by name and loaded when they are needed."""
+"""Skills: instructions for particular kinds of work, listed by name and loaded when needed."""

@@ -1,6 +1,6 @@
-"""The command and tool `skills`: list what there is, and load one when it is needed.
+"""The command and tool `skills`: list the skills, and load one when it is needed.
 
-Reads files only. Registered by the hub, and by an agent's own process.
+Only reads files. Registered by the hub and by an agent's own process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Literal
 from pydantic import Field
 
 from gshtui.agents.skills.skill_store import MAX_BYTES, Skill, SkillError, SkillStore, load_skill, read_skills
-from gshtui.commands.declaration import Command, CommandError, Invocation, Outcome
+from gshtui.commands.command_errors import command_error
+from gshtui.commands.declaration import Command, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN, ToolParameters
 
@@ -30,7 +31,7 @@ class SkillsParameters(ToolParameters):
 
 
 def commands() -> list[AnyCommand]:
-    """The family. The skills are those of the folder in which it is called, read anew each time."""
+    """The family. Each call rereads the skills of its folder."""
 
     async def run(invocation: Invocation, parameters: SkillsParameters) -> Outcome:
         shelf = await asyncio.to_thread(read_skills, invocation.cwd)
@@ -40,7 +41,7 @@ def commands() -> list[AnyCommand]:
             skill = shelf.get(parameters.name.strip())
             text, others = await asyncio.to_thread(load_skill, skill, parameters.file)
         except SkillError as error:
-            raise CommandError(error.message, hint=error.hint) from error
+            raise command_error(error) from error
         return _loaded(skill, parameters.file, text, others)
 
     async def complete(invocation: Invocation, parameter: str, prefix: str) -> list[str]:
@@ -83,7 +84,7 @@ def _loaded(skill: Skill, file: str, text: str, others: list[str]) -> Outcome:
     whose = {
         "built in": "It is part of gsh-tui.",
         "yours": "It is the person's own.",
-        "the project's": "It comes with the project: it says how work is done here, and gives no rights.",
+        "the project's": "It comes with the project: it says how to work here, and grants no permissions.",
     }[skill.source]
     more = (
         f"\n\nOther files of this skill, to be loaded with `file`: {', '.join(others)}" if others and not file else ""

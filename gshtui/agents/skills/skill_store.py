@@ -32,7 +32,7 @@ Source = Literal["built in", "yours", "the project's"]
 
 
 class SkillError(ExpectedError):
-    """A skill cannot be had. One sentence; `hint` says what to do."""
+    """A skill is not available. One sentence; `hint` says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Skill:
 
 @dataclass(slots=True)
 class SkillStore:
-    """The skills by name, and what is wrong with folders that should have been some, a sentence each."""
+    """The skills by name, and one sentence for each bad skill folder."""
 
     found: dict[str, Skill] = field(default_factory=dict[str, Skill])
     problems: list[str] = field(default_factory=list[str])
@@ -78,7 +78,7 @@ def read_skills(cwd: Path) -> SkillStore:
     theirs = [folder for folder in (root / ".gsh" / "skills", root / ".claude" / "skills") if folder.is_dir()]
     if theirs and trust.state(root, None) == "untrusted":
         shelf.problems.append(
-            f"The skills in {theirs[0].parent} are not used: this folder is not trusted; `gsh-tui config trust`."
+            f"The skills in {theirs[0].parent} are not used: this folder is not trusted; run `gsh-tui config trust`."
         )
         return shelf
     for folder in theirs:
@@ -87,10 +87,10 @@ def read_skills(cwd: Path) -> SkillStore:
 
 
 def load_skill(skill: Skill, file: str = "") -> tuple[str, list[str]]:
-    """A skill's text (or that of another file in its folder), and the names of its other files. Blocks for a moment.
+    """Read a skill's text (or another file of its folder), and the names of its other files. Blocks for a moment.
 
     Raises:
-        SkillError: there is no such file, it is no text, too large, or outside of the skill's folder.
+        SkillError: there is no such file, or it is not text, too large, or outside the skill's folder.
     """
     wanted = file.strip() or FILE
     path = Path(os.path.normpath(skill.folder / wanted))
@@ -103,11 +103,11 @@ def load_skill(skill: Skill, file: str = "") -> tuple[str, list[str]]:
 
 
 def skill_body(text: str) -> str:
-    """What stands behind the front matter. Raises `SkillError`."""
+    """The text after the front matter. Raises `SkillError`."""
     try:
         return parse(text).body
     except FrontMatterError as error:
-        raise SkillError(f"The skill cannot be read any more: {error}.") from error
+        raise SkillError(f"Cannot read the skill any more: {error}.") from error
 
 
 def _read_folder(shelf: SkillStore, folder: Path, source: Source, within: Path | None) -> None:
@@ -117,10 +117,10 @@ def _read_folder(shelf: SkillStore, folder: Path, source: Source, within: Path |
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        shelf.problems.append(f"{folder} cannot be read: {error.strerror or error}.")
+        shelf.problems.append(f"Cannot read {folder}: {error.strerror or error}.")
         return
     if len(entries) > MAX_SKILLS:
-        shelf.problems.append(f"{folder} holds {len(entries)} entries; the first {MAX_SKILLS} are read.")
+        shelf.problems.append(f"{folder} has {len(entries)} entries; only the first {MAX_SKILLS} are read.")
     for entry in entries[:MAX_SKILLS]:
         try:
             skill = _read(entry, source, within, shelf)
@@ -141,29 +141,31 @@ def _read(entry: Path, source: Source, within: Path | None, shelf: SkillStore) -
     if within is not None and source == "the project's":
         for path in trust.files_in(entry):
             if trust.file_state(within, path) != "trusted":
-                raise SkillError(f"{path.name} is changed or new since you trusted this folder; `gsh-tui config trust`")
+                raise SkillError(
+                    f"{path.name} is new or has changed since you trusted this folder; run `gsh-tui config trust`"
+                )
     real = Path(os.path.realpath(folder / FILE))
     if not real.is_relative_to(folder):
         raise SkillError("a link leads out of the skill's folder")
     front = parse(_text(real))
     for key in sorted(set(front.fields) - _KEYS):
-        shelf.problems.append(
-            f"{entry / FILE}, line {front.line[key]}: {key!r} means nothing here, and is passed over."
-        )
+        shelf.problems.append(f"{entry / FILE}, line {front.line[key]}: {key!r} is unknown here and is ignored.")
     name, description = front.text("name"), one_line(front.text("description"), MAX_DESCRIPTION + 1)
     if not name:
         raise SkillError("it has no `name`")
     if len(name) > MAX_NAME or not _NAME.fullmatch(name):
-        raise SkillError(f"its name {one_line(name, 80)!r} is not of a-z, 0-9 and single -, {MAX_NAME} at most")
+        raise SkillError(
+            f"its name {one_line(name, 80)!r} must consist of a-z, 0-9 and single -, at most {MAX_NAME} characters"
+        )
     if name != entry.name:
-        raise SkillError(f"its name {name!r} is not that of its folder")
+        raise SkillError(f"its name {name!r} is not the name of its folder")
     if not description:
         raise SkillError("it has no `description`")
     if len(description) > MAX_DESCRIPTION:
         raise SkillError(f"its description is longer than {MAX_DESCRIPTION:,} characters")
     before = shelf.found.get(name)
     if before is not None and source == "the project's":
-        raise SkillError(f"there is a skill {name!r} already ({before.source}), which a project cannot replace")
+        raise SkillError(f"there is already a skill {name!r} ({before.source}), which a project cannot replace")
     return Skill(name, description, source, folder)
 
 
@@ -171,17 +173,17 @@ def _text(file: Path) -> str:
     try:
         raw = read_bytes(file)
     except OSError as error:
-        raise SkillError(f"{file.name} cannot be read: {error.strerror or error}") from error
+        raise SkillError(f"cannot read {file.name}: {error.strerror or error}") from error
     if raw is None:
         raise SkillError(f"there is no {file.name} in it")
     if len(raw) > MAX_BYTES:
-        raise SkillError(f"{file.name} has {len(raw):,} bytes; {MAX_BYTES:,} are the most")
+        raise SkillError(f"{file.name} has {len(raw):,} bytes; the limit is {MAX_BYTES:,}")
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise SkillError(f"{file.name} is no UTF-8 text") from error
+        raise SkillError(f"{file.name} is not UTF-8 text") from error
     if "\0" in text:
-        raise SkillError(f"{file.name} is no text")
+        raise SkillError(f"{file.name} is not a text file")
     return text
 
 
@@ -201,7 +203,7 @@ def _others(folder: Path) -> list[str]:
 SECTION_LIMIT = 6_000
 """Characters of all lines together."""
 _ONE = 400
-"""Characters of one description; `skills ls` gives all of it."""
+"""Characters shown of a description; `skills ls` shows all of it."""
 _HEAD = """\
 Skills
 Instructions for particular kinds of work. When one fits what you are about to do, load it first, for example \
@@ -209,7 +211,7 @@ Instructions for particular kinds of work. When one fits what you are about to d
 
 
 def skills_section(shelf: SkillStore) -> str:
-    """The text; empty when there is no skill."""
+    """The text; empty if there are no skills."""
     lines: list[str] = []
     size, left = 0, 0
     for skill in shelf.sorted():

@@ -1,1 +1,1 @@
-"""What agents use up: every request kept, budgets, and the command `usage`."""
+"""What agents use: a record of every request, budgets, and the command `usage`."""

@@ -24,9 +24,9 @@ from gshtui.system.ids import new_id
 Scope = Literal["agent", "tree", "day"]
 Unit = Literal["tokens", "dollars", "minutes"]
 _OF = {
-    "agent": "of this conversation",
-    "tree": "of this conversation and the agents started from it",
-    "day": "of today",
+    "agent": "for this conversation",
+    "tree": "for this conversation and the agents started from it",
+    "day": "for today",
 }
 
 
@@ -47,7 +47,7 @@ def limits_of(table: Table) -> tuple[BudgetLimit, ...]:
 
 
 def amount_used(sums: Sequence[UsageSum], unit: Unit) -> float:
-    """What was used, in this unit. Requests of unknown price count for nothing in money."""
+    """The usage in this unit. Requests with an unknown price count as free."""
     whole = usage_report.total(sums)
     return {"tokens": float(whole.tokens), "dollars": whole.cost, "minutes": whole.seconds / 60}[unit]
 
@@ -60,14 +60,14 @@ def amount_text(value: float, unit: str) -> str:
 
 
 def budget_text(budget: Budget) -> str:
-    """A budget in words."""
+    """A budget as text."""
     return (
         f"{amount_text(budget.used, budget.unit)} of the {amount_text(budget.limit, budget.unit)} {_OF[budget.scope]}"
     )
 
 
 TOOL = "budget"
-"""Stands where a question names the tool."""
+"""Used as the tool's name in the question."""
 
 
 class Spent(Protocol):
@@ -108,10 +108,10 @@ class BudgetWatch:
         try:
             await self._settled()
             for limit, sums, key in await self._measured(session):
-                if why := await self._look(session, limit, sums, key):
+                if why := await self._check_limit(session, limit, sums, key):
                     return why
         except StoreError as error:
-            return f"Its budget cannot be looked at: {error.message}"
+            return f"Cannot check its budget: {error.message}"
         return ""
 
     async def children_cost(self, session: str) -> float:
@@ -132,7 +132,9 @@ class BudgetWatch:
                 sums[limit.scope] = await self._record.sums("agent", sessions=tree)
         return [(limit, sums[limit.scope], (limit, day if limit.scope == "day" else session)) for limit in self._limits]
 
-    async def _look(self, session: str, limit: BudgetLimit, sums: list[UsageSum], key: tuple[object, ...]) -> str:
+    async def _check_limit(
+        self, session: str, limit: BudgetLimit, sums: list[UsageSum], key: tuple[object, ...]
+    ) -> str:
         now = amount_used(sums, limit.unit)
         allowed = limit.limit * (1 + self._beyond.get(key, 0))
         budget = Budget(limit.scope, limit.unit, now, allowed, self._agent)
@@ -141,7 +143,7 @@ class BudgetWatch:
             return ""
         self._bus.publish(BudgetReached(agent=self._agent, budget=budget, level="reached"))
         if not await self._ask(session, budget, limit):
-            return f"The budget is used up: {budget_text(budget)}. Raise it in `[budget]`, or go on another day."
+            return f"The budget is used up: {budget_text(budget)}. Raise it in `[budget]`, or continue another day."
         while limit.limit * (1 + self._beyond.get(key, 0)) <= now:
             self._beyond[key] = self._beyond.get(key, 0) + 1
         return ""
@@ -155,15 +157,15 @@ class BudgetWatch:
         self._bus.publish(Noticed(level="warning", text=text, about=self._agent))
 
     async def _ask(self, session: str, budget: Budget, limit: BudgetLimit) -> bool:
-        """A person's word; a yes allows as much again. Policy alone never allows it."""
+        """Ask a person; a yes allows the same amount again. The policy alone never allows it."""
         more = amount_text(limit.limit, limit.unit)
         verdict = await self._gate.review(
             Call(self._agent, session, new_id(), TOOL, {"scope": budget.scope, "unit": budget.unit}),
             Assessment(
                 Effect.EXECUTE,
-                f"go on beyond its budget: {budget_text(budget)} are used",
+                f"continue beyond its budget: {budget_text(budget)} are used",
                 inside=False,
-                detail=f"Yes allows {more} more and asks again then. No ends the turn here; all of it is kept.",
+                detail=f"Yes allows {more} more, then asks again. No ends the turn here; everything so far is kept.",
             ),
         )
         return verdict.allowed

@@ -1,6 +1,6 @@
-"""The command `usage`: what was used, by day, agent, model or conversation. Read only.
+"""The command `usage`: sums by day, agent, model or conversation. Only reads.
 
-Owns its parameters. Declared for the hub and for an agent in its own process.
+Declared for the hub and for an agent in its own process.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from pydantic import Field
 
 from gshtui.agents.usage import usage_report
 from gshtui.bus.usage_data import By, UsageSum
-from gshtui.commands.declaration import Action, Command, CommandError, Invocation, Outcome, Parameters, Returns
+from gshtui.commands.command_errors import command_error
+from gshtui.commands.declaration import Action, Command, Invocation, Outcome, Parameters, Returns
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import FORMS, parse_time
@@ -31,15 +32,15 @@ class UsageReport:
 
 
 class ReportUsage(Parameters, Returns[UsageReport]):
-    """Show what model requests used, by day, agent, model or conversation, of every folder.
+    """Show the usage of model requests in all folders, by day, agent, model or conversation.
 
-    Tokens are the providers' count. `estimate` says by how much our own estimate of what was sent was off.
+    Token counts come from the providers. `estimate` shows how far off our own estimate of the input was.
     """
 
     COMMAND: ClassVar[str] = "usage"
-    SHELL = ShellForm(summary="Tokens, money and time used.", parts=frozenset({"store"}))
-    by: By = Field(default="day", description="What each line stands for")
-    since: Annotated[str, ShellOption(metavar="WHEN", help="Only from then on: 2h, 7d, today, 2026-11-21 …")] = Field(
+    SHELL = ShellForm(summary="Show the tokens, money and time used.", parts=frozenset({"store"}))
+    by: By = Field(default="day", description="What to group by")
+    since: Annotated[str, ShellOption(metavar="WHEN", help="Only since: 2h, 7d, today, 2026-11-21 …")] = Field(
         default="", description=f"Only since then: {FORMS}"
     )
     agent: Annotated[str, ShellOption(metavar="NAME", kind="agent")] = Field(default="", description="Only this agent")
@@ -63,7 +64,7 @@ def commands(store: Store) -> list[AnyCommand]:
                 parameters.by, after=after, agent=parameters.agent, model=parameters.model, sessions=sessions
             )
         except StoreError as error:
-            raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
+            raise command_error(error) from error
         return UsageReport(parameters.by, list(found))
 
     def render(invocation: Invocation, report: UsageReport) -> Outcome:
@@ -79,7 +80,7 @@ def commands(store: Store) -> list[AnyCommand]:
     return [
         Command(
             "usage",
-            "Tokens, money and time that model requests used",
+            "Tokens, cost and time of model requests",
             ReportUsage,
             action.handle,
             positions=("by",),

@@ -1,7 +1,7 @@
-"""Every model request's usage, from the bus into the record: of turns and of compactions, with what was estimated.
+"""Records the usage of every model request, for turns and compactions, next to our own estimate.
 
-Owns what must be remembered of an agent between two requests; refuses what another process keeps itself. A record
-that cannot be written now is tried again with the next one. Made by the hub and by an agent in its own process.
+Remembers what it needs about an agent between two requests; ignores agents whose own process records them. If a row
+cannot be written, it is retried with the next one. Created by the hub and by an agent in its own process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEPT_BACK = 10_000
 
 @dataclass(slots=True)
 class _Agent:
-    """What is known of an agent since its last request. Times on the clock that never goes backwards."""
+    """What is known about an agent since its last request. Times are from the monotonic clock."""
 
     since: float | None = None
     estimate: int = 0
@@ -36,7 +36,7 @@ class _Agent:
 
 
 class UsageRecorder:
-    """Subscribes when made. `carried(agent)`: another process keeps what this agent uses."""
+    """Subscribes on creation. `carried(agent)`: another process records this agent's usage."""
 
     def __init__(
         self,
@@ -47,12 +47,12 @@ class UsageRecorder:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.carried = carried
-        self._keep = keep
+        self._store_rows = keep
         self._clock = clock
         self._agents: dict[str, _Agent] = {}
         self._waiting: deque[UsageRow] = deque(maxlen=KEPT_BACK)
         self._subscription = bus.subscribe(
-            self._take,
+            self._handle_events,
             TurnStarted,
             ContextAssembled,
             ModelChanged,
@@ -67,7 +67,7 @@ class UsageRecorder:
         """Wait until everything that was reported so far is in the record. Not for a subscriber of the bus."""
         await self._subscription.drained()
 
-    async def _take(self, batch: Sequence[Event]) -> None:
+    async def _handle_events(self, batch: Sequence[Event]) -> None:
         for event in batch:
             name: str = getattr(event, "agent", "")
             if not self.carried(name) and (row := self._noted(self._agents.setdefault(name, _Agent()), event)):
@@ -76,7 +76,7 @@ class UsageRecorder:
             return
         rows = tuple(self._waiting)
         try:
-            await self._keep(*rows)
+            await self._store_rows(*rows)
         except StoreError:
             return  # the record says itself what is wrong with it
         for _ in rows:

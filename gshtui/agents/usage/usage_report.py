@@ -1,6 +1,6 @@
-"""What requests used, as a table with a bar for each line, and as the data that scripts get.
+"""Usage as a table with a bar per line, and as data for scripts.
 
-Pure. Money is in US dollars; a sum that leaves out requests of unknown price says so. Called by the command `usage`.
+Pure. Money is in US dollars; a sum says if it leaves out requests with an unknown price. Called by the command `usage`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def plain(one: UsageSum) -> dict[str, Any]:
 def table(sums: Sequence[UsageSum], by: By) -> str:
     """The lines, their sum, and a bar of tokens for each."""
     if not sums:
-        return "Nothing was used."
+        return "No usage was recorded."
     most = max(one.tokens for one in sums)
     head = (_HEADS[by], "requests", "sent", "cached", "answered", "estimate", "cost", "time", "")
     rows = [_row(one, bar(one.tokens, most)) for one in sums]
@@ -69,12 +69,12 @@ def table(sums: Sequence[UsageSum], by: By) -> str:
     widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
     lines = [_aligned(row, widths) for row in (head, *rows)]
     if any(one.unpriced for one in sums):
-        lines.append("+ further requests whose price is not known")
+        lines.append("+ further requests at an unknown price")
     return "\n".join(lines)
 
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    """Words to the left, numbers to the right."""
+    """Text is left-aligned, numbers are right-aligned."""
     cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
     return "  ".join([row[0].ljust(widths[0]), *cells[1:-1], row[-1]]).rstrip()
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from gshtui.bus.agent_data import AnswerSource
 from gshtui.bus.event import Event
 from gshtui.bus.messages import Message, ResultStatus, Usage
 
@@ -276,6 +277,7 @@ class TurnFinished(Event, frozen=True, kw_only=True):
     turn: str
     stop: str
     text: str = ""
+    source: AnswerSource = ""
     usage: Usage = Usage()
     cost: float | None = None
     error: str = ""

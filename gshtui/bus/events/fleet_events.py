@@ -31,7 +31,7 @@ class AgentSpawned(Event, frozen=True, kw_only=True):
 
 
 class AgentSpawnFailed(Event, frozen=True, kw_only=True):
-    """An agent could not be started; nothing of it is left."""
+    """An agent could not be started; nothing of it is left behind."""
 
     why: str
     hint: str = ""
@@ -40,7 +40,7 @@ class AgentSpawnFailed(Event, frozen=True, kw_only=True):
 
 
 class AgentChanged(Event, frozen=True, kw_only=True):
-    """Something about an agent is different; `row` is all of it. The newest one stands for those before."""
+    """An agent's row has changed; `row` is the whole row, so the newest event replaces earlier ones."""
 
     agent: str
     row: AgentRow
@@ -50,7 +50,7 @@ class AgentChanged(Event, frozen=True, kw_only=True):
 
 
 class AgentEnded(Event, frozen=True, kw_only=True):
-    """Nothing of an agent runs any more: it has finished, failed or is lost."""
+    """An agent no longer runs: it has finished, failed or is lost."""
 
     agent: str
     name: str = ""
@@ -62,7 +62,7 @@ class AgentEnded(Event, frozen=True, kw_only=True):
 
 
 class AgentKilled(Event, frozen=True, kw_only=True):
-    """A person ended an agent. Until `until` it is only stopped and can be restored; after that it is gone."""
+    """A person killed an agent. Until `until` it is only stopped and can be restored; after that it is gone."""
 
     agent: str
     until: float = 0.0
@@ -70,7 +70,7 @@ class AgentKilled(Event, frozen=True, kw_only=True):
 
 
 class AgentRestored(Event, frozen=True, kw_only=True):
-    """A killed agent goes on where it was."""
+    """A killed agent was restored and continues where it was."""
 
     agent: str
 
@@ -82,7 +82,7 @@ class AgentRemoved(Event, frozen=True, kw_only=True):
 
 
 class MessagePosted(Event, frozen=True, kw_only=True):
-    """An agent has put a message into the record; whoever delivers looks there."""
+    """An agent has put a message into the record, where the deliverer looks for it."""
 
     message: str
     agent: str
@@ -100,7 +100,7 @@ class MessageQueued(Event, frozen=True, kw_only=True):
 
 
 class MessageHeld(Event, frozen=True, kw_only=True):
-    """A message is kept back until a person lets it go."""
+    """A message is held until a person releases it."""
 
     message: str
     agent: str
@@ -111,7 +111,7 @@ class MessageHeld(Event, frozen=True, kw_only=True):
 
 
 class MessageTyped(Event, frozen=True, kw_only=True):
-    """A message stands in the agent's input; it is not entered yet."""
+    """A message was typed into the agent's input, but not entered yet."""
 
     message: str
     agent: str
@@ -121,7 +121,7 @@ class MessageTyped(Event, frozen=True, kw_only=True):
 
 
 class MessageSubmitted(Event, frozen=True, kw_only=True):
-    """A message was entered. That the agent took it up is another matter."""
+    """A message was entered. This does not mean that the agent has accepted it."""
 
     message: str
     agent: str
@@ -131,7 +131,7 @@ class MessageSubmitted(Event, frozen=True, kw_only=True):
 
 
 class MessageActed(Event, frozen=True, kw_only=True):
-    """The agent took the message up, as its own events, hooks or transcript say."""
+    """The agent accepted the message, according to its own events, hooks or transcript."""
 
     message: str
     agent: str
@@ -152,14 +152,14 @@ class MessageDropped(Event, frozen=True, kw_only=True):
 
 
 class MessageHoldRequested(Event, frozen=True, kw_only=True):
-    """Intent: keep a queued message back, or let it go."""
+    """Intent: hold a queued message, or release it."""
 
     message: str
     held: bool = True
 
 
 class MessageEditRequested(Event, frozen=True, kw_only=True):
-    """Intent: other words for a message that still waits; no words drop it."""
+    """Intent: replace the text of a message that still waits; an empty text drops it."""
 
     message: str
     text: str = ""

@@ -1,4 +1,4 @@
-"""The hub itself: its parts, its subscribers, and what a person should be told."""
+"""The hub itself: its parts, its subscribers, and notices for a person."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HubStarted(Event, frozen=True, kw_only=True):
 
 
 class HubStopped(Event, frozen=True, kw_only=True):
-    """Every part has stopped; what was accepted is on disk."""
+    """Every part has stopped; everything that was accepted is on disk."""
 
 
 class SubscriberFailed(Event, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class SubscriberFailed(Event, frozen=True, kw_only=True):
     event: str
     why: str
     lost: int = 1
-    """Events that it has not, or not wholly, handled because of this."""
+    """Events that it did not handle, or only in part, because of this."""
     file: str = ""
     """Where the traceback is."""
     count: int = 1
@@ -50,9 +50,9 @@ class SubscriberFailed(Event, frozen=True, kw_only=True):
 
 
 class FaultReported(Event, frozen=True, kw_only=True):
-    """A part failed in a way that nobody expected: this cost what it was doing, and the rest goes on.
+    """A part failed unexpectedly: its current work is lost, and everything else continues.
 
-    The same fault is reported at the first time, the tenth, the hundredth, and so on.
+    A recurring fault is reported the first time, the tenth, the hundredth, and so on.
     """
 
     part: str
@@ -66,24 +66,24 @@ class FaultReported(Event, frozen=True, kw_only=True):
     agent: str = ""
     """The agent in whose process it was; empty for the hub's own."""
     shown: bool = False
-    """The face in which it happened has said so."""
+    """The face in which it happened has already told the person."""
 
 
 class SubscriberLagged(Event, frozen=True, kw_only=True):
-    """A subscriber's queue was full, or it has caught up again after that.
+    """A subscriber's queue was full, or it has caught up since.
 
-    The numbers count since its last such report: added up they are all that it lost.
+    The numbers count from its previous report, so their sum is everything that it lost.
     """
 
     subscriber: str
     dropped: int = 0
     """Events that it will not get."""
     merged: int = 0
-    """Events that became part of another one."""
+    """Events that were merged into another one."""
 
 
 class BranchChanged(Event, frozen=True, kw_only=True):
-    """The project's git branch is another one."""
+    """The project's git branch has changed."""
 
     branch: str
 
@@ -99,32 +99,21 @@ class Noticed(Event, frozen=True, kw_only=True):
 
 
 class WaitReported(Event, frozen=True, kw_only=True):
-    """A command takes its time: what it waits for now, in words that stand before its age (`Waiting for fix`)."""
+    """A command is taking a while: what it waits for, in words to show before the elapsed time (`Waiting for fix`)."""
 
     text: str
     about: str = ""
     """The agent that it waits for."""
 
 
-class CommandFinished(Event, frozen=True, kw_only=True):
-    """A command of the language ran."""
-
-    line: str
-    name: str
-    caller: str
-    ok: bool = True
-    text: str = ""
-    data: Any = None
-
-
 class SettingChanged(Event, frozen=True, kw_only=True):
-    """A setting has another value from now on."""
+    """A setting has a new value from now on."""
 
     key: str
     value: Any = None
 
 
 class QuitRequested(Event, frozen=True, kw_only=True):
-    """Intent: leave the face that this was asked in."""
+    """Intent: leave the face that sent it."""
 
     who: str = "person"

@@ -16,9 +16,9 @@ class SessionOpened(Event, frozen=True, kw_only=True):
     resumed: bool = False
     writable: bool = True
     held_by: str = ""
-    """Where it is open for writing, when it is open here for reading only."""
+    """Where it is open for writing, if it is open here only for reading."""
     follows: str = ""
-    """The conversation that the person put aside for this new one: reports and messages for that one come here now."""
+    """The conversation that the person put aside for this new one, which now receives its reports and messages."""
 
 
 class SessionTitled(Event, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class SessionClosed(Event, frozen=True, kw_only=True):
 
 
 class SessionChangeRequested(Event, frozen=True, kw_only=True):
-    """Intent: the agent's conversation shall be another one. The one so far is kept."""
+    """Intent: switch the agent to another conversation. The current one is kept."""
 
     agent: str
     session: str = "new"
@@ -44,7 +44,7 @@ class SessionChangeRequested(Event, frozen=True, kw_only=True):
 
 
 class SessionFollowed(Event, frozen=True, kw_only=True):
-    """A conversation that is written elsewhere has grown; the new messages were published as `MessageAppended`."""
+    """A conversation that another process writes has grown; the new messages were published as `MessageAppended`."""
 
     session: str
     messages: int

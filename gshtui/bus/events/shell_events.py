@@ -74,7 +74,7 @@ class ShellEnded(Event, frozen=True, kw_only=True):
 
 
 class ShellRecorded(Event, frozen=True, kw_only=True):
-    """The record of a command is new or changed: redacted, stored, and what panes and agents see."""
+    """The record of a command is new or has changed: redacted, stored, and as panes and agents see it."""
 
     record: ShellRecord
 
@@ -132,10 +132,10 @@ class InputCommandFinished(Event, frozen=True, kw_only=True):
     duration: float = 0.0
     """Seconds."""
     bytes: int = 0
-    """Size of all that it printed."""
+    """Size of everything that it printed."""
     cut: bool = False
     """`text` is incomplete."""
-    """Size of all that it printed."""
+    """Size of everything that it printed."""
 
 
 class FileChange(msgspec.Struct, frozen=True):

@@ -1,5 +1,4 @@
-"""Whose context an agent may look at and change: its own freely, its family's to look at; the guard asks about the
-rest.
+"""Whose context an agent may read and change: its own freely; its family's only to read. The guard asks about the rest.
 
 An agent's family is its parent and the agents below it. People may do everything.
 """
@@ -10,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation
 from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line, visible
@@ -71,7 +71,7 @@ class ContextAccess:
         return "other"
 
     async def assess(self, invocation: Invocation, wanted: str, doing: Doing, subject: str) -> Assessment:
-        """Judge what is to be done. Raises `CommandError`."""
+        """Judge an access. Raises `CommandError`."""
         target = await self.target(invocation, wanted)
         relation = await self.relation(invocation.caller.name, target) if invocation.caller.is_agent else "self"
         about = visible(one_line(f"{target} {subject}".strip(), 160))
@@ -94,4 +94,4 @@ class ContextAccess:
         except StoreError as error:
             if error.kind == "unknown":
                 return None
-            raise CommandError(error.message, hint=error.hint) from error
+            raise command_error(error) from error

@@ -1,15 +1,17 @@
-"""What `info` shows of an agent's context: conversation, model, window, tokens, cost, thresholds, the next cut.
+"""Facts that `info` shows about an agent's context: conversation, model, window, tokens, cost, thresholds, next cut.
 
-Works from the record, also for agents in other processes.
+Reads the record, so it also works for agents in other processes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from gshtui.bus.context_data import Block
-from gshtui.commands.declaration import CommandError
+from gshtui.commands.command_errors import command_error
 from gshtui.context.commands import lookup, tables
 from gshtui.context.views import ContextError
 
@@ -17,8 +19,34 @@ if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
 
 
-async def facts(contexts: ContextRouter, agent: str) -> dict[str, Any]:
-    """Return plain data about an agent's context. Raises `CommandError` if nothing is known of it."""
+class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts about an agent's context; sizes in tokens, cost in US dollars."""
+
+    agent: str
+    session: str
+    provider: str
+    model: str
+    window: int
+    tokens: int
+    expected: int
+    """Of the next request, corrected by what the provider has reported."""
+    estimate_error: float | None
+    trigger: int
+    """Tokens at which it is compacted; 0: never."""
+    threshold: float | None
+    """The trigger as a share of the window."""
+    turns_left: int | None
+    per_turn: int
+    requests: int
+    cuts: int
+    cost: float | None
+    """`None`: a price is not known."""
+    sections: dict[str, int]
+    note: str
+
+
+async def read_facts(contexts: ContextRouter, agent: str) -> AgentFacts:
+    """Facts about an agent's context. Raises `CommandError` if nothing is known of it."""
     try:
         reader = await contexts.reader(agent)
         view = await reader.view(agent)
@@ -26,27 +54,27 @@ async def facts(contexts: ContextRouter, agent: str) -> dict[str, Any]:
         forecast = await reader.forecast(agent)
         receipts = await reader.receipts(agent)
     except ContextError as error:
-        raise CommandError(error.message, hint=error.hint) from error
+        raise command_error(error) from error
     asked = [one for one in iterations if one.usage is not None]
-    return {
-        "agent": view.agent,
-        "session": view.session,
-        "provider": view.provider,
-        "model": view.model,
-        "window": view.window,
-        "tokens": view.tokens,
-        "expected": view.expected or view.tokens,
-        "estimate_error": view.error,
-        "trigger": view.trigger,
-        "threshold": round(view.trigger / view.window, 4) if view.window else None,
-        "turns_left": forecast.turns,
-        "per_turn": forecast.per_turn,
-        "requests": len(iterations),
-        "cuts": sum(1 for receipt in receipts if not receipt.undone),
-        "cost": None if any(one.cost is None for one in asked) else round(sum(one.cost or 0.0 for one in asked), 6),
-        "sections": {name: tokens for name, tokens in _sections(view.blocks) if tokens},
-        "note": view.note,
-    }
+    return AgentFacts(
+        agent=view.agent,
+        session=view.session,
+        provider=view.provider,
+        model=view.model,
+        window=view.window,
+        tokens=view.tokens,
+        expected=view.expected or view.tokens,
+        estimate_error=view.error,
+        trigger=view.trigger,
+        threshold=round(view.trigger / view.window, 4) if view.window else None,
+        turns_left=forecast.turns,
+        per_turn=forecast.per_turn,
+        requests=len(iterations),
+        cuts=sum(1 for receipt in receipts if not receipt.undone),
+        cost=None if any(one.cost is None for one in asked) else round(sum(one.cost or 0.0 for one in asked), 6),
+        sections={name: tokens for name, tokens in _sections(view.blocks) if tokens},
+        note=view.note,
+    )
 
 
 def _sections(blocks: Sequence[Block]) -> list[tuple[str, int]]:
@@ -56,22 +84,22 @@ def _sections(blocks: Sequence[Block]) -> list[tuple[str, int]]:
     return list(sums.items())
 
 
-def rows(of: dict[str, Any]) -> list[tuple[str, str]]:
+def rows(of: AgentFacts) -> list[tuple[str, str]]:
     """The facts for people."""
-    window, size = of["window"], of["expected"]
+    window, size = of.window, of.expected
     share = f" of {window:,} ({size / window:.0%})" if window else ""
-    off = f", estimates are off by {of['estimate_error']:.0%}" if (of["estimate_error"] or 0) >= 0.005 else ""
+    off = f", estimates are off by {of.estimate_error:.0%}" if (of.estimate_error or 0) >= 0.005 else ""
     found = [
-        ("conversation", str(of["session"])),
-        ("model", f"{of['model'] or 'none yet'}" + (f" via {of['provider']}" if of["provider"] else "")),
+        ("conversation", str(of.session)),
+        ("model", f"{of.model or 'none yet'}" + (f" via {of.provider}" if of.provider else "")),
         ("next request", f"{size:,} tokens{share}{off}"),
-        ("sections", " · ".join(f"{name} {tokens:,}" for name, tokens in of["sections"].items())),
+        ("sections", " · ".join(f"{name} {tokens:,}" for name, tokens in of.sections.items())),
     ]
-    if of["trigger"]:
-        turns = "" if of["turns_left"] is None else f", in about {of['turns_left']:,} turns"
-        found.append(("compaction", f"at {of['trigger']:,} tokens{turns}"))
+    if of.trigger:
+        turns = "" if of.turns_left is None else f", in about {of.turns_left:,} turns"
+        found.append(("compaction", f"at {of.trigger:,} tokens{turns}"))
     found += [
-        ("requests", f"{of['requests']:,}, {tables.counted(of['cuts'], 'cut')}"),
-        ("cost", tables.money(of["cost"])),
+        ("requests", f"{of.requests:,}, {tables.counted(of.cuts, 'cut')}"),
+        ("cost", tables.money(of.cost)),
     ]
     return found

@@ -9,27 +9,28 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from gshtui.bus.context_data import SECTIONS, Block, Difference, Iteration, Receipt
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Action,
-    AnyAction,
     CommandError,
     Invocation,
     Outcome,
     Parameters,
     Question,
     View,
+    Where,
 )
 from gshtui.context.prompt_cache import CacheEntry
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from gshtui.store.store_errors import StoreError
 
 HEAD = 160
-"""Characters shown of a block's text when the whole is not asked for."""
+"""Characters shown of a block's text unless the whole is requested."""
 
 
 def view(
@@ -140,7 +141,7 @@ def brief(of: Receipt, items: int = 0) -> dict[str, Any]:
 
 
 def difference(of: Sequence[Difference], texts: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """The differences, with both texts if they are asked for."""
+    """The differences, with both texts if requested."""
     told = [_all_fields(one) for one in of]
     if texts is not None:
         for one in told:
@@ -160,7 +161,7 @@ def what_if(of: WhatIf) -> dict[str, Any]:
 
 
 def carry(of: Carry) -> dict[str, Any]:
-    """What one thing has cost by being sent again."""
+    """The cost of sending one thing again and again."""
     return _all_fields(of)
 
 
@@ -170,7 +171,7 @@ def _all_fields(of: msgspec.Struct) -> dict[str, Any]:
 
 
 def short(data: Any) -> str:
-    """Plain data as an agent gets it."""
+    """Plain data in the form for agents."""
     return json.dumps(data, ensure_ascii=False, default=str, separators=(",", ":"))
 
 
@@ -178,12 +179,11 @@ S = TypeVar("S")
 P = TypeVar("P")
 R = TypeVar("R")
 A = TypeVar("A", bound=Parameters)
-G = TypeVar("G", bound=Parameters)
 Handler = Callable[[S, Invocation, P], Awaitable[R]]
 
 
 class ContextRefused(CommandError):
-    """A context cannot be read or changed as asked; `kind` as in `ContextError`."""
+    """A context cannot be read or changed as requested; `kind` as in `ContextError`."""
 
     def __init__(self, error: ContextError) -> None:
         super().__init__(_sentence(error.message), hint=error.hint)
@@ -200,7 +200,7 @@ def context_errors(handler: Handler[S, P, R]) -> Handler[S, P, R]:
         except ContextError as error:
             raise ContextRefused(error) from error
         except StoreError as error:
-            raise CommandError(error.message, hint=error.hint) from error
+            raise command_error(error) from error
 
     return guarded
 
@@ -213,6 +213,7 @@ def action(
     *,
     asks: Callable[[Invocation, A], Awaitable[Question | None]] | None = None,
     shows: Callable[[Invocation, R], Awaitable[View | None]] | None = None,
+    where: Sequence[Where[Any, A]] = (),
 ) -> Action[A, R]:
     """An action whose rendering is short for agents."""
 
@@ -220,22 +221,7 @@ def action(
         outcome = render(invocation, found)
         return for_agents(outcome) if invocation.caller.is_agent else outcome
 
-    return Action(parameters, result, run, rendered, asks, shows)
-
-
-class Family(Generic[G]):
-    """A command whose line comes down to one of several actions."""
-
-    def __init__(self, bind: Callable[[G], Parameters], *actions: AnyAction) -> None:
-        """`bind`: a line's parameters as those of one of the actions. Raises `UsageError`."""
-        self.bind = bind
-        self.actions = actions
-
-    async def handle(self, invocation: Invocation, given: G) -> Outcome:
-        """Run a line's parameters. Raises as the action does."""
-        value = self.bind(given)
-        found = next(one for one in self.actions if one.parameters is type(value))
-        return await found.handle(invocation, value)
+    return Action(parameters, result, run, rendered, asks, shows, where=tuple(where))
 
 
 def _sentence(text: str) -> str:

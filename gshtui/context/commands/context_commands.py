@@ -76,7 +76,7 @@ def _reading(reading: ViewCommands, rights: ContextAccess, names: Names) -> list
             actions=(reading.what_if,),
         ),
         Command(
-            "carry", "What was read once and is paid for with every request", CarryParameters, reading.carry.handle,
+            "carry", "What was read once but is paid for with every request", CarryParameters, reading.carry.handle,
             positions=("agent",), family="context", assess=look, complete=complete, actions=(reading.carry,),
         ),
     ]  # fmt: skip
@@ -114,15 +114,15 @@ def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[
 
     return [
         command(
-            "compact", "Replace the conversation so far by a summary", "focus", COMPACT, also=(cutting.edit_summary,)
+            "compact", "Replace the conversation so far with a summary", "focus", COMPACT, also=(cutting.edit_summary,)
         ),
         command("prune", "Replace old tool outputs with placeholders", "agent", PRUNE),
         command(
-            "forget", "Send nothing of the conversation so far any more, without a summary", "agent",
+            "forget", "Start over without a summary: drop the conversation so far from what is sent", "agent",
             aliases=("clear_context",),
         ),
         command("pin", "Never cut a block", "block", PIN),
-        command("unpin", "Let a block be cut again", "block", assess=rule),
+        command("unpin", "Allow a pinned block to be cut again", "block", assess=rule),
         command("restore", "Send one block that was cut in full again", "block", RESTORE),
         command("undo", "Undo a cut", "cut", UNDO),
         command("tune", "When and how an agent's context is cut", "agent", assess=rule),

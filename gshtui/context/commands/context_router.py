@@ -1,23 +1,25 @@
 """Where an agent's context is read: our own agents' from the record, other programs' from the transcripts they keep.
 
-Refuses to cut what another program sends: that program does so itself.
+Refuses to cut what another program sends: that program does so itself. Its trigger and its tokenizer are unknown here,
+as forecasts and what-ifs say.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.bus.context_data import Iteration, Receipt
+from gshtui.bus.context_data import CutKind, Iteration, Receipt
+from gshtui.bus.messages import Usage
 from gshtui.context.commands.access import Row
-from gshtui.context.commands.program_context import ProgramContext, ProgramTranscripts
-from gshtui.context.forecast import CarryBy
+from gshtui.context.forecast import CarryBy, WhatIfTarget, carry_costs, forecast, suppose
 from gshtui.context.views import Carry, ContextError, ContextView, Forecast, RequestText, WhatIf
 from gshtui.store.store_errors import StoreError
 
 if TYPE_CHECKING:
-    from gshtui.context.service import ContextService
+    from gshtui.context.limits import ContextSettings
     from gshtui.providers.port import Capabilities
 
 
@@ -35,48 +37,149 @@ class ContextReader(Protocol):
     async def carry(self, agent: str, *, by: CarryBy = "source") -> list[Carry]: ...
 
 
+class OwnContexts(ContextReader, Protocol):
+    """Reads the contexts of our own agents (`ContextQueries`). Raises `ContextError`."""
+
+    async def text(self, hash: str) -> str: ...
+    async def receipt(self, id: str) -> Receipt: ...
+
+
+class ContextChanges(Protocol):
+    """Changes the contexts of our own agents (`ContextEditor`). Raises `ContextError`."""
+
+    async def preview(self, agent: str, kind: CutKind) -> Receipt: ...
+    async def cut(self, agent: str, kind: CutKind, *, by: str = "person", focus: str = "") -> Receipt: ...
+    async def undo(self, agent: str, cut: str, *, by: str = "person") -> None: ...
+    async def restore(self, agent: str, block: str, *, by: str = "person") -> None: ...
+    async def pin(self, agent: str, block: str, on: bool, *, by: str = "person") -> None: ...
+    async def edit_summary(self, agent: str, cut: str, text: str, *, by: str = "person") -> None: ...
+    async def tune(
+        self,
+        agent: str,
+        *,
+        threshold: float | None = None,
+        protect: int | None = None,
+        strategy: str | None = None,
+        output_bytes: int | None = None,
+        by: str = "person",
+    ) -> None: ...
+    async def settings(self, agent: str) -> ContextSettings: ...
+
+
+class ProgramTranscripts(Protocol):
+    """What other programs sent, from the transcripts that they keep. Raises `ContextError`."""
+
+    async def view(self, row: AgentRow, iteration: str = "") -> ContextView: ...
+    async def iterations(self, row: AgentRow) -> list[Iteration]: ...
+    async def receipts(self, row: AgentRow) -> list[Receipt]: ...
+    def text(self, hash: str) -> str | None: ...
+
+
+_LAST = 100
+"""Most requests compared for the carry cost: the newest."""
+
+
+class ProgramContext:
+    """A `ContextReader` of one program; its methods expect the name by which it was found."""
+
+    def __init__(self, row: AgentRow, transcripts: ProgramTranscripts, known: Callable[[str], Capabilities]) -> None:
+        """`known`: returns the facts about a model by its name."""
+        self._row = row
+        self._transcripts = transcripts
+        self._known = known
+
+    async def iterations(self, agent: str, *, limit: int = 500) -> list[Iteration]:
+        """Its requests, oldest first. Raises `ContextError`."""
+        return (await self._transcripts.iterations(self._row))[-limit:]
+
+    async def view(self, agent: str, iteration: str = "") -> ContextView:
+        """A past request or, without an id, what it has in its context now. Raises `ContextError`."""
+        return await self._transcripts.view(self._row, iteration)
+
+    async def request(self, agent: str, iteration: str = "") -> RequestText:
+        """What its transcript has of a request, as JSON. Raises `ContextError`."""
+        view = await self._transcripts.view(self._row, iteration)
+        messages = [
+            {"role": block.role, "kind": block.kind, "content": self._transcripts.text(block.hash)}
+            for block in view.blocks
+        ]
+        text = json.dumps({"model": view.model, "messages": messages}, ensure_ascii=False, indent=2)
+        return RequestText(text, False, view.note)
+
+    async def receipts(self, agent: str) -> list[Receipt]:
+        """Its own compactions, oldest first. Raises `ContextError`."""
+        return await self._transcripts.receipts(self._row)
+
+    async def forecast(self, agent: str) -> Forecast:
+        """When its next compaction comes, as far as its trigger is known. Raises `ContextError`."""
+        view = await self._transcripts.view(self._row)
+        marks = await self._transcripts.iterations(self._row)
+        return forecast(marks, view.expected or view.tokens, view.trigger)
+
+    async def what_if(self, agent: str, *, model: str = "", provider: str = "", without: Sequence[str] = ()) -> WhatIf:
+        """Its next request under other circumstances. Raises `ContextError`."""
+        view = await self._transcripts.view(self._row)
+        name = model.rpartition("/")[2] or view.model
+        return suppose(view, WhatIfTarget(name, provider or view.provider, self._known(name)), without)
+
+    async def carry(self, agent: str, *, by: CarryBy = "source") -> list[Carry]:
+        """The things that were read once and are paid for with every request. Raises `ContextError`."""
+        marks = (await self._transcripts.iterations(self._row))[-_LAST:]
+        sent = [(mark, (await self._transcripts.view(self._row, mark.id)).blocks) for mark in marks]
+        return carry_costs(sent, self._price_of_input, by)
+
+    def _price_of_input(self, iteration: Iteration) -> float | None:
+        usage = iteration.usage
+        if usage is None:
+            return 0.0
+        sent = Usage(input=usage.input, cache_read=usage.cache_read, cache_write=usage.cache_write)
+        return self._known(iteration.model).cost(sent)
+
+
 class ContextRouter:
-    """Finds the reader of an agent's context, and what may change it."""
+    """Finds the reader and the editor of an agent's context."""
 
     def __init__(
         self,
-        ours: ContextService,
+        queries: OwnContexts,
+        editor: ContextChanges,
         row: Row | None,
         transcripts: Callable[[], ProgramTranscripts],
         known: Callable[[str], Capabilities],
     ) -> None:
         """Args:
         row: looks up an agent of the roster; `None` if there is no record.
-        transcripts: made when first asked for.
+        transcripts: created on first use.
         """
-        self.ours = ours
-        """Reads and changes the contexts of our own agents."""
+        self.queries = queries
+        """Reads the contexts of our own agents."""
+        self._editor = editor
         self._row = row
         self._make = transcripts
         self._transcripts: ProgramTranscripts | None = None
         self._known = known
 
     async def reader(self, agent: str) -> ContextReader:
-        """What reads this agent's context. Raises `ContextError`."""
+        """The reader of this agent's context. Raises `ContextError`."""
         if (row := await self._program(agent)) is None:
-            return self.ours
+            return self.queries
         if self._transcripts is None:
             self._transcripts = self._make()
         return ProgramContext(row, self._transcripts, self._known)
 
-    async def editor(self, agent: str) -> ContextService:
-        """What changes this agent's context. Raises `ContextError` for another program."""
+    async def editor(self, agent: str) -> ContextChanges:
+        """The editor of this agent's context. Raises `ContextError` for another program."""
         if (row := await self._program(agent)) is None:
-            return self.ours
+            return self._editor
         program = row.profile or "That program"
         hint = f"`agent attach {row.id}` shows its terminal; most programs have a command such as /compact."
-        what = f"{program} decides itself what it sends; {row.name} cannot be cut from here."
+        what = f"{program} decides what it sends; {row.name} cannot be cut from here."
         raise ContextError("invalid", what, hint)
 
     async def text(self, hash: str) -> str:
-        """A block's text, whoever's it is. Raises `ContextError`."""
+        """The text of any agent's block. Raises `ContextError`."""
         found = self._transcripts.text(hash) if self._transcripts is not None else None
-        return found if found is not None else await self.ours.text(hash)
+        return found if found is not None else await self.queries.text(hash)
 
     async def _program(self, agent: str) -> AgentRow | None:
         """The row of an agent that is another program; `None` for our own agents and unknown ones."""

@@ -6,7 +6,7 @@ The log stays unchanged; changes apply from the next request, also for an agent 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 from pydantic import Field
 
@@ -21,6 +21,7 @@ from gshtui.commands.declaration import (
     ToastView,
     UsageError,
     View,
+    Where,
     Word,
 )
 from gshtui.commands.schema import ToolParameters
@@ -28,6 +29,7 @@ from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.context.commands import answers, lookup, tables
 from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.answers import action, context_errors
+from gshtui.context.commands.view_calls import CONTEXT_PARTS
 from gshtui.context.limits import ContextSettings
 from gshtui.context.views import ContextView, Forecast
 from gshtui.text.sanitise import one_line
@@ -44,9 +46,9 @@ class PinnedBlock:
     id: str
     pinned: bool
     number: int = 0
-    """Its place in the next request, where it is in there."""
+    """Its place in the next request, if it is part of it."""
     block: Block | None = None
-    """As it is in the next request; `None`: a cut took it out."""
+    """The block as in the next request; `None`: a cut removed it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +65,12 @@ class UndoneCut:
 
     agent: str
     receipt: Receipt
-    """As it was made."""
+    """The receipt as first written."""
 
 
 @dataclass(frozen=True, slots=True)
 class EditedSummary:
-    """A compaction whose summary has other words."""
+    """A compaction with a rewritten summary."""
 
     agent: str
     cut: str
@@ -86,14 +88,24 @@ class ContextLimits:
     """The agent's next request."""
     forecast: Forecast
     changed: bool
-    """The limits were just set, not only read."""
+    """Whether the limits were just set, not only read."""
 
 
-CONTEXT_PARTS = frozenset({"store", "providers"})
-"""The parts of the hub that these need."""
+class ShownContext(Protocol):
+    """The selection in a pane about an agent's context."""
+
+    @property
+    def agent(self) -> str: ...
+    @property
+    def cut(self) -> str:
+        """Id of a cut that an undo would take back; empty: none."""
+        ...
+
+    @property
+    def block(self) -> Block | None: ...
 
 
-class CutParameters(ToolParameters):
+class CutParameters(ToolParameters, Returns[Receipt]):
     """Whose context to cut."""
 
     agent: Annotated[Word, ShellOption(kind="agent")] = Field(
@@ -102,27 +114,27 @@ class CutParameters(ToolParameters):
     preview: bool = Field(default=False, description="Only report what it would do")
 
 
-class CompactContext(CutParameters, Returns[Receipt]):
-    """Replace AGENT's conversation so far by a summary, from its next request on.
+class CompactContext(CutParameters):
+    """Replace AGENT's conversation so far with a summary, from its next request on.
 
-    Nothing is lost: `gsh-tui run undo` takes it back. What people said, pins, tasks and touched files are kept.
+    Nothing is lost: `gsh-tui run undo` reverts it. People's messages, pins, tasks and touched files stay.
     """
 
     COMMAND: ClassVar[str] = "compact"
-    SHELL = ShellForm(("agent",), summary="Replace an agent's conversation so far by a summary.", parts=CONTEXT_PARTS)
+    SHELL = ShellForm(("agent",), summary="Replace an agent's conversation so far with a summary.", parts=CONTEXT_PARTS)
     focus: Annotated[str, ShellOption(metavar="TEXT")] = Field(
         default="", description="What the summary should focus on"
     )
 
 
-class PruneContext(CutParameters, Returns[Receipt]):
+class PruneContext(CutParameters):
     """Replace AGENT's old tool outputs with placeholders, from its next request on. Costs nothing; can be undone."""
 
     COMMAND: ClassVar[str] = "prune"
     SHELL = ShellForm(("agent",), summary="Replace an agent's old tool outputs with placeholders.", parts=CONTEXT_PARTS)
 
 
-class ClearContext(CutParameters, Returns[Receipt]):
+class ClearContext(CutParameters):
     """Parameters of `forget`."""
 
     COMMAND: ClassVar[str] = "forget"
@@ -162,7 +174,7 @@ class UndoCut(ToolParameters, Returns[UndoneCut]):
 
 
 class EditSummary(Parameters, Returns[EditedSummary]):
-    """Other words for a compaction's summary. A line has no room for them: it is called by value alone."""
+    """A new text for a compaction's summary. It is too long for a line, so this is only called by value."""
 
     COMMAND: ClassVar[str] = "compact"
     agent: str
@@ -187,8 +199,8 @@ class TuneContext(ToolParameters, Returns[ContextLimits]):
 
 _KINDS: dict[type[CutParameters], CutKind] = {CompactContext: "compact", PruneContext: "prune", ClearContext: "clear"}
 _DONE = {"compact": "Compacted", "prune": "Pruned", "clear": "Cleared"}
-_FROM_NOW = "It takes effect with the next request, and you can undo it at any time: the conversation itself is kept."
-_ESTIMATES = "The model writes the summary once you confirm; the sizes are estimates until then."
+_FROM_NOW = "It takes effect with the next request. You can undo it at any time: the conversation itself is kept."
+_ESTIMATES = "The model writes the summary once you confirm; until then the sizes are estimates."
 
 
 class CutCommands:
@@ -200,21 +212,37 @@ class CutCommands:
         self.actions: dict[str, AnyAction] = {
             one.parameters.COMMAND: one
             for one in (
-                self._cutting(CompactContext),
-                self._cutting(PruneContext),
-                self._cutting(ClearContext),
-                action(PinBlock, PinnedBlock, self._pin, _render_pinned),
-                action(UnpinBlock, PinnedBlock, self._unpin, _render_pinned),
-                action(RestoreBlock, RestoredBlock, self._restore, _render_restored),
-                action(UndoCut, UndoneCut, self._undo, _render_undone),
+                self._cutting(CompactContext, "compact"),
+                self._cutting(PruneContext, "prune"),
+                self._cutting(ClearContext, "clear"),
+                action(PinBlock, PinnedBlock, self._pin, _render_pinned, where=[Where("inspector.pin", _to_pin)]),
+                action(UnpinBlock, PinnedBlock, self._unpin, _render_pinned, where=[Where("inspector.pin", _to_unpin)]),
+                action(
+                    RestoreBlock,
+                    RestoredBlock,
+                    self._restore,
+                    _render_restored,
+                    where=[Where("inspector.restore", _to_restore)],
+                ),
+                action(
+                    UndoCut,
+                    UndoneCut,
+                    self._undo,
+                    _render_undone,
+                    where=[Where("timeline.undo", _to_undo), Where("inspector.restore", _to_undo)],
+                ),
                 action(TuneContext, ContextLimits, self._tune, _render_limits, shows=_tuned),
             )
         }
 
         self.edit_summary = action(EditSummary, EditedSummary, self._edit, _render_edited, shows=_edited)
 
-    def _cutting(self, parameters: type[CutParameters]) -> AnyAction:
-        return action(parameters, Receipt, self._cut, _render_receipt, asks=self._ask, shows=self._said)
+    def _cutting(self, parameters: type[CutParameters], key: str) -> AnyAction:
+        def of(row: ShownContext) -> CutParameters:
+            return parameters(agent=Word(row.agent))
+
+        where = [Where(f"{pane}.{key}", of) for pane in ("context", "inspector")]
+        return action(parameters, Receipt, self._cut, _render_receipt, asks=self._ask, shows=self._said, where=where)
 
     @context_errors
     async def _ask(self, invocation: Invocation, parameters: CutParameters) -> Question | None:
@@ -245,7 +273,7 @@ class CutCommands:
         name = await self._rights.called(receipt.agent)
         sizes = f"{receipt.tokens_before:,} → {receipt.tokens_after:,} tokens"
         done = f"{_DONE.get(receipt.kind, 'Cut')} {name}: {sizes}."
-        said = " ".join([done, *receipt.steps, "The timeline has its receipt."])
+        said = " ".join([done, *receipt.steps, "Its receipt is in the timeline."])
         return ToastView(said, 8 if receipt.steps else None)
 
     async def _pin(self, invocation: Invocation, parameters: PinBlock) -> PinnedBlock:
@@ -289,7 +317,7 @@ class CutCommands:
         reader = await self._contexts.reader(agent)
         receipt = lookup.cut(await reader.receipts(agent), parameters.cut)
         if receipt.undone:
-            raise UsageError(f"The cut {receipt.id} is undone already.", hint="`timeline` lists them.")
+            raise UsageError(f"Cut {receipt.id} is already undone.", hint="`timeline` lists them.")
         editor = await self._contexts.editor(agent)
         await editor.undo(agent, receipt.id, by=_by(invocation))
         return UndoneCut(agent, receipt)
@@ -310,19 +338,42 @@ class CutCommands:
         if wanted:
             await editor.tune(agent, by=_by(invocation), **wanted)
         settings = await editor.settings(agent)
-        view, forecast = await editor.view(agent), await editor.forecast(agent)
+        reader = await self._contexts.reader(agent)
+        view, forecast = await reader.view(agent), await reader.forecast(agent)
         return ContextLimits(agent, await self._rights.called(agent), settings, view, forecast, bool(wanted))
+
+
+def _to_pin(row: ShownContext) -> PinBlock | None:
+    block = row.block
+    return None if block is None or block.pinned else PinBlock(agent=Word(row.agent), block=Word(block.id))
+
+
+def _to_unpin(row: ShownContext) -> UnpinBlock | None:
+    block = row.block
+    return UnpinBlock(agent=Word(row.agent), block=Word(block.id)) if block is not None and block.pinned else None
+
+
+def _to_restore(row: ShownContext) -> RestoreBlock | None:
+    """Restore a block that was cut; for a summary, undo the whole cut."""
+    block = row.block
+    if block is None or row.cut or not block.changes:
+        return None
+    return RestoreBlock(agent=Word(row.agent), block=Word(block.id))
+
+
+def _to_undo(row: ShownContext) -> UndoCut | None:
+    return UndoCut(agent=Word(row.agent), cut=Word(row.cut)) if row.cut else None
 
 
 def _render_receipt(invocation: Invocation, receipt: Receipt) -> Outcome:
     text = tables.receipt(receipt, limit=12)
     if receipt.id:
-        text += f"\n\n`undo {receipt.id}` takes it back."
+        text += f"\n\n`undo {receipt.id}` undoes it."
     return Outcome(answers.brief(receipt) if invocation.caller.is_agent else answers.receipt(receipt), text)
 
 
 def _render_pinned(_invocation: Invocation, done: PinnedBlock) -> Outcome:
-    said = "is never cut from now on" if done.pinned else "may be cut again"
+    said = "will never be cut" if done.pinned else "may be cut again"
     block = done.block
     what = f"{one_line(block.source)} (#{done.number}, {block.tokens:,} tokens)" if block is not None else done.id
     return Outcome({"agent": done.agent, "block": done.id, "pinned": done.pinned}, f"{what} {said}.")
@@ -330,13 +381,13 @@ def _render_pinned(_invocation: Invocation, done: PinnedBlock) -> Outcome:
 
 def _render_restored(_invocation: Invocation, done: RestoredBlock) -> Outcome:
     data = {"agent": done.agent, "block": done.block}
-    return Outcome(data, "It is sent in full again from the next request on.")
+    return Outcome(data, "It will be sent in full again from the next request.")
 
 
 def _render_undone(_invocation: Invocation, done: UndoneCut) -> Outcome:
     receipt = done.receipt
     back = receipt.tokens_before - receipt.tokens_after
-    text = f"The {receipt.kind} {receipt.id} is undone: about {back:,} tokens are sent again from the next request on."
+    text = f"The {receipt.kind} {receipt.id} is undone: about {back:,} tokens will be sent again from the next request."
     return Outcome({"agent": done.agent, "cut": receipt.id, "kind": receipt.kind, "tokens": back}, text)
 
 
@@ -349,7 +400,7 @@ def _render_edited(_invocation: Invocation, done: EditedSummary) -> Outcome:
 
 
 async def _tuned(_invocation: Invocation, found: ContextLimits) -> View | None:
-    return ToastView("Set for this agent, from its next request on.") if found.changed else None
+    return ToastView("Set for this agent, from its next request.") if found.changed else None
 
 
 def _render_limits(_invocation: Invocation, found: ContextLimits) -> Outcome:

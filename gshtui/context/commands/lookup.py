@@ -34,7 +34,7 @@ def iteration(agent: str, iterations: Sequence[Iteration], name: str) -> FoundRe
         place = number - 1 if number > 0 else len(iterations) + number
         found = place if number and 0 <= place < len(iterations) else None
     if found is None:
-        made = f"It made {len(iterations)}" if iterations else "It made none yet"
+        made = f"It has made {len(iterations)}" if iterations else "It has made none yet"
         raise UsageError(f"{agent} has no request {wanted[:40]!r}.", hint=f"{made}; `timeline` lists them.")
     return FoundRequest(agent, iterations[found].id, found + 1)
 
@@ -47,7 +47,9 @@ def compared_requests(words: str) -> tuple[RequestName, RequestName]:
     """
     parts = words.replace("..", " ").replace(",", " ").split()
     if not 1 <= len(parts) <= 2:
-        raise UsageError("A comparison needs two requests.", hint="`diff='3 7'`, `diff=3`, `diff='main helper:4'`.")
+        raise UsageError(
+            "A comparison needs two requests.", hint="Write `diff='3 7'`, `diff=3` or `diff='main helper:4'`."
+        )
     first, *rest = map(side, parts)
     return first, rest[0] if rest else RequestName(first.agent if is_past(first.request) else "")
 
@@ -138,7 +140,7 @@ def cut(receipts: Sequence[Receipt], name: str) -> Receipt:
             receipt for receipt in receipts if receipt.id.startswith(wanted) or receipt.id.endswith(wanted)
         ]
     if not found:
-        what = f"There is no cut {wanted[:40]!r}" if wanted else "There is no cut that could be undone"
+        what = f"There is no cut {wanted[:40]!r}" if wanted else "There is no cut to undo"
         raise UsageError(f"{what}.", hint="`timeline` lists them.")
     if len(found) > 1:
         raise _several(name, (receipt.id for receipt in found))
@@ -149,5 +151,5 @@ def _several(name: str, found: Iterable[str]) -> UsageError:
     names = list(found)
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return UsageError(
-        f"{name.strip()[:60]!r} fits several: {', '.join(names[:_SHOWN])}{more}.", hint="Name one of them."
+        f"{name.strip()[:60]!r} matches several: {', '.join(names[:_SHOWN])}{more}.", hint="Name one of them."
     )

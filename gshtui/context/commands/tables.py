@@ -154,7 +154,7 @@ def marked(block: Block) -> str:
 
 
 def state_of(block: Block) -> str:
-    """What was done to a block."""
+    """Each thing that was done to a block."""
     words = ["pinned"] if block.pinned else []
     words += [change.kind for change in block.changes]
     return ", ".join(dict.fromkeys(words))
@@ -179,7 +179,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def difference(found: Sequence[Difference], names: tuple[str, str]) -> str:
-    """What differs, one line each, with the sums."""
+    """The differences, one line each, with the sums."""
     if not found:
         return f"{names[0]} and {names[1]} send the same."
     before, after = sum(one.before for one in found), sum(one.after for one in found)
@@ -209,9 +209,9 @@ def what_if(view: ContextView, told: WhatIf, model: str) -> str:
 
 
 def carry(found: Sequence[Carry], limit: int) -> str:
-    """What was read once and paid for again and again."""
+    """The things that were read once and paid for again and again."""
     if not found:
-        return "Nothing was sent yet."
+        return "Nothing has been sent yet."
     rows = [
         [cut_short(one.source), f"{one.tokens:,}", f"{one.times:,}", f"{one.tokens_paid:,}", money(one.cost)]
         for one in found[:limit]
@@ -276,9 +276,8 @@ def timeline(
     receipts: Sequence[Receipt],
     forecast: Forecast,
     limit: int,
-    first: int = 1,
 ) -> str:
-    """The chart, the newest iterations, and when the next compaction is due. `first`: number of the first iteration."""
+    """The chart, the newest iterations, and when the next compaction is due."""
     if not iterations:
         return f"{agent} has sent nothing yet."
     known = {receipt.id: receipt for receipt in receipts}
@@ -290,7 +289,7 @@ def timeline(
     entries = ledger(iterations)
     rows = [
         [
-            str(first + place),
+            str(place),
             ago(one.at),
             f"{one.tokens:,}",
             marks_of(one, known),
@@ -299,15 +298,15 @@ def timeline(
             cached(entry),
             cut_short(one.error, 12),
         ]
-        for place, (one, entry) in list(enumerate(zip(iterations, entries, strict=True)))[-limit:]
+        for place, (one, entry) in list(enumerate(zip(iterations, entries, strict=True), 1))[-limit:]
     ]
     parts = [head, fenced(chart(iterations, known, trigger))]
     if trigger:
         parts.append(f"{due(forecast, trigger)}.")
     parts.append(table(("#", "ago", "tokens", "cuts", "model", "cost", "cache", "error"), rows, right=(0, 2, 5)))
-    missed = [f"- #{n}: {entry.why}" for n, entry in enumerate(entries, first) if entry.why][-min(limit, _MISSES) :]
+    missed = [f"- #{n}: {entry.why}" for n, entry in enumerate(entries, 1) if entry.why][-min(limit, _MISSES) :]
     if missed:
-        parts.append("\n".join(["What the provider's cache did not have:", *missed]))
+        parts.append("\n".join(["What was not in the provider's cache:", *missed]))
     if receipts:
         parts += ["Cuts (`timeline cut=ID` shows one):", cuts_table(receipts[-limit:])]
     return "\n\n".join(parts)
@@ -335,8 +334,8 @@ def cuts_table(receipts: Sequence[Receipt]) -> str:
 
 
 def receipt(of: Receipt, limit: int = 40) -> str:
-    """What a cut did or, without an id, would do: item by item."""
-    what = f"**{of.kind}** {of.id}" if of.id else f"**{of.kind}** (preview: nothing is changed)"
+    """A cut's effect or, without an id, its preview: item by item."""
+    what = f"**{of.kind}** {of.id}" if of.id else f"**{of.kind}** (preview: nothing changed)"
     when = f", {ago(of.at)} ago" if of.at and of.id else ""
     by = f" by {of.by}" if of.by else ""
     lines = [
@@ -350,9 +349,9 @@ def receipt(of: Receipt, limit: int = 40) -> str:
         size += f", {of.messages_before:,} → {of.messages_after:,} messages"
     lines.append(size + ".")
     if of.request_before is not None and of.request_after is not None:
-        lines.append(f"A request costs {money(of.request_after)} then, and {money(of.request_before)} before.")
+        lines.append(f"A request then costs {money(of.request_after)} instead of {money(of.request_before)}.")
     if of.id and (of.cost or of.seconds):
-        lines.append(f"Making it took {of.seconds:.1f} s and cost {money(of.cost)}.")
+        lines.append(f"It took {of.seconds:.1f} s and cost {money(of.cost)}.")
     lines += [f"- {visible(said)}" for said in (*of.steps, *of.notes)]
     if of.items:
         counts = {
@@ -366,7 +365,7 @@ def receipt(of: Receipt, limit: int = 40) -> str:
         ]
         lines.append(table(("", "source", "before", "after", "why"), rows, right=(2, 3)))
         if len(of.items) > limit:
-            lines.append(f"… and {len(of.items) - limit} more (`--json` has all).")
+            lines.append(f"… and {len(of.items) - limit} more (`--json` lists all).")
     if of.summary:
         lines += ["The summary:", fenced(of.summary)]
     return "\n\n".join(lines)

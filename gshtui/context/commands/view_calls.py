@@ -1,8 +1,8 @@
-"""What code calls to look at contexts, `await hub.call(ReadContext(agent="main"))`, and what it gets.
+"""Commands that look at contexts, as code calls them, `await hub.call(ReadContext(agent="main"))`; their results.
 
-Plain parameters and results. A line of `context` or `timeline` comes down to `ShowContext`, `ShowBlock`,
-`CompareContexts`, `ShowTimeline` or `ShowReceipt`. The calls that begin with `Read` and `Forecast` are for panes, which
-name a request by its id and a text by its hash: a line has no words for them.
+A line of `context` or `timeline` becomes one of `ShowContext`, `ShowBlock`, `CompareContexts`, `ShowTimeline` and
+`ShowReceipt`. The calls whose names begin with `Read` and `Forecast` are only for panes, which name a request by its id
+and a text by its hash.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from gshtui.bus.context_data import Block, Difference, Iteration, Receipt
 from gshtui.commands.declaration import Parameters, Returns
 from gshtui.context.views import Carry, ContextView, Forecast, RequestText, WhatIf
 
+CONTEXT_PARTS = frozenset({"store", "providers"})
+"""The parts of the hub that the commands about contexts need."""
+
 
 class RequestName(NamedTuple):
-    """One side of a comparison, as it is named."""
+    """One side of a comparison, as the caller names it."""
 
     agent: str = ""
-    """Id or name; empty: whose context is looked at."""
+    """Id or name; empty: the agent whose context is shown."""
     request: str = ""
     """Number or id; empty: the next one."""
 
@@ -39,23 +42,23 @@ class FoundRequest:
 
 @dataclass(frozen=True, slots=True)
 class ContextReport:
-    """What one request holds, and how much of it is shown."""
+    """The contents of one request, and how much of them is shown."""
 
     view: ContextView
     name: str
     """What people call the agent."""
     number: int
-    """Of the request in its agent's timeline; 0: the next one."""
+    """The request's number in its agent's timeline; 0: the next one."""
     section: str
-    """This section alone; empty: all."""
+    """Only this section; empty: all."""
     limit: int
-    """Blocks of each section at most; 0: all."""
+    """Most blocks of each section; 0: all."""
     texts: Mapping[str, str] | None
-    """By hash, where they were asked for."""
+    """By hash, if requested."""
     request: RequestText | None
-    """Where it was asked for."""
+    """The request's body, if requested."""
     forecast: Forecast | None
-    """Of the next request, where all of it is shown."""
+    """The forecast, if all of the next request is shown."""
     as_json: bool
 
 
@@ -71,7 +74,7 @@ class BlockText:
 
 @dataclass(frozen=True, slots=True)
 class ContextDifference:
-    """What differs between two requests."""
+    """The differences between two requests."""
 
     first: FoundRequest
     second: FoundRequest
@@ -79,9 +82,9 @@ class ContextDifference:
     after: ContextView
     differences: Sequence[Difference]
     limit: int = 0
-    """Differences that are shown at most, the last ones; 0: all."""
+    """Most differences to show, the last ones; 0: all."""
     texts: Mapping[str, str] | None = None
-    """By hash, where they were asked for."""
+    """By hash, if requested."""
     as_json: bool = False
 
 
@@ -96,7 +99,7 @@ class Timeline:
     receipts: Sequence[Receipt]
     forecast: Forecast
     limit: int
-    """Requests and cuts that are listed at most, the newest."""
+    """Most requests and cuts to list, the newest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +124,23 @@ class WhatIfReport:
     now: ContextView
     then: WhatIf
     model: str
-    """The other model, as it was named; empty: the same."""
+    """The other model, as the caller named it; empty: the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class CarryCosts:
-    """What was read once and is paid for with every request, the dearest first."""
+    """The things that were read once and are paid for with every request, most expensive first."""
 
     costs: Sequence[Carry]
     limit: int
-    """Lines that are shown at most."""
+    """Most lines to show."""
 
 
 class _OfAgent(Parameters):
     """Whose context is looked at."""
 
     agent: str = ""
-    """Id or name; empty: the agent in front, or the one that calls."""
+    """Id or name; empty: the agent in front, or the calling agent."""
 
 
 class ShowContext(_OfAgent, Returns[ContextReport]):
@@ -181,7 +184,7 @@ class ReadContext(_OfAgent, Returns[ContextView]):
 
 
 class ReadRequest(_OfAgent, Returns[RequestText]):
-    """A past request by its id or, without one, the next request, as its provider gets it."""
+    """A past request by its id or, without one, the next request, in the form that its provider gets."""
 
     COMMAND: ClassVar[str] = "context"
     iteration: str = ""
@@ -202,7 +205,7 @@ class ShowTimeline(_OfAgent, Returns[Timeline]):
 
 
 class ShowReceipt(_OfAgent, Returns[Receipt]):
-    """One cut by its id, or by the beginning or the end of it."""
+    """One cut by its id, or by the beginning or end of its id."""
 
     COMMAND: ClassVar[str] = "timeline"
     cut: str
@@ -216,7 +219,7 @@ class ReadIterations(_OfAgent, Returns[IterationList]):
 
 
 class ReadReceipts(_OfAgent, Returns[ReceiptList]):
-    """An agent's cuts; none where it has no conversation."""
+    """An agent's cuts; none if it has no conversation."""
 
     COMMAND: ClassVar[str] = "timeline"
 

@@ -1,6 +1,6 @@
-"""Looking at a context: `context timeline whatif carry`, as lines and as values. Nothing here changes anything.
+"""Commands that look at a context: `context timeline whatif carry`, typed as lines or called by value. Only reads.
 
-It refuses what is not there with a sentence that says how to find it. Called by the declarations in `commands`.
+If something does not exist, the error says how to find it. Called by the declarations in `context_commands`.
 """
 
 from __future__ import annotations
@@ -8,18 +8,20 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
 from gshtui.bus.context_data import SECTIONS, Receipt
 from gshtui.commands.declaration import Invocation, Parameters, Returns, UsageError, Word
+from gshtui.commands.family import Family
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
+from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.context.block_diff import differences
 from gshtui.context.commands import lookup, view_outcomes
 from gshtui.context.commands import view_calls as calls
 from gshtui.context.commands.access import ContextAccess
-from gshtui.context.commands.answers import Family, action, context_errors
+from gshtui.context.commands.answers import action, context_errors
 from gshtui.context.forecast import CarryBy
 from gshtui.context.views import ContextError, ContextView, Forecast, RequestText
 
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextReader, ContextRouter
 
 AGENTS_BLOCKS = 12
-"""Blocks per section shown to an agent that sets no limit: looking must not fill what it looks at."""
+"""Blocks per section shown to an agent that sets no limit: reading a context must not fill it."""
 _TOGETHER = 16
 """Texts read at once."""
 
@@ -39,25 +41,74 @@ with warnings.catch_warnings():
     class ContextParameters(ToolParameters):
         """What to look at."""
 
-        agent: Word = Field(Word(), description="Id or name; empty: your own, or the selected agent's")
-        section: Word = Field(Word(), description="system, call, memory, tools, history or input")
-        iteration: str = Field(
-            "", description="Number or id of a past request; -1: the last one sent; empty: the next one"
+        SHELL = ShellForm(
+            ("agent",),
+            summary="Show what an agent's model is sent, section by section.",
+            help="""\
+Show what AGENT's model is sent: the next request or, with --iteration, a past one.
+
+AGENT is an agent's id or name; the default is `main`, this folder's latest conversation. For a program such as
+claude or codex, the request is reconstructed from its transcript.""",
+            examples=(
+                "gsh-tui context",
+                "gsh-tui context main --section history",
+                "gsh-tui context main --diff 3 7",
+                "gsh-tui context --json main",
+            ),
+            parts=calls.CONTEXT_PARTS,
         )
-        diff: str = Field("", description="Two requests: '3 7', '3' (with the next), 'main helper:4'")
-        block: Word = Field(Word(), description="Number, id, file or source of one block: gives its exact text")
-        limit: int = Field(0, description="Most blocks per section; 0: the default", ge=0, le=100_000)
-        request: bool = Field(False, description="The request itself, as JSON")
-        texts: bool = Field(False, description="Include the texts of all blocks, in JSON", json_schema_extra=FOR_PEOPLE)
-        json: bool = Field(False, description="JSON instead of the rendering", json_schema_extra=FOR_PEOPLE)  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+
+        agent: Annotated[Word, ShellOption(kind="agent")] = Field(
+            Word(), description="Id or name; empty: your own, or the selected agent's"
+        )
+        section: Annotated[Word, ShellOption(choices=SECTIONS, help="Show only this section's blocks.")] = Field(
+            Word(), description="system, call, memory, tools, history or input"
+        )
+        iteration: Annotated[
+            str, ShellOption(metavar="N", help="Show a past request by number; -1 is the last one sent.")
+        ] = Field("", description="Number or id of a past request; -1: the last one sent; empty: the next one")
+        diff: Annotated[
+            str,
+            ShellOption(
+                metavar="A B", words=2, help="Compare two requests by number, or the next requests of two agents."
+            ),
+        ] = Field("", description="Two requests: '3 7', '3' (with the next), 'main helper:4'")
+        block: Annotated[
+            Word, ShellOption(metavar="B", help="Show the exact text of one block, by number, id, file or source.")
+        ] = Field(Word(), description="Number, id, file or source of one block: gives its exact text")
+        limit: Annotated[int, ShellOption(absent=True)] = Field(
+            0, description="Maximum number of blocks per section; 0: the default", ge=0, le=100_000
+        )
+        request: Annotated[
+            bool, ShellOption(with_json=True, help="Show the request itself, as the provider gets it.")
+        ] = Field(False, description="The request itself, as JSON")
+        texts: Annotated[bool, ShellOption(absent=True, with_json=True)] = Field(
+            False, description="Include the texts of all blocks, in JSON", json_schema_extra=FOR_PEOPLE
+        )
+        json: Annotated[bool, ShellOption(absent=True)] = Field(  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+            False, description="JSON instead of the rendering", json_schema_extra=FOR_PEOPLE
+        )
 
 
 class TimelineParameters(ToolParameters):
     """Whose timeline."""
 
-    agent: Word = Field(Word(), description="Id or name; empty: your own, or the selected agent's")
-    limit: int = Field(10, description="How many of the newest requests and cuts to list", ge=1, le=100_000)
-    cut: Word = Field(Word(), description="Id of one cut: show its receipt, item by item")
+    SHELL = ShellForm(
+        ("agent",),
+        summary="Show an agent's requests and cuts over time.",
+        help="Show AGENT's requests and cuts over time, and when the next compaction is due.",
+        parts=calls.CONTEXT_PARTS,
+    )
+
+    agent: Annotated[Word, ShellOption(kind="agent")] = Field(
+        Word(), description="Id or name; empty: your own, or the selected agent's"
+    )
+    limit: Annotated[int, ShellOption(help="Maximum number of lines.")] = Field(
+        10, description="How many of the newest requests and cuts to list", ge=1, le=100_000
+    )
+    cut: Annotated[Word, ShellOption(metavar="ID", help="Show one cut's receipt, item by item.")] = Field(
+        Word(), description="Id of one cut: show its receipt, item by item"
+    )
 
 
 class WhatIfParameters(ToolParameters, Returns[calls.WhatIfReport]):
@@ -80,7 +131,7 @@ class CarryParameters(ToolParameters, Returns[calls.CarryCosts]):
 
     agent: Word = Field(default=Word(), description="Id or name; empty: the selected agent")
     by: CarryBy = Field(default="source", description="source, file, tool, section or agent")
-    limit: int = Field(default=15, description="Lines at most", ge=1, le=10_000)
+    limit: int = Field(default=15, description="Maximum number of lines", ge=1, le=10_000)
 
 
 class ViewCommands:
@@ -188,7 +239,7 @@ class ViewCommands:
             if invocation.caller.is_agent:
                 raise
             try:
-                return await self._contexts.ours.receipt(wanted.cut)
+                return await self._contexts.queries.receipt(wanted.cut)
             except ContextError as error:
                 if error.kind != "unknown":
                     raise
@@ -215,8 +266,8 @@ class ViewCommands:
     async def _what_if(self, invocation: Invocation, wanted: WhatIfParameters) -> calls.WhatIfReport:
         without = tuple(word.strip() for word in wanted.without.split(",") if word.strip())
         if not (wanted.model or wanted.provider or without):
-            hint = "`whatif haiku`, `whatif without=git_worktree`, `whatif provider=ollama`."
-            raise UsageError("Say what would be different.", hint=hint)
+            hint = "For example `whatif haiku`, `whatif without=git_worktree` or `whatif provider=ollama`."
+            raise UsageError("Say what to change.", hint=hint)
         reader, agent = await self._reader(invocation, wanted.agent)
         view = await reader.view(agent)
         found = await reader.what_if(agent, model=wanted.model, provider=wanted.provider, without=without)
@@ -242,7 +293,7 @@ class ViewCommands:
             return f"({error.message})"
 
     async def _reader(self, invocation: Invocation, wanted: str) -> tuple[ContextReader, str]:
-        """What reads the context that is meant, and the name under which the agent is found."""
+        """The reader of the named context, and the name under which it finds the agent."""
         agent = await self._rights.target(invocation, wanted)
         return await self._contexts.reader(agent), agent
 
@@ -263,7 +314,7 @@ async def _receipts(reader: ContextReader, agent: str) -> list[Receipt]:
 
 
 def bound_context(given: ContextParameters) -> Parameters:
-    """A line of `context` as what it asks for. Raises `UsageError`."""
+    """A line of `context` as its call. Raises `UsageError`."""
     agent, section, iteration = given.agent, given.section, given.iteration
     if given.diff:
         before, after = lookup.compared_requests(given.diff)
@@ -280,7 +331,7 @@ def bound_context(given: ContextParameters) -> Parameters:
 
 
 def bound_timeline(given: TimelineParameters) -> Parameters:
-    """A line of `timeline` as what it asks for."""
+    """A line of `timeline` as its call."""
     if given.cut:
         return calls.ShowReceipt(agent=given.agent, cut=given.cut)
     return calls.ShowTimeline(agent=given.agent, limit=given.limit)
@@ -288,11 +339,11 @@ def bound_timeline(given: TimelineParameters) -> Parameters:
 
 def _check_section(section: str) -> None:
     if section and section not in SECTIONS:
-        raise UsageError(f"There is no section {section!r}.", hint=f"There are {', '.join(SECTIONS)}.")
+        raise UsageError(f"There is no section {section!r}.", hint=f"The sections: {', '.join(SECTIONS)}.")
 
 
 def _hashes(view: ContextView, section: str, limit: int) -> list[str]:
-    """Of the blocks that are shown, by section."""
+    """The texts of the shown blocks, by section."""
     hashes: list[str] = []
     for name in SECTIONS if not section else (section,):
         mine = [block.hash for block in view.blocks if block.section == name]

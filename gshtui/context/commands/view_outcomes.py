@@ -1,6 +1,6 @@
-"""What people and scripts get of the results of `context timeline whatif carry`: a rendering, and plain data.
+"""The results of `context timeline whatif carry`, rendered for people and as plain data for scripts.
 
-Pure: no context is read here. Called by the view commands.
+Pure. Called by the view commands.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AGENTS_ITEMS = 40
 
 
 def context_outcome(_invocation: Invocation, found: calls.ContextReport) -> Outcome:
-    """A view: all of it, one section, or the request as its provider gets it."""
+    """A view: the whole, one section, or the request in its provider's form."""
     number, section, limit, request = found.number, found.section, found.limit, found.request
     data = answers.view(found.view, number=number, section=section, limit=limit, texts=found.texts, request=request)
     if found.as_json:
@@ -42,7 +42,7 @@ def block_outcome(_invocation: Invocation, found: calls.BlockText) -> Outcome:
 
 
 def difference_outcome(_invocation: Invocation, found: calls.ContextDifference) -> Outcome:
-    """What differs between two requests."""
+    """The differences between two requests."""
     first, second, before, after = found.first, found.second, found.before, found.after
     data = {
         "from": {"agent": before.agent, "iteration": first.number or None, "tokens": before.tokens},
@@ -61,7 +61,7 @@ def view_outcome(_invocation: Invocation, view: ContextView) -> Outcome:
 
 
 def request_outcome(_invocation: Invocation, request: RequestText) -> Outcome:
-    """A request as its provider gets it."""
+    """A request in its provider's form."""
     return Outcome(answers.parsed(request.text), tables.fenced(request.text, "json"))
 
 
@@ -71,7 +71,7 @@ def text_outcome(_invocation: Invocation, text: str) -> Outcome:
 
 
 def timeline_outcome(invocation: Invocation, found: calls.Timeline) -> Outcome:
-    """Requests, cuts and the forecast; an agent gets the newest requests alone."""
+    """Requests, cuts and the forecast; an agent gets only the newest requests."""
     iterations, receipts = found.iterations, found.receipts
     numbered = list(enumerate(iterations, 1))
     if invocation.caller.is_agent:
@@ -94,7 +94,7 @@ def receipt_outcome(invocation: Invocation, receipt: Receipt) -> Outcome:
 
 
 def iterations_outcome(_invocation: Invocation, found: calls.IterationList) -> Outcome:
-    """The requests; people have no list of them."""
+    """The requests, for code; people have no list of them."""
     return Outcome([answers.iteration(one, number) for number, one in enumerate(found.iterations, 1)])
 
 
@@ -116,5 +116,5 @@ def what_if_outcome(_invocation: Invocation, found: calls.WhatIfReport) -> Outco
 
 
 def carry_outcome(_invocation: Invocation, found: calls.CarryCosts) -> Outcome:
-    """What is sent again and again, the dearest first."""
+    """The things that are sent again and again, most expensive first."""
     return Outcome([answers.carry(one) for one in found.costs], tables.carry(found.costs, found.limit))

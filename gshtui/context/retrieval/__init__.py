@@ -1,1 +1,1 @@
-"""Finding what was before: shell history, past conversations, the log; for agents on demand, for people by command."""
+"""Searching the past: shell history, conversations, the log; for agents on demand, for people by command."""

@@ -1,7 +1,7 @@
-"""Past conversations that speak of something: by their titles and their messages, with excerpts.
+"""Searches past conversations by their titles and messages, with excerpts.
 
-Owns the grouping of messages by conversation; refuses the conversation that asks, which holds the question itself.
-Called by `search_context`.
+Groups messages by conversation; leaves out the conversation that asks, which contains the question itself. Called by
+`search_context`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 
 EXCERPTS = 3
-"""Excerpts of one conversation at most."""
+"""Most excerpts of one conversation."""
 _TITLES = 2_000
-"""Conversations whose titles are looked at, the last used first."""
+"""Most conversations whose titles are searched, last used first."""
 
 
 class FoundConversation(msgspec.Struct, frozen=True):
-    """One conversation and what in it fits; without excerpts it is the title that does."""
+    """One conversation with its matches; without excerpts, only its title matches."""
 
     info: SessionInfo
     excerpts: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class FoundConversation(msgspec.Struct, frozen=True):
 async def find_conversations(
     store: Store, query: str, *, cwd: str, after: float | None, before: float | None, limit: int, current: str = ""
 ) -> list[FoundConversation]:
-    """Conversations that fit, the best first; without a query the last ones. Raises `StoreError`.
+    """Matching conversations, best first; without a query, the latest. Raises `StoreError`.
 
     Args:
         cwd: held in this folder or below; empty: in any.

@@ -1,6 +1,6 @@
-"""What was found, in words: the form that agents know, and lines for people.
+"""Search results as text: in the form that agents know, and as lines for people.
 
-Pure. Everything that a program, a model or a shell wrote is sanitised here. Called by the commands of this folder.
+Pure. Sanitises everything that a program, a model or a shell wrote. Called by the commands of this folder.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gshtui.context.retrieval.conversation_search import FoundConversation
 from gshtui.text.sanitise import one_line, plain
 
 _COMMAND, _EXCERPT, _OUTPUT = 400, 240, 600
-"""Characters of each that are shown."""
+"""Characters shown of each."""
 
 
 def when(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
@@ -32,7 +32,7 @@ def history_for_agents(found: Sequence[ShellRecord | ShellNote]) -> str:
 
 
 def history_for_people(found: Sequence[ShellRecord | ShellNote]) -> str:
-    """Time, end, duration, command and folder in columns; of a note its kind and its text."""
+    """Time, end, duration, command and folder in columns; for a note its kind and text."""
     if not found:
         return "No command fits."
     rows = [
@@ -49,13 +49,13 @@ def history_for_people(found: Sequence[ShellRecord | ShellNote]) -> str:
 
 
 def command_line(record: ShellRecord) -> str:
-    """`$ command (in folder) → exit N`, as the ambient summary has it too."""
+    """`$ command (in folder) → exit N`, also used by the ambient summary."""
     ran = f" by {one_line(record.agent, 40)}" if record.agent else ""
     return f"$ {one_line(record.command, _COMMAND)} (in {one_line(record.cwd)}){ran} → {_end(record)}"
 
 
 def note_line(note: ShellNote) -> str:
-    """A remark as it was typed, a change of folder, or changed files: what stands between commands."""
+    """A note between commands: a remark as typed, a change of folder, or changed files."""
     match note.kind:
         case "folder":
             return f"→ now in {one_line(note.text)}"
@@ -86,7 +86,7 @@ def logs(records: Sequence[dict[str, Any]]) -> str:
 
 
 def log_lines(record: dict[str, Any]) -> list[str]:
-    """One record: what happened, and what came of it."""
+    """One record: what happened, and the result."""
     time = when(float(record.get("at") or 0.0), "%Y-%m-%d %H:%M:%S")
     agent = one_line(_word(record, "agent"), 40)
     by = f"{agent} " if agent else ""
@@ -158,4 +158,4 @@ def _results(found: Sequence[object]) -> str:
 
 
 def _headed(head: str, lines: Sequence[str]) -> str:
-    return "\n".join([head, "", *(lines or ["Nothing was found; other words or fewer filters may find more."])])
+    return "\n".join([head, "", *(lines or ["Nothing was found; try other words or fewer filters."])])

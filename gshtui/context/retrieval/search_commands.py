@@ -1,8 +1,8 @@
-"""The commands `search_context` (an agent's tool, and a person's `search`) and `logs`. Both only read.
+"""The command `search_context` (an agent's tool, and a person's `search`), which only reads.
 
-Owns their parameters, and whose past is looked at: a person's search is of every folder, an agent's of its project
-unless it names another, which is asked about. Nothing in a query is syntax: quotes, brackets and dots stand for
-themselves. Declared for the hub and for an agent in its own process.
+Defines its parameters and scope: a person searches every folder, an agent its project; another folder needs approval.
+Nothing in a query is syntax: quotes, brackets and dots stand for themselves. Declared for the hub and for an agent in
+its own process.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -19,11 +20,11 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Action,
     Assessment,
     Command,
-    CommandError,
     Effect,
     Invocation,
     Outcome,
@@ -35,9 +36,11 @@ from gshtui.commands.declaration import (
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN
 from gshtui.commands.shell_form import ShellForm, ShellOption
-from gshtui.commands.timespec import FORMS, parse_time
+from gshtui.commands.timespec import parse_time
 from gshtui.context.retrieval import conversation_search, result_text
 from gshtui.context.retrieval.conversation_search import FoundConversation
+from gshtui.context.retrieval.log_commands import SINCE, log_query, of_scope, project_scope, sessions_below
+from gshtui.context.retrieval.shell_summary import SyncShells
 from gshtui.store import log_reader
 from gshtui.store.command_history import HistoryQuery
 from gshtui.store.log_records import RecordType
@@ -48,17 +51,14 @@ from gshtui.text.verbatim import fenced
 
 Source = Literal["shell_history", "sessions", "logs"]
 _NOTES = 10_000
-"""Notes among which words are looked for: the newest."""
-_SESSIONS = 10_000
-"""Conversations that are looked at, the last used first."""
+"""Most notes to search, the newest."""
 MOST = 50
 """Results of one search."""
-_SINCE = f"Only since then: {FORMS}."
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPast:
-    """What was found, in one of the sources."""
+    """The matches in one of the sources."""
 
     source: Source
     query: str
@@ -70,16 +70,16 @@ class FoundPast:
 
 
 class SearchPast(Parameters, Returns[FoundPast]):
-    """Find what was before: SOURCE is shell_history (or history), sessions or logs.
+    """Search the past: SOURCE is shell_history (or history), sessions or logs.
 
-    QUERY is plain text, in capitals or not: nothing in it is syntax. Without it the newest come.
+    QUERY is plain text without any syntax; case does not matter. Without it, the newest entries are listed.
     """
 
     COMMAND: ClassVar[str] = "search_context"
     SHELL = ShellForm(
         ("source", "query"),
         "search",
-        "Find shell commands, past conversations, log records.",
+        "Search shell commands, past conversations and log records.",
         examples=(
             "gsh-tui search history docker --exit-code -1",
             'gsh-tui search sessions "retry policy" --since 7d',
@@ -98,67 +98,53 @@ class SearchPast(Parameters, Returns[FoundPast]):
     query: Annotated[str, ShellOption(words=-1)] = Field(
         default="", description="Text to find, ignoring case; no syntax. Empty: the newest."
     )
-    cwd: Annotated[str, ShellOption(metavar="FOLDER", kind="folder", help="Only in this folder or below.")] = Field(
+    cwd: Annotated[str, ShellOption(metavar="FOLDER", kind="folder", help="Only in this folder and below.")] = Field(
         default="",
         description=(
-            "Folder where it happened, or a parent of that. Agents see this project; others, such as /, need approval"
+            "Folder where it happened, or a parent folder. Agents see this project; others, such as /, need approval"
         ),
     )
-    exit_code: Annotated[int | None, ShellOption(help="Exit code; -1: any failure (shell_history).")] = Field(
+    exit_code: Annotated[int | None, ShellOption(help="Only this exit code; -1: any failure (shell_history).")] = Field(
         default=None, description="-1: any failure (shell_history)"
     )
     event_type: Annotated[
         RecordType | Literal[""],
-        ShellOption(metavar="TYPE", help="Kind of record: bash_exec, tool_call, error … (logs)."),
+        ShellOption(metavar="TYPE", help="Only this kind of record: bash_exec, tool_call, error … (logs)."),
     ] = Field(default="", description="Kind of record (logs)")
     agent: Annotated[
-        str, ShellOption(metavar="NAME", kind="agent", help="Only what this agent did (shell_history, logs).")
+        str,
+        ShellOption(metavar="NAME", kind="agent", help="Only this agent's commands or records (shell_history, logs)."),
     ] = Field(default="", description="Who did it (shell_history, logs)")
-    since: Annotated[str, ShellOption(metavar="WHEN", help="Only from then on: 2h, 7d, today, 2026-11-21 …")] = Field(
-        default="", description=_SINCE
+    since: Annotated[str, ShellOption(metavar="WHEN", help="Only since: 2h, 7d, today, 2026-11-21 …")] = Field(
+        default="", description=SINCE
     )
     until: Annotated[str, ShellOption(metavar="WHEN")] = Field(default="", description="Only before that time.")
     last_n: Annotated[int, ShellOption("--last-n -n")] = Field(
-        default=20, ge=1, le=MOST, description="Most results.", json_schema_extra=PLAIN
+        default=20, ge=1, le=MOST, description="Maximum number of results.", json_schema_extra=PLAIN
     )
 
 
-class LogsParameters(Parameters):
-    """Which records."""
-
-    query: str = Field(default="", description="Text to find, ignoring case; no syntax. Empty: the newest.")
-    type: RecordType | Literal[""] = Field(default="", description="Kind of record; empty: all.")
-    agent: str = Field(default="", description="Only this agent.")
-    since: str = Field(default="", description=_SINCE)
-    until: str = Field(default="", description="Only before that time.")
-    limit: int = Field(default=50, ge=1, le=10_000, description="Most records.")
-
-
-def commands(store: Store, logs: Path) -> list[AnyCommand]:
-    """The commands, on this record and this folder of logs."""
+def commands(store: Store, logs: Path, sync_shells: SyncShells) -> list[AnyCommand]:
+    """The command, on this record and this folder of logs. `sync_shells` stores what shells have reported until now."""
 
     async def search(invocation: Invocation, parameters: SearchPast) -> FoundPast:
         _check(parameters)
         try:
             match parameters.source:
                 case "shell_history":
+                    await sync_shells()
                     return await _history(store, invocation, parameters)
                 case "sessions":
                     return await _sessions(store, invocation, parameters)
                 case "logs":
                     p = parameters
-                    wanted = _wanted(p.query, p.event_type, p.agent, p.since, p.until)
-                    wanted = await _of(store, _scope(invocation, p.cwd), wanted)
+                    wanted = log_query(p.query, p.event_type, p.agent, p.since, p.until)
+                    below = partial(sessions_below, store)
+                    wanted = await of_scope(below, _scope(invocation, p.cwd), wanted)
                     found = await asyncio.to_thread(log_reader.find_records, logs, wanted, p.last_n)
                     return FoundPast(p.source, p.query, records=found)
         except StoreError as error:
-            raise CommandError(error.message, hint=error.hint, data={"kind": error.kind}) from error
-
-    async def look(invocation: Invocation, parameters: LogsParameters) -> Outcome:
-        p = parameters
-        wanted = await _of(store, _scope(invocation, ""), _wanted(p.query, p.type, p.agent, p.since, p.until))
-        found = await asyncio.to_thread(log_reader.find_records, logs, wanted, p.limit)
-        return _render(invocation, FoundPast("logs", p.query, records=found))
+            raise command_error(error) from error
 
     async def assess(invocation: Invocation, parameters: SearchPast) -> Assessment:
         scope = _scope(invocation, parameters.cwd)
@@ -173,7 +159,7 @@ def commands(store: Store, logs: Path) -> list[AnyCommand]:
     return [
         Command(
             "search_context",
-            "Find what was before: shell commands, past conversations, the log",
+            "Search shell commands, past conversations and the log",
             SearchPast,
             action.handle,
             positions=("source", "query"),
@@ -188,14 +174,6 @@ def commands(store: Store, logs: Path) -> list[AnyCommand]:
             assess=assess,
             actions=(action,),
         ),
-        Command(
-            "logs",
-            "What agents did: the observability log",
-            LogsParameters,
-            look,
-            positions=("query",),
-            family="context",
-        ),
     ]
 
 
@@ -208,35 +186,27 @@ def _check(parameters: SearchPast) -> None:
         "agent": bool(parameters.agent) and source == "sessions",
     }
     if wrong := [name for name, is_wrong in given.items() if is_wrong]:
-        raise UsageError(f"{wrong[0]} is no filter of {source}.", hint="Leave it out, or search another source.")
+        raise UsageError(
+            f"{wrong[0]} is not a filter for {source}.", hint="Leave it out, or search a different source."
+        )
 
 
 def _scope(invocation: Invocation, cwd: str) -> str:
-    """The folder in or below which things happened that are looked at; empty: anywhere."""
+    """The folder to search with everything below it; empty: anywhere."""
     if not cwd:
-        return str(invocation.project) if invocation.caller.is_agent and invocation.project != Path("/") else ""
+        return project_scope(invocation)
     path = Path(cwd).expanduser() if cwd.startswith("~") else Path(cwd)
-    # As the shell wrote it: a folder that is gone, or a link, is still where the command ran; but no `..` in it.
+    # As the shell wrote it: the command ran there even if the folder is now gone or a link; but without `..`.
     found = path if path.is_absolute() else (invocation.cwd / path).resolve()
     found = Path(os.path.normpath(found))
     return "" if found == Path("/") else str(found)
-
-
-async def _of(store: Store, scope: str, wanted: log_reader.LogQuery) -> log_reader.LogQuery:
-    """Only of conversations that were held in this folder or below. Raises `StoreError`."""
-    if not scope:
-        return wanted
-    held = await store.sessions.find_all(limit=_SESSIONS, empty=True)
-    return msgspec.structs.replace(
-        wanted, sessions=frozenset(info.id for info in held if Path(info.cwd).is_relative_to(scope))
-    )
 
 
 async def _history(store: Store, invocation: Invocation, parameters: SearchPast) -> FoundPast:
     now = time.time()
     code = parameters.exit_code
     if code is not None and not -1 <= code <= 255:
-        raise UsageError(f"{code} is no exit code.", hint="Give 0 to 255, or -1 for any failure.")
+        raise UsageError(f"{code} is not an exit code.", hint="Use 0 to 255, or -1 for any failure.")
     found = await store.shells.find_all(
         HistoryQuery(
             query=parameters.query,
@@ -254,7 +224,7 @@ async def _history(store: Store, invocation: Invocation, parameters: SearchPast)
 
 
 async def _notes(store: Store, invocation: Invocation, parameters: SearchPast, now: float) -> list[ShellNote]:
-    """Remarks, changes of folder and of files that fit: they ended in nothing, and nobody but a person made them."""
+    """Matching remarks, changes of folder and of files: they have no exit code, and only people make them."""
     if parameters.exit_code is not None or parameters.agent:
         return []
     words, folder = parameters.query.strip().lower(), _scope(invocation, parameters.cwd)
@@ -309,11 +279,6 @@ def _conversations_json(found: Sequence[FoundConversation]) -> list[dict[str, ob
     ]
 
 
-def _wanted(query: str, type: str, agent: str, since: str, until: str) -> log_reader.LogQuery:
-    now = time.time()
-    return log_reader.LogQuery(query, type, agent, parse_time(since, now), parse_time(until, now))
-
-
 def _shown(invocation: Invocation, text: str) -> str:
-    """For people as it is, columns and all; agents read it plain."""
+    """For people unchanged, with its columns; for agents as plain text."""
     return text if invocation.caller.is_agent else fenced(text)

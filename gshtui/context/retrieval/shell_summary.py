@@ -1,7 +1,7 @@
 """The ambient summary: the last few commands of the person's shells, in the first message of a new conversation.
 
-Owns its words; refuses to be there in a conversation that goes on, or to hold up a turn: what cannot be read is left
-out. Handed to the engine by the hub and by an agent in its own process.
+`gsh` at the prompt adds it to each question before which something else was run. Whatever cannot be read in time is
+left out. The hub, or an agent's own process, passes it to the engine.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ SOURCE = "shell activity"
 _HEAD = "# Recent Shell Activity"
 _OURSELVES = ("gsh-tui ", "gsh ")
 _RUNS = "gsh run "
-"""A line of ours that runs somebody else's command, and keeps what it prints."""
-_LOOKED_AT = 200
-"""Commands among which those that count are looked for."""
+"""Our own command line that runs another command and keeps its output."""
+_PAGE = 200
+"""Commands that are read at once to find those that count."""
+SyncShells = Callable[[], Awaitable[None]]
+"""Stores what shells have reported until now. Raises nothing."""
 
 
 class CommandHistory(Protocol):
@@ -35,41 +37,55 @@ class CommandHistory(Protocol):
     async def output(self, key: str) -> str: ...
 
 
-def shell_summary(history: CommandHistory, settings: Context) -> Contribute:
-    """Says the last `ambient_commands` commands, and what was noted between them, once, in a new conversation.
+def shell_summary(
+    history: CommandHistory, settings: Context, sync_shells: SyncShells, *, always: bool = False
+) -> Contribute:
+    """Contributes the last `ambient_commands` commands and the notes between them, once, to a new conversation.
 
-    At most `max_events` of both, in `max_tokens`; 0 of either number of events: nothing, ever.
+    At most `max_events` of both, in `max_tokens`; if either number is 0, it contributes nothing.
+
+    Args:
+        always: contribute also to a conversation that goes on, whenever the text has changed.
     """
 
     async def contribute(new: bool) -> Contribution:
-        if not new:
+        if not (new or always):
             return Contribution()
+        await sync_shells()
         try:
             text = await _text(history, settings)
         except StoreError:
-            return Contribution()  # the record says itself what is wrong with it
-        return Contribution(along=(SideText(SOURCE, text, once=True),)) if text else Contribution()
+            return Contribution()  # the record reports its own faults
+        return Contribution(along=(SideText(SOURCE, text, once=not always),)) if text else Contribution()
 
     return contribute
 
 
 async def _text(history: CommandHistory, settings: Context) -> str:
-    lines = await activity(history, settings)
+    lines = await _activity(history, settings)
     return "\n".join([_HEAD, "", *lines, "", SEARCH_MORE]) if lines else ""
 
 
-async def activity(history: CommandHistory, settings: Context, after: float | None = None) -> list[str]:
-    """The newest commands and what was noted between them, oldest first, as many as the settings say.
+async def _latest(history: CommandHistory, wanted: int) -> list[ShellRecord]:
+    """The person's newest commands, newest first, however many of our own command lines are between them."""
+    records: list[ShellRecord] = []
+    before: int | None = None
+    while len(records) < wanted:
+        page = await history.find_all(HistoryQuery(agent="", before_id=before), limit=_PAGE)
+        records += [record for record in page if not _is_ourselves(record)]
+        if len(page) < _PAGE:
+            break
+        before = page[-1].id
+    return records[:wanted]
 
-    Args:
-        after: only from then on, seconds since the epoch.
-    """
+
+async def _activity(history: CommandHistory, settings: Context) -> list[str]:
+    """The newest commands and the notes between them, oldest first, as many as the settings allow."""
     wanted, most = settings.ambient_commands, settings.max_events
     if wanted < 1 or most < 1:
         return []
-    found = await history.find_all(HistoryQuery(agent="", after=after), limit=wanted + _LOOKED_AT)
-    records = [record for record in found if not _is_ourselves(record)][:wanted]
-    since = after if after is not None else records[-1].at if records else None
+    records = await _latest(history, wanted)
+    since = records[-1].at if records else None
     notes = await history.notes(after=since, limit=most if since is not None else min(wanted, most))
     rows: list[ShellRecord | ShellNote] = sorted([*records[::-1], *notes[::-1]], key=lambda row: row.at)[-most:]
     lines: list[str] = []
@@ -84,7 +100,7 @@ async def activity(history: CommandHistory, settings: Context, after: float | No
 
 
 async def _output(read: Callable[[str], Awaitable[str]], key: str, lines: int) -> list[str]:
-    """The last lines of what a failed command printed, indented: there the reason stands."""
+    """The last lines of a failed command's output, indented: they usually say why."""
     if lines < 1:
         return []
     try:
@@ -106,6 +122,6 @@ def _within(lines: Sequence[str], most: int) -> list[str]:
 
 
 def _is_ourselves(record: ShellRecord) -> bool:
-    """A line that speaks to an agent or opened this window: what came of it is known, or is what is asked now."""
-    line = f"{record.command.strip()} "
-    return line.startswith(_OURSELVES) and not line.startswith(_RUNS)
+    """A line that speaks to an agent or opened this window: its result is known, or is the current prompt."""
+    lines = [f"{typed.strip().removeprefix('noglob ')} " for typed in (record.command, record.expanded)]
+    return any(line.startswith(_OURSELVES) and not line.startswith(_RUNS) for line in lines)

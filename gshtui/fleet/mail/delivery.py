@@ -1,8 +1,8 @@
-"""Delivers messages: for each agent that this hub looks after one at a time, oldest first, when it can take them.
+"""Delivers messages to this hub's agents: to each one at a time, oldest first, when it can accept them.
 
-Owns the way of a message from queued to acted, and says each step on the bus. It refuses to send twice what may have
-arrived: that is held for a person. Looks when something is said on the bus, and now and then at what other processes
-left in the record. Started and stopped by `room`.
+Takes a message from queued to acted, and publishes each step. Never sends again what may have arrived: that is held for
+a person. Triggered by events, and checks the record now and then for messages from other processes. Started and stopped
+by `mail_service`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import keep_on, start_job
 from gshtui.text.sanitise import one_line
 
-LOOK_EVERY = 2.0
-"""Seconds between looks at what other processes left."""
+LOOK_EVERY = 0.5
+"""Seconds between looks at what other processes left: most of what a message to an idle agent waits."""
+_LATER = 2.0
+"""Seconds until a message that could not be delivered is tried again."""
 AGAIN_AFTER = 0.7
 """Seconds until a busy program is tried again."""
 BLOCKED_FOR = 3.0
-"""Seconds for which a visitor waits while a question, an editor or half-typed words are in front."""
+"""Seconds that a visiting command waits while a question, an editor or half-typed text blocks the terminal."""
 KEPT_DAYS = 30.0
 DELIVERY_EVENTS = (
     AgentStatusChanged, TurnStarted, TurnFinished, PromptWithdrawn, PromptEdited, AgentChanged, AgentEnded,
@@ -42,7 +44,7 @@ DELIVERY_EVENTS = (
 
 
 class Delivery:
-    """See the module's text."""
+    """Delivers this hub's messages; see the module docstring."""
 
     def __init__(self, bus: Bus, store: Store, carriers: MailTransports) -> None:
         self.progress = DeliveryState(bus, store)
@@ -53,10 +55,10 @@ class Delivery:
         self._busy_with: dict[str, asyncio.Task[None]] = {}
         self._not_before: dict[str, float] = {}
         self._trouble: dict[str, SessionError] = {}
-        """What stood in the way of an agent's last message, by agent."""
+        """Agent → what prevented its last message."""
         self._revision = -1
         self._waiting = False
-        """Something is queued here that could not be delivered yet."""
+        """Whether a message is queued here that could not be delivered yet."""
         self._life: asyncio.Task[None] | None = None
         self._subscription = bus.subscribe(
             self._listen,
@@ -65,13 +67,13 @@ class Delivery:
         )  # fmt: skip
 
     async def start(self) -> None:
-        """Take up what was left, and begin. Raises `StoreError`."""
+        """Resume what was left over, and start delivering. Raises `StoreError`."""
         await self._store.mail.delete_old(KEPT_DAYS)
         await self._take_over()
-        self._life = keep_on(self._live, "the delivery of mail")
+        self._life = keep_on(self._poll, "the delivery of mail")
 
     async def stop(self) -> None:
-        """Deliver no more; what waits stays in the record."""
+        """Stop delivering; waiting messages stay in the record."""
         self._subscription.unsubscribe()
         for task in (self._life, *self._busy_with.values()):
             if task is not None:
@@ -80,20 +82,19 @@ class Delivery:
                     await task
 
     def check_now(self) -> None:
-        """Something is there to be looked at."""
+        """Trigger a look for messages to deliver."""
         self._revision = -1
         self._stirred.set()
 
     def trouble(self, agent: str) -> SessionError | None:
-        """What stood in the way of this agent's last message."""
+        """What prevented this agent's last message."""
         return self._trouble.get(agent)
 
     async def out(self, id: str, timeout: float) -> Letter:
-        """Deliver this one now, by a process that leaves when it is done; the message as it is then.
+        """Deliver this message now, for a process that then exits; returns the message's new state.
 
         Raises:
-            TimeoutError: it could not be delivered in time, or will not be until somebody sees to the terminal; it
-                waits on.
+            TimeoutError: it could not be delivered in time, or not until somebody frees the terminal; it stays queued.
             StoreError: the record failed.
         """
         blocked = 0.0
@@ -115,13 +116,13 @@ class Delivery:
                         raise TimeoutError
                     await asyncio.sleep(AGAIN_AFTER)
 
-    async def _live(self) -> None:
+    async def _poll(self) -> None:
         while True:
             try:
                 revision = await self._store.mail.revision()
                 if revision != self._revision:
                     self._revision = revision
-                    await self._look()
+                    await self._begin_deliveries()
             except StoreError:
                 self._revision = -1  # busy or full: the next look tries again
             waits = [until - time.monotonic() for until in self._not_before.values()]
@@ -132,8 +133,8 @@ class Delivery:
             if any(until <= time.monotonic() for until in self._not_before.values()):
                 self._revision = -1
 
-    async def _look(self) -> None:
-        """Begin to deliver to every agent that can take a message now."""
+    async def _begin_deliveries(self) -> None:
+        """Start delivering to every agent that can accept a message now."""
         waiting: dict[str, list[Letter]] = {}
         for letter in await self._store.mail.find_all(("queued",)):
             waiting.setdefault(letter.recipient, []).append(letter)
@@ -150,25 +151,25 @@ class Delivery:
                     raise
                 except Exception as error:  # one that cannot be delivered keeps nobody else's from being
                     self._bus.report(f"the mail for {who}", error, hint="It is tried again.")
-                    self._not_before[who] = now + LOOK_EVERY
+                    self._not_before[who] = now + _LATER
                     break
                 if route.standing in ("now", "gone"):
                     task = start_job(self._try(letter, route), f"the mail for {who}")
                     self._busy_with[who] = task
-                    task.add_done_callback(lambda _, who=who: self._done(who))
+                    task.add_done_callback(lambda _, who=who: self._delivery_ended(who))
                     break
                 if route.standing == "later" and (letter.defer or route.inbox):
-                    self._not_before[who] = now + LOOK_EVERY
+                    self._not_before[who] = now + _LATER
                     # One that does not wait may stand behind it.
                     if not any(not other.defer for other in letters):
                         break
 
-    def _done(self, who: str) -> None:
+    def _delivery_ended(self, who: str) -> None:
         self._busy_with.pop(who, None)
         self.check_now()
 
     async def _try(self, letter: Letter, route: Route) -> None:
-        """One attempt. Never raises but when cancelled."""
+        """Try once. Raises only if cancelled."""
         try:
             if route.standing == "gone":
                 await self.progress.dropped(letter, route.why)
@@ -181,10 +182,10 @@ class Delivery:
                 return
             await self._carry(taken, route)
         except StoreError:
-            self._not_before[letter.recipient] = time.monotonic() + LOOK_EVERY
+            self._not_before[letter.recipient] = time.monotonic() + _LATER
         except Exception as error:
             self._bus.report(f"the mail for {letter.recipient}", error, hint="It is tried again.")
-            self._not_before[letter.recipient] = time.monotonic() + LOOK_EVERY
+            self._not_before[letter.recipient] = time.monotonic() + _LATER
 
     async def _carry(self, letter: Letter, route: Route) -> None:
         progress = self.progress
@@ -223,7 +224,7 @@ class Delivery:
         self._trouble[letter.recipient] = trouble
 
     async def _take_over(self) -> None:
-        """What a hub that died left: typed or not, nobody knows. What can be looked up in the record is."""
+        """Handle messages of a hub that died: find out from the record, where possible, whether they were typed."""
         for letter in await self._store.mail.claim_orphans():
             route = await self._carriers.route(letter)
             session = letter.session if route.row is None else route.row.session
@@ -249,7 +250,7 @@ class Delivery:
                 self.check_now()
 
     async def _follow(self, event: SessionOpened) -> None:
-        """The person put a conversation aside for this one: what waits for its agent comes here."""
+        """The person replaced a conversation with this one: redirect messages waiting for its agent."""
         with contextlib.suppress(StoreError):  # it waits for the old one then
             for letter in await self._store.mail.find_all(("queued", "held"), recipient=event.agent):
                 if letter.session == event.follows:
@@ -257,7 +258,7 @@ class Delivery:
 
 
 def _waiting(letter: Letter, route: Route, trouble: SessionError | None) -> str:
-    """What a person who waits for the delivery is told."""
+    """The progress line for a person who waits for the delivery."""
     row, why = route.row, ""
     if trouble is not None:
         why = f": {one_line(trouble.message, 80).rstrip('.')}"

@@ -1,7 +1,7 @@
-"""How far messages have come: each step into the record and onto the bus, and who confirms that one was taken up.
+"""The delivery state of messages: records and publishes each step, and recognises when an agent acts on a message.
 
-`acted` comes from the agent's own events or hooks, never from its screen. What the turn said last is the answer to a
-talk. Held by `delivery`.
+`acted` comes from the agent's own events or hooks, never from its screen. The last text of that turn is the answer to a
+`talk`. Held by `delivery`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 
 ANSWER = 20_000
-"""Characters of an answer that are kept."""
+"""Most characters kept of an answer."""
 _EVENTS: dict[str, type[Event]] = {
     "queued": fleet_events.MessageQueued,
     "held": fleet_events.MessageHeld,
@@ -35,18 +35,18 @@ class DeliveryState:
         self._bus = bus
         self._store = store
         self._prompts: dict[str, Letter] = {}
-        """Id → a message in the inbox of one of ours, or on the way there."""
+        """Id → a message that is in, or on its way to, a native agent's inbox."""
         self._typed: dict[str, Letter] = {}
         """Id → a message that was, or is just being, typed."""
         self._turns: dict[str, str] = {}
         """Turn → the message that it answers."""
 
     def delivered(self, id: str) -> bool:
-        """Whether a message lies in the inbox of one of ours and was not taken up yet."""
+        """Whether a message is in a native agent's inbox and has not been acted on yet."""
         return id in self._prompts
 
     def publish_change(self, letter: Letter) -> None:
-        """Say on the bus how it stands."""
+        """Publish the message's state."""
         fields: dict[str, Any] = {
             "message": letter.id, "agent": letter.recipient, "sender": letter.sender, "text": letter.text,
         }  # fmt: skip
@@ -64,13 +64,13 @@ class DeliveryState:
         self._typed.pop(letter.id, None)
 
     def said(self, letter: Letter, state: Literal["typed", "submitted"]) -> None:
-        """It stands in the agent's input, or was entered."""
+        """Note that the text is in the agent's input line, or was submitted."""
         self._bus.publish(
             _EVENTS[state](message=letter.id, agent=letter.recipient, sender=letter.sender, text=letter.text)  # pyright: ignore[reportCallIssue]
         )
 
     async def submitted(self, letter: Letter) -> None:
-        """It was entered. In an inbox it stays ours until it is taken up: until then we know. Raises `StoreError`."""
+        """Note that it was submitted. In an inbox it stays ours until the agent acts on it. Raises `StoreError`."""
         if letter.id in self._prompts or letter.id in self._typed:  # else it was taken up already
             await self._store.mail.change(letter.id, state="submitted")
         if letter.id not in self._prompts:
@@ -114,7 +114,7 @@ class DeliveryState:
             await self._acted(letter)
 
     async def _moves(self, agent: str) -> None:
-        """Somebody's program works, by its own word: it took up what was typed last."""
+        """Another program reports that it is working: it acted on the last typed message."""
         for letter in [one for one in self._typed.values() if one.recipient == agent]:
             if (await self._store.mail.find(letter.id)).state == "submitted":
                 del self._typed[letter.id]
@@ -128,7 +128,7 @@ class DeliveryState:
             await self._store.mail.release(id := typed.id)
         if id is not None:
             answer = (event.text or event.error)[:ANSWER]
-            await self._store.mail.change(id, answered=True, answer=answer)
+            await self._store.mail.change(id, answered=True, answer=answer, answer_source=event.source)
 
     async def _acted(self, letter: Letter) -> None:
         acted = await self._store.mail.change(letter.id, state="acted", why="")
@@ -143,4 +143,4 @@ class DeliveryState:
         for letter in [one for one in self._typed.values() if one.recipient == event.agent]:
             self.forget(letter)
         for letter in [one for one in self._prompts.values() if one.recipient == event.agent]:
-            await self.dropped(letter, f"{event.name or event.agent} ended before it took it up.")
+            await self.dropped(letter, f"{event.name or event.agent} ended before it acted on the message.")

@@ -1,7 +1,7 @@
-"""The mail room of one hub: outbox, delivery, and what a person may do with messages that still wait.
+"""The mail service of one hub: outbox, delivery, and a person's control over waiting messages.
 
-Owns those parts and the fleet's post; refuses to change what an agent has taken up. Made, started and stopped by the
-hub; an agent's own process has a counter alone.
+Owns those parts and the fleet's transports; refuses to change a message that an agent has accepted. Created, started
+and stopped by the hub; an agent's own process has only an outbox.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OUT_WITHIN = 90.0
 _COLLECTED_WITHIN, _COLLECTED_EVERY = 15.0, 0.1
 """Seconds for an agent's own process, or its hub, to take the message up, and between looks."""
 _ANSWERED_WITHIN = 3.0
-"""Seconds for an agent's inbox to say what became of a wish."""
+"""Seconds that an agent's inbox has to answer a request."""
 
 
 class MailService:
@@ -52,10 +52,10 @@ class MailService:
     ) -> None:
         """
         Args:
-            here: name of an agent that lives in this window → its conversation; empty when there is none.
-            connected: whether an agent's own process listens to this hub's bus.
+            here: name of an agent in this window → its conversation; empty if there is none.
+            connected: whether an agent's own process is connected to this hub's bus.
             terminals, programs: shared with the fleet.
-            visiting: a command that looks in and leaves; it delivers what it sends itself, and nothing else.
+            visiting: a short command, which delivers only what it sends itself.
         """
         self.terminals = terminals or AgentTerminals()
         self.programs = programs or Programs()
@@ -68,16 +68,16 @@ class MailService:
         self._subscription = bus.subscribe(self._listen, MessageHoldRequested, MessageEditRequested, name="mail room")
 
     async def start(self) -> None:
-        """Begin to deliver. Raises `StoreError`."""
+        """Start delivering. Raises `StoreError`."""
         if not self.visiting:
             await self.delivery.start()
 
     async def stop(self) -> None:
-        """Deliver no more; what waits is kept."""
+        """Stop delivering; waiting messages are kept."""
         await end_all("the end of mail", self._subscription.unsubscribe, self.outbox.close, self.delivery.stop)
 
     async def list_letters(self, *, all: bool = False, recipient: str = "") -> list[Letter]:
-        """Messages that are not taken up yet, or all that are kept; oldest first. Raises `StoreError`."""
+        """Messages not acted on yet, or all stored ones; oldest first. Raises `StoreError`."""
         states = () if all else (*OPEN, "typed", "submitted")
         return await self._store.mail.find_all(states, recipient=recipient)
 
@@ -91,21 +91,21 @@ class MailService:
         if self.delivery.progress.delivered(letter.id):
             await self._back(letter)
         fields = {"state": "held", "why": "A person holds it."}
-        return self._told(await self._store.mail.change(letter.id, within=("queued", "dropped"), **fields))
+        return self._publish_change(await self._store.mail.change(letter.id, within=("queued", "dropped"), **fields))
 
     async def release(self, id: str) -> Letter:
         """Let it go. Raises `StoreError`."""
         letter = await self._store.mail.find(id)
-        return self._told(await self._store.mail.change(letter.id, within=("held",), state="queued", why=""))
+        return self._publish_change(await self._store.mail.change(letter.id, within=("held",), state="queued", why=""))
 
     async def edit(self, id: str, text: str) -> Letter:
-        """Give it other words. Raises `StoreError`."""
+        """Change its text. Raises `StoreError`."""
         letter = await self._store.mail.find(id)
         if self.delivery.progress.delivered(letter.id):
             await self._back(letter)
             fields = {"state": "queued", "why": "", "text": text}
-            return self._told(await self._store.mail.change(letter.id, within=("dropped",), **fields))
-        return self._told(await self._store.mail.change(letter.id, within=OPEN, text=text))
+            return self._publish_change(await self._store.mail.change(letter.id, within=("dropped",), **fields))
+        return self._publish_change(await self._store.mail.change(letter.id, within=OPEN, text=text))
 
     async def drop(self, id: str) -> Letter:
         """Never deliver it. Raises `StoreError`."""
@@ -115,7 +115,7 @@ class MailService:
         dropped = await self._store.mail.change(
             letter.id, within=OPEN, state="dropped", why="A person dropped it.", answered=True
         )
-        return self._told(dropped)
+        return self._publish_change(dropped)
 
     def post(self, typing: MessageTransport) -> MailTransport:
         """The fleet's post. `typing`: who interrupts."""
@@ -146,7 +146,7 @@ class MailService:
             if out.state == "queued" and patient:
                 out = await self._collected(out)
         except TimeoutError as error:
-            hint = "It stays queued, and a window of its folder delivers it; `mail drop` withdraws it."
+            hint = "It stays queued, and a window of its folder will deliver it; `mail drop` withdraws it."
             trouble = self.delivery.trouble(letter.recipient)
             why = f": {trouble.message}" if trouble is not None else "."
             message = f"{letter.recipient_name} was not ready for the message{why}"
@@ -155,7 +155,7 @@ class MailService:
             raise FleetError("ended" if out.state == "dropped" else "tmux", out.why, hint="`mail ls` shows it.")
 
     async def _collected(self, letter: Letter) -> Letter:
-        """The message as it is once somebody else has taken it up. Raises `TimeoutError`, `StoreError`."""
+        """Wait until another process has handled the message; returns it. Raises `TimeoutError`, `StoreError`."""
         async with asyncio.timeout(_COLLECTED_WITHIN):
             while letter.state == "queued":
                 await asyncio.sleep(_COLLECTED_EVERY)
@@ -173,10 +173,10 @@ class MailService:
                     now = await self._store.mail.find(letter.id)
                     await asyncio.sleep(0.02)
         if now.state != "dropped":
-            raise StoreError("busy", f"The message {letter.id} is {now.state}; it can be changed no more.")
+            raise StoreError("busy", f"The message {letter.id} is {now.state} and can no longer be changed.")
         return now
 
-    def _told(self, letter: Letter) -> Letter:
+    def _publish_change(self, letter: Letter) -> Letter:
         self.delivery.progress.publish_change(letter)
         self.delivery.check_now()
         return letter
@@ -207,5 +207,5 @@ class MailTransport:
         return await self._room.send(row, text, sender=sender, defer_if_busy=defer_if_busy)
 
     async def interrupt(self, row: AgentRow) -> None:
-        """Stop what it is doing, as a person would. Raises `FleetError`."""
+        """Interrupt it as a person would. Raises `FleetError`."""
         await self._typing.interrupt(row)

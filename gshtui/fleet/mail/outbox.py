@@ -1,5 +1,5 @@
-"""Where messages are handed in: addressed, checked against the limits, kept in the record, and announced on the bus.
-Limits: how often, how long, and how far from a person's last word agents may write to each other.
+"""Accepts messages: addresses them, checks the limits, records them and publishes them.
+The limits: how often agents may write, how much, and how many messages may follow each other without a person.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
 from gshtui.bus.events.fleet_events import MessagePosted, MessageQueued
 from gshtui.bus.letter import OPEN, PERSON, Letter, LetterKind
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
@@ -44,18 +45,22 @@ def check_limits(letter: Letter, sent: Sequence[Letter], waiting: int) -> None:
     """
     if letter.depth > DEEPEST:
         raise CommandError(
-            f"This would be message {letter.depth} in a row from agent to agent; {DEEPEST} are the most.",
-            hint="End your turn with what you know; a person, or your parent, goes on from there.",
+            f"This would be message {letter.depth} in a row from agent to agent; the limit is {DEEPEST}.",
+            hint="End your turn with what you know; a person or your parent will continue from there.",
         )
     if len(sent) >= MOST:
-        raise CommandError(f"You have sent {len(sent)} messages within a minute, which is the most.", hint=_LESS)
+        raise CommandError(f"You have sent {len(sent)} messages within a minute, which is the limit.", hint=_LESS)
     if sum(1 for one in sent if one.recipient == letter.recipient) >= MOST_TO_ONE:
         to = letter.recipient_name or letter.recipient
-        raise CommandError(f"You have sent {MOST_TO_ONE} messages to {to} within a minute.", hint=_LESS)
+        raise CommandError(
+            f"You have sent {MOST_TO_ONE} messages to {to} within a minute, which is the limit.", hint=_LESS
+        )
     if waiting >= MOST_WAITING:
-        raise CommandError(f"{waiting} messages wait for {letter.recipient_name or letter.recipient} already.")
+        raise CommandError(f"{waiting} messages are already waiting for {letter.recipient_name or letter.recipient}.")
     if len(letter.text) > LONGEST:
-        raise CommandError(f"A message has {LONGEST:,} characters at most.", hint="Put it into a file and name that.")
+        raise CommandError(
+            f"A message can have at most {LONGEST:,} characters.", hint="Write it to a file, and send the file's name."
+        )
 
 
 _LESS = "Put everything into one message, or do something else meanwhile."
@@ -104,7 +109,7 @@ Relation = str
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A recipient. Without a row it lives in a window; `session` is the conversation there that is meant."""
+    """A recipient. If it has no row, it lives in a window, and `session` is its conversation."""
 
     id: str
     name: str
@@ -113,10 +118,10 @@ class Address:
 
 
 class Addresses:
-    """Looks up the record, since agents of other windows and processes count too."""
+    """Reads the record, because messages from other windows and processes count, too."""
 
     def __init__(self, store: Store, here: Callable[[str], str]) -> None:
-        """`here`: name of an agent that lives in this window → its conversation; empty when there is none."""
+        """`here`: name of an agent in this window → its conversation; empty if there is none."""
         self._store = store
         self._here = here
 
@@ -126,7 +131,7 @@ class Addresses:
         if name == PARENT:
             return await self.parent(sender)
         if name in ("", PERSON, "you"):
-            raise CommandError("Say who it is for.", hint="An agent's id or name, or `parent`.")
+            raise CommandError("The recipient is missing.", hint="Give an agent's id or name, or `parent`.")
         found = await self._local(name, sender)
         if found is None:
             row = await self.row(name)
@@ -136,12 +141,12 @@ class Addresses:
         return self._reachable(found, sender)
 
     async def parent(self, sender: str) -> Address:
-        """Whoever started the sender. Raises `CommandError` when that was a person, or it is gone."""
+        """The sender's parent. Raises `CommandError` if that is a person, or no longer exists."""
         row = await self.row(sender)
         if row is None or not row.parent:
             raise CommandError(
                 "You were not started by another agent, so there is no parent to report to.",
-                hint="What you answer is seen by the person.",
+                hint="The person sees what you answer.",
             )
         above = await self.row(row.parent)
         if above is None:
@@ -163,13 +168,13 @@ class Addresses:
         return "other"
 
     async def row(self, id: str) -> AgentRow | None:
-        """An agent on the roster; `None` when it is not there. Raises `CommandError` when the record fails."""
+        """An agent on the roster; `None` if there is none. Raises `CommandError` if the record fails."""
         try:
             return await self._store.agents.find(id)
         except StoreError as error:
             if error.kind == "unknown":
                 return None
-            raise CommandError(error.message, hint=error.hint) from error
+            raise command_error(error) from error
 
     async def _local(self, name: str, sender: str) -> Address | None:
         if session := self._here(name):
@@ -187,12 +192,13 @@ class Addresses:
 
     def _reachable(self, to: Address, sender: str) -> Address:
         if to.id == sender:
-            raise CommandError("That is you; there is no need to send yourself messages.")
+            raise CommandError("You cannot send a message to yourself.")
         row = to.row
         if row is not None and (row.killed or (row.ended and row.status in ENDED_STATUSES)):
-            what = "is killed" if row.killed else f"has ended ({row.status})"
+            what = "was killed" if row.killed else f"has ended ({row.status})"
             raise CommandError(
-                f"{row.name} ({row.id}) {what}; nobody would read it.", hint=f"`agent show {row.id}` gives its report."
+                f"{row.name} ({row.id}) {what}, so nobody would read the message.",
+                hint=f"`agent show {row.id}` prints its report.",
             )
         return to
 
@@ -223,7 +229,7 @@ class MailOutbox:
             CommandError: empty, over a limit, or the record failed.
         """
         if not text.strip():
-            raise CommandError("There is nothing to say.", hint="Give the words of the message.")
+            raise CommandError("The message is empty.", hint="Add the text of the message.")
         try:
             row = await self.addresses.row(sender) if sender != PERSON else None
             letter = Letter(
@@ -242,7 +248,7 @@ class MailOutbox:
                 await self._check(letter)
             letter = await self._store.mail.add(letter)
         except StoreError as error:
-            raise CommandError(error.message, hint=error.hint) from error
+            raise command_error(error) from error
         self._bus.publish(MessageQueued(message=letter.id, agent=letter.recipient, sender=sender, text=letter.text))
         self._bus.publish(MessagePosted(message=letter.id, agent=sender))
         return letter
@@ -254,7 +260,7 @@ class MailOutbox:
         if letter.kind == "talk" and await self._waits_for(letter.recipient, letter.sender):
             to = letter.recipient_name or letter.recipient
             raise CommandError(
-                f"{to} waits for an answer of yours just now, so you would wait for each other.",
+                f"{to} is waiting for your answer, so you would wait for each other.",
                 hint="Answer first, or use `say`.",
             )
 

@@ -1,7 +1,7 @@
-"""How a message reaches its agent: as a prompt in the inbox of one of ours, or typed into somebody's program.
+"""How a message reaches its agent: as a prompt in a native agent's inbox, or typed into another program.
 
-Each way says first whether it can be done now, and types nothing that it is not sure of; what may have been typed is
-`DeliveryUnsure` and never tried again by itself. Called by `delivery`.
+Each transport first says whether it can deliver now, and types nothing unless it is sure. A message that may have been
+typed raises `DeliveryUnsure` and is never retried automatically. Called by `delivery`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from gshtui.tmux.tmux_errors import TmuxError
 RouteState = Literal["now", "later", "elsewhere", "gone"]
 """later: it is busy, or not linked. elsewhere: another process delivers it. gone: it will never read it."""
 STILL, STILL_WITHIN = 1.0, 30.0
-"""Seconds for which the screen of an unknown program stands still when it is taken for ready, and to wait for that."""
+"""Seconds without screen changes after which an unknown program counts as ready, and how long to wait for that."""
 TypedCallback = Callable[[Literal["typed", "submitted"]], None]
 
 
 class NotDeliverable(Exception):
-    """Nothing was typed; it may be tried again later. `trouble` is what stands in the way."""
+    """Nothing was typed; the message can be retried later. `trouble` says what prevented it."""
 
     def __init__(self, trouble: SessionError) -> None:
         super().__init__(str(trouble))
@@ -50,7 +50,7 @@ class RecipientGone(Exception):
 
 @dataclass(slots=True)
 class Route:
-    """The way to one recipient as it is now. `inbox`: it is one of ours, and takes prompts."""
+    """The current route to one recipient. `inbox`: it is a native agent, which takes prompts."""
 
     standing: RouteState
     row: AgentRow | None = None
@@ -60,7 +60,7 @@ class Route:
 
 @dataclass(slots=True)
 class BusyAgents:
-    """Which agents are at work, by what they say of themselves."""
+    """Which agents are working, according to their own reports."""
 
     working: set[str] = field(default_factory=set[str])
     resting: set[str] = field(default_factory=set[str])
@@ -139,7 +139,7 @@ class MailTransports:
         return Route("later" if letter.defer and works and not for_one_task else "now", row, inbox=True)
 
     async def ready(self, letter: Letter, route: Route) -> SessionError | None:
-        """What keeps a program's terminal from taking it now, by a look that changes nothing; `None`: nothing."""
+        """What prevents typing into a program's terminal now; `None` if nothing does. Changes nothing."""
         if route.row is None or route.inbox:
             return None
         session = await self._programs.session(self._terminals.server(route.row.socket), route.row)
@@ -187,4 +187,4 @@ class MailTransports:
         except TmuxError as error:
             raise SessionError("terminal", error.message, error.hint) from error
         if ready.reason == "timeout":
-            raise SessionError("busy", f"{row.name} goes on printing.")
+            raise SessionError("busy", f"{row.name} is still printing.")

@@ -31,13 +31,13 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import PLAIN
+from gshtui.fleet.native.spec import SPAWN_AGENT
 from gshtui.fleet.spawn_parameters import SpawnParameters
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line, visible
 
-SPAWN_AGENT = "spawn_agent"
 START_WITHIN = 600.0
-"""Seconds until it must have been started: a person may have to be asked first."""
+"""Seconds within which it must start: a person may have to approve it first."""
 _DESCRIPTION = """\
 Start another agent in a terminal of its own, for a task that it can do alone: a search through much of the project, \
 tests to run and fix, work in a git worktree beside yours. It knows nothing of this conversation, so put everything \
@@ -48,9 +48,9 @@ permissions than you."""
 
 @dataclass(frozen=True, slots=True)
 class SpawnAuthority:
-    """Who asks: how deep it stands (the window's own agent at 0), and US dollars that it may still spend, 0: no limit.
+    """The asking agent: its depth (0 for the window's own), and US dollars that it may still spend; 0: no limit.
 
-    `limits` says that it may not start somebody's program: then no `cli`.
+    `limits`: it may not start other programs, so there is no `cli`.
     """
 
     depth: int = 0
@@ -69,7 +69,7 @@ _TO_A_MODEL = {
     "worktree": "Branch; it works in a new git worktree of it",
     "cli": "Command line of another program (claude, codex …) to start instead",
 }
-"""What a model reads of a parameter, where fewer or other words than a person's do."""
+"""A parameter's description for models, where shorter or different words than a person's suffice."""
 
 
 def _worded_for_models(schema: dict[str, Any]) -> None:
@@ -79,13 +79,13 @@ def _worded_for_models(schema: dict[str, Any]) -> None:
 
 
 class SpawnAgentParameters(SpawnParameters):
-    """Parameters of `spawn_agent`; its schema says them in a model's words."""
+    """Parameters of `spawn_agent`; its schema describes them for models."""
 
     model_config = ConfigDict(json_schema_extra=_worded_for_models)
 
 
 def spawn_commands(bus: Bus, above: SpawnAuthority, *, ask: bool = True) -> list[AnyCommand]:
-    """The tool. `ask`: it is to be asked about here; without it, whoever takes the wish does so."""
+    """The tool. `ask`: a person is asked here; otherwise the process that receives the request asks."""
 
     async def run(invocation: Invocation, parameters: SpawnAgentParameters) -> Outcome:
         return await _spawn(bus, above, invocation, parameters)
@@ -112,7 +112,7 @@ def spawn_commands(bus: Bus, above: SpawnAuthority, *, ask: bool = True) -> list
 
 
 def spawn_assessment(request: SpawnRequest) -> Assessment:
-    """What a person is asked about it."""
+    """The question to a person about it."""
     kind = shlex.join(request.cli) if request.cli else request.persona or "agent"
     subject = f"{kind}: {one_line(request.prompt, 120)}"
     facts = {
@@ -125,7 +125,7 @@ def spawn_assessment(request: SpawnRequest) -> Assessment:
         "budget": f"${request.budget_usd:.2f}" if request.budget_usd else "",
     }
     detail = "\n".join([*(f"{name}: {visible(said)}" for name, said in facts.items() if said), visible(request.prompt)])
-    # Somebody's program brings rights of its own: it is never allowed for good, nor by policy.
+    # Another program has rights of its own: it is never allowed permanently, nor by policy.
     pattern = "" if request.cli else f"start agents with the persona {request.persona or '(none)'}"
     key = f"{request.cli!r} {request.persona} {request.prompt}"
     return Assessment(
@@ -146,33 +146,33 @@ def _request(above: SpawnAuthority, parent: str, parameters: SpawnAgentParameter
 
 async def _spawn(bus: Bus, above: SpawnAuthority, invocation: Invocation, parameters: SpawnAgentParameters) -> Outcome:
     request = _request(above, invocation.agent, parameters)
-    wish = new_id()
+    request_id = new_id()
     answer: asyncio.Future[AgentSpawned | AgentSpawnFailed] = asyncio.get_running_loop().create_future()
     ended: dict[str, AgentEnded] = {}
     end = asyncio.Event()
 
     def listen(batch: object) -> None:
         for event in batch:  # type: ignore[attr-defined]
-            if isinstance(event, AgentSpawned | AgentSpawnFailed) and event.spawn == wish and not answer.done():
+            if isinstance(event, AgentSpawned | AgentSpawnFailed) and event.spawn == request_id and not answer.done():
                 answer.set_result(event)
             elif isinstance(event, AgentEnded):
                 ended[event.agent] = event
                 end.set()
 
-    subscription = bus.subscribe(listen, AgentSpawned, AgentSpawnFailed, AgentEnded, name=f"spawn {wish}")
+    subscription = bus.subscribe(listen, AgentSpawned, AgentSpawnFailed, AgentEnded, name=f"spawn {request_id}")
     try:
-        bus.publish(AgentSpawnRequested(request=request, spawn=wish))
+        bus.publish(AgentSpawnRequested(request=request, spawn=request_id))
         try:
             async with asyncio.timeout(START_WITHIN):
                 started = await answer
         except TimeoutError as error:
-            hint = "No window is there to start it. Do the work yourself, or say in your report that it remains."
+            hint = "No window is there to start it. Do the work yourself, or say in your report that it is not done."
             raise CommandError(f"It was not started within {START_WITHIN / 60:.0f} minutes.", hint=hint) from error
         if isinstance(started, AgentSpawnFailed):
             raise CommandError(started.why, hint=started.hint)
         row = started.row
         if request.background:
-            text = f"{row.name} ({row.id}) works in the background; its report comes to you as a message."
+            text = f"{row.name} ({row.id}) works in the background; its report will arrive as a message."
             return Outcome({"agent": row.id, "name": row.name}, text)
         try:
             while row.id not in ended:
@@ -191,17 +191,19 @@ def _outcome(ended: AgentEnded, name: str) -> Outcome:
     report = ended.report.strip() or "(no report)"
     if ended.status == "done":
         return Outcome(data, report)
-    return Outcome(data, f"{name} ({ended.agent}) ended as {ended.status}. It left:\n\n{report}", is_error=True)
+    return Outcome(
+        data, f"{name} ({ended.agent}) ended with the status {ended.status}. It left:\n\n{report}", is_error=True
+    )
 
 
 class ListPersonas(Parameters, Returns[Personas]):
-    """The personas that an agent can be started with."""
+    """The personas with which an agent can start."""
 
     COMMAND: ClassVar[str] = "personas"
 
 
 def personas_command() -> AnyCommand:
-    """`personas`: those that an agent can be started with, and what is wrong with files that should be some."""
+    """`personas`: those with which an agent can start, and the faults of invalid persona files."""
 
     async def run(invocation: Invocation, _parameters: ListPersonas) -> Personas:
         return await asyncio.to_thread(load_personas, Path(invocation.cwd))
@@ -209,7 +211,7 @@ def personas_command() -> AnyCommand:
     action = Action(ListPersonas, Personas, run, _render_personas)
     return Command(
         "personas",
-        "List the personas that an agent can be started with",
+        "List the personas for new agents",
         ListPersonas,
         action.handle,
         family="agents",

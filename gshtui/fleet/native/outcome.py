@@ -1,6 +1,6 @@
-"""How a native agent's work ended: as a status, an exit status and words. Pure.
+"""How a native agent's work ended, as a status, an exit status and a reason. Pure.
 
-The exit statuses are those of the scripting interface. Called by `run`.
+The exit statuses are those of the scripting interface. Called by `agent_runner`.
 """
 
 from __future__ import annotations
@@ -8,32 +8,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gshtui.bus.events.agent_events import Status, TurnFinished
-from gshtui.system.expected_error import ExpectedError
+from gshtui.bus.events.hub_events import PartFailed
 
 DONE, FAILED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
 _UNREACHABLE = frozenset(
     {"network", "timeout", "server", "overloaded", "rate_limit", "truncated", "garbage", "missing"}
 )
-"""Kinds of a provider's failure that are the way to it, not the question."""
+"""Kinds of failure that lie in reaching the provider, not in the request."""
 _SHORT = {
     "refusal": "the model refused",
     "context": "the conversation is longer than the model's window",
-    "max_tokens": "the answer reached its longest length",
-    "max_iterations": "it was stopped before it was done",
+    "max_tokens": "the answer reached its maximum length",
+    "max_iterations": "it was stopped before it finished",
 }
-
-
-class AgentProcessError(ExpectedError):
-    """The agent cannot work; `message` is one clear sentence, `hint` says what to do, `exit` is the exit status."""
-
-    def __init__(self, message: str, *, hint: str = "", exit: int = FAILED) -> None:
-        super().__init__(message, hint)
-        self.exit = exit
 
 
 @dataclass(frozen=True, slots=True)
 class AgentOutcome:
-    """How it ended: `why` is empty for work that is done."""
+    """How it ended: `why` is empty for finished work."""
 
     status: Status
     exit: int
@@ -41,7 +33,7 @@ class AgentOutcome:
 
 
 def outcome_of(turn: TurnFinished) -> AgentOutcome:
-    """What the last turn means for the whole."""
+    """The outcome of the whole, from the last turn."""
     if turn.stop == "end":
         return AgentOutcome("done", DONE)
     if turn.stop == "error":
@@ -49,3 +41,9 @@ def outcome_of(turn: TurnFinished) -> AgentOutcome:
         return AgentOutcome("failed", UNREACHABLE if unreachable else FAILED, f"{turn.error} {turn.hint}".strip())
     why = turn.error or _SHORT.get(turn.stop, turn.stop)
     return AgentOutcome("failed", FAILED, f"{why}. {turn.hint}".strip() if turn.hint else why)
+
+
+def outcome_of_failure(failed: PartFailed) -> AgentOutcome:
+    """The outcome if a part of the agent's hub did not start."""
+    exit = UNREACHABLE if failed.part == "providers" else FAILED
+    return AgentOutcome("failed", exit, f"{failed.why} {failed.hint}".strip())

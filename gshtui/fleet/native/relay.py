@@ -1,7 +1,7 @@
-"""The hub's side of agents in terminals: what they say appears on the bus, what a person wants of them goes to them.
+"""The hub's side of native agents in terminals: publishes their events, and sends them a person's intents.
 
-It takes nothing on trust: an agent speaks for itself alone, in its own conversation, under ids of the hub's making; it
-answers no question, and what it wishes to start is asked about here. Started and stopped by the hub.
+It trusts nothing: an agent can speak only for itself, in its own conversation, under ids that the hub made. It cannot
+answer approval questions, and agents that it wants to start are approved here. Started and stopped by the hub.
 """
 
 from __future__ import annotations
@@ -43,46 +43,46 @@ _TO_AGENTS = (
     PromptSubmitted, PromptEditRequested, InterruptRequested, ModelChangeRequested, CutRequested, SummaryAnswered,
 )  # fmt: skip
 _PACE_WITHIN = 1.0
-"""Seconds that a flood waits for the bus to catch up before more of it is taken."""
+"""Most seconds to wait for the bus to catch up during a flood of events."""
 _PACE_EVERY = 500
 """Events after which it waits."""
 
 
 class Relay:
-    """Agents in terminals as this hub hears them. Also the host of their connections."""
+    """The agents in terminals that this hub hears. Also the host of their connections."""
 
-    def __init__(self, bus: Bus, gate: Gate, data: Path, *, where: Path | None = None) -> None:
-        """`data`: folder of the record, below which the agents' specs are. `where`: folder of the sockets."""
+    def __init__(self, bus: Bus, gate: Gate, data: Path) -> None:
+        """`data`: folder of the record, below which the agents' specs are."""
         self._bus = bus
         self._data = data
         self._remotes: dict[str, RemoteAgent] = {}
         self._approvals: dict[str, tuple[RemoteAgent, str]] = {}
-        """The hub's id of a question → whose it is, and its id there."""
+        """The hub's id of a question → the asking agent, and its own id of the question."""
         self._numbers = itertools.count(1)
         self._since_pace = 0
         self.name_of: Callable[[str], str] = lambda _: ""
-        """The name that an agent has now on the roster, where there is one; a person may have changed it."""
-        self._wishes = SpawnRequests(bus, gate, self._tell)
-        self.listener = HubListener({AGENT: self, FACE: _FaceHost(bus)}, self._pace, where=where)
+        """The agent's current name on the roster, if there is one; a person may have changed it."""
+        self._spawn_requests = SpawnRequests(bus, gate, self._send)
+        self.listener = HubListener({AGENT: self, FACE: _FaceHost(bus)}, self._pace)
         self._subscription = bus.subscribe(
             self._listen, *_TO_AGENTS, ApprovalAnswered, AgentSpawned, AgentSpawnFailed, AgentEnded, name="relay"
         )
 
     @property
     def socket(self) -> str:
-        """Where agents report to; empty while nothing listens."""
+        """The socket to which agents report; empty while nothing listens."""
         return str(self.listener.path) if self.listener.listening else ""
 
     async def start(self, *, cwd: Path, project: Path, answers: bool) -> None:
-        """Listen. `answers`: a person is here who can be asked. Raises `HubRegistryError`."""
+        """Listen. `answers`: a person is here to answer. Raises `HubRegistryError`."""
         await self.listener.start(
             lambda path: HubEntry(os.getpid(), str(path), str(cwd), str(project), answers, time.time())
         )
 
     async def stop(self) -> None:
-        """Hang up; the agents go on, and look for another hub."""
+        """Disconnect; the agents continue, and look for another hub."""
         self._subscription.unsubscribe()
-        await self._wishes.close()
+        await self._spawn_requests.close()
         await self.listener.stop()
 
     def carries(self, agent: str) -> bool:
@@ -93,7 +93,7 @@ class Relay:
         """Whether the agent's process is linked to this hub now."""
         return (remote := self._remotes.get(agent)) is not None and remote.connection is not None
 
-    # What the listener asks
+    # Called by the listener
 
     async def secret(self, connection: HubConnection) -> str:
         """The secret in the agent's spec."""
@@ -105,7 +105,7 @@ class Relay:
         return spec.token
 
     def admit(self, connection: HubConnection) -> dict[str, Any]:
-        """It is who it says; the newest connection of an agent is the one that counts."""
+        """Accept the identified agent; only its newest connection counts."""
         spec: Spec = connection.hello["spec"]
         remote = self._remotes.setdefault(spec.agent, RemoteAgent(spec.agent))
         remote.spec = spec
@@ -116,20 +116,20 @@ class Relay:
         return {"have": remote.welcome(connection, str(connection.hello.get("run", "")), number_of({"seq": before}))}
 
     def ready(self, connection: HubConnection) -> None:
-        """What waits for the agent goes to it."""
-        if (remote := self._of(connection)) is not None:
+        """Send the agent everything that waits for it."""
+        if (remote := self._remote_of(connection)) is not None:
             remote.flush()
 
     def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
-        """One event of an agent."""
-        if (remote := self._of(connection)) is None or not remote.is_new(number):
+        """Handle one event of an agent."""
+        if (remote := self._remote_of(connection)) is None or not remote.is_new(number):
             return
         event = remote.checked(event, self._others(remote))
         match event:
             case AgentSpawnRequested():
-                self._wishes.add_request(remote, event)
+                self._spawn_requests.add_request(remote, event)
             case InterruptRequested():
-                self._wishes.interrupt(remote, event)
+                self._spawn_requests.interrupt(remote, event)
             case ApprovalRequested():
                 self._ask(remote, event)
             case ApprovalSettled():
@@ -142,19 +142,19 @@ class Relay:
         self._since_pace += 1
 
     def acked(self, connection: HubConnection, number: int) -> None:
-        """It has what was sent."""
-        if (remote := self._of(connection)) is not None:
+        """The agent has received everything up to this number."""
+        if (remote := self._remote_of(connection)) is not None:
             remote.outbox.ack(number)
 
     def batch_done(self, connection: HubConnection) -> None:
-        """Say how far it was taken."""
-        if (remote := self._of(connection)) is not None and remote.have != remote.told:
+        """Acknowledge the events handled so far."""
+        if (remote := self._remote_of(connection)) is not None and remote.have != remote.told:
             remote.told = remote.have
             connection.send_fields(ack=remote.have)
 
     def disconnected(self, connection: HubConnection) -> None:
         """The link broke, or the agent has ended."""
-        if (remote := self._of(connection)) is not None:
+        if (remote := self._remote_of(connection)) is not None:
             self._lost(remote)
 
     # Between bus and agents
@@ -167,12 +167,12 @@ class Relay:
                     remote, id = asked
                     remote.send(msgspec.structs.replace(event, approval=id))
             elif isinstance(event, AgentSpawned | AgentSpawnFailed | AgentEnded):
-                self._wishes.came(event)
+                self._spawn_requests.handle_news(event)
             elif (remote := self._addressed(event)) is not None:
                 remote.send(event)
 
     def _addressed(self, event: Event) -> RemoteAgent | None:
-        """The agent in a terminal that an intent is for; a prompt may come before its agent does."""
+        """The agent in a terminal that an intent addresses; a prompt may arrive before its agent."""
         agent: str = getattr(event, "agent", "")
         if agent not in self._remotes and isinstance(event, PromptSubmitted):
             with contextlib.suppress(SpecError):
@@ -180,14 +180,14 @@ class Relay:
                     self._remotes[agent] = RemoteAgent(agent)
         return self._remotes.get(agent)
 
-    def _tell(self, remote: RemoteAgent, event: Event) -> None:
+    def _send(self, remote: RemoteAgent, event: Event) -> None:
         remote.send(event)
 
     def _ask(self, remote: RemoteAgent, event: ApprovalRequested) -> None:
-        """A question under an id of ours: no agent can put its words to another one's question."""
+        """Publish a question under an id of ours, so that no agent can alter another one's question."""
         known = next((ours for ours, asked in self._approvals.items() if asked == (remote, event.approval)), None)
         if known is not None:
-            return  # it stands there already
+            return  # it is already shown
         ours = f"{remote.agent}-{next(self._numbers)}-{event.approval}"[:200]
         self._approvals[ours] = (remote, event.approval)
         self._bus.publish(msgspec.structs.replace(event, approval=ours))
@@ -199,7 +199,7 @@ class Relay:
             self._bus.publish(msgspec.structs.replace(event, approval=ours))
 
     def _lost(self, remote: RemoteAgent) -> None:
-        """Its questions cannot be answered any more; it asks again when it is back."""
+        """Withdraw its questions, which cannot be answered now; it asks again once it is back."""
         remote.connection = None
         for ours, (whose, _) in tuple(self._approvals.items()):
             if whose is remote:
@@ -208,7 +208,7 @@ class Relay:
                     ApprovalSettled(approval=ours, agent=remote.agent, call="", decision="withdrawn", by="link")
                 )
 
-    def _of(self, connection: HubConnection) -> RemoteAgent | None:
+    def _remote_of(self, connection: HubConnection) -> RemoteAgent | None:
         remote = self._remotes.get(connection.name)
         return remote if remote is not None and remote.connection is connection else None
 
@@ -227,10 +227,10 @@ class Relay:
 async def open_relay(
     bus: Bus, gate: Gate | None, journal: Journal | None, cwd: Path, project: Path, *, answers: bool
 ) -> Relay:
-    """A hub's relay, listening; what it carries is journalled by the agents themselves.
+    """A hub's relay, listening; the agents themselves journal the events that it carries.
 
     Raises:
-        PlaceError: the socket cannot be had, or there is no record or nobody to ask.
+        PlaceError: the socket is unavailable, or there is no record or no guard.
     """
     if gate is None or journal is None:
         raise HubRegistryError("Agents in terminals need the record and the guard.")
@@ -241,24 +241,24 @@ async def open_relay(
 
 
 class _FaceHost:
-    """Commands of this user that have a word for an agent here. They answer no question."""
+    """Commands of this user with a message for an agent here. They cannot answer questions."""
 
     def __init__(self, bus: Bus) -> None:
         self._bus = bus
 
     async def secret(self, connection: HubConnection) -> str:
-        """None is asked for: it runs as this user."""
+        """No secret is needed: it runs as this user."""
         return ""
 
     def admit(self, connection: HubConnection) -> dict[str, Any]:
-        """Welcome."""
+        """Accept it."""
         return {}
 
     def ready(self, connection: HubConnection) -> None:
         """Nothing waits for it."""
 
     def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
-        """Pass it on, saying where it is from."""
+        """Publish it, with its origin."""
         if isinstance(event, PromptSubmitted):
             event = msgspec.structs.replace(event, source=f"process {connection.peer.pid}", attachments=())
         self._bus.publish(event)

@@ -1,6 +1,6 @@
-"""One agent in a terminal as the hub knows it: its connection, how far it was heard, what waits for it.
+"""One agent in a terminal as the hub knows it: its connection, the last event received, and the waiting intents.
 
-It refuses what an agent says in another one's name or conversation. Held by the relay.
+It rejects events in another agent's name or conversation. Held by the relay.
 """
 
 from __future__ import annotations
@@ -31,26 +31,29 @@ class RemoteAgent:
         self.connection: HubConnection | None = None
         self.session = ""
         self.have = 0
-        """The last of its events that was taken."""
+        """The number of its last handled event."""
         self.told = 0
-        """The last one that it was told of."""
+        """The last number acknowledged to it."""
         self.outbox = LineOutbox(in_memory=_WAITING)
         self._run: str = ""
         self._sent = 0
 
     def welcome(self, connection: HubConnection, run: str, heard: int) -> int:
-        """Take a connection of it; how far we have heard it. `run`: one of its lives, `heard`: what it has of ours."""
+        """Take over a connection; return the last event number received.
+
+        `run`: id of the agent's process. `heard`: the last number of ours that it has.
+        """
         if run != self._run:
             self._run, self.have = run, 0
             if not heard:
-                # A new life: what waits for it is for it, but what the old one had is not sent again.
+                # A new process: it gets everything that waits, but nothing that the old one had already received.
                 heard = self.outbox.acked
         self.outbox.ack(heard)
         self.connection, self.told, self._sent = connection, self.have, self.outbox.acked
         return self.have
 
     def is_new(self, number: int) -> bool:
-        """Whether an event of this number was not taken yet; takes note of it. 0 is told anew at each connection."""
+        """Whether an event with this number is new; remember it. 0 is sent again on each connection."""
         if not number:
             return True
         if number <= self.have:
@@ -59,12 +62,12 @@ class RemoteAgent:
         return True
 
     def send(self, event: Event) -> None:
-        """Have it delivered, now or when the agent is back."""
+        """Deliver it, now or once the agent is back."""
         self.outbox.append(wire.encode(event))
         self.flush()
 
     def flush(self) -> None:
-        """Send what was not sent over this connection."""
+        """Send everything not yet sent over this connection."""
         while self.connection is not None and (lines := self.outbox.after(self._sent)):
             self._sent = lines[-1][0]
             self.connection.send(b"".join(line for _, line in lines))
@@ -73,7 +76,7 @@ class RemoteAgent:
         """The event as it may be published.
 
         Raises:
-            BadLine: it is said in another agent's name, or of another one's conversation.
+            BadLine: it is in another agent's name, or about another one's conversation.
         """
         if isinstance(event, Noticed):
             return msgspec.structs.replace(event, about=self.agent)
@@ -83,7 +86,7 @@ class RemoteAgent:
             return event
         named = getattr(event, "agent", self.agent)
         if named != self.agent:
-            raise BadLine(f"you are {self.agent}, and may not speak for {str(named)[:80]}")
+            raise BadLine(f"you are {self.agent} and cannot speak for {str(named)[:80]}")
         session: str = getattr(event, "session", "")
         if isinstance(event, SessionOpened):
             self._open(session, others)

@@ -1,7 +1,7 @@
-"""What agents in terminals wish to start: asked about here, held to the rights of who asks, and answered to it.
+"""Requests of agents in terminals to start agents: approved here, limited to the asking agent's rights, and answered.
 
-The wish is a hint; the authority is the hub's own gate, and the spec on disk says what the asking agent may. Held by
-the relay.
+A request has no authority of its own: the hub's gate decides, and the spec on disk says what the asking agent may do.
+Held by the relay.
 """
 
 from __future__ import annotations
@@ -16,100 +16,101 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
-from gshtui.fleet.native.commands import SPAWN_AGENT, spawn_assessment
 from gshtui.fleet.native.remote_agent import RemoteAgent
-from gshtui.fleet.native.spec import Spec
+from gshtui.fleet.native.spec import SPAWN_AGENT, Spec
 from gshtui.guard.approval import Call, Gate
 from gshtui.shell.line_stream import BadLine
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
 
 _MOST_WAITING = 16
-"""Wishes of one agent that may wait for an answer at once."""
+"""Most requests of one agent that may wait for an answer at once."""
 
 
 class SpawnRequests:
-    """Wishes under way, and the agents that came of them."""
+    """The pending requests, and the agents that were started for them."""
 
     def __init__(self, bus: Bus, gate: Gate, tell: Callable[[RemoteAgent, Event], None]) -> None:
         self._bus = bus
         self._gate = gate
-        self._tell = tell
+        self._send = tell
         self._asking: dict[asyncio.Task[None], str] = {}
-        self._wishes: dict[str, tuple[RemoteAgent, str]] = {}
-        """Our id of a wish → whose it is, and its id there."""
+        self._requests: dict[str, tuple[RemoteAgent, str]] = {}
+        """Our id of a request → the asking agent, and its own id of the request."""
         self._children: dict[str, RemoteAgent] = {}
 
     async def close(self) -> None:
-        """Questions still open are withdrawn."""
+        """Withdraw the questions that are still open."""
         for task in tuple(self._asking):
             task.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
 
     def add_request(self, remote: RemoteAgent, event: AgentSpawnRequested) -> None:
-        """A wish. Raises `BadLine` when there are too many."""
+        """Handle a request. Raises `BadLine` if there are too many."""
         if sum(agent == remote.agent for agent in self._asking.values()) >= _MOST_WAITING:
-            raise BadLine(f"{_MOST_WAITING} wishes of yours wait already")
-        task = start_job(self._ask(remote, event), f"the wish of {remote.agent}")
+            raise BadLine(f"{_MOST_WAITING} of your requests are already waiting")
+        task = start_job(self._ask(remote, event), f"the request of {remote.agent} to start an agent")
         self._asking[task] = remote.agent
         task.add_done_callback(lambda done: self._asking.pop(done, None))
 
     def interrupt(self, remote: RemoteAgent, event: InterruptRequested) -> None:
-        """An agent may stop what it started itself. Raises `BadLine` for any other."""
+        """Interrupt an agent that this one started. Raises `BadLine` for any other."""
         if self._children.get(event.agent) is not remote:
-            raise BadLine(f"{event.agent[:80]} is no agent that you started")
+            raise BadLine(f"you did not start an agent {event.agent[:80]}")
         self._bus.publish(event)
 
-    def came(self, event: AgentSpawned | AgentSpawnFailed | AgentEnded) -> None:
-        """News of the fleet: to whom they are due."""
+    def handle_news(self, event: AgentSpawned | AgentSpawnFailed | AgentEnded) -> None:
+        """Pass news of the fleet on to the agents that they concern."""
         if isinstance(event, AgentEnded):
             if (parent := self._children.pop(event.agent, None)) is not None:
-                self._tell(parent, event)
+                self._send(parent, event)
             return
-        wish = self._wishes.pop(event.spawn, None)
-        if wish is None:
+        asked = self._requests.pop(event.spawn, None)
+        if asked is None:
             return
-        remote, id = wish
+        remote, id = asked
         if isinstance(event, AgentSpawned):
             self._children[event.agent] = remote
-        self._tell(remote, msgspec.structs.replace(event, spawn=id))
+        self._send(remote, msgspec.structs.replace(event, spawn=id))
 
     async def _ask(self, remote: RemoteAgent, event: AgentSpawnRequested) -> None:
         try:
             await self._review(remote, event)
-        except Exception as error:  # a guard that cannot decide: nothing is started, and who asked hears of it
-            fault = self._bus.report(f"the wish of {remote.agent}", error, shown=True)
-            why = f"It could not be decided whether you may: {fault.why}."
-            self._tell(remote, AgentSpawnFailed(why=why, name=event.request.name, spawn=event.spawn))
+        except Exception as error:  # the guard cannot decide: nothing is started, and the asking agent gets an error
+            fault = self._bus.report(f"the request of {remote.agent} to start an agent", error, shown=True)
+            why = f"Could not decide whether you may: {fault.why}."
+            self._send(remote, AgentSpawnFailed(why=why, name=event.request.name, spawn=event.spawn))
 
     async def _review(self, remote: RemoteAgent, event: AgentSpawnRequested) -> None:
         spec = remote.spec
         assert spec is not None
+        from gshtui.fleet.native.commands import spawn_assessment  # not before somebody asks
+
         if why := _forbidden(spec, event.request):
-            self._tell(remote, AgentSpawnFailed(why=why, name=event.request.name, spawn=event.spawn))
+            self._send(remote, AgentSpawnFailed(why=why, name=event.request.name, spawn=event.spawn))
             return
         request = held_to_rights(spec, event.request)
         call = Call(remote.agent, remote.session, event.spawn, SPAWN_AGENT, {"prompt": request.prompt})
         verdict = await self._gate.review(call, spawn_assessment(request))
         if not verdict.allowed:
-            self._tell(remote, AgentSpawnFailed(why=verdict.reason, name=request.name, spawn=event.spawn))
+            self._send(remote, AgentSpawnFailed(why=verdict.reason, name=request.name, spawn=event.spawn))
             return
         ours = new_id()
-        self._wishes[ours] = (remote, event.spawn)
+        self._requests[ours] = (remote, event.spawn)
         self._bus.publish(AgentSpawnRequested(request=request, spawn=ours))
 
 
 def held_to_rights(spec: Spec, request: SpawnRequest) -> SpawnRequest:
-    """The request as the agent of this spec may make it. What it says of itself is not taken from its own words."""
+    """The request within the rights of this spec's agent; its identity and limits come from the spec."""
     return msgspec.structs.replace(
         request, parent=spec.agent, depth=spec.depth + 1, cwd=spec.cwd, name=request.name[:80], profile=""
     )
 
 
 def _forbidden(spec: Spec, request: SpawnRequest) -> str:
-    """Why it may not ask for this at all; empty when it may."""
+    """Why it may not ask for this at all; empty if it may."""
     if not all(limit.allows(SPAWN_AGENT, reads=False) for limit in spec.limits):
         return f"{SPAWN_AGENT} is not among your tools."
     if request.cli and not all(limit.allows("bash", reads=False) for limit in spec.limits):
-        return "You may not run programs, so you may not start one as an agent either."
+        return "You may not run programs, and that includes starting one as an agent."
     return ""

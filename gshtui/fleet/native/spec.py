@@ -1,7 +1,7 @@
-"""The spec file of a native agent in a terminal: what it was started for, on whose behalf, and within which limits.
+"""The spec file of a native agent in a terminal: its task, who started it, and its limits.
 
-Owns the file (0600, below the record's folder, written whole or not at all) and the inheritance of limits: an agent
-never gets more than the one that asks for it. Called by the fleet, the hub's relay and `agent run`.
+Owns the file (0600, in the record's folder, written atomically) and the inheritance of limits: an agent never gets more
+than the agent that starts it. Called by the fleet, the hub's relay and `agent run`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 
 if TYPE_CHECKING:
-    from gshtui.fleet.agent_command_lines import LaunchTerms
+    from gshtui.fleet.ports import LaunchTerms
 
 Approvals = Literal["ask", "policy", "refuse"]
 Number = TypeVar("Number", int, float)
@@ -35,9 +35,11 @@ _STRICTEST_FIRST: tuple[Approvals, ...] = ("refuse", "ask", "policy")
 
 
 MAX_DEPTH = 3
-"""Agents may stand this many levels below the person."""
+"""Most levels of agents below the person."""
+SPAWN_AGENT = "spawn_agent"
+"""The tool by which an agent starts another."""
 TERMINAL = "GSH_AGENT_TERMINAL"
-"""In the environment of an agent's program: the name of its terminal's session, as people know it."""
+"""Environment variable of an agent's program: the name of its terminal's session, as people know it."""
 
 
 class SpecError(ExpectedError):
@@ -45,14 +47,14 @@ class SpecError(ExpectedError):
 
 
 class ToolLimit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One narrowing of the tools; all limits of an agent hold at once."""
+    """One restriction of the tools; all limits of an agent apply together."""
 
     tools: tuple[str, ...] = ()
-    """The only ones; empty: no such limit."""
+    """The only allowed tools; empty: no such limit."""
     read_only: bool = False
 
     def allows(self, tool: str, *, reads: bool) -> bool:
-        """Whether this tool may be used; `reads`: it does nothing but read."""
+        """Whether this tool may be used; `reads`: it only reads."""
         return (not self.tools or tool in self.tools) and (reads or not self.read_only)
 
 
@@ -66,16 +68,15 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     request: SpawnRequest = SpawnRequest()
     persona: Persona | None = None
     limits: tuple[ToolLimit, ...] = ()
-    """Of everyone above it, and its own."""
+    """The limits of every agent above it, and its own."""
     session: str = ""
-    """Conversation to go on with; empty: a new one."""
+    """Conversation to continue; empty: a new one."""
     prompt: str = ""
-    """Id of the first prompt, so that going on never sends it twice."""
-    parent_session: str = ""
+    """Id of the first prompt, so that continuing never sends it twice."""
     token: str = ""
-    """What agent and hub prove to each other that they know. Never sent."""
+    """The secret that agent and hub prove to each other that they know. Never sent."""
     hub: str = ""
-    """Socket of the hub that started it; empty: look for one of the folder."""
+    """Socket of the hub that started it; empty: look for a hub of the folder."""
     runtime: str = ""
     """Folder of the hubs' sockets."""
     home: str = ""
@@ -86,13 +87,11 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tmux_socket: str = ""
     approvals: Approvals = "ask"
     auto_approve: tuple[str, ...] | None = None
-    """The spawner's: tools outside it are asked about, whatever the configuration says. `None`: as that says."""
+    """Tools outside the starter's list need approval, whatever the configuration says. `None`: that decides."""
     max_steps: int = 0
-    flags: dict[str, str] = {}
-    """Settings for this run alone, as `--set` takes them."""
     depth: int = 0
     notice: str = ""
-    """File for a word to the shell that started it, once it has ended; empty: no shell waits for one."""
+    """File for a message to the shell that started it, once it has ended; empty: no shell waits for one."""
 
 
 def make_spec(
@@ -102,14 +101,14 @@ def make_spec(
 
     Args:
         row: its place in the roster.
-        request: what was asked for.
-        persona: the one that the request names.
+        request: the request to start it.
+        persona: the persona that the request names.
         terms: those of the hub that starts it.
         data: folder of the record; the parent's spec is looked for below it.
         hub: socket of the hub that starts it.
 
     Raises:
-        SpecError: it would stand too deep.
+        SpecError: it would be nested too deep.
     """
     parent = _parent(data, request.parent)
     asked = _within_limits(request, persona, parent)
@@ -138,9 +137,9 @@ def make_spec(
 
 
 def spec_path(data: Path, agent: str) -> Path:
-    """Where an agent's spec is kept. Raises `SpecError` for an id that is none."""
+    """The path of an agent's spec. Raises `SpecError` for an invalid id."""
     if not _ID.fullmatch(agent):
-        raise SpecError(f"{agent[:80]!r} is no agent's id.")
+        raise SpecError(f"{agent[:80]!r} is not an agent's id.")
     return data / "agents" / f"{agent}.json"
 
 
@@ -149,12 +148,12 @@ def write_spec(spec: Spec) -> Path:
     target = spec_path(Path(spec.data), spec.agent)
     raw = msgspec.json.format(msgspec.json.encode(spec), indent=1)
     if len(raw) > MAX_BYTES:
-        raise SpecError(f"The prompt is {len(raw):,} bytes long; {MAX_BYTES:,} are the most.")
+        raise SpecError(f"The prompt is {len(raw):,} bytes long; the limit is {MAX_BYTES:,}.")
     try:
         private_files.make_folder(target.parent)
         private_files.write_whole(target, raw)
     except OSError as error:
-        raise SpecError(f"{target} cannot be written: {error.strerror or error}.") from error
+        raise SpecError(f"Cannot write {target}: {error.strerror or error}.") from error
     return target
 
 
@@ -162,38 +161,41 @@ def read_spec(path: Path) -> Spec:
     """The spec in this file. Blocks for a moment.
 
     Raises:
-        SpecError: there is none, it is not this user's alone, or it is damaged.
+        SpecError: there is none, others can access it, or it is damaged.
     """
     try:
         descriptor = private_files.open_existing(path)
     except OSError as error:
-        raise SpecError(f"The spec {path} cannot be read: {error.strerror or error}.") from error
+        raise SpecError(f"Cannot read the spec {path}: {error.strerror or error}.") from error
     with os.fdopen(descriptor, "rb") as file:
         info = os.fstat(file.fileno())
         if not stat.S_ISREG(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o022:
-            raise SpecError(f"The spec {path} is not a file of yours alone.", hint=f"chmod 600 {path}, if it is yours.")
+            raise SpecError(
+                f"The spec {path} is not a file that only you can access.",
+                hint=f"If it is yours, run `chmod 600 {path}`.",
+            )
         raw = file.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
         raise SpecError(f"The spec {path} is longer than {MAX_BYTES:,} bytes.")
     try:
         spec = msgspec.json.decode(raw, type=Spec)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise SpecError(f"The spec {path} is no spec: {error}.") from error
+        raise SpecError(f"The spec {path} is not valid: {error}.") from error
     if spec.version != _VERSION:
-        raise SpecError(f"The spec {path} is of version {spec.version}; this is a gsh-tui of version {_VERSION}.")
+        raise SpecError(f"The spec {path} has version {spec.version}, but this gsh-tui reads version {_VERSION}.")
     if not _ID.fullmatch(spec.agent) or not spec.cwd or not spec.data:
-        raise SpecError(f"The spec {path} names no agent, no folder or no record.")
+        raise SpecError(f"The spec {path} lacks an agent, a folder or a record.")
     return spec
 
 
 def native_argv(row: AgentRow, spec_file: Path) -> list[str]:
-    """The words that start the agent in its terminal."""
+    """The command that starts the agent in its terminal."""
     del row  # everything is in the file; the row's id is part of its name
     return [sys.executable, "-m", "gshtui", "agent", "run", "--spec", str(spec_file)]
 
 
 def _parent(data: Path, id: str) -> Spec | None:
-    """The spec of the agent that asks, when it is one in a terminal; `None` for a window's own agent."""
+    """The spec of the asking agent if it is in a terminal; `None` for a window's own agent."""
     if not id:
         return None
     path = spec_path(data, id)
@@ -201,12 +203,12 @@ def _parent(data: Path, id: str) -> Spec | None:
 
 
 def _depth(request: SpawnRequest, parent: Spec | None) -> int:
-    """How many agents are above it. Raises `SpecError` when they are too many."""
+    """The number of agents above it. Raises `SpecError` if there are too many."""
     depth = parent.depth + 1 if parent is not None else (1 if request.parent else 0)
     if depth > MAX_DEPTH:
         raise SpecError(
-            f"Agents may be nested {MAX_DEPTH} deep, and this one would be at {depth}.",
-            hint="Do the work yourself, or say in your report that it remains.",
+            f"Agents can be nested {MAX_DEPTH} deep; this one would be at depth {depth}.",
+            hint="Do the work yourself, or say in your report that it remains to be done.",
         )
     return depth
 
@@ -236,7 +238,7 @@ def _tool_limits(request: SpawnRequest, persona: Persona | None, parent: Spec | 
 
 
 def _agreed(terms: LaunchTerms, parent: Spec | None) -> tuple[Approvals, tuple[str, ...] | None, int]:
-    """Approvals, tools that need none, and tool calls a turn: the stricter ones of hub and parent."""
+    """Approvals, tools that need none, and tool calls per turn: the stricter of hub and parent."""
     if parent is None:
         return terms.approvals, terms.auto_approve, terms.max_steps
     both: tuple[Approvals, ...] = (parent.approvals, terms.approvals)
@@ -251,5 +253,5 @@ def _fewer(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[
 
 
 def _least(first: Number, *others: Number) -> Number:
-    """The smallest value that says anything; 0 says nothing."""
+    """The smallest value; 0 means not set."""
     return min((value for value in (first, *others) if value), default=first)

@@ -19,7 +19,7 @@ from gshtui.settings.model import Settings
 
 
 def commands(reach: TerminalTargets, max_output_bytes: int = 30_000) -> list[AnyCommand]:
-    """The family, over these terminals. `max_output_bytes`: of a screen or an output; 0: no limit."""
+    """The family, over these terminals. `max_output_bytes`: the limit for a screen or an output; 0: none."""
     limit, told, marks = max_output_bytes, ApprovedState(), tmux_tool.Marks()
 
     async def complete(invocation: Invocation, parameter: str, prefix: str) -> list[str]:
@@ -76,8 +76,8 @@ def terminal_targets(
 
     Args:
         rows: every agent on the roster.
-        programs: somebody's programs, when they are shared with others.
-        socket: of the shared shell's tmux server; as in the settings when empty.
+        programs: the other programs, if they are shared.
+        socket: of the shared shell's tmux server; empty: as in the settings.
     """
     tmux_settings = settings.tmux
     shells = ShellChoice(tmux_settings.default_shell, dict(os.environ))

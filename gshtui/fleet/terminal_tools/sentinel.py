@@ -1,7 +1,7 @@
-"""The line that runs a command in a shared shell and says how it ended, and how its output is found on the screen.
+"""The line that runs a command in the shared shell and prints its exit code, and finding the output on the screen.
 
-Pure. The command is exactly what was asked for, in a group of its own lines, so that comments and here-documents end
-where they should; what ends it is printed with its exit code. Called by `terminal`.
+Pure. The command stays exactly as given, in a group on its own lines, so that comments and here-documents end where
+they should; a token is printed with the exit code at its end. Called by `terminal_tool`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SentinelMatch:
-    """A command's end on the screen. `whole`: the output's beginning is there too."""
+    """A command's end on the screen. `whole`: the start of the output is on it too."""
 
     code: int
     lines: tuple[str, ...]
@@ -27,7 +27,7 @@ def token() -> str:
 
 
 def line(command: str, token: str, shell: str) -> str:
-    """What is typed. The token stands apart from the words around it, so that the typed line is no sentinel."""
+    """The line to type. The token is separate from the words around it, so that the typed line is not a sentinel."""
     said = rf"printf '\n[gsh %s exit %d]\n' {token}"
     if shell == "fish":
         return f" begin\n{command}\nend; {said} $status"
@@ -35,12 +35,12 @@ def line(command: str, token: str, shell: str) -> str:
 
 
 def pattern(token: str) -> str:
-    """What the printed sentinel matches."""
+    """The pattern of the printed sentinel."""
     return rf"^\[gsh {token} exit (\d+)\]\s*$"
 
 
 def prompted(typed: str, shell: str) -> tuple[str, ...]:
-    """The lines of what was typed before each of which a shell without an editor of its own prints `> `."""
+    """The typed lines before each of which a shell without its own line editor prints `> `."""
     return () if shell in ("zsh", "bash", "fish") else tuple(typed.split("\n")[1:])
 
 
@@ -61,7 +61,7 @@ def found(lines: Sequence[str], token: str, prompted: Sequence[str] = ()) -> Sen
                 left = len(prompted) - sum(line in shown for line in (f"> {text}".rstrip() for text in prompted))
                 output[0] = re.sub(rf"^(?:> ?){{0,{left}}}", "", output[0], count=1)
             while output and not output[-1].strip():
-                output.pop()  # the sentinel begins with a line end, in case the output had none
+                output.pop()  # the sentinel begins with a newline, in case the output did not end with one
             return SentinelMatch(int(match[1]), tuple(output), start > 0)
     return None
 

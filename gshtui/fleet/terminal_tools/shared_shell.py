@@ -1,6 +1,6 @@
-"""The shared shell `gsh-main`: one shell on our own tmux server that the person and the agents all see and use.
-Its zsh reads the person's own configuration and has one key more, which puts a half-typed line aside.
-One agent at a time has the shell, for a whole command and over all processes.
+"""The shared shell `gsh-main`: one shell on our tmux server that the person and all agents see and use.
+Its zsh reads the person's own configuration and has one extra key, which puts a half-typed line aside.
+Only one agent at a time, across all processes, can use the shell, for the duration of a whole command.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gshtui.tmux.tmux_errors import TmuxError
 ASIDE = "\x1b[27;99;103~"
 """The key: a sequence that no keyboard sends."""
 MARK = "GSH_SHARED_SHELL"
-"""Variable by which a shell with the key is known."""
+"""Variable that identifies a shell with the key."""
 VERSION = "1"
 
 _STARTUP = f"""\
@@ -64,10 +64,10 @@ fi
 
 
 def zsh_environment(environ: dict[str, str]) -> dict[str, str]:
-    """Variables for a zsh that is to have the key; none when the file cannot be written, and it starts without.
+    """Variables for a zsh with the key; none if the file cannot be written, so that it starts without.
 
     Args:
-        environ: what the shell gets otherwise.
+        environ: the shell's other variables.
     """
     try:
         folder = paths.state_dir() / "zsh"
@@ -81,7 +81,7 @@ def zsh_environment(environ: dict[str, str]) -> dict[str, str]:
 
 @contextlib.asynccontextmanager
 async def shared_shell_lock(what: str, doing: str, within: float) -> AsyncGenerator[None]:
-    """Have the shared shell to oneself.
+    """Hold the shared shell exclusively.
 
     Args:
         what: which: the socket of its tmux server.
@@ -92,33 +92,33 @@ async def shared_shell_lock(what: str, doing: str, within: float) -> AsyncGenera
         CommandError: another agent's command runs there for longer.
     """
     name = hashlib.sha256(what.encode()).hexdigest()[:12]
-    # A lock that cannot be had is an error of its own; one of what is done inside is not.
+    # Only a failure to get the lock is handled here, not an error raised inside the block.
     async with contextlib.AsyncExitStack() as stack:
         try:
             path = paths.runtime_dir() / f"shared-shell-{name}.lock"
             await stack.enter_async_context(file_lock(path, note=doing, within=within))
         except LockHeld as held:
-            hint = "Wait for it (`tmux action=wait_ready`), or use `bash`, which has a shell of its own."
+            hint = "Wait for it (`tmux action=wait_ready`), or use `bash`, which has its own shell."
             other = one_line(held.note)
-            raise CommandError(f"Another agent's command runs in the shared shell: {other}.", hint=hint) from None
+            raise CommandError(f"Another agent's command is running in the shared shell: {other}.", hint=hint) from None
         yield
 
 
 PROMPT_WITHIN = 10.0
-"""Seconds that a shell may take to its first prompt; a person's start-up files may be slow."""
+"""Seconds within which a shell must show its first prompt; a person's start-up files may be slow."""
 _APART = 0.05
 _FALLBACK = Path("/bin/sh")
 
 
 @dataclass(frozen=True, slots=True)
 class ShellChoice:
-    """Which shells may be started, the wished one first."""
+    """The shells that may be started, the preferred one first."""
 
     wished: Path
     environ: dict[str, str]
 
     def choose(self) -> Path:
-        """The first that is there, and that the terminal tool can speak to; the wished one wherever it is installed."""
+        """The first one installed that the terminal tool supports; the preferred one may be anywhere."""
         elsewhere = shutil.which(self.wished.name, path=self.environ.get("PATH"))
         own = self.environ.get("SHELL") or _FALLBACK
         for shell in (self.wished, Path(elsewhere or own), Path(own)):
@@ -131,7 +131,7 @@ class SharedShell:
     """The shell of one server."""
 
     def __init__(self, server: TmuxServer, session: str, shells: ShellChoice) -> None:
-        """`session`: the tmux session's name, `gsh-main` mostly."""
+        """`session`: the tmux session's name, usually `gsh-main`."""
         self.server = server
         self.session = session
         self._shells = shells
@@ -142,12 +142,12 @@ class SharedShell:
         return self._shells.choose().name
 
     async def find(self) -> PaneInfo | None:
-        """The shell's pane, dead or alive; `None` when there is none. Raises `TmuxError`."""
+        """The shell's pane, dead or alive; `None` if there is none. Raises `TmuxError`."""
         here = [info for info in await self.server.panes() if info.session == self.session]
         return min(here, key=lambda info: (info.dead, int(info.pane[1:])), default=None)
 
     async def open(self, cwd: Path) -> PaneInfo:
-        """The shell's pane; started in this folder when it is missing or has ended. Raises `TmuxError`."""
+        """The shell's pane; it is started in this folder if missing or ended. Raises `TmuxError`."""
         found = await self.find()
         if found is not None and not found.dead:
             return found
@@ -170,32 +170,32 @@ class SharedShell:
             return found
 
     async def _first_prompt(self, info: PaneInfo) -> PaneInfo:
-        """The fresh pane, once its shell has read its start-up files, or asks something in them."""
+        """The new pane, once its shell has read its start-up files, or asks a question in them."""
         try:
             return await self.at_prompt(info.pane, PROMPT_WITHIN)
         except CommandError:
             return info
 
     async def front(self, info: PaneInfo) -> Foreground:
-        """What is in front in the pane now."""
+        """The pane's current foreground program."""
         return await asyncio.to_thread(front, info)
 
     async def at_prompt(self, pane: str, within: float) -> PaneInfo:
-        """The pane, once its shell waits at the prompt.
+        """The pane, once its shell waits at its prompt.
 
         Raises:
-            CommandError: something else is in front for longer than `within` seconds, or the shell has ended.
+            CommandError: another program is in front for longer than `within` seconds, or the shell has ended.
             TmuxError: the pane is gone.
         """
         until = asyncio.get_running_loop().time() + within
         while True:
             info = await self.server.pane(pane)
             now = await self.front(info)
-            # What was in front when the pane was described may have ended before it was looked for.
+            # The foreground program in the pane's description may have ended before this looked for it.
             if now.prompt and (after := await self.server.pane(pane)).command == info.command:
                 return after
             if info.dead:
-                raise CommandError("The shared shell has ended.", hint="Try again; it is started anew.")
+                raise CommandError("The shared shell has ended.", hint="Try again; a new one will be started.")
             if asyncio.get_running_loop().time() >= until:
                 raise _in_use(now.program)
             await asyncio.sleep(_APART)
@@ -214,8 +214,8 @@ class SharedShell:
 def _in_use(program: str) -> CommandError:
     what = "A command" if is_shell(program) or not program else f"`{program}`"
     hint = (
-        "It was not disturbed. Look with `tmux action=read`, wait with `tmux action=wait_ready`, stop it with "
-        "`tmux action=keys keys=C-c`, or use `bash`, which has a shell of its own."
+        "It was left alone. Look with `tmux action=read`, wait with `tmux action=wait_ready`, stop it with "
+        "`tmux action=keys keys=C-c`, or use `bash`, which has its own shell."
     )
     return CommandError(f"{what} is still running in the shared shell.", hint=hint)
 

@@ -1,5 +1,5 @@
-"""Which terminals the tools may reach and how they are named: the shared shell, and the agents' panes.
-What a person approved is remembered with its circumstances, and refused when these have changed.
+"""Which terminals the tools can use, and how to name them: the shared shell and the agents' panes.
+An approval is remembered with the terminal's state, and no longer counts if that state has changed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.agent_terminals import AgentTerminals
@@ -34,18 +35,19 @@ class ApprovedState:
         self._said: OrderedDict[tuple[str, str], tuple[object, str]] = OrderedDict()
 
     def note(self, invocation: Invocation, circumstances: object, words: str) -> None:
-        """The person is asked about this call now. `words` name the circumstances in a sentence."""
+        """Remember the circumstances as the person is asked about this call; `words` describe them in a sentence."""
         if invocation.call:
             self._said[(invocation.session, invocation.call)] = (circumstances, words)
             if len(self._said) > _REMEMBERED:
                 self._said.popitem(last=False)
 
     def confirm(self, invocation: Invocation, circumstances: object, words: str) -> None:
-        """Raise `CommandError` when they are not what they were."""
+        """Raise `CommandError` if they have changed."""
         before = self._said.pop((invocation.session, invocation.call), None) if invocation.call else None
         if before is not None and before[0] != circumstances:
             raise CommandError(
-                f"When this was approved, {before[1]}; now {words}.", hint="Nothing was typed. Look, and ask again."
+                f"When you got approval, {before[1]}; now {words}.",
+                hint="Nothing was typed. Look at it, then ask again.",
             )
 
 
@@ -56,7 +58,7 @@ Typing = Literal["", "text", "keys"]
 
 @dataclass(frozen=True, slots=True)
 class TerminalTarget:
-    """A pane that may be reached. `row` is its agent's; without one it is the shared shell."""
+    """A pane that the tools may use. `row` is its agent's; without one it is the shared shell."""
 
     server: TmuxServer
     info: PaneInfo
@@ -64,7 +66,7 @@ class TerminalTarget:
 
     @property
     def label(self) -> str:
-        """What people and models call it."""
+        """Its name for people and models."""
         return f"{self.row.name} ({self.row.id})" if self.row else f"the shared shell ({self.info.session})"
 
     @property
@@ -74,12 +76,12 @@ class TerminalTarget:
 
     @property
     def is_shell(self) -> bool:
-        """Whether a shell is in front, to which text is a command."""
+        """Whether a shell is in front, which would run text as a command."""
         return is_shell(self.info.command)
 
 
 class NotOpen(CommandError):
-    """The shared shell was not started yet."""
+    """The shared shell has not been started yet."""
 
 
 class TerminalTargets:
@@ -100,8 +102,8 @@ class TerminalTargets:
         Args:
             socket: the tmux server of the shared shell, as in the settings.
             prefix: start of our session names.
-            shells: what the shared shell is started with.
-            programs: somebody's programs, when they are shared with others.
+            shells: the candidates for the shared shell.
+            programs: the other programs, if they are shared.
             patience: seconds to wait for its prompt, for the person to finish a line, and for another agent's command.
         """
         self.socket = socket
@@ -114,14 +116,14 @@ class TerminalTargets:
     async def find(
         self, invocation: Invocation, wanted: str, *, typing: Typing = "", start: bool = False
     ) -> TerminalTarget:
-        """The pane that this names: the shared shell for nothing or `main`, an agent's id or name, or `%12`.
+        """The pane with this name: the shared shell for an empty name or `main`, an agent's id or name, or `%12`.
 
         Args:
-            typing: what is to be typed there.
-            start: a shared shell that is missing, or has ended, is started.
+            typing: the kind of input to type there.
+            start: start the shared shell if it is missing or has ended.
 
         Raises:
-            NotOpen: the shared shell is meant, and there is none.
+            NotOpen: it is the shared shell, which is not running.
             CommandError: there is none, it may not be reached, or tmux failed.
         """
         name = wanted.strip()
@@ -133,17 +135,15 @@ class TerminalTargets:
                     return _checked(target, invocation, typing)
             row = await self._row(name)
         except TmuxError as error:
-            raise from_tmux_error(error) from error
+            raise command_error(error) from error
         except StoreError as error:
-            raise CommandError(error.message, hint=error.hint) from error
+            raise command_error(error) from error
         if row is not None:
             raise CommandError(
                 f"{row.name} ({row.id}) has no terminal now ({row.status}).",
-                hint=f"`agent show {row.id}` gives what it left.",
+                hint=f"`agent show {row.id}` prints what it left.",
             )
-        raise CommandError(
-            f"There is no pane {name[:40]!r} that you may reach.", hint="`tmux action=panes` lists them."
-        )
+        raise CommandError(f"There is no pane {name[:40]!r} that you may use.", hint="`tmux action=panes` lists them.")
 
     def is_shared(self, wanted: str) -> bool:
         """Whether this names the shared shell."""
@@ -158,20 +158,20 @@ class TerminalTargets:
         return info
 
     async def writer(self, target: TerminalTarget) -> PaneWriter:
-        """What types into this terminal; the only way into it."""
+        """The writer for this terminal; the only way to type into it."""
         if target.row is not None:
             return (await self._programs.session(target.server, target.row)).writer
         shell = (target.info.command,) if target.is_shell else (self.shared.program,)
         return await self._programs.writer(target.server, target.info.pane, "the shared shell", shell)
 
     async def all(self) -> list[TerminalTarget]:
-        """Every pane that there is: the shared shell (unless it was never started), then the agents'."""
+        """Every pane: the shared shell (unless it was never started), then the agents'."""
         try:
             return await self._targets()
         except TmuxError as error:
-            raise from_tmux_error(error) from error
+            raise command_error(error) from error
         except StoreError as error:
-            raise CommandError(error.message, hint=error.hint) from error
+            raise command_error(error) from error
 
     async def _targets(self) -> list[TerminalTarget]:
         found: list[TerminalTarget] = []
@@ -193,13 +193,8 @@ class TerminalTargets:
         return next((row for row in await self._rows() if name in (row.id, row.id.lstrip("0"), row.name)), None)
 
 
-def from_tmux_error(error: TmuxError) -> CommandError:
-    """A command's error for one of tmux's."""
-    return CommandError(error.message, hint=error.hint)
-
-
 def from_typing_error(error: SessionError) -> CommandError:
-    """A command's error for what stood in the way of typing; a question is told with its lines."""
+    """The command error for an obstacle to typing; a question is quoted in full."""
     hint = error.hint
     if error.asks:
         quoted = "\n".join(f"> {line}" for line in plain(error.asks).split("\n"))
@@ -217,13 +212,15 @@ def _checked(target: TerminalTarget, invocation: Invocation, typing: Typing) -> 
     if row is None or not typing:
         return target
     if target.info.dead or row.killed:
-        raise CommandError(f"{target.label} has ended; nothing can be typed.", hint=f"`agent restart {row.id}`.")
+        raise CommandError(
+            f"{target.label} has ended, so you cannot type into it.", hint=f"`agent restart {row.id}` restarts it."
+        )
     if invocation.caller.is_agent and row.id == invocation.caller.name:
-        raise CommandError("That is your own terminal; what you typed there would be your own prompt.")
+        raise CommandError("That is your own terminal; whatever you type there would become your own prompt.")
     if row.kind == "native" and (text or invocation.caller.is_agent):
         command = "say" if invocation.caller.is_agent else "agent send"
         raise CommandError(
-            f"{target.label} is one of our own agents; it takes messages, not keys.",
+            f"{target.label} is a native agent, which takes messages, not keys.",
             hint=f"`{command} {row.id} …` sends one.",
         )
     return target

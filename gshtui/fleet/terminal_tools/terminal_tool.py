@@ -1,7 +1,7 @@
 """The `terminal` tool: one command in the shared shell, visible to the person, with its output and exit code.
 
-Owns the course of one run. Refuses to type where something runs, and over what a person has half typed: zsh puts that
-aside and gives it back, in other shells the run waits and then says so. Run by the registry.
+Never types while something runs, or over a person's half-typed line: zsh puts that aside and restores it; in other
+shells the tool waits, then reports it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
 from gshtui.commands.schema import ToolParameters
 from gshtui.fleet.terminal_tools import sentinel, shared_shell
@@ -22,7 +23,6 @@ from gshtui.fleet.terminal_tools.targets import (
     ApprovedState,
     TerminalTarget,
     TerminalTargets,
-    from_tmux_error,
     from_typing_error,
 )
 from gshtui.guard.catastrophe import catastrophe
@@ -46,16 +46,16 @@ running after timeout_s keeps running, and the result says so; then use `tmux` t
 does not start a comment there. Not for programs that ask or draw (REPLs, editors, other agents): start those with \
 `tmux`. For everything else prefer `bash`: it is private, clean and asks less."""
 STILL = 3.0
-"""Seconds without any change at the prompt after which a command that said no exit code is taken for ended."""
+"""Seconds without change at the prompt after which a command without an exit code counts as ended."""
 _LINES = 5_000
-"""Lines of output that are looked back over."""
+"""Lines of output to search backwards."""
 _LONGEST = 60_000
 _APART = 0.1
-"""Seconds between attempts while something half typed stands there."""
+"""Seconds between attempts while the prompt has half-typed text."""
 
 
 class TerminalParameters(ToolParameters):
-    """What to run in the shared shell."""
+    """The command for the shared shell."""
 
     command: str = Field(description="For the person's own shell (usually zsh)")
     timeout_s: float = Field(default=120, gt=0, le=3600, description="Seconds to wait")
@@ -63,7 +63,7 @@ class TerminalParameters(ToolParameters):
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """How the wait ended, and what was on the screen since the command was typed."""
+    """How the wait ended, and the screen's lines since the command was typed."""
 
     how: Literal["exit", "running", "stopped", "dead"]
     code: int | None
@@ -74,11 +74,11 @@ class _Ended:
 async def assess(
     reach: TerminalTargets, told: ApprovedState, invocation: Invocation, parameters: TerminalParameters
 ) -> Assessment:
-    """What the line seems to do, where the shell is now. Never offered for good: what runs is up to that shell."""
+    """Judge the line for the shell's current folder. `always` is never offered: the shell decides what really runs."""
     try:
         info = await reach.shared.find()
     except TmuxError as error:
-        raise from_tmux_error(error) from error
+        raise command_error(error) from error
     folder = invocation.cwd if info is None else await reach.shared.folder(info, invocation.cwd)
     told.note(invocation, folder, f"the shared shell was in {folder}")
     place = await asyncio.to_thread(path_location.locate, invocation, str(folder))
@@ -97,7 +97,7 @@ async def assess(
 async def run(
     reach: TerminalTargets, told: ApprovedState, limit: int, invocation: Invocation, parameters: TerminalParameters
 ) -> Outcome:
-    """Run it. `limit`: bytes of output to give, where the caller has not said how many."""
+    """Run it. `limit`: bytes of output to return if the caller sets no limit."""
     command = _checked(invocation, parameters.command)
     who = "the person" if not invocation.caller.is_agent else f"agent {invocation.caller.name}"
     try:
@@ -120,7 +120,7 @@ async def run(
                     await asyncio.shield(writer.press(("C-c",)))
                 raise
     except TmuxError as error:
-        raise from_tmux_error(error) from error
+        raise command_error(error) from error
     return _outcome(ended, reach.shared.session, parameters.timeout_s, invocation.limit(limit))
 
 
@@ -128,19 +128,21 @@ def _checked(invocation: Invocation, command: str) -> str:
     if not command.strip():
         raise CommandError("The command is empty.")
     if "\0" in command or len(command) > _LONGEST:
-        raise CommandError(f"The command holds a NUL or is longer than {_LONGEST:,} characters.")
+        raise CommandError(f"The command contains a NUL or is longer than {_LONGEST:,} characters.")
     if invocation.caller.is_agent and (why := catastrophe(command)):
-        raise CommandError(f"This command is refused, whoever asks: {why}.")
+        raise CommandError(f"This command is always refused: {why}.")
     return command.strip("\n")
 
 
 async def _type(
     reach: TerminalTargets, writer: PaneWriter, info: PaneInfo, command: str, token: str, begun: asyncio.Event
 ) -> Marker:
-    """Type the line and enter it; what was there before. A half-typed line is put aside, or waited for.
+    """Type the line and enter it; return the state before.
+
+    Puts a half-typed line aside, or waits for the person to finish it.
 
     Args:
-        begun: set once the line stands there.
+        begun: set once the line is typed.
     """
     line = sentinel.line(command, token, info.command.removeprefix("-"))
     aside = shared_shell.ASIDE.encode() if await reach.shared.puts_aside(info) else b""
@@ -149,10 +151,10 @@ async def _type(
         try:
             return (await writer.write(line, aside=aside, told=lambda _: begun.set())).marker
         except SessionError as error:
-            # A half-typed line may be entered, and a command that a person began may end, while one waits.
+            # Meanwhile the person may enter the half-typed line, or their command may end.
             if error.kind not in ("draft", "busy") or asyncio.get_running_loop().time() >= until:
                 if error.kind == "draft":
-                    error.hint = "It is not overwritten. Ask the person to enter or clear it, or use `bash`."
+                    error.hint = "It was not overwritten. Ask the person to submit or clear it, or use `bash`."
                 raise from_typing_error(error) from error
         await asyncio.sleep(_APART)
 
@@ -165,7 +167,7 @@ async def _wait(
     timeout: float,
     cancelled: asyncio.Event,
 ) -> _Ended:
-    """Wait for the sentinel; without one, for the prompt to be back or the time to be over."""
+    """Wait for the sentinel, or for the prompt to return, or for the time-out."""
     server, pane = reach.shared.server, before.info.pane
     until = asyncio.get_running_loop().time() + timeout
     while True:
@@ -180,7 +182,7 @@ async def _wait(
         )
         if ready.reason == "dead":
             return _Ended("dead", None, ready.text)
-        # First whether the shell is back, then the screen: what ended in between is on it.
+        # Check first whether the shell is back, then the screen: a command that ends in between is on it.
         info = await server.pane(pane)
         back = (await reach.shared.front(info)).prompt
         lines = await server.capture(pane, start=-_LINES, styled=False, join=True)
@@ -200,17 +202,19 @@ def _outcome(ended: _Ended, session: str, timeout: float, limit: int) -> Outcome
             notes.append(f"[exit code: {ended.code}]")
         case "running":
             notes.append(
-                f"[still running in {session} after {timeout:g} s, and goes on; `tmux action=wait_ready` waits for it, "
+                f"[still running in {session} after {timeout:g} s; `tmux action=wait_ready` waits for it, "
                 "`tmux action=read` shows it, `tmux action=keys keys=C-c` stops it]"
             )
         case "stopped":
-            notes.append("[the shell is back at its prompt without an exit code: it was interrupted, or not taken]")
+            notes.append(
+                "[the shell is back at its prompt without an exit code: the command was interrupted or did not run]"
+            )
         case "dead":
-            notes.append("[the shared shell ended with it; the next command starts a new one]")
+            notes.append("[the command ended the shared shell; the next command starts a new one]")
         case _:
             pass
     if not ended.whole:
-        notes.append("[the beginning of the output has scrolled out of reach]")
+        notes.append("[the beginning of the output has scrolled away]")
     said = "\n".join(notes)
     seen = show_output(full, limit, said, "(no output)")
     return Outcome(

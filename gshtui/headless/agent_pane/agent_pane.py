@@ -1,8 +1,8 @@
-"""An agent's own pane: what it says and does as readable lines, and a line in which a person can type to it.
+"""An agent's own pane: what the agent says and does as readable lines, and an input line for the person.
 
-Prompts, `/commands`, answers to its questions, ctrl+c to interrupt, ctrl+d to end it. An answer is a line of one digit,
-typed and not pasted, begun when its question could be read: what it means is `AnswerKeys`'s affair. The questions come
-one at a time. Made by `run`.
+It takes prompts, `/commands`, answers to the agent's questions, ctrl+c to interrupt and ctrl+d to end the agent. An
+answer is a line of one digit, typed and not pasted, and begun once its question was readable; `AnswerKeys` decides
+what it means. Questions appear one at a time. Created by `agent_runner`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
 
 from gshtui.bus.bus import Bus, WhenFull
 from gshtui.bus.event import Event
@@ -61,36 +60,39 @@ from gshtui.system.tasks import start_job
 from gshtui.text import cells
 from gshtui.text.sanitise import one_line
 
-if TYPE_CHECKING:
-    from gshtui.hub.agent_process import AgentProcess
-
 _FRAME = 0.05
 """Seconds between two drawings."""
 _INPUT_ROWS = 5
 _OUTPUT_LINES = 40
-"""Lines of a running tool's output that are shown."""
+"""Lines of a running tool's output to show."""
 _REASON = 2_000
 _WORDS = frozenset({"y", "yes", "n", "no", "a", "s"})
-"""Lines that are an answer elsewhere. Where prompts are typed they are none; nor are they sent as a prompt."""
+"""Lines that would be answers elsewhere. Here they are neither an answer nor sent as a prompt."""
 
 
 class AgentPane:
-    """See the module's text."""
+    """One agent's pane; see the module docstring."""
 
     def __init__(
         self,
         spec: Spec,
         bus: Bus,
-        studio: AgentProcess,
+        run_line: Callable[[str], Awaitable[str]],
         *,
         leave: Callable[[], None],
         rested: Callable[[], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`leave`: the person wants it to end. `rested`: nothing is typed any more. `clock`: it never goes back."""
+        """
+        Args:
+            run_line: runs a command and gives its text. Raises `CommandError`.
+            leave: the person wants the agent to end.
+            rested: nothing is typed any more.
+            clock: seconds that never go back.
+        """
         self._agent = spec.agent
         self._bus = bus
-        self._studio = studio
+        self._run_line = run_line
         self._leave = leave
         self._clock = clock
         self._rested = rested
@@ -102,7 +104,7 @@ class AgentPane:
         self._shown_output: dict[str, int] = {}
         self._asked: dict[str, ApprovalRequested] = {}
         self._answered = ""
-        """The question that was answered last: it is gone once the gate says so."""
+        """The question answered last; it counts as closed once the gate says so."""
         self._answerable: asyncio.TimerHandle | None = None
         self._status = AgentStatusChanged(agent=spec.agent, status="starting")
         self._connected = False
@@ -112,27 +114,27 @@ class AgentPane:
 
     @property
     def typed(self) -> bool:
-        """Whether a person has begun to type something."""
+        """Whether the person has started to type something."""
         return bool(self._input.text.strip())
 
     @property
     def in_reason(self) -> bool:
-        """Whether the next line is the reason of a denial."""
+        """Whether the next line is the reason for a denial."""
         return self._keys.in_reason
 
     def open(self) -> None:
-        """Begin to show and to listen."""
+        """Start drawing and listening for input."""
         loop = asyncio.get_running_loop()
         self._screen.open()
         self._bus.subscribe(self.handle_events, name="pane", limit=5_000, when_full=WhenFull.MERGE)
         if self._screen.is_terminal:
             loop.add_reader(0, self._read)
             with contextlib.suppress(ValueError, RuntimeError):
-                loop.add_signal_handler(signal.SIGWINCH, self._soon)
-        self._soon()
+                loop.add_signal_handler(signal.SIGWINCH, self._schedule_draw)
+        self._schedule_draw()
 
     def close(self) -> None:
-        """Show what is left, and give the terminal back."""
+        """Draw what is left and restore the terminal."""
         if self._closed:
             return
         self._closed = True
@@ -149,16 +151,16 @@ class AgentPane:
         self._screen.close()
 
     def connected(self, yes: bool) -> None:
-        """Whether a window is there."""
+        """Whether a window is connected."""
         self._connected = yes
-        self._soon()
+        self._schedule_draw()
 
     def handle_events(self, batch: Sequence[Event]) -> None:
-        """Show what happened to this agent."""
+        """Show this agent's events."""
         for event in batch:
             if getattr(event, "agent", self._agent) == self._agent:
                 self._show(event)
-        self._soon()
+        self._schedule_draw()
 
     def _show(self, event: Event) -> None:
         match event:
@@ -200,13 +202,13 @@ class AgentPane:
             self._put_question()
 
     def _put_question(self) -> None:
-        """The question that is to be answered next, in full; none can be answered before it has been drawn."""
+        """Show the next question in full; it cannot be answered before it has been drawn."""
         front = self._front
         if front is None:
             self._keys.clear_question()
             return
         if self._screen.is_terminal and select.select([0], [], [], 0)[0]:
-            self._read()  # what was typed until now was not about it
+            self._read()  # what was typed before is not an answer to it
         self._keys.expect_question()
         self._lines += [*self._words.rest(), *question_lines(front)]
 
@@ -219,18 +221,18 @@ class AgentPane:
         found = [styled(f"  {line}", DIM) for line in lines[: _OUTPUT_LINES - shown]]
         return [*found, styled("  …", DIM)] if shown + len(lines) > _OUTPUT_LINES else found
 
-    def _soon(self) -> None:
+    def _schedule_draw(self) -> None:
         if self._drawing is None and not self._closed:
             self._drawing = asyncio.get_running_loop().call_later(_FRAME, self.draw)
 
     def draw(self) -> None:
-        """Draw what is new, and the rows at the bottom. A question can be answered some time after this."""
+        """Draw new lines and the bottom rows. A question can be answered a moment after this."""
         self._drawing = None
         lines, self._lines = self._lines, []
         bottom, row, column = self._bottom()
         self._screen.draw(lines, bottom, row, column)
         if self._screen.behind:
-            self._soon()
+            self._schedule_draw()
         elif (front := self._front) is not None and front.approval not in (self._keys.question, self._answered):
             self._keys.show_question(front.approval, choices(offers(front.pattern)), self._clock())
         self._draw_once_answers_count()
@@ -241,10 +243,10 @@ class AgentPane:
             self._answerable = None
         left = self._keys.counts_from - self._clock()
         if 0 < left < math.inf:
-            self._answerable = asyncio.get_running_loop().call_later(left, self._soon)
+            self._answerable = asyncio.get_running_loop().call_later(left, self._schedule_draw)
 
     def _bottom(self) -> tuple[list[str], int, int]:
-        """The rows that are drawn again and again, and the cursor's place in them."""
+        """The rows that are redrawn each time, and the cursor's position in them."""
         columns, most = self._screen.size
         width = columns - 1
         bottom = self._words.unfinished(width, max(1, most - _INPUT_ROWS - 3))
@@ -253,7 +255,7 @@ class AgentPane:
             bottom.append(styled(cells.head(_reason_keys(self._keys), width), YELLOW))
         elif front is not None and front.approval != self._answered:
             counts = self._clock() >= self._keys.counts_from or self._input.about == front.approval
-            said = question_keys(front, len(self._asked), width) if counts else "… answers count after a pause"
+            said = question_keys(front, len(self._asked), width) if counts else "… you can answer after a short pause"
             bottom.append(styled(cells.head(said, width), YELLOW))
         away = "" if self._connected else " · no window is connected"
         status = one_line(f"{self._status.status} {self._status.doing}".strip() + away, 300)
@@ -274,19 +276,19 @@ class AgentPane:
         except OSError:
             data = b""
         if not data:
-            asyncio.get_running_loop().remove_reader(0)  # the terminal is gone; SIGHUP says the rest
+            asyncio.get_running_loop().remove_reader(0)  # the terminal is gone; SIGHUP will follow
             return
         self.type(data)
 
     def type(self, data: bytes) -> None:
-        """Act on what the terminal sent now."""
+        """Handle the bytes that the terminal sent."""
         for wish in self._input.feed(data, self._clock()):
-            self._do(wish)
+            self._perform(wish)
         if not self.typed:
             self._rested()
-        self._soon()
+        self._schedule_draw()
 
-    def _do(self, wish: InputAction) -> None:
+    def _perform(self, wish: InputAction) -> None:
         match wish.kind:
             case "interrupt" if self._keys.in_reason:
                 self._keys.leave_reason()
@@ -302,7 +304,7 @@ class AgentPane:
     def _submit(self, wish: InputAction) -> None:
         text = wish.text.strip()
         if self._keys.in_reason:
-            self._took(self._keys.give_reason(one_line(text, _REASON)))
+            self._apply_outcome(self._keys.give_reason(one_line(text, _REASON)))
             return
         if self._answer(wish, text):
             return
@@ -314,7 +316,7 @@ class AgentPane:
         self._bus.publish(PromptSubmitted(prompt=new_id(), agent=self._agent, text=text))
 
     def _answer(self, wish: InputAction, text: str) -> bool:
-        """Whether the words answer the question in front; then they are its answer."""
+        """Submit the line as the answer to the current question, if it is one; returns whether it was."""
         front = self._front
         if front is None or front.approval == self._answered:
             return False
@@ -323,47 +325,44 @@ class AgentPane:
         if choice is None or (reason and choice != "reason"):
             if word.lower() not in _WORDS or reason:
                 return False
-            self._say("That is no answer here: type the digit of one, and enter.")
+            self._show_notice("That is not an answer here: type its digit and press enter.")
             return True
         outcome = self._keys.submit_line(choice, "" if wish.pasted else wish.about)
-        self._took(outcome)
+        self._apply_outcome(outcome)
         if reason and isinstance(outcome, ReasonBegun):
-            self._took(self._keys.give_reason(one_line(reason.strip(), _REASON)))
+            self._apply_outcome(self._keys.give_reason(one_line(reason.strip(), _REASON)))
         return True
 
-    def _took(self, outcome: Outcome) -> None:
+    def _apply_outcome(self, outcome: Outcome) -> None:
         match outcome:
             case KeyChosen():
                 self._answered = outcome.question
                 answer = ApprovalAnswered(approval=outcome.question, decision=outcome.choice, reason=outcome.reason)
                 self._bus.publish(answer)
             case Swallowed():
-                self._say(f"That was no answer: {outcome.why}. Type it once the answers are shown.")
+                self._show_notice(f"Not taken as an answer: {outcome.why}. Type it once the answers are shown.")
             case _:
                 pass
 
-    def _say(self, words: str) -> None:
+    def _show_notice(self, words: str) -> None:
         self._lines.append(styled(words, YELLOW))
 
     async def _command(self, line: str) -> None:
-        from gshtui.commands.execution import run_line
-
         self._lines.append(styled(one_line(line), BOLD))
         try:
-            outcome = await run_line(self._studio.registry, line, self._studio.invocation())
-            self._lines += visible_lines(outcome.text)
+            self._lines += visible_lines(await self._run_line(line))
         except CommandError as error:
             self._lines.append(styled(one_line(str(error), 500), YELLOW))
-        except Exception as error:  # a fault of ours costs this command
+        except Exception as error:  # a fault of ours costs only this command
             fault = self._bus.report("the command", error, shown=True)
             self._lines.append(styled(one_line(f"The command failed: {fault.why}. {fault.details}", 500), YELLOW))
-        self._soon()
+        self._schedule_draw()
 
 
 def _reason_keys(keys: AnswerKeys) -> str:
     if keys.reason_counts:
-        return "why not? The agent reads it · enter denies · ctrl+c goes back"
-    return "that question is closed: this reason denies nothing · enter or ctrl+c"
+        return "why not? The agent will read this · enter denies · ctrl+c goes back"
+    return "that question is already closed; nothing will be denied · enter or ctrl+c"
 
 
 def _printable(text: str) -> str:

@@ -1,7 +1,7 @@
-"""The input line of an agent's own pane: keys as a terminal sends them become edits and wishes. Pure, no terminal.
+"""The input line of an agent's own pane: turns a terminal's key bytes into edits and actions. Pure, no terminal.
 
-It knows what was typed from what was pasted, and which question was on the screen when a line was begun. Fed by the
-pane.
+It distinguishes typed from pasted text, and knows which question was on the screen when a line was begun. The pane
+feeds it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gshtui.guard.answer_keys import AnswerKeys
 
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 MAX_INPUT = 1_000_000
-"""Characters that the line may hold."""
+"""Most characters the line can hold."""
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[@-~]|[^\[O])")
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?\Z")
 _MOVES = {
@@ -29,21 +29,21 @@ _MOVES = {
 
 @dataclass(frozen=True, slots=True)
 class InputAction:
-    """What the person wants: `submit` with the words, `interrupt` (ctrl+c), `leave` (ctrl+d), `redraw` (ctrl+l)."""
+    """What the person wants: `submit` the text, `interrupt` (ctrl+c), `leave` (ctrl+d) or `redraw` (ctrl+l)."""
 
     kind: Literal["submit", "interrupt", "leave", "redraw"]
     text: str = ""
     pasted: bool = False
-    """Some of the words were pasted, not typed."""
+    """Some of the text was pasted, not typed."""
     about: str = ""
-    """The question that the words may be an answer to: it could be read when the first of them was typed."""
+    """The question that the text may answer: it was readable when the first character was typed."""
 
 
 class InputLine:
     """The line and its cursor."""
 
     def __init__(self, keys: AnswerKeys | None = None) -> None:
-        """`keys`: what is on the screen, and when it can be answered."""
+        """`keys`: which question is on the screen, and when it can be answered."""
         self.text = ""
         self.cursor = 0
         self.keys = keys or AnswerKeys()
@@ -54,17 +54,17 @@ class InputLine:
         self._pasted = False
         self._about = ""
         self._seen = ""
-        """The question that a line begun by the key in hand may be about."""
+        """The question that a line started by the current key may answer."""
         self._history: list[str] = []
         self._at = 0
 
     @property
     def about(self) -> str:
-        """The question that the line may be an answer to; empty: none, or nothing is written yet."""
+        """The question that the line may answer; empty if there is none, or if the line is empty."""
         return self._about if self.text and not self._pasted else ""
 
     def feed(self, data: bytes, at: float = 0.0) -> list[InputAction]:
-        """Take what the terminal sent; what came of it besides edits. `at`: when, in seconds of any clock."""
+        """Apply bytes from the terminal; returns the actions among them. `at`: the time, in seconds of any clock."""
         self._now = at
         text, self._held = self._held + self._decode(data), ""
         wishes: list[InputAction] = []
@@ -88,9 +88,9 @@ class InputLine:
     def _paste(self, text: str) -> str:
         end = text.find(PASTE_ENDS)
         if end < 0:
-            # The end mark may be cut in two: keep back what could be its beginning.
+            # The end mark may arrive in two pieces: hold back what could be its beginning.
             keep = next((n for n in range(len(PASTE_ENDS) - 1, 0, -1) if text.endswith(PASTE_ENDS[:n])), 0)
-            keep = keep or text.endswith("\r")  # half of a newline, perhaps
+            keep = keep or text.endswith("\r")  # perhaps half a newline
             self._insert(text[: len(text) - keep], pasted=True)
             self._held = text[len(text) - keep :]
             return ""

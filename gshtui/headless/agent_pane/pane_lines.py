@@ -1,6 +1,4 @@
-"""An agent's events as lines of its own pane, and its answer as it comes: plain text in a few colours of our own.
-Everything else is sanitised.
-"""
+"""An agent's events, and its answer as it streams, as lines of its own pane: sanitised text in a few colours."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ def styled(text: str, *codes: str) -> str:
 
 
 def lines_of(event: Event) -> list[str]:
-    """The lines that an event adds to the transcript; none for most."""
+    """The lines that an event adds to the transcript; most add none."""
     match event:
         case TurnStarted():
             return ["", *_block(event.text, _PROMPT_LINES, BOLD, CYAN, first="› ")]
@@ -68,13 +66,13 @@ def lines_of(event: Event) -> list[str]:
 
 
 def question_keys(request: ApprovalRequested, waiting: int, width: int) -> str:
-    """How the question in front can be answered in the pane. `waiting`: questions that wait, this one included."""
+    """How the current question can be answered in the pane. `waiting`: open questions, including this one."""
     tail = f" · and enter{f' · 1 of {waiting}' if waiting > 1 else ''}"
     return line_of(offers(request.pattern), width - len(tail)) + tail
 
 
 def question_lines(event: ApprovalRequested) -> list[str]:
-    """A question, and how many of its lines there is no room for."""
+    """A question, with a count of the lines that do not fit."""
     lines = question_text.shortened(question_text.question_lines(event), _QUESTION_LINES)
     shown = [styled(f"  {line.text.expandtabs(4)}".rstrip(), *_COLOURS.get(line.kind, ())) for line in lines]
     return ["", styled(f"? {question_text.question_title(event)}", BOLD, YELLOW), *shown]
@@ -99,7 +97,7 @@ def _turn_ended(event: TurnFinished) -> list[str]:
 
 
 def diff_lines(diff: str) -> list[str]:
-    """A unified diff, cut to what fits a pane."""
+    """A unified diff, cut to fit a pane."""
     lines = [line for line in visible_lines(diff) if not line.startswith(("+++", "---"))]
     shown = [
         styled(f"  {line}", GREEN if line.startswith("+") else RED if line.startswith("-") else DIM)
@@ -123,11 +121,11 @@ def _block(text: str, most: int, *codes: str, first: str = "") -> list[str]:
 
 
 _LONGEST = 2_000
-"""Characters of a line after which it goes up in pieces."""
+"""A line longer than this many characters is moved to the transcript in pieces."""
 
 
 class AnswerLines:
-    """The unfinished line of one answer, words or thoughts."""
+    """The unfinished line of an answer, either text or thinking."""
 
     def __init__(self) -> None:
         self._message = ""
@@ -136,7 +134,7 @@ class AnswerLines:
         self._begun = False
 
     def add_text(self, message: str, text: str, *codes: str) -> list[str]:
-        """Take more words; the lines that are whole now."""
+        """Add more text; returns the lines that are now complete."""
         found: list[str] = []
         if (message, codes) != (self._message, self._codes):
             found = self.rest()
@@ -154,13 +152,13 @@ class AnswerLines:
         return found
 
     def rest(self) -> list[str]:
-        """The unfinished line, since nothing more comes of this answer."""
+        """The unfinished line, now that the answer has ended."""
         line, self._line = self._line, ""
         self._begun = False
         return self._shown(line) if line else []
 
     def unfinished(self, width: int, most: int) -> list[str]:
-        """The rows of the unfinished line, the last `most` of them."""
+        """The last `most` rows of the unfinished line."""
         if not self._line:
             return []
         shown = plain(self._line).replace("\n", " ").replace("\t", "    ")

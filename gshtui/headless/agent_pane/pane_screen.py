@@ -1,7 +1,7 @@
-"""The terminal of an agent's own pane: lines go up and stay, a few rows at the bottom are drawn again and again.
+"""The terminal of an agent's own pane: lines scroll up and stay, a few rows at the bottom are redrawn in place.
 
-Owns the terminal's modes and puts them back; writes only what it is given, which is sanitised. Where standard output is
-no terminal it writes the lines and nothing else. Held by the pane.
+Owns the terminal's modes and restores them; writes only what it is given, which is already sanitised. If standard
+output is not a terminal, it writes only the lines. Held by the pane.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gshtui.text import cells
 _BRACKETED_PASTE, _NO_BRACKETED_PASTE = "\x1b[?2004h", "\x1b[?2004l"
 _PIECE = 16 * 1024
 _MOST_WAITING = 1024 * 1024
-"""Bytes that may wait for a terminal that takes nothing."""
+"""Most bytes held for a terminal that is not reading."""
 
 
 class PaneScreen:
-    """Standard input and output, when they are a terminal."""
+    """Standard input and output, if they are a terminal."""
 
     def __init__(self) -> None:
         self.is_terminal = os.isatty(0) and os.isatty(1)
         self.gone = False
-        """Nobody reads any more."""
+        """Nobody reads the output any more."""
         self._modes: list[object] | None = None
         self._waiting = bytearray()
         self._drawn: list[str] = []
@@ -36,7 +36,7 @@ class PaneScreen:
 
     @property
     def behind(self) -> bool:
-        """Something waits to be written."""
+        """Some output is waiting to be written."""
         return bool(self._waiting) and not self.gone
 
     @property
@@ -46,7 +46,7 @@ class PaneScreen:
         return max(10, size.columns), max(4, size.lines)
 
     def open(self) -> None:
-        """Take keys as they come, without echo."""
+        """Read keys as they are pressed, without echo."""
         if self.is_terminal:
             self._modes = termios.tcgetattr(0)
             tty.setraw(0, termios.TCSANOW)
@@ -54,7 +54,7 @@ class PaneScreen:
             self._write(_BRACKETED_PASTE)
 
     def close(self) -> None:
-        """Leave the terminal as it was, behind the last line."""
+        """Restore the terminal, with the cursor after the last line."""
         if self._modes is not None:
             self.draw((), (), 0, 0)
             self._write(_NO_BRACKETED_PASTE)
@@ -65,13 +65,13 @@ class PaneScreen:
             self._modes = None
 
     def draw(self, lines: Sequence[str], bottom: Sequence[str], row: int, column: int) -> None:
-        """Add lines for good, and draw the bottom anew.
+        """Add permanent lines, and redraw the bottom.
 
         Args:
-            lines: whole lines with colours of our own.
-            bottom: rows that fit the width, with colours of our own.
-            row: of the bottom, where the cursor goes.
-            column: cells from the left.
+            lines: whole lines, in our own colours.
+            bottom: rows that fit the width, in our own colours.
+            row: the row of the bottom where the cursor goes.
+            column: the cursor's column, in cells from the left.
         """
         if not self.is_terminal:
             self._write("".join(f"{line}\n" for line in lines))
@@ -88,13 +88,13 @@ class PaneScreen:
         self._write("".join(out))
 
     def _rows_above_cursor(self) -> int:
-        """Rows between the bottom's first and the cursor's, at the width that the terminal has now."""
+        """Rows between the bottom's first row and the cursor's, at the terminal's current width."""
         columns, most = self.size
         above = sum(max(1, -(-cells.width(one) // columns)) for one in self._drawn[: self._cursor_row])
         return min(above, most - 1)
 
     def flush(self) -> None:
-        """Write what the terminal did not take before."""
+        """Write what the terminal has not yet taken."""
         while self._waiting and not self.gone:
             try:
                 del self._waiting[: os.write(1, self._waiting[:_PIECE])]
@@ -104,11 +104,11 @@ class PaneScreen:
                 self.gone = True
 
     def _write(self, text: str) -> None:
-        if len(self._waiting) < _MOST_WAITING:  # a terminal that stands still loses drawings, and holds nobody up
+        if len(self._waiting) < _MOST_WAITING:  # a terminal that does not read misses drawings, but holds nobody up
             self._waiting += text.encode("utf-8", "replace")
         self.flush()
 
 
 def _bare(row: str) -> str:
-    """A row without our colours."""
+    """The row without our colours."""
     return re.sub(r"\x1b\[[0-9;]*m", "", row)

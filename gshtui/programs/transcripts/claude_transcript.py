@@ -1,7 +1,7 @@
 """Claude Code's transcripts: `projects/<folder>/<session>.jsonl`, a tree of records linked by `parentUuid`.
 
-What is sent is the way from the last record up to the root; a `compact_boundary` is a new root. Parallel tool calls
-make side ways that belong to it. Never writes. Called by `reconstruct`.
+The program sends the path from the last record up to the root; a `compact_boundary` is a new root. Parallel tool calls
+create side branches that belong to the path. Never writes. Called by `reconstruction`.
 """
 
 from __future__ import annotations
@@ -35,13 +35,18 @@ _SLUG_LENGTH = 200
 
 def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
     """The transcript of a conversation: by its id, else the folder's newest since the agent began."""
-    root = Path(environ.get("CLAUDE_CONFIG_DIR", "").strip() or home / ".claude").expanduser() / "projects"
-    folders = [root / slug(cwd) for cwd in {wanted.cwd, os.path.realpath(wanted.cwd)} if cwd]
+    projects = root(environ, home) / "projects"
+    folders = [projects / slug(cwd) for cwd in {wanted.cwd, os.path.realpath(wanted.cwd)} if cwd]
     if id := safe_name(wanted.id):
         named = [folder / f"{id}.jsonl" for folder in folders]
-        return next((path for path in named if path.is_file()), None) or next(root.glob(f"*/{id}.jsonl"), None)
+        return next((path for path in named if path.is_file()), None) or next(projects.glob(f"*/{id}.jsonl"), None)
     paths = [path for folder in folders for path in folder.glob("*.jsonl") if not path.name.startswith("agent-")]
     return next(iter(newest_file(paths, wanted.since)), None)
+
+
+def root(environ: Mapping[str, str], home: Path) -> Path:
+    """The folder of the program's own files."""
+    return Path(environ.get("CLAUDE_CONFIG_DIR", "").strip() or home / ".claude").expanduser()
 
 
 def slug(cwd: str) -> str:

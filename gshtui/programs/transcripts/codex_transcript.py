@@ -1,7 +1,7 @@
 """Codex's transcripts: `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, records of `{timestamp, type, payload}`.
 
-What is sent are the response items since the last `compacted` record, whose `replacement_history` stands for all
-before it. Never writes. Called by `reconstruct`.
+The program sends the response items since the last `compacted` record, whose `replacement_history` replaces all earlier
+ones. Never writes. Called by `reconstruction`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OURS = (
     "# AGENTS.md instructions",
     "<INSTRUCTIONS>",
 )
-"""How messages begin that the program sends as the user's, but nobody typed."""
+"""How messages start that the program sends as the user's although nobody typed them."""
 
 
 def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
@@ -66,6 +66,12 @@ def _begun_in(record: dict[str, Any], wanted: TranscriptQuery) -> bool:
     meta = mapping(record.get("payload"))
     began = seconds(meta.get("timestamp")) or seconds(record.get("timestamp"))
     return record.get("type") == "session_meta" and meta.get("cwd") == wanted.cwd and began >= wanted.since - 60
+
+
+def is_helpers(path: Path) -> bool:
+    """Whether a transcript belongs to a helper that another conversation has started."""
+    first = next(_careful(path), None)
+    return first is not None and bool(mapping(mapping(first.get("payload")).get("source")).get("subagent"))
 
 
 def read(path: Path) -> ProgramTranscript:
@@ -142,7 +148,7 @@ class _Reader:
                 self.book.add_request(found.marks[-1].id, at, self._model, usage)
 
     def _answering(self, at: float) -> None:
-        """The first item of an answer: what is there by now is what was sent."""
+        """Handle the first item of an answer: everything so far was sent."""
         if not self._open:
             self._open = True
             self.book.add_request(f"request-{len(self.book.transcript.marks) + 1}", at, self._model, None)

@@ -1,7 +1,7 @@
 """Gemini CLI's transcripts: `tmp/<project>/chats/session-<time>-<id>.json`, or `.jsonl` in newer versions.
 
-The older one is one object; the newer one has a line a record: `$set` changes what is known of the conversation,
-`$rewindTo` takes messages back, a message that comes again replaces itself. Never writes. Called by `reconstruct`.
+The older form is one object; the newer one has one record per line: `$set` changes facts about the conversation,
+`$rewindTo` removes messages, a repeated message replaces the earlier one. Never writes. Called by `reconstruction`.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def read(path: Path) -> ProgramTranscript:
     if path.suffix == ".json":
         found = read_whole_file(path)
         if found is None:
-            book.transcript.notes.append("It could not be read as JSON.")
+            book.transcript.notes.append("It is not valid JSON.")
         messages = sequence((found or {}).get("messages"))
     else:
         messages = _replayed(read_records(path, book.transcript.notes))
@@ -87,7 +87,7 @@ def read(path: Path) -> ProgramTranscript:
 
 
 def _replayed(found: Iterator[dict[str, Any]]) -> list[Any]:
-    """The messages that a file of lines comes to."""
+    """The messages that result from a file of lines."""
     messages: dict[str, Any] = {}
     for record in found:
         if id := words_of(record.get("$rewindTo")):

@@ -1,7 +1,7 @@
 """OpenCode's transcripts: the tables `session message part` of `opencode.db`, or the JSON files of older versions.
 
-What is sent is what came since the last summary; a tool output that OpenCode has cleared is a placeholder. The
-database is opened read-only. Never writes. Called by `reconstruct`.
+The program sends everything since the last summary; a tool output that OpenCode has cleared is a placeholder. The
+database is opened read-only. Never writes. Called by `reconstruction`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Message:
 
 def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> OpenCodeFiles | None:
     """Where the conversation is: by its id, else the folder's newest since the agent began."""
-    root = Path(environ.get("XDG_DATA_HOME", "").strip() or home / ".local" / "share") / "opencode"
+    root = _root(environ, home)
     id = safe_name(wanted.id)
     folders = {wanted.cwd, os.path.realpath(wanted.cwd)}
     database = root / "opencode.db"
@@ -72,6 +72,42 @@ def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Ope
         if id or (info.get("directory") in folders and not info.get("parentID")):
             return OpenCodeFiles(root / "storage", words_of(info.get("id")) or path.stem, False)
     return None
+
+
+def _root(environ: Mapping[str, str], home: Path) -> Path:
+    return Path(environ.get("XDG_DATA_HOME", "").strip() or home / ".local" / "share") / "opencode"
+
+
+def sessions_since(cwd: str, since: float, environ: Mapping[str, str], home: Path) -> dict[str, str]:
+    """The folder's conversations that were changed since then (epoch seconds), with their titles.
+
+    Raises:
+        sqlite3.Error: the database cannot be read.
+    """
+    database = _root(environ, home) / "opencode.db"
+    if not database.is_file():
+        return {}
+    with closing(_opened(database)) as connection:
+        rows = connection.execute(
+            "SELECT id, title FROM session WHERE directory IN (?, ?) AND parent_id IS NULL AND time_updated >= ?",
+            (cwd, os.path.realpath(cwd), since * 1000),
+        ).fetchall()
+    return {str(id): str(title) for id, title in rows}
+
+
+_TITLED = "OC | "
+_CUT = "..."
+
+
+def title_shown(terminal_title: str) -> str:
+    """The conversation's title in the terminal's; empty where there is none, or only the one it has at first."""
+    return terminal_title.removeprefix(_TITLED).strip() if terminal_title.startswith(_TITLED) else ""
+
+
+def is_shown_as(title: str, shown: str) -> bool:
+    """Whether the terminal's title is this conversation's, which may have been cut."""
+    title = title.strip()
+    return title == shown or (shown.endswith(_CUT) and title.startswith(shown.removesuffix(_CUT)))
 
 
 def _in_database(path: Path, id: str, folders: set[str], since: float) -> str:
@@ -100,7 +136,7 @@ def read(place: OpenCodeFiles) -> ProgramTranscript:
     try:
         messages = list(_of_database(place) if place.database else _of_files(place))
     except sqlite3.Error as error:
-        raise OSError(0, f"OpenCode's database could not be read: {error}", str(place.path)) from error
+        raise OSError(0, f"Cannot read OpenCode's database: {error}", str(place.path)) from error
     for message in messages:
         _note(book, message)
     return book.transcript
@@ -173,6 +209,8 @@ def _note(book: TranscriptBuilder, message: _Message) -> None:
 
 def _part(book: TranscriptBuilder, part: dict[str, Any], at: float, id: str, summary: bool) -> None:
     match part.get("type"):
+        case "text" if "start" in (times := mapping(part.get("time"))) and "end" not in times:
+            pass  # it is being written
         case "text":
             book.add_text("assistant", words_of(part.get("text")), at, id, kind="summary" if summary else "text")
         case "reasoning":

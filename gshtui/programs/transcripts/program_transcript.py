@@ -1,4 +1,4 @@
-"""A transcript as all readers give it, and the bounded reading of other programs' files that they share."""
+"""The common form of all programs' transcripts, and bounded reading of other programs' files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
 
 MOST_BYTES = 96_000_000
-"""Of a file's end; a transcript that is longer loses its beginning, and says so."""
+"""Bytes read from a file's end; a longer transcript loses its beginning, and says so."""
 LONGEST_LINE = 24_000_000
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}\Z")
 
@@ -54,16 +54,21 @@ def read_records(path: Path, lost: list[str]) -> Iterator[dict[str, Any]]:
         lost.append(f"{torn} of its lines could not be read.")
 
 
-def read_whole_file(path: Path) -> dict[str, Any] | None:
-    """The JSON object of a file; `None` when it is none, or too large."""
+def read_json(path: Path) -> Any:
+    """The JSON value in a file; `None` if it is not one, or too large. Raises `OSError`."""
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         return None
     try:
-        found: Any = json.loads(data)
+        return json.loads(data)
     except (ValueError, RecursionError):
         return None
+
+
+def read_whole_file(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a file; `None` if it is not one, or too large. Raises `OSError`."""
+    found = read_json(path)
     return found if isinstance(found, dict) else None  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -81,12 +86,12 @@ def newest_file(paths: Iterator[Path] | list[Path], since: float = 0.0) -> list[
 
 
 LONGEST = 2_000_000
-"""Characters that one piece of a transcript may have; what is longer is shortened, and says so."""
+"""Most characters of one piece of a transcript; a longer one is shortened, and says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptQuery:
-    """Whose transcript is looked for. `id` is the conversation's id in that program; `since` in epoch seconds."""
+    """The agent whose transcript to find. `id` is the conversation's id in that program; `since`: epoch seconds."""
 
     program: str
     id: str
@@ -96,7 +101,7 @@ class TranscriptQuery:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptEntry:
-    """One piece of the conversation: words, a thought, a call, a result."""
+    """One piece of the conversation: text, a thought, a call or a result."""
 
     kind: BlockKind
     role: str
@@ -135,7 +140,7 @@ class ProgramTranscript:
     program: str
     model: str = ""
     window: int = 0
-    """Tokens, where the transcript says it."""
+    """Tokens, if the transcript contains them."""
     entries: list[TranscriptEntry] = field(default_factory=list[TranscriptEntry])
     marks: list[RequestMark] = field(default_factory=list[RequestMark])
     start: int = 0
@@ -153,7 +158,7 @@ class TranscriptBuilder:
         self._marks: dict[str, int] = {}
 
     def add_text(self, role: str, text: str, at: float, message: str, *, kind: BlockKind = "text") -> None:
-        """What somebody said; a person's words begin a turn."""
+        """A message; a person's message starts a turn."""
         if not text.strip():
             return
         if role == "user" and kind == "text":
@@ -181,16 +186,16 @@ class TranscriptBuilder:
         self._add(TranscriptEntry("tool_result", "tool", source, text, at, message, self._turn, id, path, pruned))
 
     def add_picture(self, kind: BlockKind, what: str, at: float, message: str, role: str = "user") -> None:
-        """Something that is no text; its bytes are not kept."""
+        """Content that is not text; its bytes are not kept."""
         self._add(TranscriptEntry(kind, role, what, f"[{what}]", at, message, self._turn))
 
     def clear(self) -> None:
-        """The program made a summary: what came before is not sent any more."""
+        """Note a summary: nothing before it is sent any more."""
         self.transcript.start = len(self.transcript.entries)
         self._compacted = True
 
     def add_request(self, id: str, at: float, model: str, usage: Usage | None, error: str = "") -> None:
-        """A request was made with what is there now. Said again with the same id, it only knows more."""
+        """Note a request with everything so far. Calling it again with the same id only adds details."""
         found = self.transcript
         found.model = model or found.model
         known = self._marks.get(id)
@@ -243,10 +248,10 @@ def subject_of(tool: str, arguments: Any) -> tuple[str, str]:
     return tool, path
 
 
-def first_line(text: str, longest: int = 80) -> str:
-    """The first line, shortened."""
+def first_line(text: str) -> str:
+    """The first line, shortened to 80 characters."""
     line = text.strip().split("\n", 1)[0]
-    return line if len(line) <= longest else line[: longest - 1] + "…"
+    return line if len(line) <= 80 else line[:79] + "…"
 
 
 def mapping(value: Any) -> dict[str, Any]:
@@ -270,7 +275,7 @@ def number(value: Any) -> int:
 
 
 def seconds(value: Any) -> float:
-    """A time as epoch seconds, from ISO 8601, milliseconds or seconds; 0 when it is none of them."""
+    """A time as epoch seconds, from ISO 8601, milliseconds or seconds; 0 if it is none of these."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value / 1000 if value > 1e11 else float(value)
     try:

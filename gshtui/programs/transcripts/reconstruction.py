@@ -1,7 +1,7 @@
-"""What somebody else's program sent, as the inspector shows it: views, timeline and texts from its transcript.
+"""What another program sent, as the inspector shows it: views, timeline and texts from its transcript.
 
-It finds the transcript of an agent on the roster, reads it in a thread, and remembers it until the file changes. Every
-view says that it is a reconstruction, and what is missing. It writes nothing. Called by the context service.
+Finds an agent's transcript, reads it in a thread, and caches it until the file changes. Every view says that it is a
+reconstruction, and what is missing. Writes nothing. Called by `program_context`.
 """
 
 from __future__ import annotations
@@ -21,25 +21,20 @@ import msgspec
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.context_data import Block, Change, Iteration, Receipt, SectionName
 from gshtui.context.views import ContextError, ContextView
-from gshtui.programs.transcripts import claude_transcript, codex_transcript, gemini_transcript, opencode_transcript
+from gshtui.programs.transcripts import conversation_binding, opencode_transcript
 from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     RequestMark,
     TranscriptEntry,
     TranscriptQuery,
 )
+from gshtui.programs.transcripts.transcript_readers import READERS
 from gshtui.providers.port import Capabilities, estimate
 
 DEADLINE = 30.0
 """Seconds that finding and reading one transcript may take."""
 _KEPT = 4
 """Transcripts that are remembered."""
-_READERS: Mapping[str, Any] = {
-    "claude": claude_transcript,
-    "codex": codex_transcript,
-    "gemini": gemini_transcript,
-    "opencode": opencode_transcript,
-}
 _MADE_BY = {"claude": "anthropic", "codex": "openai", "gemini": "gemini"}
 Known = Callable[[str], Capabilities]
 """What the catalog knows of a model."""
@@ -53,6 +48,8 @@ class _Read:
     transcript: ProgramTranscript
     blocks: list[Block]
     texts: dict[str, str] = field(default_factory=dict[str, str])
+    guessed: bool = False
+    """It was found by its folder alone."""
     sums: list[int] = field(default_factory=lambda: [0])
     """Tokens of all blocks before each one."""
 
@@ -67,10 +64,10 @@ class Transcripts:
         self._read: OrderedDict[str, _Read] = OrderedDict()
 
     async def view(self, row: AgentRow, iteration: str = "") -> ContextView:
-        """What the program has in its context now, or what one of its requests sent.
+        """The program's current context, or what one of its requests sent.
 
         Raises:
-            ContextError: `unknown`: it has no transcript that can be read, or no such request; `timeout`.
+            ContextError: `unknown`: it has no readable transcript, or no such request; `timeout`.
         """
         read = await self._of(row)
         found = read.transcript
@@ -87,7 +84,7 @@ class Transcripts:
         return [self._iteration(row, read, mark, number) for number, mark in enumerate(read.transcript.marks, 1)]
 
     async def receipts(self, row: AgentRow) -> list[Receipt]:
-        """The program's own compactions, as far as its transcript tells them, oldest first. Raises as `view` does."""
+        """The program's own compactions found in its transcript, oldest first. Raises as `view` does."""
         read = await self._of(row)
         found: list[Receipt] = []
         marks = [self._iteration(row, read, mark, number) for number, mark in enumerate(read.transcript.marks, 1)]
@@ -110,26 +107,31 @@ class Transcripts:
                 return await asyncio.to_thread(self._load, row)
         except TimeoutError as error:
             hint = "Try again; the transcript is large, or its disk is slow."
-            raise ContextError("timeout", f"The transcript of {row.name} was not read in time.", hint) from error
+            raise ContextError("timeout", f"Reading the transcript of {row.name} took too long.", hint) from error
         except OSError as error:
-            raise ContextError("unknown", f"The transcript of {row.name} cannot be read: {error.strerror}.") from error
+            raise ContextError("unknown", f"Cannot read the transcript of {row.name}: {error.strerror}.") from error
 
     def _load(self, row: AgentRow) -> _Read:
         program = program_of(row)
-        reader = _READERS.get(program)
+        reader = READERS.get(program)
         if reader is None:
             raise ContextError(
                 "unknown",
-                f"{row.name} ({row.id}) keeps no transcript that can be read.",
-                f"That is known of {', '.join(_READERS)}; `agent show {row.id}` gives what its terminal shows.",
+                f"{row.name} ({row.id}) keeps no readable transcript.",
+                f"Only {', '.join(READERS)} do; `agent show {row.id}` prints what its terminal shows.",
             )
-        wanted = TranscriptQuery(program, row.external_id, row.cwd, row.created)
-        place = reader.find(wanted, self._environ, self._home or Path.home())
+        home = self._home or Path.home()
+        bound = row.external_id or conversation_binding.bound_conversation(
+            conversation_binding.BindingQuery(program, 0 if row.ended else row.pid, row.cwd), self._environ, home
+        )
+        place = reader.find(TranscriptQuery(program, bound, row.cwd, row.created), self._environ, home)
         if place is None:
-            where = f"conversation {row.external_id}" if row.external_id else f"folder {row.cwd}"
-            hint = "It writes one once something was said to it."
+            where = f"conversation {bound}" if bound else f"folder {row.cwd}"
+            hint = "It writes one after its first prompt."
             raise ContextError("unknown", f"{row.name} has no transcript of its {where} yet.", hint)
-        return self._fresh(reader, place)
+        read = self._fresh(reader, place)
+        read.guessed = not bound
+        return read
 
     def _fresh(self, reader: Any, place: Any) -> _Read:
         key, stamp = str(place), _stamp(place)
@@ -190,9 +192,9 @@ class Transcripts:
 
 
 def program_of(row: AgentRow) -> str:
-    """Which program an agent is: its profile, else the name of what was started."""
+    """Which program an agent is: its profile, else the name of its executable."""
     names = (row.profile, Path(row.argv[0]).name if row.argv else "")
-    return next((name for name in names if name in _READERS), "")
+    return next((name for name in names if name in READERS), "")
 
 
 def _stamp(place: Any) -> tuple[int, ...]:
@@ -256,8 +258,10 @@ def _context_of(mark: RequestMark) -> int:
 def _note(read: _Read, mark: RequestMark | None) -> str:
     found = read.transcript
     said = [f"Reconstructed from its transcript {found.path}.", *found.notes]
+    if read.guessed:
+        said.append("It is the newest of the folder since the agent began; which one is the agent's own is not known.")
     known = read.sums[mark.end] - read.sums[mark.start] if mark is not None else 0
     missing = _sent(mark) - known if mark is not None else 0
-    what = "The program's own system prompt and tools are not in it"
+    what = "It lacks the program's own system prompt and tools"
     said.append(f"{what}: about {missing:,} tokens, by the provider's count." if missing > 0 else f"{what}.")
     return " ".join(said)

@@ -1,7 +1,7 @@
 # `gsh` at the prompt: the command, its keys and its completion. Sourced by gsh.bash.
 #
-# Owns what a person types and presses; starts nothing before they do. GSH_TUI names the program, else it is looked for;
-# GSH_NAME is the command's name where `gsh` is taken (set it before the plugin is loaded).
+# Handles the person's input; starts nothing before there is any. GSH_TUI names the program; without it, the program is
+# searched for. GSH_NAME renames the command if `gsh` is taken (set it before the plugin is loaded).
 
 # The program, in REPLY.
 _gsh_find() {
@@ -19,15 +19,15 @@ _gsh_ask() {
     command "$REPLY" gsh "$@"
 }
 
-# The keys: a function of readline's writes the line, and the enter behind it runs that.
+# The keys: a readline function writes the line, and the enter after it runs the line.
 _gsh_invoke() { [[ -z ${READLINE_LINE//[[:space:]]/} ]] || _gsh_send "${READLINE_LINE#"${GSH_NAME:-gsh} "}"; }
-# A line that says already whom it is for is not told so twice.
+# A line that already begins with the command does not get it twice.
 _gsh_send() { READLINE_LINE="${GSH_NAME:-gsh} -- ${1@Q}" READLINE_POINT=0; }
 _gsh_write_list() { READLINE_LINE=" ${GSH_NAME:-gsh} agents" READLINE_POINT=0; }
 _gsh_write_attach() { READLINE_LINE=" _gsh_chosen Attach: attach" READLINE_POINT=0; }
 _gsh_write_cancel() { READLINE_LINE=" _gsh_chosen Interrupt: interrupt --busy" READLINE_POINT=0; }
 
-# Asks for one of the agents and does with it what `$2` says.
+# Lets the person choose an agent, then does what `$2` says with it.
 _gsh_chosen() {
     local REPLY program rows row action=$2 PS3="$1 "
     _gsh_find || return
@@ -54,7 +54,7 @@ _gsh_bind() {
         ((++number))
         [[ -z ${_gsh_option[$id]+x} ]] || key=${_gsh_option[$id]}
         [[ $key =~ ^(\^?[A-Za-z])+$ ]] || continue
-        # ctrl+c is the terminal's own key, which comes before ours: the plain letter does it.
+        # The terminal itself handles ctrl+c before us, so use the plain letter.
         [[ $key != *?^C ]] || key=${key%^C}c
         key=${key//^/\\C-}
         for map in emacs vi-insert; do
@@ -86,10 +86,10 @@ _gsh_complete() {
     done < <(COMP_WORDS="${words[*]}" COMP_CWORD=$at _GSH_TUI_COMPLETE=bash_complete command "$REPLY" 2>/dev/null)
 }
 
-# The keys, the command and its completion, once the options are read.
+# Sets up the keys, the command and its completion once the options are read.
 _gsh_offer() {
     if [[ ${GSH_NAME:-gsh} =~ ^[a-zA-Z_][a-zA-Z0-9_-]*$ ]]; then
-        # Words with ? and * are words, as in `gsh what is this?`; a quote is still a quote, and the key sends any line.
+        # Words with ? and * stay words, as in `gsh what is this?`; quotes still count, and the key sends any line.
         alias "${GSH_NAME:-gsh}=_gsh_flags=\$-; set -f; _gsh_ask"
         complete -F _gsh_complete "${GSH_NAME:-gsh}" gsh-tui
     fi

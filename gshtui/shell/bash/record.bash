@@ -1,8 +1,8 @@
-# What is told of a shell: its beginning, commands, folders, remarks, its end. Sourced by gsh.bash.
+# What gets reported about a shell: its start, commands, folders, remarks, its end. Sourced by gsh.bash.
 #
-# Owns the hooks; refuses to change a status, to print, and to end the shell.
+# Owns the hooks; they never change a status, print, or end the shell.
 
-# Once, before the first line. This alone starts something: a subshell that makes the file, for you alone.
+# Once, before the first line. Only this starts a process: a subshell that creates the file, private to you.
 _gsh_begin() {
     local REPLY data=$HOME/.local/share part tty host pane server cwd parent
     [[ ${XDG_DATA_HOME-} != /* ]] || data=$XDG_DATA_HOME
@@ -26,7 +26,7 @@ _gsh_begin() {
     _gsh_line ShellStarted "\"pid\":$$,\"program\":\"bash\",\"version\":\"${BASH_VERSION%%(*}\",\"tty\":$_gsh_tty,\"pane\":$pane,\"socket\":$server,\"host\":$host,\"cwd\":$cwd,\"parent\":$parent"
 }
 
-# The line that was typed, in REPLY; empty when it is not in the history. No fork: by way of a file of ours.
+# The typed line, in REPLY; empty if it is not in the history. Uses a file of ours, so that nothing forks.
 _gsh_typed() {
     local LC_ALL=C entry pattern='^ *([0-9]+)[* ] ?(.*)$' number
     REPLY='' _gsh_fresh=''
@@ -39,7 +39,7 @@ _gsh_typed() {
     if [[ $number != "$_gsh_history" ]]; then
         _gsh_history=$number _gsh_fresh=1 REPLY=${BASH_REMATCH[2]}
     elif [[ ${HISTCONTROL-} != *ignorespace* && ${HISTCONTROL-} != *ignoreboth* || ${BASH_REMATCH[2]} == "${1%% *}"* ]]; then
-        REPLY=${BASH_REMATCH[2]}  # the same line once more, which the history holds once
+        REPLY=${BASH_REMATCH[2]}  # the same line again, which the history holds once
     fi
 }
 
@@ -69,7 +69,7 @@ _gsh_started() {
     _gsh_now; _gsh_began=$REPLY
 }
 
-# The prompt is about to be shown. `$1`: the status of the last command; the rest: those of its pipeline.
+# The prompt is about to appear. `$1`: the status of the last command; the rest: those of its pipeline.
 _gsh_ended() {
     local REPLY took cwd status=$1 IFS=,
     shift
@@ -103,7 +103,7 @@ _gsh_left() {
     return 0
 }
 
-# The hooks. `$?`, the pipeline's statuses and `$_` are as they would be without us.
+# The hooks. `$?`, the pipeline's statuses and `$_` stay as they would be without us.
 _gsh_debug() {
     [[ -n $_gsh_armed && $BASH_SUBSHELL == 0 && $BASH_COMMAND != _gsh_first* && -z ${COMP_LINE+x}${READLINE_LINE+x} ]] || return 0
     _gsh_armed=''
@@ -117,7 +117,7 @@ _gsh_first() {
     return "$1"
 }
 
-# Words for this shell: an agent that was started here has ended.
+# Prints messages for this shell: an agent started here has ended.
 _gsh_notices() {
     local line file=$_gsh_state/notice-$_gsh_shell
     [[ -O $file && ! -L $file && ${_gsh_option[notices]-} != no ]] || return 0
@@ -125,7 +125,7 @@ _gsh_notices() {
     : >|"$file"
 }
 
-# Leave in REPLY what a trap does, from what `trap -p` says of it.
+# The command of a trap, in REPLY, from the output of `trap -p`.
 _gsh_trapped() {
     REPLY=${1#"trap -- '"}
     REPLY=${REPLY%"' $2"}
@@ -142,7 +142,7 @@ _gsh_hook() {
         local REPLY
         _gsh_trapped "$(trap -p DEBUG)" DEBUG
         trap -- "_gsh_debug \"\$_\"${REPLY:+; $REPLY}" DEBUG
-        # The first word of all must not change a status, and the last one lets the next command be seen.
+        # The first word must not change a status, and the last one makes the next command visible.
         local first='_gsh_first "$?" "${PIPESTATUS[@]}"' last="_gsh_armed=1"
         if [[ $(declare -p PROMPT_COMMAND 2>/dev/null) == 'declare -a'* ]]; then
             PROMPT_COMMAND=("$first" "${PROMPT_COMMAND[@]}" "$last")

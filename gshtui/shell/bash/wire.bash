@@ -1,4 +1,4 @@
-# How a line becomes JSON and comes into the spool. Sourced by gsh.bash.
+# Turns a line into JSON and appends it to the spool. Sourced by gsh.bash.
 #
 # Owns every byte that leaves the shell; forks nothing.
 
@@ -11,7 +11,7 @@ _gsh_now() {
     fi
 }
 
-# A text of at most about `$2` bytes as a JSON string, in REPLY; the bytes that were left out, in _gsh_cut.
+# A text of at most about `$2` bytes as a JSON string, in REPLY; the number of bytes left out, in _gsh_cut.
 _gsh_json() {
     local LC_ALL=C s=$1 t code shown byte=$'[\x80-\xbf]'
     _gsh_cut=0
@@ -44,7 +44,7 @@ _gsh_json() {
     REPLY=\"$s\"
 }
 
-# What is no UTF-8 in `s` becomes U+FFFD; in a long text whatever is not ASCII does: bash is too slow to tell byte from byte.
+# Replaces invalid UTF-8 in `s` by U+FFFD; in a long text all non-ASCII, because bash is too slow to check each byte.
 _gsh_mended() {
     local LC_ALL=C rest=$s bad=$'\xef\xbf\xbd' plain
     if ((${#s} > 2000)); then
@@ -66,7 +66,7 @@ _gsh_mended() {
     s+=$rest
 }
 
-# A line into the spool: the type of the event and its fields.
+# Appends a line to the spool: the type of the event and its fields.
 _gsh_line() {
     [[ -n $_gsh_spool ]] || return 0
     local REPLY

@@ -1,6 +1,6 @@
-"""The git branch of the folders that commands run in, read off git's files and remembered for a moment.
+"""The git branches of the folders that commands run in, read from git's files and cached for a moment.
 
-Owns the reading, in a thread: a folder on a dead network drive holds up nobody. Called by the intake.
+Reads in a thread, so that a folder on a dead network drive blocks nobody. Called by the intake.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _KEPT = 500
 
 
 class BranchCache:
-    """Answers at once for folders that were looked at."""
+    """Answers at once for folders it has examined."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, float]] = {}
 
     def branch_of(self, folder: str) -> str:
-        """The branch, as it was when the folder was looked at last; empty for one that was not."""
+        """The branch at the last look at the folder; empty if there was none."""
         return self._known.get(folder, ("", 0.0))[0]
 
     async def refresh(self, folders: Iterable[str]) -> None:

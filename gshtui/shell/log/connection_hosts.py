@@ -1,12 +1,12 @@
-"""Who looks after the connections to the shells' socket: shells, and the windows that hear from here what they do.
+"""Handles the connections to the shells' socket: shells, windows that follow what shells do, and readers of the record.
 
-Owns acknowledging and passing on; what is made of the lines is the intake's. Given to the listener by the shell log.
+Acknowledges lines and passes them on; the intake interprets them. The shell log gives it to the listener.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from gshtui.bus import wire
@@ -16,6 +16,7 @@ from gshtui.shell.line_stream import BadLine
 from gshtui.shell.log.intake import LineIntake
 from gshtui.shell.log.liveness import process_name
 from gshtui.shell.pairing import PairedLine
+from gshtui.system.tasks import start_job
 
 SHELL_ID = 200
 """Letters of a shell's id at most."""
@@ -28,7 +29,7 @@ class _Host:
     """What both kinds have in common: they prove nothing, and wait for nothing."""
 
     async def secret(self, connection: HubConnection) -> str:
-        """None is asked for: the system says whose process it is."""
+        """Asks for no secret: the kernel says whose process it is."""
         return ""
 
     def ready(self, connection: HubConnection) -> None:
@@ -38,7 +39,7 @@ class _Host:
         """It is not told anything that has to arrive."""
 
     def batch_done(self, connection: HubConnection) -> None:
-        """Lines are acknowledged once they are kept."""
+        """Handles shells; acknowledges lines once they are stored."""
 
 
 class ShellConnections(_Host):
@@ -49,7 +50,7 @@ class ShellConnections(_Host):
         self._processes: dict[HubConnection, str] = {}
         self._unacknowledged: dict[HubConnection, int] = {}
         self._kept: dict[str, dict[int, None]] = {}
-        """Numbers of the lines that were kept last, by shell: they may come again."""
+        """The numbers of the last stored lines, by shell, because lines may be sent again."""
 
     @property
     def connected(self) -> int:
@@ -65,7 +66,7 @@ class ShellConnections(_Host):
         """One line of it."""
         shell = getattr(event, "shell", "")
         if not shell or len(shell) > SHELL_ID or getattr(event, "number", 1) < 0:
-            raise BadLine("`shell` is no id of a shell, or `number` no number")
+            raise BadLine("`shell` is not a shell's id, or `number` is not a number")
         if number and number in self._kept.get(shell, {}):
             self._schedule_ack(connection, number)
             return
@@ -92,17 +93,45 @@ class ShellConnections(_Host):
             self._unacknowledged[connection] = max(number, self._unacknowledged.get(connection, 0))
 
     def _send_acks(self) -> None:
-        """One word for all that was kept in one piece."""
+        """Send one acknowledgement for everything stored in one piece."""
         owed, self._unacknowledged = self._unacknowledged, {}
         for connection, number in owed.items():
             connection.send_fields(ack=number)
+
+
+class ReaderConnections(_Host):
+    """Processes that are about to read the record."""
+
+    def __init__(self, sync: Callable[[], Awaitable[bool]]) -> None:
+        """`sync` stores what is in the spool now; returns whether it could store all of it."""
+        self._sync = sync
+        self._answers: dict[HubConnection, asyncio.Task[None]] = {}
+
+    def admit(self, connection: HubConnection) -> dict[str, Any]:
+        """Let it in."""
+        return {}
+
+    def ready(self, connection: HubConnection) -> None:
+        """Being connected is its request."""
+        self._answers[connection] = start_job(self._answer(connection), "the answer to a reader of the shell log")
+
+    def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
+        """It may send none."""
+
+    def disconnected(self, connection: HubConnection) -> None:
+        """It has its answer, or went away without."""
+        if (answer := self._answers.pop(connection, None)) is not None:
+            answer.cancel()
+
+    async def _answer(self, connection: HubConnection) -> None:
+        connection.send_fields(synced=await self._sync())
 
 
 class WindowConnections(_Host):
     """The other hubs of this user."""
 
     def __init__(self, on_event: Callable[[Event], None]) -> None:
-        """`heard` gets what happened at one of them; all others are told."""
+        """`heard` receives what happened at one of them; all the others are sent it."""
         self._on_event = on_event
         self._open: set[HubConnection] = set()
 
@@ -122,11 +151,11 @@ class WindowConnections(_Host):
         self.send_event(event, but=connection)
 
     def disconnected(self, connection: HubConnection) -> None:
-        """It is told nothing any more."""
+        """Stop sending to it."""
         self._open.discard(connection)
 
     def send_event(self, event: Event, *, but: HubConnection | None = None) -> None:
-        """Tell all windows what happened. Never blocks."""
+        """Send all windows what happened. Never blocks."""
         if self._open:
             line = wire.encode(event)
             for connection in self._open:

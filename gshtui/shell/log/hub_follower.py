@@ -1,6 +1,6 @@
-"""What shells do, for a hub without their socket: heard from the hub that has it, and from the record after a handover.
+"""Follows shells for a hub without their socket: from the hub that has it, and from the record after a handover.
 
-Owns the connection to that hub and what was seen already; refuses to report a command twice.
+Remembers what it has seen, so that no command is reported twice.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class HubFollower:
         return self._writer is not None
 
     def send_event(self, event: Event) -> None:
-        """Say what happened here. Never blocks; lost when there is no hub, whose successor finds it in the record."""
+        """Send what happened here. Never blocks. Without a hub it is lost, but the next hub finds it in the record."""
         writer = self._writer
         if writer is not None and writer.transport.get_write_buffer_size() < _UNREAD_LIMIT:
             writer.write(wire.encode(event))
@@ -98,7 +98,7 @@ _REMEMBERED = 2_000
 _LATEST = 500
 """Commands of the record that are compared."""
 _BEFORE = 5.0
-"""Seconds before the last thing heard from which on the record is looked at."""
+"""How many seconds before the last received event the search of the record starts."""
 _Key = tuple[str, int]
 
 
@@ -114,7 +114,7 @@ class MissedEvents:
         self._task: asyncio.Task[None] | None = None
 
     def note_record(self, record: ShellRecord) -> None:
-        """A record was told."""
+        """Note that a record was received."""
         key = (record.shell, record.number)
         self._seen[key] = (record.state, record.output)
         self._seen.move_to_end(key)
@@ -127,7 +127,7 @@ class MissedEvents:
             self._running.pop(key, None)
 
     def compare(self) -> None:
-        """Compare with the record, behind the scenes; the first time nothing was missed."""
+        """Compare with the record in the background; the first time, nothing can have been missed."""
         if self._last and (self._task is None or self._task.done()):
             self._task = start_job(self._compare(), "the shell log's comparison")
 

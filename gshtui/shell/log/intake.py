@@ -1,7 +1,6 @@
-"""What shells say, on its way into the record: paired, kept in batches, then published and acknowledged, in this order.
+"""Takes shells' lines into the record: pairs them, saves batches, then publishes and acknowledges, in this order.
 
-Owns the queue, and taking in the files that shells left while no hub listened, exactly once; refuses to acknowledge
-what is not committed.
+Also reads the spool files of shells; never acknowledges, and never empties, what is not committed.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -27,7 +27,7 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import report
 
 BATCH = 250
-"""Lines that are kept in one piece."""
+"""Most lines stored in one piece."""
 WAITING = 4_000
 """Lines that may wait before shells are read more slowly."""
 _AGAIN = 0.5
@@ -51,8 +51,8 @@ class LineIntake:
     ) -> None:
         """
         Args:
-            publish: gets what happened, once it is kept.
-            kept: gets each record that was kept, before it is told.
+            publish: receives what happened, once it is stored.
+            kept: receives each stored record before it is published.
         """
         self._store = store
         self._pairing = pairing
@@ -65,9 +65,14 @@ class LineIntake:
         self._room.set()
         self._idle = asyncio.Event()
         self._idle.set()
+        self._closed = False
+        self.stored = 0
+        """The number of lines stored so far."""
 
     def add_line(self, said: PairedLine, done: Callable[[], None] | None = None) -> None:
-        """Take a line. Never blocks. `done` is called once it is kept."""
+        """Accept a line. Never blocks. `done` is called once it is stored. After the record was closed: nothing."""
+        if self._closed:
+            return
         self._lines.append(_Line(said, done))
         self._idle.clear()
         self._wake.set()
@@ -79,11 +84,13 @@ class LineIntake:
         await self._room.wait()
 
     async def wait_until_stored(self) -> None:
-        """Wait until all that was offered is kept."""
+        """Wait until every accepted line is stored. Raises `StoreError` if the record takes nothing any more."""
         await self._idle.wait()
+        if self._closed:
+            raise StoreError("closed", "The record takes nothing any more.")
 
     async def run(self) -> None:
-        """Keep what is offered, in order."""
+        """Store accepted lines, in order."""
         while True:
             if not self._lines:
                 self._wake.clear()
@@ -93,11 +100,12 @@ class LineIntake:
             try:
                 await self._store_batch(lines)
             except _RecordClosed:
+                self._closed = True
                 self._idle.set()
                 self._room.set()
                 return
             except Exception as error:  # a line that nobody can take costs its batch; who sent it sends the next one
-                report("the intake of shells", error, f"{len(lines)} lines of shells are not in the log.")
+                report("the intake of shells", error, f"{len(lines)} lines from shells are missing from the log.")
                 for line in lines:
                     if line.done is not None:
                         line.done()
@@ -106,12 +114,12 @@ class LineIntake:
             await asyncio.sleep(0)
 
     async def store_records(self, records: Sequence[ShellRecord], notes: Sequence[tuple[ShellNote, int]] = ()) -> None:
-        """Keep records of another origin, and tell them. Raises `StoreError`."""
+        """Store and publish records of another origin. Raises `StoreError`."""
         kept, notes_kept = await self._store.shells.add_all(records, notes)
         self.publish_stored(kept, notes_kept)
 
     def publish_stored(self, records: Sequence[ShellRecord], notes: Sequence[ShellNote | None] = ()) -> None:
-        """Say what is kept now."""
+        """Publish what is now stored."""
         for record in records:
             if record.id:
                 self._on_stored(record)
@@ -126,6 +134,7 @@ class LineIntake:
         taken = self._pairing.add_lines([line.said for line in lines], time.time())
         kept, notes = await self._store_result(taken)
         self.publish_stored(kept, notes)
+        self.stored += len(lines)
         for line in lines:
             if line.done is not None:
                 line.done()
@@ -162,7 +171,7 @@ class _RecordClosed(Exception):
 
 
 def event_of(note: ShellNote) -> Event | None:
-    """A note as the event that tells it."""
+    """The event for a note."""
     if note.kind == "note":
         return ShellNoted(at=note.at, shell=note.shell, text=note.text, cwd=note.cwd)
     if note.kind == "folder":
@@ -176,21 +185,32 @@ _ABANDONED = 86_400.0
 """Seconds after which the empty file of a shell that nobody knows is removed."""
 
 
-class SpoolIntake:
-    """Looks at the folder until it is cancelled; one of all hubs does."""
+class EventIntake(Protocol):
+    """Keeps lines in the record (`LineIntake`)."""
 
-    def __init__(self, where: Path, intake: LineIntake) -> None:
+    def add_line(self, said: PairedLine) -> None: ...
+    async def wait_for_room(self) -> None: ...
+    async def wait_until_stored(self) -> None: ...
+
+
+_TRIES = 20
+"""Attempts to lock a file in which its shell is just writing, and the seconds between two of them: `_TRY_EVERY`."""
+_TRY_EVERY = 0.005
+
+
+class SpoolIntake:
+    """Reads the folder; one process at a time empties its files."""
+
+    def __init__(self, where: Path, intake: EventIntake) -> None:
         self._where = where
         self._intake = intake
         self._lock = asyncio.Lock()
-        """A POSIX lock does not hold off one's own process, and is gone when any descriptor of the file is closed."""
-        self.lines_read = 0
-        """Lines that were taken."""
+        """A POSIX lock does not exclude its own process, and is lost when any descriptor of the file is closed."""
         self.bad_lines = 0
-        """Lines that were none."""
+        """Invalid lines."""
 
     async def run(self) -> None:
-        """Take in what is there, and what comes."""
+        """Take in existing and future lines."""
         tidied = 0.0
         while True:
             await self.read_spools()
@@ -200,31 +220,50 @@ class SpoolIntake:
                     await asyncio.to_thread(_tidy, self._where)
             await asyncio.sleep(EVERY)
 
-    async def read_spools(self) -> None:
-        """Take in what is there now."""
+    async def read_spools(self) -> bool:
+        """Take in the lines that are there now; returns whether every file could be locked and read."""
         async with self._lock:
-            for file in await asyncio.to_thread(spool.files, self._where):
-                with contextlib.suppress(OSError), spool.claimed(file) as descriptor:
-                    if descriptor is not None:
-                        await self._read_spool(descriptor)
+            read = [await self._take_in(file) for file in await asyncio.to_thread(spool.files, self._where)]
+        return all(read)
 
-    async def _read_spool(self, descriptor: int) -> None:
+    async def read_all(self) -> bool:
+        """The same, but wait a moment for files in which shells are just writing."""
+        for _ in range(_TRIES):
+            if await self.read_spools():
+                return True
+            await asyncio.sleep(_TRY_EVERY)
+        return False
+
+    async def copy_spools(self) -> None:
+        """Take in the lines that are there now, and leave them there for the hub that empties the files."""
+        for file in await asyncio.to_thread(spool.files, self._where):
+            with contextlib.suppress(OSError, StoreError), spool.opened(file) as descriptor:
+                await self._store_lines(descriptor)
+
+    async def _take_in(self, file: Path) -> bool:
+        with contextlib.suppress(OSError, StoreError), spool.claimed(file) as descriptor:
+            if descriptor is not None:
+                end = await self._store_lines(descriptor)
+                spool.emptied(descriptor, end)  # else it has grown, and is looked at again
+                return True
+        return False
+
+    async def _store_lines(self, descriptor: int) -> int:
+        """Store what a file holds; returns the position after it. Raises `OSError` and `StoreError`."""
         start = 0
         while True:
             piece, start = await asyncio.to_thread(spool.read, descriptor, start)
             self.bad_lines += piece.bad
             for number, (event, seq) in enumerate(piece.events, 1):
                 self._intake.add_line(PairedLine(event, seq))
-                self.lines_read += 1
                 if number % 100 == 0:
                     await self._intake.wait_for_room()
             await self._intake.wait_until_stored()
             if not piece.more:
-                break
-        spool.emptied(descriptor, start)  # else it has grown, and is looked at again
+                return start
 
     async def remove_spools(self, shells: set[str]) -> None:
-        """Remove the files of shells that are gone, once they are empty."""
+        """Remove the files of dead shells once they are empty."""
         for shell in shells:
             name = f"{shell}.jsonl"
             if Path(name).name != name:

@@ -1,6 +1,6 @@
-"""Which shells still live: by their process, told apart from a later one with the same number.
+"""Which shells are still alive, judged by their process, even if its number was reused.
 
-It refuses to guess: a shell of which no process is known counts as alive. Called by the shell log.
+Does not guess: a shell without a known process counts as alive. Called by the shell log.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from gshtui.system.process_identity import Process, is_alive, start_of, this_pro
 
 
 def process_name(pid: int) -> str:
-    """A name for the process of this number that no later one has; empty when there is none."""
+    """A name for the process with this pid that no later process shares; empty if there is none."""
     started = start_of(pid) if pid > 0 else None
     return "" if started is None else f"{this_process().machine} {pid} {started}"
 
 
 def gone_shells(shells: Iterable[ShellInfo]) -> list[str]:
-    """Ids of those whose process is no more."""
+    """The ids of the shells whose process no longer exists."""
     return [info.shell for info in shells if not is_shell_alive(info)]
 
 

@@ -1,6 +1,6 @@
-"""What commands printed in shells inside tmux: one look at the pane after each, cut out of its terminal's lines.
+"""The output of commands in shells inside tmux: reads the pane after each command and cuts the output from its lines.
 
-Owns the search for the command's line and the next prompt; refuses to keep what it cannot tell apart.
+Searches for the command's line and the next prompt; keeps nothing if it cannot tell them apart.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 _STYLE = re.compile(r"\x1b\[[0-9;:]*m|\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)|[\x0e\x0f]")
 _NO_NEWLINE = re.compile(r"(?:\x1b\[[0-9;:]*m){0,8}\x1b\[(?:[0-9;:]*;)?7m[%#](?:\x1b\[[0-9;:]*m)+\s*\Z")
-"""What zsh prints behind a last line that had no newline."""
+"""What zsh prints after a last line without a newline."""
 _MARK = "[redacted]"
 _RIGHT = re.compile(r"\s*\Z|\s{2,}\S")
-"""What may stand behind a typed command on its line: nothing, or a prompt at the right."""
+"""What may follow a typed command on its line: nothing, or a right prompt."""
 _HEAD_MOST = 4
 
 
@@ -44,21 +44,21 @@ class PromptHabit:
 
 @dataclass(frozen=True, slots=True)
 class PrintedText:
-    """What was found."""
+    """The output found in a pane."""
 
     lines: tuple[str, ...]
     habit: PromptHabit
     above: bool = False
-    """There was more above it, which is gone."""
+    """Whether there was more above it, which is lost."""
 
 
 def printed(screen: Sequence[str], command: str, habit: PromptHabit, *, scrolled: bool) -> PrintedText | None:
-    """What the newest command on these lines printed; `None` where that cannot be told.
+    """The output of the newest command on these lines; `None` if it cannot be determined.
 
     Args:
         screen: the terminal's last lines down to the prompt, styled, wrapped lines joined.
-        command: as typed, secrets taken out.
-        habit: what is known of the prompt.
+        command: as typed, without secrets.
+        habit: what is known about the prompt.
         scrolled: there is more above these lines.
     """
     plain = [_STYLE.sub("", _NO_NEWLINE.sub("", line)).rstrip() for line in screen]
@@ -107,7 +107,7 @@ def _echo(plain: Sequence[str], typed: Sequence[str], prompt: str) -> tuple[int,
 
 
 def _typed_at(line: str, typed: str, prompt: str) -> str | None:
-    """What stands before the typed text on a line that ends with it; `None` when it does not."""
+    """The text before the typed text on a line that ends with it; `None` if the line does not."""
     if prompt and not line.startswith(prompt.rstrip()):
         return None
     first, *others = typed.split(_MARK)
@@ -144,9 +144,9 @@ SETTLES = (0.08, 0.25, 0.7)
 AT_ONCE = 2
 _PANES = 200
 _ROOM = 60
-"""Lines read beside those that are kept: the command itself, and the prompt."""
+"""Lines read in addition to the output: the command itself and the prompt."""
 _LONGEST = 4_000
-"""Letters of a line that are kept."""
+"""Most characters kept of a line."""
 
 Found = Callable[[ShellRecord, str], Awaitable[None]]
 
@@ -155,7 +155,7 @@ class PaneOutputs:
     """`record_stored` for each stored record; what its command printed is handed to `found`."""
 
     def __init__(self, lines: int, found: Found, redact: Callable[[str], str]) -> None:
-        """`lines`: of each command's output, at most; 0: none is looked for."""
+        """`lines`: most lines of each command's output; 0: do not read output."""
         self._lines = lines
         self._found = found
         self._redact = redact
@@ -179,7 +179,7 @@ class PaneOutputs:
             self._tasks[key].add_done_callback(lambda task: self._done(key, task))
 
     async def stop(self) -> None:
-        """Look no more."""
+        """Stop reading panes."""
         tasks = tuple(self._tasks.values())
         for task in tasks:
             task.cancel()
@@ -242,7 +242,7 @@ class PaneOutputs:
 
 
 def _client(socket: str) -> OneShotTransport | None:
-    """A client of the server behind a socket of ours; `None` where there is none."""
+    """A client for the tmux server behind this socket; `None` if there is none."""
     from gshtui.tmux.one_shot import OneShotTransport
 
     try:

@@ -1,7 +1,7 @@
-"""Changes of the project's files as lines of the shell log: watched once the window stands, kept, then told.
+"""File changes of the project as entries of the shell log: watched once the window is open, saved, then published.
 
-Owns the watch of one window's project. Two windows on one project both watch; the record has each line once. Started
-and stopped by the hub.
+Watches one window's project. If two windows watch the same project, the record still has each entry once. Started and
+stopped by the hub.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class ProjectFiles:
         self.watch = FileWatch(project, self._changed, self._notice)
 
     def start(self, after: float = AFTER) -> None:
-        """Begin to watch, so many seconds from now."""
+        """Start watching after this many seconds."""
         self._tasks = [
             keep_on(partial(self._run, after), "the watch on the project's files"),
             keep_on(self._keep, "the keeping of changes of files"),
         ]
 
     async def stop(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

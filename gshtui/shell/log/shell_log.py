@@ -1,6 +1,6 @@
-"""The shell log: what runs in this user's shells, heard by one hub of all, kept in the record, and sent to every hub.
+"""The shell log: what runs in this user's shells, received by one hub, kept in the record, and sent to all hubs.
 
-Owns the parts and their order, made from the settings; refuses to listen where another hub does.
+Creates its parts from the settings, in order; never listens where another hub already does.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import Noticed
@@ -24,19 +22,18 @@ from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.settings import paths
 from gshtui.settings.model import Settings
 from gshtui.shell import plugin_files
-from gshtui.shell.event_table import HUB, SHELL
+from gshtui.shell.event_table import HUB, READER, SHELL
 from gshtui.shell.hub_listener import HubListener
 from gshtui.shell.hub_registry import HubRegistryError, shells_socket_path
-from gshtui.shell.log.branch_cache import BranchCache
-from gshtui.shell.log.connection_hosts import ShellConnections, WindowConnections
+from gshtui.shell.log.connection_hosts import ReaderConnections, ShellConnections, WindowConnections
 from gshtui.shell.log.hub_follower import HubFollower, MissedEvents
-from gshtui.shell.log.intake import LineIntake, SpoolIntake
-from gshtui.shell.log.liveness import gone_shells
 from gshtui.shell.log.pane_output import PaneOutputs
+from gshtui.shell.log.shell_intake import IntakeRules, ShellIntake
+from gshtui.shell.log.spool_sync import SpoolSync
 from gshtui.shell.log.tool_command_log import ToolCommandLog
 from gshtui.shell.log.user_commands import UserCommandHistory, UserCommandOptions, UserCommandRunner
-from gshtui.shell.log.virtual_shells import PROGRAM, VirtualShells
-from gshtui.shell.pairing import Pairing, PairingRules, ShellInfo, ignore_filter
+from gshtui.shell.log.virtual_shells import VirtualShells
+from gshtui.shell.pairing import ShellInfo, ignore_filter
 from gshtui.shell.socket_lease import SocketLease
 from gshtui.shell.spool import folder as spool_folder
 from gshtui.store.store import Store
@@ -49,6 +46,8 @@ _WINDOWS_EVERY = 5
 """Such looks from one for windows that died to the next."""
 _TRY_AGAIN = 0.2
 """Seconds until the socket is tried again, where neither it nor its owner could be had."""
+_SYNC_WITHIN = 2.0
+"""Seconds that a reader here waits for what is in the spool."""
 _TRIM_EVERY = 2.0
 _SAY_EVERY = 60.0
 
@@ -66,9 +65,9 @@ class ShellLogOptions:
     """Commands of the history; 0: all."""
     ignore: tuple[str, ...] = ()
     output_lines: int = 0
-    """Lines of each command's output that are kept; 0: none."""
+    """Lines kept of each command's output; 0: none."""
     visiting: bool = False
-    """A command that is gone soon: it never takes the socket."""
+    """Whether this is a short command, which never takes the socket."""
 
 
 class ShellLog:
@@ -78,26 +77,29 @@ class ShellLog:
         self._bus = bus
         self._store = store
         self._terms = terms
-        self._branches = BranchCache()
-        self._pairing = Pairing(PairingRules(redact, ignore_filter(terms.ignore), self._branches.branch_of))
+        rules = IntakeRules(redact, ignore_filter(terms.ignore))
         self._outputs = PaneOutputs(terms.output_lines, self._store_output, redact)
-        self._intake = LineIntake(store, self._pairing, self._branches, self._publish_everywhere, self._on_stored)
-        self._shells = ShellConnections(self._intake)
+
+        def make_intake() -> ShellIntake:
+            return ShellIntake(store, spool_folder(terms.data), rules, self._publish_everywhere, self._on_stored)
+
+        self._intake = make_intake()
+        self._sync = SpoolSync(terms.socket, spool_folder(terms.data), make_intake)
+        self._shells = ShellConnections(self._intake.lines)
         self._windows = WindowConnections(self._publish_here)
+        self._readers = ReaderConnections(self._intake.read_now)
         self._following = HubFollower(self._publish_here)
         self._catching_up = MissedEvents(store, self._publish_here)
-        self._spooling = SpoolIntake(spool_folder(terms.data), self._intake)
         self._redact = redact
-        self._own_shells = VirtualShells(store, self._intake.publish_stored)
-        self._tool_commands = ToolCommandLog(
-            bus, self._intake.store_records, self._store_output, self._own_shells, terms.cwd, redact
-        )
+        self._own_shells = VirtualShells(store, self._intake.lines.publish_stored)
+        keep = self._intake.lines.store_records
+        self._tool_commands = ToolCommandLog(bus, keep, self._store_output, self._own_shells, terms.cwd, redact)
         self.by_hand = UserCommandRunner(
             bus,
-            self._intake.store_records,
+            keep,
             self._store_output,
             self._own_shells,
-            UserCommandOptions(redact, ignore_filter(terms.ignore), terms.output_lines),
+            UserCommandOptions(redact, rules.ignored, terms.output_lines),
         )
         """Runs what the person types into a face, and keeps that it ran."""
         self.runs = UserCommandHistory(store, self.by_hand)
@@ -112,12 +114,12 @@ class ShellLog:
 
     @property
     def listens(self) -> bool:
-        """Whether shells report to this hub; else it hears of them from another one."""
+        """Whether shells report to this hub; otherwise it follows another one."""
         return self._listener is not None
 
     @property
     def follows(self) -> bool:
-        """Whether it hears of shells from another hub."""
+        """Whether it follows shells through another hub."""
         return self._following.connected
 
     @property
@@ -126,16 +128,16 @@ class ShellLog:
         return self._shells.connected
 
     async def start(self) -> None:
-        """Begin to listen, or to hear from the hub that does. Raises nothing: trouble is told as a notice."""
+        """Start listening, or following the hub that does. Raises nothing: problems become notices."""
         self._tasks = [
-            keep_on(self._intake.run, "the intake of shells"),
+            keep_on(self._intake.lines.run, "the intake of shells"),
             keep_on(self._serve_or_follow, "the shell log"),
             keep_on(self._trim_regularly, "the trimming of the shell history"),
         ]
         self._tool_commands.start()
 
     async def stop(self) -> None:
-        """End what the person runs, keep what was heard, then hand the socket on."""
+        """End the person's commands, store what was received, then release the socket."""
         await end_all(
             "the end of the shell log",
             self.by_hand.close,
@@ -154,26 +156,31 @@ class ShellLog:
     async def _stop_listening(self) -> None:
         if self._listener is not None:
             await self._listener.stop()
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(TimeoutError, StoreError):
             async with asyncio.timeout(3.0):
-                await self._intake.wait_until_stored()
+                await self._intake.lines.wait_until_stored()
 
     async def _stop_tasks(self) -> None:
         for task in self._tasks[::-1]:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def wait_until_stored(self) -> None:
-        """Wait until all that was said is kept and told."""
-        await self._intake.wait_until_stored()
+    async def sync_spool(self) -> None:
+        """Store what shells have written into the spool until now, here or in the hub that they report to."""
+        if not self.listens:
+            await self._sync.sync()
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_SYNC_WITHIN):
+                await self._intake.read_now()
 
     async def store_records(self, records: Sequence[ShellRecord]) -> None:
-        """Keep and tell commands of another origin. Raises `StoreError`."""
-        await self._intake.store_records(records)
+        """Store and publish commands of another origin. Raises `StoreError`."""
+        await self._intake.lines.store_records(records)
 
     async def add_note(self, text: str, cwd: str = "") -> None:
-        """Keep and tell a remark of the person. Raises `StoreError`."""
-        await self._intake.store_records((), [(ShellNote("note", self._redact(text), time.time(), cwd=cwd), 0)])
+        """Store and publish the person's remark. Raises `StoreError`."""
+        await self._intake.lines.store_records((), [(ShellNote("note", self._redact(text), time.time(), cwd=cwd), 0)])
 
     async def _serve_or_follow(self) -> None:
         while True:
@@ -185,7 +192,9 @@ class ShellLog:
                 continue
             if listening is not None:
                 self._last_complaint = ""
-                listener = HubListener({SHELL: self._shells, HUB: self._windows}, self._intake.wait_for_room)
+                listener = HubListener(
+                    {SHELL: self._shells, HUB: self._windows, READER: self._readers}, self._intake.lines.wait_for_room
+                )
                 try:
                     await listener.listen(listening, self._lease.path)
                     await self._serve(listener)
@@ -197,12 +206,12 @@ class ShellLog:
                 await asyncio.sleep(_TRY_AGAIN * random.uniform(0.5, 1.0))
 
     async def _serve(self, listener: HubListener) -> None:
-        """Be the one that shells report to, until the socket is taken from its place."""
+        """Receive shells' reports until the socket is removed."""
         with contextlib.suppress(StoreError):
-            await self._restore_shells()
+            await self._intake.restore_shells()
         self._catching_up.compare()
         self._listener = listener
-        spooling = keep_on(self._spooling.run, "the spool of shells")
+        spooling = keep_on(self._intake.spools.run, "the spool of shells")
         try:
             while self._lease.is_held():
                 await asyncio.sleep(LOOK_EVERY)
@@ -211,45 +220,23 @@ class ShellLog:
             spooling.cancel()
             await asyncio.gather(spooling, return_exceptions=True)
 
-    async def _restore_shells(self) -> None:
-        """What the hub before knew of shells that still run."""
-        known = await self._store.shells.known_shells()
-        shells: list[ShellInfo] = []
-        for data in known.values():
-            with contextlib.suppress(msgspec.DecodeError):
-                info = msgspec.json.decode(data, type=ShellInfo)
-                shells += [info] if info.program != PROGRAM else []  # windows are looked for by themselves
-        self._pairing.restore_shells(
-            shells, [row for row in await self._store.shells.running() if row.source == "shell"]
-        )
-
     async def _close_dead_shells(self, listener: HubListener) -> None:
-        """Close what shells left open that died without a word."""
-        bad = listener.counts.bad_lines + listener.counts.strangers + self._spooling.bad_lines
+        """Close the commands of shells that died without a report."""
+        bad = listener.counts.bad_lines + listener.counts.strangers + self._intake.spools.bad_lines
         if bad > self._reported_bad[0] and time.monotonic() - self._reported_bad[1] > _SAY_EVERY:
             more = bad - self._reported_bad[0]
             self._reported_bad = (bad, time.monotonic())
-            text = f"{more} lines that shells sent made no sense, and were left out."
+            text = f"{more} lines from shells could not be understood and were left out."
             self._bus.publish(Noticed(level="warning", text=text, about="shell"))
-        dead = set(await asyncio.to_thread(gone_shells, tuple(self._pairing.shells.values())))
-        dead |= await self._strays()
+        dead = await self._intake.dead_shells()
         if next(self._check_ticks) % _WINDOWS_EVERY == 0:
             with contextlib.suppress(StoreError):
                 dead |= await self._own_shells.find_dead()
-        if not dead:
-            return
-        await self._spooling.read_spools()  # their last words may be there
-        self._pairing.close_shells(dead)
-        with contextlib.suppress(StoreError):
-            self._intake.publish_stored(await self._store.shells.close_lost(dead))
-            await self._spooling.remove_spools(dead)
-
-    async def _strays(self) -> set[str]:
-        """Shells with a running command of which no process is known: nobody will ever say how that ended."""
-        return {record.shell for record in self._pairing.running if record.shell not in self._pairing.shells}
+        if dead:
+            await self._intake.close_shells(dead)
 
     def _publish_everywhere(self, event: Event) -> None:
-        """Something happened here: the bus and all other hubs hear it."""
+        """Send something that happened here to the bus and to all other hubs."""
         self._publish_here(event)
         if self._listener is not None:
             self._windows.send_event(event)
@@ -262,9 +249,8 @@ class ShellLog:
             self._catching_up.note_record(event.record)
         self._bus.publish(event)
 
-    def _on_stored(self, record: ShellRecord) -> None:
+    def _on_stored(self, record: ShellRecord, info: ShellInfo | None) -> None:
         self._grown = True
-        info = self._pairing.shells.get(record.shell)
         if info is not None:
             self._outputs.record_stored(record, info)
 
@@ -298,12 +284,12 @@ class ShellLog:
 def make_shell_log(
     bus: Bus, store: Store, settings: Settings, cwd: Path, *, visiting: bool, redact: Callable[[str], str]
 ) -> ShellLog:
-    """The shell log.
+    """Create the shell log.
 
     Args:
         cwd: the window's folder.
-        visiting: a command that looks in and leaves: it tells what its agents run, and never takes the socket.
-        redact: takes secrets out of text.
+        visiting: a short command, which reports what its agents run but never takes the socket.
+        redact: removes secrets from text.
     """
     terms = ShellLogOptions(
         socket=shells_socket_path(settings.general.socket_path),

@@ -1,7 +1,7 @@
-"""Commands that agents run by their tools: rows of the history like those of a person's shells.
+"""Commands that agents run with their tools, as history rows like those of a person's shells.
 
-Owns what of a tool call becomes a record; refuses calls that were not allowed to run, of which nothing ran. Listens on
-the bus, where the agents of this hub and those in terminals speak alike. Held by the shell log.
+Decides which part of a tool call becomes a record; ignores calls that were not allowed to run. Listens on the bus,
+which carries the events of this hub's agents and of those in terminals. Held by the shell log.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gshtui.system.tasks import start_job
 
 TOOLS = frozenset({"bash"})
 RUNS_AFTER = 0.5
-"""Seconds after which a call that nobody was asked about counts as running."""
+"""Seconds after which a call without an approval question counts as running."""
 _EXIT = re.compile(r"^\[exit code: (\d+)", re.MULTILINE)
 _EXIT_LINE = re.compile(r"^\[exit code: \d[^\n]*\]\Z", re.MULTILINE)
 _MOST = 200
@@ -36,7 +36,7 @@ _MOST = 200
 
 
 class Keep(Protocol):
-    """Keeps and tells records. Raises `StoreError`."""
+    """Stores and publishes records. Raises `StoreError`."""
 
     def __call__(
         self, records: Sequence[ShellRecord], notes: Sequence[tuple[ShellNote, int]] = ()
@@ -54,8 +54,8 @@ class ToolCommandLog:
     ) -> None:
         """
         Args:
-            printed: keeps what a command printed.
-            cwd: where commands run of agents that tell no folder.
+            printed: stores a command's output.
+            cwd: the folder for commands of agents that report none.
         """
         self._bus = bus
         self._keep = keep
@@ -75,7 +75,7 @@ class ToolCommandLog:
         self._unsubscribe = self._bus.subscribe(self._listen, *heard, name="agents' commands").unsubscribe
 
     async def stop(self) -> None:
-        """Hear no more. What still runs counts as lost: nobody here will say how it ended."""
+        """Stop listening. Running commands count as lost, because nobody here will see their end."""
         self._unsubscribe()
         for timer in self._timers.values():
             timer.cancel()
@@ -173,7 +173,7 @@ class ToolCommandLog:
 
 
 def _without_notes(text: str) -> str:
-    """What was printed, without what the tool says of it."""
+    """The command's output, without the tool's own notes."""
     return "" if text.startswith("(no output)") else _EXIT_LINE.sub("", text)
 
 

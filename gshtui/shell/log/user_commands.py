@@ -1,6 +1,6 @@
-"""Commands that the person runs in a face's input line (`!make`): rows of the history like those of their shells.
+"""Commands that the person runs in a face's input line (`!make`), as history rows like those of their shells.
 
-Owns running them, their list for a conversation, and what its agent has yet to hear; refuses to report a run twice.
+Runs them, lists them per conversation, and knows which ones its agent has not seen yet; reports each run only once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from gshtui.text.truncation import shorten
 SOURCE = "commands run here"
 _NEWS_HEAD = "# The person ran this here since their last message"
 _MOST = 20
-"""Runs that are told at once; of more, the newest."""
+"""Most runs reported at once; of more, only the newest."""
 
 
 class UnreportedCommands:
@@ -99,7 +99,7 @@ class UserCommandOptions:
     ignored: Callable[[str], bool]
     """Whether a command is never recorded."""
     lines: int = 0
-    """Of each output that are kept and told to agents, the last ones; 0: none."""
+    """How many last lines of each output are stored and shown to agents; 0: none."""
 
 
 class UserCommandRunner:
@@ -110,7 +110,7 @@ class UserCommandRunner:
     ) -> None:
         """`printed` keeps what a command printed."""
         self.ran_here = UnreportedCommands()
-        """What agents are told of the runs."""
+        """What agents see of the runs."""
         self._bus = bus
         self._keep = keep
         self._printed = printed
@@ -128,11 +128,11 @@ class UserCommandRunner:
         return parsed.command.name == COMMAND and not invocation.caller.is_agent
 
     def runs(self, run: str) -> bool:
-        """Whether it goes on now, in this hub."""
+        """Whether it is running now, in this hub."""
         return run in self._running
 
     def stop(self) -> bool:
-        """End the newest run that still goes on, as ctrl+c does; whether there is one."""
+        """Interrupt the newest running command, as ctrl+c does; returns whether there is one."""
         for asked in reversed(self._running.values()):
             if not asked.is_set():
                 asked.set()
@@ -185,7 +185,7 @@ class UserCommandRunner:
     def _announced(
         self, invocation: Invocation, record: ShellRecord, command: str, ended: _Ended
     ) -> Generator[Invocation]:
-        """Tell the windows that it runs, what it prints, and how it ended; gives the surroundings to run it in."""
+        """Publish its start, its output and its end; a context manager around the run."""
         run = run_id(record)
         agent, session = invocation.agent, invocation.session
 
@@ -272,12 +272,12 @@ def _paused() -> bool:
 
 
 def run_id(record: ShellRecord) -> str:
-    """Id of a run, while it goes on and once it is kept."""
+    """The id of a run, both while it is running and once it is stored."""
     return f"{record.shell}.{record.number}"
 
 
 _LOOK_BACK = 20
-"""Messages in which the last answer is looked for, and runs since then."""
+"""How many messages are searched for the last answer, and the most runs since then."""
 
 
 class UserCommandHistory:
@@ -318,7 +318,7 @@ class UserCommandHistory:
         return self._by_hand.ran_here.reports(session, limit)
 
     async def _since_answer(self, session: str) -> list[Ran]:
-        """What was run since the conversation's last answer, also by a window that is gone."""
+        """What was run since the conversation's last answer, even by a closed window."""
         said = await self._store.messages.read(session, limit=_LOOK_BACK)
         answered = max((one.message.at for one in said if one.message.role != "user"), default=-math.inf)
         found = await self.between(session, answered, math.inf, _LOOK_BACK)

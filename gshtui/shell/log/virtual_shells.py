@@ -1,8 +1,7 @@
-"""Virtual shells: input lines and agents that run commands. Which hub has each, and which were left behind.
+"""Virtual shells, which are input lines and agents that run commands: which hub has each, and which are abandoned.
 
-Owns their entries among the known shells, so that what a hub ran or heard of does not count as running when that hub
-has died; refuses to guess, see `living`. Used by `by_hand` and `agent_calls`, and by the hub that looks after all
-shells.
+Keeps their entries among the known shells, so that commands of a hub that died do not count as running forever. Used by
+`user_commands` and `tool_command_log`, and by the hub that handles all shells.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class VirtualShells:
         await self._store.shells.put_shell(shell, msgspec.json.encode(info).decode(), time.time())
 
     async def release_shells(self) -> None:
-        """This process has none any more, and nothing runs in them."""
+        """Remove this process's virtual shells; nothing runs in them any more."""
         taken, self._taken = self._taken, set()
         if taken:
             self._tell(await self._store.shells.close_lost(taken))

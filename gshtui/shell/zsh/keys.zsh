@@ -1,7 +1,7 @@
 # `gsh` at the prompt: the command, its keys and its completion. Sourced by start.zsh.
 #
-# Owns what a person types and presses; starts nothing before they do. GSH_TUI names the program, else it is looked for;
-# GSH_NAME is the command's name where `gsh` is taken (set it before the plugin is loaded).
+# Handles the person's input; starts nothing before there is any. GSH_TUI names the program; without it, the program is
+# searched for. GSH_NAME renames the command if `gsh` is taken (set it before the plugin is loaded).
 
 # The program, in REPLY.
 _gsh_find() {
@@ -19,7 +19,7 @@ _gsh_ask() {
     command $REPLY gsh "$@"
 }
 
-# noglob: `gsh what is this?` is words, not a pattern. A quote is still a quote; the key sends any line as it is.
+# noglob: `gsh what is this?` is words, not a pattern. Quotes still count; the key sends any line unchanged.
 _gsh_name() {
     local name=${GSH_NAME:-gsh}
     [[ $name == [a-zA-Z_][a-zA-Z0-9_-]# ]] || return 0
@@ -27,13 +27,13 @@ _gsh_name() {
     builtin alias -- $name="noglob $name"
 }
 
-# Sends the line that is being typed.
+# Sends the current input line.
 _gsh_invoke() {
     if [[ -z ${BUFFER//[[:space:]]/} ]]; then
         zle -M 'Type what you want to have done, then press this key again.'
         return 0
     fi
-    # A line that says already whom it is for is not told so twice.
+    # A line that already begins with the command does not get it twice.
     BUFFER="${GSH_NAME:-gsh} -- ${(qq)BUFFER#${GSH_NAME:-gsh} }"
     zle accept-line
 }
@@ -46,7 +46,7 @@ _gsh_list() {
     return 0
 }
 
-# One of the agents, chosen by the person, in REPLY. `$1`: the question; the rest: options of `shell menu`.
+# Lets the person choose an agent; its id in REPLY. `$1`: the question; the rest: options of `shell menu`.
 _gsh_choose() {
     local question=$1 found key signs=123456789abcdefghijklmnopqrstuvwxyz
     local -a rows shown
@@ -110,13 +110,13 @@ _gsh_bind() {
         [[ -n $key ]] || continue
         for map in emacs viins vicmd; do
             bindkey -M $map -- $key $widget 2>/dev/null
-            # ctrl+c is the terminal's own key, which comes before ours: the plain letter does it everywhere.
+            # The terminal itself handles ctrl+c before us, so the plain letter works everywhere.
             [[ $key != *?'^C' ]] || bindkey -M $map -- ${key%'^C'}c $widget 2>/dev/null
         done
     done
 }
 
-# Ask click what may come next, for `gsh-tui` and for `gsh` as its synonym.
+# Asks click for completions of `gsh-tui`, and of `gsh` as its synonym.
 _gsh_complete() {
     local REPLY kind value help
     local -a plain described lines asked

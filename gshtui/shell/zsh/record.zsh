@@ -1,17 +1,17 @@
-# What is told: commands as they begin and end, changes of folder, remarks, the shell's own beginning and end.
+# What gets reported: commands as they start and end, changes of folder, remarks, the shell's own start and end.
 #
 # Owns the hooks and the JSON. Nothing here forks, prints or changes `$?`. A leading space, a pattern of `[shell] ignore`
-# and a pause keep a command from being told at all. Sourced by start.zsh's stubs before the first command.
+# or a pause keeps a command from being reported at all. Sourced by start.zsh's stubs before the first command.
 
 typeset -gr _gsh_utf8=$'[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf][\x80-\xbf]|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf][\x80-\xbf]|[\xf1-\xf3][\x80-\xbf][\x80-\xbf][\x80-\xbf]|\xf4[\x80-\x8f][\x80-\xbf][\x80-\xbf]'
-# A byte that begins no character becomes U+FFFD.
+# A byte that is not part of a character becomes U+FFFD.
 typeset -gA _gsh_bad=(1 $'\xef\xbf\xbd')
 typeset -ga _gsh_control=(
     '\u0000' '\u0001' '\u0002' '\u0003' '\u0004' '\u0005' '\u0006' '\u0007' '\b' '\t' '\n' '\u000b' '\f' '\r' '\u000e' '\u000f'
     '\u0010' '\u0011' '\u0012' '\u0013' '\u0014' '\u0015' '\u0016' '\u0017' '\u0018' '\u0019' '\u001a' '\u001b' '\u001c' '\u001d' '\u001e' '\u001f'
 )
 typeset -g _gsh_shell= _gsh_began= _gsh_noted=
-# What every command says of where it runs, as JSON: made once, and the folder's when the folder is another one.
+# The part of every report that says where it runs, as JSON: made once, and again for the folder when that changes.
 typeset -g _gsh_where= _gsh_here= _gsh_cwd=
 typeset -gi _gsh_number=0 _gsh_cut=0
 typeset -ga _gsh_moves=()
@@ -27,7 +27,7 @@ _gsh_json() {
     REPLY="\"$s\""
 }
 
-# A text as a JSON string of at most about `$2` bytes, in REPLY; the bytes that were left out, in _gsh_cut.
+# A text as a JSON string of at most about `$2` bytes, in REPLY; the number of bytes left out, in _gsh_cut.
 _gsh_bounded() {
     local -i size=$#1 most=$(( $2 / 2 ))
     _gsh_cut=0
@@ -47,7 +47,7 @@ _gsh_bounded() {
     _gsh_cut=$(( size - $#s ))
 }
 
-# A text without the beginning of a character at its end, in REPLY.
+# A text without an incomplete character at its end, in REPLY.
 _gsh_trimmed() {
     REPLY=$1
     [[ $1 == *[$'\xc0'-$'\xff'][$'\x80'-$'\xbf'](#c0,3) ]] || return 0
@@ -67,7 +67,7 @@ _gsh_locate() {
     _gsh_here=$PWD _gsh_cwd=$REPLY
 }
 
-# Once, before the first line: modules, identity, and who we are.
+# Once, before the first line: modules, the shell's identity, and its first report.
 _gsh_begin() {
     local REPLY tty pane server host parent
     _gsh_modules
@@ -85,12 +85,12 @@ _gsh_begin() {
     _gsh_line ShellStarted "\"pid\":$$,\"version\":\"$ZSH_VERSION\",\"tty\":$tty,\"pane\":$pane,\"socket\":$server,\"host\":$host,\"cwd\":$_gsh_cwd,\"parent\":$parent"
 }
 
-# Whether a command may be told.
+# Whether a command may be reported.
 _gsh_kept() {
     [[ $1 != [[:space:]]* && ! -e $_gsh_state/paused ]] || return 1
     local pattern
     local -a stamp
-    if (( _gsh_has[stat] )); then  # the options may have been written anew
+    if (( _gsh_has[stat] )); then  # the options may have been rewritten
         builtin zstat -A stamp +mtime -- $_gsh_state/options 2>/dev/null
         [[ ${stamp[1]-} == $_gsh_option_stamp ]] || { _gsh_option_stamp=${stamp[1]-}; _gsh_read_options }
     fi
@@ -101,7 +101,7 @@ _gsh_kept() {
     [[ $1 != gsh[[:space:]]##run[[:space:]]##--[[:space:]]* ]]
 }
 
-# Every function that is called costs some hundredths of a millisecond: what is usual is written out here.
+# Every function call costs some hundredths of a millisecond, so the usual case is written out here.
 _gsh_preexec() {
     (( ZSH_SUBSHELL == 0 )) || return 0
     local typed=${${1:-$3}%$'\n'} REPLY command more=  # $1 is empty when history is off
@@ -133,7 +133,7 @@ _gsh_preexec() {
     [[ -n $REPLY ]] || _gsh_now
     _gsh_lines+=("{\"v\":1,\"type\":\"ShellCommandStarted\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\",\"number\":$(( ++_gsh_number )),\"command\":$command,\"cwd\":$_gsh_cwd$_gsh_where$more,\"seq\":$(( ++_gsh_seq ))}")
     _gsh_send 2>/dev/null
-    # zsh cannot keep what it starts from inheriting the descriptor, so nothing is open while a command runs.
+    # zsh cannot keep its children from inheriting the descriptor, so it is closed while a command runs.
     if (( _gsh_fd )); then
         (( _gsh_welcome && $#_gsh_lines <= 50 )) || _gsh_part 2>/dev/null
         (( ! _gsh_fd )) || _gsh_hangup
@@ -142,7 +142,7 @@ _gsh_preexec() {
     [[ -n $_gsh_began ]] || { _gsh_now; _gsh_began=$REPLY }
 }
 
-# Words for this shell: an agent that was started here has ended. The file is moved away first, so that each is said once.
+# Prints messages for this shell: an agent started here has ended. Moves the file away first, so that each appears once.
 _gsh_notices() {
     local file=$_gsh_state/notice-$_gsh_shell words
     [[ -O $file && ! -L $file && ${_gsh_option[notices]-} != no ]] || return 0
@@ -170,7 +170,7 @@ _gsh_precmd() {
     return 0
 }
 
-# Kept until the command has ended: a loop over folders must not talk at every step.
+# Kept until the command has ended: a loop over folders must not report every step.
 _gsh_chpwd() {
     (( ZSH_SUBSHELL == 0 && ! _gsh_private )) && [[ ! -e $_gsh_state/paused ]] || return 0
     _gsh_moves+=("$OLDPWD" "$PWD")
@@ -189,7 +189,7 @@ _gsh_tell_moves() {
     _gsh_moves=()
 }
 
-# A line that is only a remark runs nothing, so that no preexec is called for it.
+# A line that is only a remark runs nothing, so zsh calls no preexec for it.
 _gsh_zshaddhistory() {
     _gsh_noted=
     [[ $1 == '#'* ]] && (( ZSH_SUBSHELL == 0 )) || return 0

@@ -1,6 +1,6 @@
-# What is there from the first prompt on: the options, the hooks as stubs, the keys. Sourced by gsh.plugin.zsh.
+# Everything that exists from the first prompt on: the options, the hooks as stubs, the keys. Sourced by gsh.plugin.zsh.
 #
-# Everything here is parsed under `emulate -R zsh`, and zsh gives the functions those options back whenever they run.
+# Everything here is parsed under `emulate -R zsh`, and zsh restores those options whenever the functions run.
 
 typeset -g _gsh_state=${${(M)XDG_STATE_HOME:#/*}:-$HOME/.local/state}/gsh/shell
 typeset -gA _gsh_option _gsh_has
@@ -21,7 +21,7 @@ _gsh_read_options() {
     done
 }
 
-# The rest, once something is to be told. It defines these hooks anew.
+# Loads the rest once there is something to report. It redefines these hooks.
 _gsh_load() {
     builtin source $_gsh_home/zsh/wire.zsh
     builtin source $_gsh_home/zsh/record.zsh
@@ -33,7 +33,7 @@ _gsh_precmd() { : }
 _gsh_chpwd() { : }
 _gsh_zshexit() { : }
 
-# Puts our hooks in place, each once: the one that stops the clock first, the one that starts it last.
+# Puts our hooks in place, each once: the hook that stops the clock goes first, the one that starts it last.
 _gsh_hook() {
     typeset -ga precmd_functions preexec_functions chpwd_functions zshexit_functions zshaddhistory_functions
     precmd_functions=(_gsh_precmd ${precmd_functions:#_gsh_precmd})

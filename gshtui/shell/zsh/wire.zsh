@@ -1,11 +1,15 @@
-# How it is told: lines over the hub's socket, or into the spool file when there is no hub that takes them.
+# How reports are sent: as lines into the spool file, and then over the hub's socket if a hub listens.
 #
-# Owns the connection, the lines that are not acknowledged yet, and the spool. Never waits longer than a few hundredths
-# of a second, never forks (but where a module of zsh is missing), and writes only to what belongs to this user. A line
-# is forgotten when a hub said that it is kept, or when it is in the spool. Sourced by start.zsh's stubs.
+# Owns the connection, the unacknowledged lines, and the spool. Never waits longer than a few hundredths of a second,
+# never forks (unless a zsh module is missing), and writes only to files of this user. A line is forgotten once a hub
+# has acknowledged it, or once it is in the spool and no hub listens. The hub removes from the spool only what it has
+# stored, so a hub that is killed loses nothing. Sourced by start.zsh's stubs.
 
 typeset -gi _gsh_fd=0 _gsh_seq=0 _gsh_first=1 _gsh_sent=0 _gsh_lost=0 _gsh_acks=0 _gsh_welcome=0 _gsh_busy=0
-# The connections in a row that nobody answered.
+# The number of the last line that is in the spool.
+typeset -gi _gsh_spooled=0
+typeset -g _gsh_folder=
+# The number of connections in a row that nobody answered.
 typeset -gi _gsh_silent=0
 typeset -g _gsh_hub= _gsh_refused= _gsh_heard=
 typeset -gF _gsh_retry=0
@@ -14,11 +18,11 @@ typeset -gir _gsh_most_lines=500 _gsh_spool_limit=16777216
 typeset -gi _gsh_piece=16384
 [[ $OSTYPE == linux* ]] || _gsh_piece=2048
 
-# Which modules there are; each alone may be missing.
+# Which modules exist; any of them may be missing.
 _gsh_modules() {
     local name
     for name in datetime net/socket system zselect stat; do
-        builtin zmodload -F zsh/$name 2>/dev/null  # loads it, whatever of it was switched off
+        builtin zmodload -F zsh/$name 2>/dev/null  # loads it, even if parts of it are disabled
         case $name in
             datetime) builtin zmodload -F zsh/datetime +p:EPOCHREALTIME 2>/dev/null ;;
             net/socket) builtin zmodload -F zsh/net/socket +b:zsocket 2>/dev/null ;;
@@ -30,20 +34,21 @@ _gsh_modules() {
     done
 }
 
-# A line to be told: the type of the event and its fields.
+# Queues a line to send: the type of the event and its fields.
 _gsh_line() {
     local REPLY
     _gsh_now
     _gsh_lines+=("{\"v\":1,\"type\":\"$1\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\"${2:+,$2},\"seq\":$(( ++_gsh_seq ))}")
 }
 
-# Tells what is not told yet, one way or the other.
+# Sends the pending lines, one way or the other.
 _gsh_send() {
     local REPLY
     local -a reply
     trap '' PIPE
     (( ! _gsh_fd )) || _gsh_hear
-    (( _gsh_fd )) || _gsh_connect || { _gsh_spool; return 0 }
+    (( ! _gsh_has[system] )) || _gsh_spool  # without this module it forks: then only where no hub listens
+    (( _gsh_fd )) || _gsh_connect || { _gsh_keep; return 0 }
     local -i from=$(( _gsh_sent - _gsh_first + 2 )) wrote=0
     (( from >= 1 )) || from=1
     local text="$_gsh_hello${(pj:\n:)_gsh_lines[from,-1]}"$'\n'
@@ -57,11 +62,11 @@ _gsh_send() {
         _gsh_busy=0
         _gsh_sent=$_gsh_seq
         _gsh_hello=
-        (( $#_gsh_lines <= _gsh_most_lines )) || _gsh_spool
+        (( $#_gsh_lines <= _gsh_most_lines )) || _gsh_keep
     else
         _gsh_hangup
-        _gsh_busy=1  # a line may be torn: this hub gets nothing more until it has read what it has
-        _gsh_spool
+        _gsh_busy=1  # a line may be torn: this hub gets no more until it has read everything so far
+        _gsh_keep
     fi
 }
 
@@ -74,7 +79,7 @@ _gsh_forget() {
     (( _gsh_sent >= $1 )) || _gsh_sent=$1
 }
 
-# Where the hub listens, in REPLY.
+# The path of the hub's socket, in REPLY.
 _gsh_socket() {
     local runtime=${XDG_RUNTIME_DIR-} temporary=${TMPDIR-}
     REPLY=${GSH_GENERAL__SOCKET_PATH:-${_gsh_option[socket]-}}
@@ -93,10 +98,10 @@ _gsh_connect() {
     local -a found
     _gsh_socket; place=$REPLY
     if (( _gsh_has[stat] )); then
-        # A folder of ours, where nobody else could put a socket; then a socket of ours. Neither may be a link.
+        # A folder of ours, in which nobody else can put a socket; then a socket of ours. Neither may be a link.
         builtin zstat -L -A found -- ${place:h} && (( (found[3] & 8#170022) == 8#40000 && found[5] == EUID )) || return 1
         builtin zstat -L -A found -- $place && (( (found[3] & 8#170000) == 8#140000 && found[5] == EUID )) || return 1
-        hub="$found[1]:$found[2]:$found[11]"  # device, inode, time of change: another one for another hub
+        hub="$found[1]:$found[2]:$found[11]"  # device, inode, time of change: different for each hub
     else
         [[ -S $place && -O $place && ! -L $place && -O ${place:h} && ! -L ${place:h} ]] || return 1
     fi
@@ -108,21 +113,21 @@ _gsh_connect() {
         return 1
     fi
     _gsh_fd=$REPLY _gsh_welcome=0 _gsh_heard=
-    # Whatever is not acknowledged is told again: it may have been lost with the connection, or with a hub that had this
-    # one's inode. Usually that is the beginning of one command, and a hub knows a line that it has heard by its number.
+    # Unacknowledged lines are sent again: they may have been lost with the connection, or with an earlier hub that had
+    # this inode. Usually that is the start of one command, and a hub recognises a repeated line by its number.
     _gsh_sent=$(( _gsh_first - 1 )) _gsh_hub=$hub
     _gsh_hello="{\"hello\":\"shell\",\"agent\":\"\",\"pid\":$$,\"shell\":\"$_gsh_shell\"}"$'\n'
 }
 typeset -g _gsh_hello=
 
-# Hears what the hub said: what it keeps, or that it is gone. Never waits.
+# Reads the hub's answers: what it has kept, or that it is gone. Never waits.
 _gsh_hear() {
     (( _gsh_fd && _gsh_has[system] )) || return 0
     local piece
     local -a match mbegin mend
     while builtin zselect -t 0 -r $_gsh_fd; do
         if ! builtin sysread -i $_gsh_fd piece; then
-            (( _gsh_welcome )) || _gsh_silent=20  # it would not have us
+            (( _gsh_welcome )) || _gsh_silent=20  # it refused us
             _gsh_hangup
             break
         fi
@@ -140,7 +145,7 @@ _gsh_hangup() {
     exec {_gsh_fd}>&-
     _gsh_fd=0 _gsh_hello=
     if (( ! _gsh_welcome && ++_gsh_silent >= 20 )); then
-        # It is stopped, or no hub at all. Its queue of connections must not be filled: then connecting would wait.
+        # It is stopped, or not a hub at all. Do not fill its queue of connections: connecting would then block.
         local REPLY
         _gsh_now
         _gsh_refused=$_gsh_hub _gsh_retry=$(( REPLY + (_gsh_silent < 30 ? 1 << (_gsh_silent - 18) : 3600) ))
@@ -148,7 +153,7 @@ _gsh_hangup() {
     fi
 }
 
-# Before a command runs: a moment for a hub that has to answer still, then the connection is closed.
+# Before a command runs: gives a hub a moment for its pending answer, then closes the connection.
 _gsh_part() {
     local -a reply
     if (( _gsh_fd && (! _gsh_welcome && _gsh_silent || $#_gsh_lines > 50 && _gsh_acks) )); then
@@ -174,7 +179,7 @@ _gsh_write() {
     _gsh_busy=0
 }
 
-# The folder of the spool, ours alone, in REPLY.
+# The folder of the spool, accessible only to us, in REPLY.
 _gsh_spool_folder() {
     local data=${${(M)XDG_DATA_HOME:#/*}:-$HOME/.local/share} part
     local -a missing
@@ -184,7 +189,7 @@ _gsh_spool_folder() {
         while [[ ! -e $part && $part == /*/* ]]; do part=${part:h}; done
         [[ -O $part && -w $part ]] || return 1  # somebody else's home: sudo, su
         if builtin zmodload -F zsh/files b:zf_mkdir 2>/dev/null; then
-            # One by one: `-p -m` gives its mode to the last one only.
+            # One by one: `-p -m` sets the mode of the last one only.
             missing=() part=$REPLY
             while [[ ! -d $part ]]; do missing=($part $missing) part=${part:h}; done
             for part in $missing; do
@@ -197,65 +202,73 @@ _gsh_spool_folder() {
     [[ -O $REPLY && ! -L $REPLY && -w $REPLY ]]
 }
 
-# Puts all lines that no hub said it keeps into the spool. What cannot be put there waits, the newest of it.
+# Appends the lines that are not in the spool yet.
 _gsh_spool() {
-    local REPLY text
-    (( $#_gsh_lines )) || return 0
-    if _gsh_spool_folder; then
-        text=${(pj:\n:)_gsh_lines}$'\n'
-        if (( _gsh_has[system] )); then
-            _gsh_append $REPLY/$_gsh_shell.jsonl "$text" && { _gsh_forget $_gsh_seq; return 0 }
-        else
-            (umask 077 && builtin print -rn -- "$text" >>$REPLY/$_gsh_shell.jsonl) && { _gsh_forget $_gsh_seq; return 0 }
-        fi
+    local -i from=$(( _gsh_spooled - _gsh_first + 2 ))
+    (( from >= 1 )) || from=1
+    (( from <= $#_gsh_lines )) || return 0
+    local REPLY=$_gsh_folder text
+    # Its checks cost as much as the append: once it was right it only has to be there.
+    [[ -n $REPLY && -d $REPLY ]] || { _gsh_spool_folder || return 1; _gsh_folder=$REPLY }
+    text=${(pj:\n:)_gsh_lines[from,-1]}$'\n'
+    if (( _gsh_has[system] )); then
+        _gsh_append $REPLY/$_gsh_shell.jsonl "$text" || return 1
+    else
+        (umask 077 && builtin print -rn -- "$text" >>$REPLY/$_gsh_shell.jsonl) || return 1
     fi
+    _gsh_spooled=$_gsh_seq
+}
+
+# Forgets the lines that the spool has, since no hub listens. If it cannot take them, the newest of them wait.
+_gsh_keep() {
+    _gsh_spool && { _gsh_forget $_gsh_seq; return 0 }
     local -i over=$(( $#_gsh_lines - _gsh_most_lines ))
     (( over <= 0 )) || { (( _gsh_lost += over )); _gsh_forget $(( _gsh_first + over - 1 )) }
     return 1
 }
 
-# One append under the lock that a hub takes when it empties the file.
+# One append, under the lock that a reader takes while it empties the file. If a reader has the lock, the text is
+# appended all the same, as bash does it, and counts as not written: it is appended again with the next lines.
 _gsh_append() {
     local -i file lock wrote attempt failed
-    local -a mine there
+    local -a info
     for attempt in 1 2 3; do
         builtin sysopen -w -a -m 600 -o creat,cloexec,nofollow,nonblock -u file -- $1 || return 1
-        if ! builtin zsystem flock -t 0 -f lock -- $1; then
-            exec {file}>&-
-            return 1
-        fi
-        failed=0
+        failed=0 lock=0
+        builtin zsystem flock -t 0 -f lock -- $1 || failed=1
         if (( _gsh_has[stat] )); then
-            builtin zstat -A mine -f $file && builtin zstat -A there -- $1 || failed=1
-            if (( ! failed )) && [[ $mine[2] != $there[2] ]]; then  # it was moved away meanwhile
+            builtin zstat -A info -f $file || failed=1
+            if (( info[4] == 0 )); then  # it was removed in the meantime
                 exec {file}>&-
-                builtin zsystem flock -u $lock
+                (( ! lock )) || builtin zsystem flock -u $lock
                 continue
             fi
-            (( failed || mine[8] + $#2 <= _gsh_spool_limit )) || failed=1
+            if (( info[8] + $#2 > _gsh_spool_limit )); then
+                exec {file}>&-
+                (( ! lock )) || builtin zsystem flock -u $lock
+                return 1
+            fi
         fi
-        if (( ! failed )); then
-            builtin syswrite -o $file -c wrote -- "$2" && (( wrote == $#2 )) || failed=1
-        fi
+        builtin syswrite -o $file -c wrote -- "$2" && (( wrote == $#2 )) || failed=1
         exec {file}>&-
-        builtin zsystem flock -u $lock
+        (( ! lock )) || builtin zsystem flock -u $lock
         return $failed
     done
     return 1
 }
 
-# The shell ends: a hub has a moment to say that it keeps everything, the spool gets what it does not.
+# The shell ends: what is neither in the spool nor kept by a hub by now has a moment.
 _gsh_leave() {
     local -i attempt
     local -a reply
     _gsh_send
     for attempt in 1 2 3; do
-        (( _gsh_fd && $#_gsh_lines )) || break
+        (( _gsh_fd && $#_gsh_lines && _gsh_spooled < _gsh_seq )) || break
         builtin zselect -t 2 -r $_gsh_fd || break
         _gsh_hear
     done
     for attempt in 1 2 3 4 5; do
-        (( $#_gsh_lines )) || break
+        (( $#_gsh_lines && _gsh_spooled < _gsh_seq )) || break
         _gsh_spool && break
         (( ! _gsh_has[zselect] )) || builtin zselect -t 1
     done

@@ -1,6 +1,6 @@
-"""What the window does about agents: the keys and the menu of the list of agents, and the dialog for a new one.
+"""The window's actions on agents: the keys and menu of the agents list, and the dialog for a new agent.
 
-Refuses to hold what an agent does.
+Keeps no state of an agent.
 """
 
 from __future__ import annotations
@@ -19,9 +19,15 @@ from gshtui.ui.kit.row_actions import RowAction, RowActions
 from gshtui.ui.kit.widget_messages import ForContext, OpenChanges, OpenTerminal
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
+_VERBS = {
+    "agents.attach": "attach to", "agents.changes": "show the changes of", "agents.copy": "copy the command for",
+    "agents.report": "show the report of", "agents.undo": "undo the kill of",
+}  # fmt: skip
+"""How to say what a key does to an agent, where the key's id is not a verb."""
+
 
 class AgentsFeature(Feature):
-    """The agents beside the one in front, and that one."""
+    """All agents, including the one in front."""
 
     KEYS = ("agents.spawn",)
     OPENS = {"spawn": "agents.spawn"}
@@ -30,7 +36,7 @@ class AgentsFeature(Feature):
         super().__init__(window)
         self.rows = RowActions(
             window,
-            "agents",
+            ("agents",),
             (
                 RowAction("agents.open", self._open),
                 RowAction("agents.attach", self._attach, _has_pane),
@@ -54,8 +60,8 @@ class AgentsFeature(Feature):
         if key == "agents.menu":
             self.rows.show_menu(f"{agent.row.name} ({agent.id})", agent)
         elif not self.rows.perform(key, agent):
-            word = key.partition(".")[2]
-            words = f"Can't {word} {agent.row.name} while it is {agent.status}. Press space for the available actions."
+            verb = _VERBS.get(key, key.partition(".")[2])
+            words = f"Can't {verb} {agent.row.name} while it is {agent.status}. Press space for the available actions."
             self.window.notify(words, markup=False, timeout=4)
 
     # Looking
@@ -75,7 +81,7 @@ class AgentsFeature(Feature):
         self._mark_seen(agent)
 
     def _mark_seen(self, agent: AgentView) -> None:
-        """Showing an agent is what makes it read."""
+        """Opening an agent marks its report as read."""
         if agent.row.unread:
             self.window.run_worker(self._mark_read(agent), exit_on_error=False, group="default")
 
@@ -102,7 +108,7 @@ class AgentsFeature(Feature):
         try:
             found = await self.window.bridge.call(AttachAgent(agent=agent.id))
         except (NotReady, CommandError):
-            self.window.notify(f"{agent.row.name} has no terminal now.", severity="warning", markup=False)
+            self.window.notify(f"{agent.row.name} has no terminal.", severity="warning", markup=False)
             return
         line = shlex.join(found.argv)
         self.window.copy_to_clipboard(line)
@@ -124,7 +130,7 @@ class AgentsFeature(Feature):
             if words:
                 self.window.perform(SendToAgent(agent=agent.id, text=words))
 
-        waits = "it is told once it is idle" if agent.busy else ""
+        waits = "delivered once it is idle" if agent.busy else ""
         self.window.push_screen(InputScreen(f"Message to {agent.row.name} ({agent.id})", hint=waits, lines=True), send)
 
     def _rename(self, agent: AgentView) -> None:
@@ -135,7 +141,7 @@ class AgentsFeature(Feature):
             if name and name != agent.row.name:
                 self.window.perform(RenameAgent(agent=agent.id, name=name))
 
-        title = f"Another name for {agent.row.name} ({agent.id})"
+        title = f"Rename {agent.row.name} ({agent.id})"
         self.window.push_screen(InputScreen(title, text=agent.row.name), rename)
 
     async def _ask_for_new(self) -> None:

@@ -1,7 +1,7 @@
-"""The list of agents as it is drawn: in which order they come, and how each one looks in the sidebar.
+"""The agents list as drawn in the sidebar: its order, and the look of each agent.
 
-Agents that wait for the person come first, children below their parent, ended ones last. Pure; text that a program
-chose is sanitised here. No line is wider than the pane, so that a click finds its agent.
+Agents that wait for the person come first, children below their parents, ended ones last. Pure; sanitises text that
+programs chose. No line is wider than the pane, so that a click hits the right agent.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gshtui.ui.kit import figures
 from gshtui.ui.kit.themes import STATUS_SIGNS
 
 ENDED_SHOWN = 4
-"""Agents that have ended, with nothing new to read, which are listed all the same."""
+"""How many ended agents with nothing new to read are listed."""
 
 
 class AgentPlace(msgspec.Struct, frozen=True):
-    """An agent in the list. `depth`: how many listed agents are above it. `last`: of its parent's."""
+    """An agent in the list. `depth`: how many listed agents are above it. `last`: whether it is its parent's last."""
 
     agent: AgentView
     depth: int = 0
@@ -28,7 +28,7 @@ class AgentPlace(msgspec.Struct, frozen=True):
 
 
 class AgentListing(msgspec.Struct, frozen=True):
-    """What is listed, in order, and how many are not: those that have ended, and those of other folders."""
+    """The listed agents in order, and how many are left out: ended ones and those of other folders."""
 
     placed: tuple[AgentPlace, ...] = ()
     ended: int = 0
@@ -36,7 +36,7 @@ class AgentListing(msgspec.Struct, frozen=True):
 
 
 def list_agents(state: AgentsState, *, everything: bool = False) -> AgentListing:
-    """The agents in order. `everything`: also those of other folders, and all that have ended."""
+    """The agents in order. `everything`: include other folders and all ended agents."""
     here = [agent for agent in state.agents.values() if everything or agent.row.home in ("", state.home)]
     old = [agent for agent in here if agent.ended and not agent.row.unread and not agent.waits_for_you]
     hidden = set[str]() if everything else {agent.id for agent in sorted(old, key=_since)[ENDED_SHOWN:]}
@@ -84,7 +84,7 @@ def _tree(agents: list[AgentView]) -> tuple[AgentPlace, ...]:
 
 
 FULL = 3
-"""Agents that are each given all their lines; more of them are drawn in three lines each."""
+"""Up to this many agents are drawn in full; more are drawn in three lines each."""
 _METER = 5
 _INDENT = 2
 _DEEPEST = 4
@@ -92,11 +92,11 @@ _MUTED = "$foreground-muted"
 
 
 def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "") -> tuple[list[Content], list[str]]:
-    """The lines of the list, and for each the id of its agent (empty between agents).
+    """The lines of the list, and the id of each line's agent (empty between agents).
 
     Args:
         now: seconds since the epoch.
-        chosen: the agent under the cursor; empty where the pane has not the focus.
+        chosen: the agent under the cursor; empty if the pane is not focused.
     """
     lines: list[Content] = []
     owners: list[str] = []
@@ -134,7 +134,7 @@ def draw_agent(placed: AgentPlace, width: int, now: float, *, full: bool = True,
 
 @lru_cache(maxsize=512)
 def _lines(placed: AgentPlace, width: int, age: str, left: str, full: bool, chosen: bool) -> tuple[Content, ...]:
-    """Kept for as long as nothing of it changes: a list of many agents is asked for several times a second.
+    """Cached, because a long list is drawn several times a second.
 
     Args:
         age: how long its status has lasted, in words.
@@ -184,12 +184,12 @@ def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
     if not full and doing and not agent.killed_until:
         lines = [Content.assemble(status, f" · {doing}")]
     if left:
-        lines = [Content.styled(f"killed · u undoes it · {left}", "$error")]
+        lines = [Content.styled(f"killed · u to undo · {left}", "$error")]
     elif full and doing:
         lines.append(Content(doing))
     if waits := agent.queued + len(agent.messages):
         what = "message" if agent.terminal else "prompt"
-        lines.append(Content.styled(f"1 {what} waits" if waits == 1 else f"{waits} {what}s wait", "$warning"))
+        lines.append(Content.styled(f"1 {what} waiting" if waits == 1 else f"{waits} {what}s waiting", "$warning"))
     kind = " · ".join(_clean(word) for word in (agent.made_of, agent.model) if word)
     if full and kind:
         lines.append(Content.styled(kind, _MUTED))
@@ -202,7 +202,7 @@ def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
 
 
 def _meter(agent: AgentView, room: int) -> list[tuple[str, str]]:
-    """How full its context is, as a bar, where there is room for one."""
+    """A bar for how full its context is, if there is room."""
     if room <= _METER or not agent.row.window or not agent.row.context:
         return []
     bar = figures.bar(min(agent.row.context, agent.row.window), agent.row.window, _METER)

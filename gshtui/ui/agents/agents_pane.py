@@ -1,4 +1,4 @@
-"""The agents pane: who is there, what each one does and since when, and its cursor.
+"""The agents pane: every agent, what it is doing and since when, and the cursor.
 
 Owns the cursor and the keys; `agents_state` owns the state, `agents_list` the drawing, `agents_feature` the actions.
 """
@@ -24,17 +24,17 @@ from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import FeatureMessage
 
 EMPTY = (
-    "No agent yet.\n\nThe agent of this window appears here as soon as it has started, with what it is doing, "
-    "its model, its tokens and their cost."
+    "No agents yet.\n\nThis window's agent appears here once it starts, with what it is doing, its model, "
+    "its tokens and its cost."
 )
 AT_ONCE = 12
-"""Agents up to which every change is shown with its frame."""
+"""Up to this many agents, every change is shown at once."""
 SLOWLY = 0.25
-"""Seconds between two showings of a longer list."""
+"""Seconds between redraws of a longer list."""
 
 
 class AgentsPane(Pane):
-    """The agents of this window's folder, and of others on request."""
+    """The agents of this window's folder; other folders on request."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -46,7 +46,7 @@ class AgentsPane(Pane):
     ]
 
     class Wanted(FeatureMessage):
-        """Something shall be done with an agent: what this row of the key table says."""
+        """Requests an action on an agent: the one in this row of the key table."""
 
         def __init__(self, key: str, agent: AgentView) -> None:
             super().__init__()
@@ -67,7 +67,7 @@ class AgentsPane(Pane):
 
     @property
     def chosen(self) -> AgentView | None:
-        """The agent under the cursor: the first one until another was chosen."""
+        """The agent under the cursor; initially the first one."""
         for placed in self.listing.placed:
             if placed.agent.id == self._chosen:
                 return placed.agent
@@ -85,7 +85,7 @@ class AgentsPane(Pane):
             self._arrange_soon()
 
     def tick(self) -> None:
-        """Once a second: draw anew where what is said of somebody has changed with time alone."""
+        """Once a second: redraw agents whose text depends on the time."""
         if any(agent.busy for agent in self.state.agents.values()) or self._ages != self._ages_now():
             self._draw()
 
@@ -106,7 +106,7 @@ class AgentsPane(Pane):
         self._draw()
 
     def _arrange_soon(self) -> None:
-        """Show a short list at once; a long one, which costs some milliseconds, a few times a second."""
+        """Show a short list at once; a long one, which takes some milliseconds, only a few times a second."""
         wait = self._arranged + SLOWLY - time.monotonic()
         if len(self.state.agents) <= AT_ONCE or wait <= 0:
             self._arrange()
@@ -143,7 +143,7 @@ class AgentsPane(Pane):
     # Keys and mouse
 
     def action_choose(self, step: int) -> None:
-        """Move the cursor; at an end it stays."""
+        """Move the cursor; it stops at either end."""
         ids = [placed.agent.id for placed in self.listing.placed]
         if ids and self.chosen is not None:
             at = ids.index(self.chosen.id)
@@ -161,17 +161,17 @@ class AgentsPane(Pane):
                 self.scroll_to(y=rows[-1] - self.rows + 1, animate=False)
 
     def action_want(self, key: str) -> None:
-        """Have something done with the agent under the cursor."""
+        """Request an action on the agent under the cursor."""
         if self.chosen is not None:
             self.post_message(self.Wanted(key, self.chosen))
 
     def action_everything(self) -> None:
-        """List also the agents of other folders and all that have ended, or no longer."""
+        """Toggle listing other folders' agents and all ended ones."""
         self._everything = not self._everything
         self._arrange()
 
     def on_click(self, event: events.Click) -> None:
-        """Choose; twice: open; with the right button: the menu."""
+        """A click selects, a double click opens, the right button shows the menu."""
         row = int(event.screen_y) - self.scrollable_content_region.y + self.scroll_offset.y
         inside = int(event.screen_y) >= self.scrollable_content_region.y
         if not inside:

@@ -1,7 +1,7 @@
-"""What the agents pane knows: each agent's row, and what only this window has to do with it.
+"""The state of the agents pane: each agent's row, and what concerns this window alone.
 
-Pure; refuses clocks (the time is given) and widgets. The row of an agent in a terminal comes from the roster whole; the
-others' rows follow from the events. Called by the agents pane and the header.
+Pure; refuses clocks (the time is given) and widgets. An agent in a terminal takes its whole row from the roster; the
+other rows follow from events. Called by the agents pane and the header.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ class AgentView(msgspec.Struct, frozen=True):
     label: str = ""
     """The model's name for people; empty: its id."""
     trigger: int = 0
-    """Tokens at which its context is compacted; 0: not known."""
+    """Tokens at which its context is compacted; 0: unknown."""
     exact: bool = False
     """`row.context` is the provider's count, not an estimate."""
     known_cost: float = 0.0
-    """US dollars of the requests whose price is known; with all of them known, `row.cost`."""
+    """US dollars for the requests with a known price; if all are known, equal to `row.cost`."""
     queued: int = 0
     """Prompts that wait for it."""
     turn: str = ""
     """Id of the turn in progress."""
     killed_until: float = 0.0
-    """Until then a kill can be undone, seconds since the epoch; 0: it is not killed."""
+    """When its kill becomes final, seconds since the epoch; 0: it is not killed."""
     messages: frozenset[str] = frozenset()
     """Ids of messages that wait for it."""
 
@@ -73,22 +73,22 @@ class AgentView(msgspec.Struct, frozen=True):
 
     @property
     def status(self) -> Status:
-        """As far as this version knows its word."""
+        """Its status, or a fallback for a word that this version does not know."""
         return cast("Status", self.row.status if self.row.status in STATUSES else "lost")
 
     @property
     def terminal(self) -> bool:
-        """It has a terminal of its own, and all that is said of it comes from the roster."""
+        """It has its own terminal, and all its data comes from the roster."""
         return self.row.runtime == "tmux"
 
     @property
     def pane(self) -> str:
-        """Of its tmux server; empty: there is none now."""
+        """Its tmux pane; empty: none now."""
         return "" if self.status == "lost" else self.row.pane
 
     @property
     def since(self) -> float:
-        """When the status became what it is, seconds since the epoch."""
+        """When the status last changed, seconds since the epoch."""
         return self.row.status_at or self.row.created
 
     @property
@@ -97,7 +97,7 @@ class AgentView(msgspec.Struct, frozen=True):
 
     @property
     def made_of(self) -> str:
-        """Persona, or profile; of a program that has none of its own, the program."""
+        """The persona or profile; for a program without a profile of its own, the program."""
         row = self.row
         if row.kind == "cli" and row.profile in ("", "repl") and row.argv:
             return row.argv[0].rpartition("/")[2]
@@ -105,12 +105,12 @@ class AgentView(msgspec.Struct, frozen=True):
 
     @property
     def cost_known(self) -> bool:
-        """Whether the price of every request was known."""
+        """Whether the price of every request is known."""
         return self.row.cost is not None or not self.row.tokens
 
     @property
     def ended(self) -> bool:
-        """Whether nothing of it runs any more."""
+        """Whether it has stopped running."""
         return self.terminal and self.status in ENDED_STATUSES
 
     @property
@@ -119,16 +119,16 @@ class AgentView(msgspec.Struct, frozen=True):
 
     @property
     def busy(self) -> bool:
-        """Whether what is said of it changes with time."""
+        """Whether its text changes with time alone."""
         return bool(self.turn or self.killed_until) or self.status in ("thinking", "tool", "waiting", "starting")
 
 
 class AgentsState(msgspec.Struct, frozen=True):
-    """All agents, in the order in which they came."""
+    """All agents, in order of arrival."""
 
     agents: dict[str, AgentView] = msgspec.field(default_factory=dict[str, AgentView])
     home: str = ""
-    """Folder of this window."""
+    """This window's folder."""
 
 
 AgentRowEvent = AgentChanged | AgentSpawned | AgentKilled | AgentRestored
@@ -155,7 +155,7 @@ CONSUMED: tuple[type[Event], ...] = (
 
 
 def reduce(state: AgentsState, event: Event) -> AgentsState:
-    """The state after an event; an agent that was not heard of before is added."""
+    """The state after an event; an unknown agent is added."""
     if isinstance(event, HubStarted):
         return replace(state, home=event.cwd)
     if isinstance(event, AgentRemoved):
@@ -178,7 +178,7 @@ def reduce(state: AgentsState, event: Event) -> AgentsState:
 
 
 def restored(state: AgentsState, front: str, iterations: Sequence[Iteration]) -> AgentsState:
-    """With what the record holds of an agent's requests, unless it sent something meanwhile."""
+    """With an agent's requests from the record, unless it has sent one meanwhile."""
     agent = state.agents.get(front)
     mine = [one for one in iterations if agent is not None and one.session == (agent.row.session or one.session)]
     if agent is None or agent.row.tokens or not mine:
@@ -221,7 +221,7 @@ def _from_roster(agent: AgentView, event: AgentRowEvent) -> AgentView:
 
 
 def _after(agent: AgentView, event: Event) -> AgentView:
-    """The view after an event about an agent that lives in a window."""
+    """The view after an event about an agent without a terminal."""
     row = apply_event(agent.row, event)
     match event:
         case ModelChanged():

@@ -1,6 +1,6 @@
-"""The dialog for a new agent: what it is to do, which program runs it, where it works.
+"""The dialog for a new agent: its task, its program, where it works.
 
-Owns the choices, the checks, and the parameters of `spawn` that it is dismissed with; refuses to start anything.
+Owns the choices, the checks and the parameters of `spawn` that it returns; starts nothing itself.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from gshtui.providers.model_command import ModelList
 
 NATIVE, ANY = "native", "command"
-"""Kinds: one of ours, and any command line; a profile's name is the third."""
+"""The kinds besides profiles' names: our own agent, and any command line."""
 
 
 class SpawnOptions(msgspec.Struct, frozen=True):
-    """What can be chosen: (value, what is shown)."""
+    """The choices, each a value and its label."""
 
-    kinds: tuple[tuple[str, str], ...] = ((NATIVE, "one of ours"), (ANY, "any program"))
+    kinds: tuple[tuple[str, str], ...] = ((NATIVE, "built-in agent"), (ANY, "other program"))
     personas: tuple[tuple[str, str], ...] = ()
     models: tuple[str, ...] = ()
     programs: dict[str, str] = msgspec.field(default_factory=dict[str, str])
@@ -40,7 +40,7 @@ class SpawnOptions(msgspec.Struct, frozen=True):
 
 
 class SpawnForm(msgspec.Struct, frozen=True):
-    """What was filled in."""
+    """The values entered."""
 
     prompt: str = ""
     kind: str = NATIVE
@@ -53,15 +53,15 @@ class SpawnForm(msgspec.Struct, frozen=True):
 
 
 def spawn_options(personas: Personas | None, profiles: ProfileList | None, models: ModelList | None) -> SpawnOptions:
-    """The choices; `None`: these could not be had."""
+    """The choices; `None`: not available."""
     from gshtui.text.sanitise import one_line
 
     programs = [one.profile for one in profiles.profiles if one.profile.programs] if profiles is not None else []
     return SpawnOptions(
         kinds=(
-            (NATIVE, "one of ours"),
+            (NATIVE, "built-in agent"),
             *((profile.name, profile.title or profile.name) for profile in programs),
-            (ANY, "any program"),
+            (ANY, "other program"),
         ),
         personas=tuple(
             (one.name, one_line(f"{one.name} · {one.summary}", 100))
@@ -77,16 +77,16 @@ def spawn_options(personas: Personas | None, profiles: ProfileList | None, model
 
 
 def form_problem(wish: SpawnForm) -> tuple[str, str]:
-    """The field (of the dialog) that is wrong and why; both empty when the wish can be run."""
+    """The field that is wrong and why; both empty if the form is valid."""
     if wish.kind == ANY and not wish.command.strip():
-        return "command", "Which program is it to be? Give its command line, such as `aider --no-git`."
+        return "command", "Which program? Enter its command line, such as `aider --no-git`."
     if wish.background and not wish.prompt.strip():
-        return "task", "An agent in the background needs to be told what to do."
+        return "task", "A background agent needs a task."
     return "", ""
 
 
 def spawn_parameters(wish: SpawnForm, programs: dict[str, str]) -> SpawnAgent:
-    """The parameters of `spawn` that start it.
+    """The form as parameters of `spawn`.
 
     Args:
         programs: the command of each profile.
@@ -110,36 +110,35 @@ def spawn_parameters(wish: SpawnForm, programs: dict[str, str]) -> SpawnAgent:
 
 
 class SpawnScreen(ModalScreen["SpawnAgent | None"]):
-    """Dismissed with what starts it (`ctrl+s`, from any field), or `None`."""
+    """Returns the parameters that start the agent (`ctrl+s`, from any field), or `None`."""
 
     BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss(None)")]
 
-    def __init__(self, offers: SpawnOptions, prompt: str = "") -> None:
+    def __init__(self, offers: SpawnOptions) -> None:
         super().__init__()
         self._offers = offers
-        self._prompt = prompt
 
     def compose(self) -> ComposeResult:
         offers = self._offers
         with Vertical(classes="dialog -form"):
             yield Static(Content("New agent"), classes="dialog-title")
-            yield TextArea(self._prompt, id="task", compact=True, placeholder="What is it to do?")
+            yield TextArea(id="task", compact=True, placeholder="What should it do?")
             kinds = [(shown, value) for value, shown in offers.kinds]
             yield _row("Program", Select(kinds, value=NATIVE, allow_blank=False, id="kind", compact=True))
             personas = [("none", ""), *((shown, value) for value, shown in offers.personas)]
             yield _row("Persona", Select(personas, value="", allow_blank=False, id="persona", compact=True))
             models = SuggestFromList(offers.models, case_sensitive=False)
-            yield _row("Model", Input(placeholder="the default", id="model", compact=True, suggester=models))
-            yield _row("Command", Input(placeholder="a command line", id="command", compact=True))
-            yield _row("Name", Input(placeholder="given by itself", id="name", compact=True))
-            branch = Input(placeholder="none; a branch gives it a folder of its own", id="worktree", compact=True)
+            yield _row("Model", Input(placeholder="default", id="model", compact=True, suggester=models))
+            yield _row("Command", Input(placeholder="command line", id="command", compact=True))
+            yield _row("Name", Input(placeholder="chosen automatically", id="name", compact=True))
+            branch = Input(placeholder="none; name a branch to give it its own folder", id="worktree", compact=True)
             yield _row("Worktree", branch)
-            reports = [("stays with it, to be looked at", ""), ("comes into the conversation (background)", "yes")]
+            reports = [("stays with the agent", ""), ("goes to the conversation (background)", "yes")]
             yield _row("Report", Select(reports, value="", allow_blank=False, id="background", compact=True))
             yield Static("", markup=False, classes="dialog-wrong")
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Start (ctrl+s)", id="start", variant="primary", compact=True)
-                yield Button("Close (escape)", id="close", compact=True)
+                yield Button("Cancel (escape)", id="close", compact=True)
 
     def on_mount(self) -> None:
         self._fit()
@@ -147,7 +146,7 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
 
     @property
     def form(self) -> SpawnForm:
-        """What is filled in."""
+        """The values entered so far."""
         return SpawnForm(
             prompt=self.query_one("#task", TextArea).text,
             kind=self._chosen("kind"),
@@ -165,14 +164,14 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
 
     @on(Select.Changed, "#kind")
     def _fit(self) -> None:
-        """Show the fields that mean something for this kind."""
+        """Show the fields that apply to this kind."""
         kind = self._chosen("kind")
         for name, shown in (("persona", kind == NATIVE), ("model", kind == NATIVE), ("command", kind != NATIVE)):
             row = self.query_one(f"#{name}").parent
             assert isinstance(row, Widget)
             row.display = shown
         command = self.query_one("#command", Input)
-        command.placeholder = "a command line" if kind == ANY else self._offers.programs.get(kind, "")
+        command.placeholder = "command line" if kind == ANY else self._offers.programs.get(kind, "")
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -188,7 +187,7 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
             self.dismiss(None)
 
     def action_submit(self) -> None:
-        """Say what is wrong, or be done."""
+        """Show what is wrong, or return the form."""
         wish = self.form
         field, why = form_problem(wish)
         self.query_one(".dialog-wrong", Static).update(Content(why))

@@ -1,7 +1,7 @@
-"""The approvals inbox: questions wait in a panel above the input, the first in full, and are answered there.
+"""The approvals inbox: a panel above the input where questions wait, the first shown in full, and are answered.
 
-It never takes the focus by itself, so that nobody who types answers by accident: a key or a click moves there. What a
-key means is decided by `AnswerKeys`; the panel reports when a question was painted and when each key was pressed.
+It never takes the focus by itself, so that nobody answers by accident while typing: a key or a click moves there.
+`AnswerKeys` decides what a key means; the panel reports when a question was painted and when each key was pressed.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from gshtui.ui.kit.widget_messages import Intent
 REASON_LIMIT = 2_000
 
 
-@always_draws_cursor  # it is written into as long as it is there
+@always_draws_cursor  # it takes input for as long as it is shown
 class ReasonInput(FoldingArea, can_focus=False):
-    """One line; the panel ends it."""
+    """One line for the reason; the panel closes it."""
 
     def __init__(self) -> None:
-        super().__init__(id="reason", placeholder="Why not? The agent reads it · enter denies · esc goes back")
+        super().__init__(id="reason", placeholder="Why not? The agent will read this · enter denies · esc goes back")
 
     @property
     def reason(self) -> str:
@@ -63,23 +63,23 @@ class ReasonInput(FoldingArea, can_focus=False):
         return one_line(self.value, REASON_LIMIT)
 
     async def write(self, event: events.Key) -> None:
-        """Act on a key that the panel was given."""
+        """Handle a key passed on by the panel."""
         await self.on_key(event)
 
 
 _CHOICES: dict[str, Choice] = {
     f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
 }  # fmt: skip
-VOID = "the question has changed: this reason denies nothing, esc closes it"
+VOID = "the question has changed, so this reason denies nothing; esc closes it"
 
 
 class ApprovalsPane(Vertical, can_focus=True):
-    """See the module. Hidden while nothing waits.
+    """See the module. Hidden while no question waits.
 
     Args:
-        home: who has the focus when there is nowhere to go back to.
-        typed: takes letters that were typed here and can only have been meant for the input line.
-        clock: seconds that never go back, the same that Textual stamps keys with.
+        home: the widget to focus when there is nowhere to go back to.
+        typed: receives letters typed here that were clearly meant for the input line.
+        clock: monotonic seconds, the clock that Textual stamps keys with.
     """
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = APPROVAL_EVENTS
@@ -107,7 +107,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         super().__init__(id="approvals")
         self.state = ApprovalsState()
         self.said = ""
-        """What became of the last key, where a person could wonder."""
+        """What the last key did, if that is not obvious."""
         self.display = False
         self._home = home
         self._typed = typed
@@ -128,7 +128,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.watch(self.screen, "stack_updates", self._uncovered, init=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The foot of the window and F1 list only answers that this question has."""
+        """The key bar and F1 list only answers that this question offers."""
         request = self.state.shown
         if action == "answer" and request is not None:
             return any(offer.choice == parameters[0] for offer in offers(request.pattern))
@@ -142,7 +142,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.become(state)
 
     def become(self, state: ApprovalsState) -> None:
-        """Show another state."""
+        """Show a new state."""
         before, self.state = self.state, state
         if state is before:
             return
@@ -157,7 +157,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     # What is on the screen
 
     def _front_changed(self, request: ApprovalRequested | None) -> None:
-        """Nobody has seen this question yet. A reason that is being written goes on, and denies nothing."""
+        """Nobody has seen this question yet. A reason being written stays open, but denies nothing."""
         self.refresh_bindings()
         if request is not None:
             self._keys.expect_question()
@@ -180,11 +180,11 @@ class ApprovalsPane(Vertical, can_focus=True):
         return self._keys.in_reason
 
     def _uncovered(self) -> None:
-        """A dialog that lay over the question has gone."""
+        """A dialog over the question was closed."""
         self._keys.question_seen(self._clock())
 
     def show_message(self, words: str) -> None:
-        """Say what became of a key; empty: nothing that a person could wonder about."""
+        """Show what a key did; empty: nothing to explain."""
         self.said = words
         self.draw()
 
@@ -192,7 +192,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.draw()
 
     def draw(self) -> None:
-        """Show the question in front as the window's size allows: half of it at most."""
+        """Show the question in front, in at most half of the window."""
         request = self.state.shown
         if not self.is_mounted or (request is None and not self.writing):
             return
@@ -218,18 +218,18 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.query_one("#approval-title", Static).update(heading)
 
     def action_turn(self, by: int) -> None:
-        """Another question in front."""
+        """Bring another question to the front."""
         self.become(turned_to(self.state, by))
 
     def action_scroll(self, rows: int, pages: int = 0) -> None:
-        """Scroll the question by some lines, and by what is seen of it."""
+        """Scroll the question by lines and by pages."""
         view = self.query_one(QuestionView)
         view.scroll_relative(y=rows + pages * max(1, view.size.height - 1), animate=False)
 
     # Focus
 
     def review(self) -> None:
-        """Go to the question in front; after the answer the focus goes back to where it is now."""
+        """Focus the question in front; after the answer the focus returns to where it is now."""
         if not self.display or self.screen.focused is self:
             return
         self._coming = bool(self.region.height)
@@ -238,12 +238,12 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.screen.set_focus(self)
 
     def _noticed(self, focused: Widget | None) -> None:
-        """Remember who had the focus last, outside of this panel."""
+        """Remember which widget outside this panel had the focus last."""
         if focused is not None and self not in focused.ancestors_with_self:
             self._came_from = focused
 
     def on_focus(self) -> None:
-        """Say that keys count here; come by itself, the focus makes no key an answer that was on its way."""
+        """Show that keys count here. If the focus came by itself, keys already under way are not answers."""
         if not self._coming:
             self._keys.question_seen(self._clock())
         self._coming = False
@@ -255,7 +255,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.show_message("")
 
     def action_back(self) -> None:
-        """Go back to where the person was; the question waits."""
+        """Return to where the person was; the question keeps waiting."""
         came_from = self._came_from
         home = came_from if came_from is not None and came_from.is_attached and came_from.focusable else self._home()
         if home is not None:
@@ -285,7 +285,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             for field in self.query(ReasonInput):
                 await field.write(event)
             if action is not None:
-                event.stop()  # the field knows no such key, and here it means nothing now
+                event.stop()  # the field does not know this key, and it means nothing here now
         elif passed.to == "input":
             event.stop()
             if letter:
@@ -301,11 +301,11 @@ class ApprovalsPane(Vertical, can_focus=True):
             field.insert_pasted(event.text)
 
     async def action_answer(self, answer: Choice) -> None:
-        """An answer by a click on its key at the foot of the window. Keys come in by `on_key`."""
+        """Answer by a click in the key bar. Keys arrive in `on_key`."""
         await self._take(self._keys.click(answer, self.state.front, self._clock()))
 
     async def on_answers_clicked(self, message: Answers.Clicked) -> None:
-        """An answer by click."""
+        """Answer by click."""
         message.stop()
         await self._take(self._keys.click(message.choice, message.question, message.at))
 
@@ -342,7 +342,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         await self._close_reason()
         self.said = ""
         await self._take(outcome)
-        if self.state.shown is None and self.display:  # it went while the reason was written
+        if self.state.shown is None and self.display:  # it was closed while the reason was being written
             if isinstance(outcome, Swallowed) and outcome.why:
                 self.notify(f"{outcome.why[:1].upper()}{outcome.why[1:]}.", markup=False)
             self.display = False

@@ -1,7 +1,7 @@
-"""What the approvals inbox shows: the questions that wait, the one in front, and since when it has stood there.
+"""The state of the approvals inbox: the waiting questions, the one in front, and how long it has been there.
 
-Pure: `(state, event) → state`. Fed by `ApprovalsPane`, and tested without a terminal. The one in front stays in front
-while it waits, whatever else comes or goes, so that an answer is always to the question that was read.
+Pure: `(state, event) → state`. Fed by `ApprovalsPane`. The question in front stays there while it waits,
+whatever else comes or goes, so that an answer always belongs to the question that was read.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from gshtui.bus.events.fleet_events import AgentChanged, AgentSpawned
 
 APPROVAL_EVENTS: tuple[type[Event], ...] = (AgentChanged, AgentSpawned, ApprovalRequested, ApprovalSettled)
 REMEMBERED = 200
-"""Ids of answered questions that are kept, so that a late copy of one does not come back."""
+"""How many ids of answered questions are kept, so that a late duplicate does not come back."""
 
 
 class ApprovalsState(msgspec.Struct, frozen=True):
-    """Questions in the order in which they came; `front` is the id of the one that is shown."""
+    """Questions in order of arrival; `front` is the id of the one shown."""
 
     waiting: tuple[ApprovalRequested, ...] = ()
     front: str = ""
     closed: tuple[str, ...] = ()
     names: dict[str, str] = {}
-    """What agents in terminals are called, by their numbers."""
+    """Names of agents in terminals, by number."""
 
     @property
     def shown(self) -> ApprovalRequested | None:
@@ -55,7 +55,7 @@ def reduce_approvals(state: ApprovalsState, event: Event) -> ApprovalsState:
 
 
 def without_question(state: ApprovalsState, approval: str) -> ApprovalsState:
-    """A question is closed: the one behind it comes to the front, or the last one where it was the last."""
+    """Close a question: the next one comes to the front, or the last one if there is no next."""
     place = next((n for n, r in enumerate(state.waiting) if r.approval == approval), None)
     closed = state.closed if approval in state.closed else (*state.closed, approval)[-REMEMBERED:]
     if place is None:
@@ -68,7 +68,7 @@ def without_question(state: ApprovalsState, approval: str) -> ApprovalsState:
 
 
 def turned_to(state: ApprovalsState, by: int) -> ApprovalsState:
-    """Another question in front, `by` places on, round the ends."""
+    """Bring the question `by` places further to the front, wrapping around."""
     if len(state.waiting) < 2:
         return state
     place = (state.place - 1 + by) % len(state.waiting)

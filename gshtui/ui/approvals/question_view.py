@@ -1,7 +1,7 @@
-"""One question as a person reads it: its lines, painted and scrollable, and the answers that can be clicked below it.
+"""One question as shown: its scrollable lines, and the clickable answers below.
 
-Nothing is left out, shortened or hidden, because what is approved must be what was read. A diff of any length costs
-what is seen of it; a click answers the question that was shown when the mouse button went down.
+Nothing is left out, shortened or hidden, because people must approve what they read. A diff costs only what is visible
+of it; a click answers the question that was shown when the mouse button went down.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gshtui.guard.question_text import LineKind, QuestionLine
 
 
 def wrapped_question(question: Sequence[QuestionLine], width: int) -> list[QuestionLine]:
-    """The lines broken to a width in cells, anywhere: no part of a command may lie outside the window."""
+    """The lines wrapped to a width in cells, at any character: no part of a command may lie outside the window."""
     found: list[QuestionLine] = []
     for kind, text in question:
         shown = text.expandtabs(4)
@@ -37,10 +37,10 @@ def wrapped_question(question: Sequence[QuestionLine], width: int) -> list[Quest
 
 
 class Answers(Static):
-    """One line of answers, more where the window is very narrow."""
+    """One line of answers; more in a very narrow window."""
 
     class Clicked(Message):
-        """An answer to this question was clicked; `at`: when the mouse button went down."""
+        """The person clicked an answer to this question; `at`: when the mouse button went down."""
 
         def __init__(self, choice: Choice, question: str, at: float) -> None:
             super().__init__()
@@ -53,7 +53,7 @@ class Answers(Static):
         self._down = 0.0
 
     def offer(self, question: str, offered: Sequence[Offer], width: int) -> int:
-        """Show what can be answered; rows that it takes."""
+        """Show the possible answers; returns the rows they take."""
         line = Content()
         for offer, words in worded(offered, width):
             line = Content.assemble(line, "  " if len(line) else "")
@@ -67,7 +67,7 @@ class Answers(Static):
         self._down = event.time
 
     def action_give(self, choice: Choice, question: str) -> None:
-        """An answer was clicked."""
+        """The person clicked an answer."""
         self.post_message(self.Clicked(choice, question, self._down))
 
 
@@ -75,7 +75,7 @@ KINDS: tuple[str, ...] = get_args(LineKind)
 
 
 class QuestionView(ScrollView, can_focus=False):
-    """Lines of a question. `rows` is how many it would like to show."""
+    """The lines of a question. `rows`: how many it needs."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"question--{kind}" for kind in KINDS}
 
@@ -93,7 +93,7 @@ class QuestionView(ScrollView, can_focus=False):
         self.scroll_to(0, 0, animate=False)
 
     def fit(self, width: int, most: int) -> int:
-        """Break the lines to the width; rows to show of them, at most `most`."""
+        """Wrap the lines to the width; returns the rows to show, at most `most`."""
         if width != self._width and width > 0:
             self._width = width
             self._wrapped = wrapped_question(self._lines, width - 1)  # a column for the scroll bar
@@ -105,13 +105,13 @@ class QuestionView(ScrollView, can_focus=False):
         return rows
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Tell whoever says how much is still below."""
+        """Report how many rows are still below."""
         super().watch_scroll_y(old_value, new_value)
         self._scrolled()
 
     @property
     def hidden(self) -> int:
-        """Rows that lie below what is seen."""
+        """Rows below the visible part."""
         height = self.styles.height
         rows = int(height.value) if height is not None else self.size.height
         return max(0, len(self._wrapped) - rows - self.scroll_offset.y)

@@ -1,4 +1,4 @@
-"""What the window does about worktrees: the list to choose from, tabs of changes, bringing the work home."""
+"""The window's actions on worktrees: the picker, the changes tabs, merging and exporting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ChangesFeature(Feature):
-    """The changes of worktrees against their bases."""
+    """Worktrees' changes against their bases."""
 
     KEYS = ("diff.open",)
     WORDS = {"diff": "diff.open"}
@@ -55,7 +55,7 @@ class ChangesFeature(Feature):
         self.window.push_screen(WorktreesScreen(found), chosen)
 
     async def _open(self, worktree: str) -> None:
-        """Show what a worktree holds against its base, in a tab; one that is open is brought to the front."""
+        """Show a worktree's changes against its base in a tab; an open tab is brought to the front."""
         from gshtui.ui.changes.diff_pane import DiffPane
 
         async def fetch() -> WorktreeChanges:
@@ -68,7 +68,7 @@ class ChangesFeature(Feature):
         await self._tabs.open(worktree, title, lambda: DiffPane(worktree, fetch, self._perform))
 
     def _perform(self, pane: DiffPane, key: str) -> None:
-        """Bring the work home as the key says; after a merge, look again."""
+        """Merge or export as the key says; reload after a merge."""
         value = self.window.bridge.for_row(key, pane.worktree)
         if value is not None:
             self.window.perform(value, pane.action_reload if key == "diff.merge" else None)

@@ -1,4 +1,4 @@
-"""The document of a tab of changes: files, hunks and lines.
+"""The document of a changes tab: files, hunks and lines.
 
 Pure; refuses to draw.
 """
@@ -23,7 +23,7 @@ MOST_ROWS = 200_000
 
 
 class ChangedFile(msgspec.Struct, frozen=True):
-    """One file. `row`: where it begins in the document."""
+    """One file. `row`: its first row in the document."""
 
     path: str
     status: str = "changed"
@@ -46,29 +46,29 @@ class DiffDocument(msgspec.Struct, frozen=True):
     files: tuple[ChangedFile, ...] = ()
     rows: tuple[DiffRow, ...] = ()
     hunks: tuple[int, ...] = ()
-    """Rows at which a change begins, in order."""
+    """The first row of each change, in order."""
     digits: int = 1
     longest: int = 0
-    """Characters of the longest line."""
+    """Characters in the longest line."""
 
     def file_at(self, row: int) -> int:
-        """Number of the file that a row belongs to; -1 where there is none."""
+        """Index of a row's file; -1: none."""
         return bisect_right([file.row for file in self.files], row) - 1
 
     def hunk_at(self, row: int) -> int:
-        """Number of the change that a row belongs to, or of the next one; -1 where there is none."""
+        """Index of a row's change, or of the next one; -1: none."""
         at = bisect_right(self.hunks, row) - 1
         return max(0, at) if self.hunks else -1
 
     def end_of(self, hunk: int) -> int:
-        """The row behind a change."""
+        """The row after a change."""
         start = self.hunks[hunk]
         after = self.hunks[hunk + 1] if hunk + 1 < len(self.hunks) else len(self.rows)
         # A line is left free above each further file.
         return min([after, *(file.row - 1 for file in self.files if start < file.row)])
 
     def text_of(self, start: int, end: int) -> str:
-        """Rows as the words of a patch."""
+        """Rows as patch text."""
         return "\n".join(_patch_line(row) for row in self.rows[start:end])
 
 
@@ -91,13 +91,13 @@ def make_document(changes: WorktreeChanges) -> DiffDocument:
         rows.append(DiffRow("file", described(file)))
         if one.binary:
             hunks.append(len(rows))
-            rows.append(DiffRow("note", "Not text, so its changes cannot be shown line by line."))
+            rows.append(DiffRow("note", "Binary file: its changes can't be shown line by line."))
         for row in _rows(one.lines):
             if row.kind == "hunk":
                 hunks.append(len(rows))
             rows.append(row)
         if len(rows) > MOST_ROWS:
-            rows[MOST_ROWS:] = [DiffRow("note", "There is more than can be shown; a patch file holds all of it.")]
+            rows[MOST_ROWS:] = [DiffRow("note", "Too many changes to show. A patch file holds them all.")]
             hunks = [row for row in hunks if row < MOST_ROWS]
             break
     tree = changes.tree
@@ -118,7 +118,7 @@ def make_document(changes: WorktreeChanges) -> DiffDocument:
 
 
 def described(file: ChangedFile) -> str:
-    """A file in a line."""
+    """One line about a file."""
     what = {"added": "  new", "deleted": "  deleted", "renamed": f"  was {file.before}"}.get(file.status, "")
     return f"{file.path}  +{file.added} −{file.removed}{what}"
 

@@ -1,6 +1,6 @@
-"""A tab of changes: what a worktree holds against its base, as a list of files and all their changes; and the picker.
+"""A changes tab: a worktree's changes against its base, as a list of files and a diff; and the worktree picker.
 
-Owns the tab and how a worktree is described in the picker. A function that is handed in asks git, again on request.
+Owns the tab and the picker's descriptions. An injected function asks git, again on request.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class WorktreesScreen(Picker):
 
     def __init__(self, choices: Sequence[PickerChoice]) -> None:
         super().__init__(
-            "Changes of a worktree",
+            "Worktree changes",
             choices,
-            empty="This folder is in no git repository.",
-            hint="enter shows what it holds against its base · escape closes",
+            empty="This folder is not in a git repository.",
+            hint="enter compares it with its base · escape closes",
         )
 
 
 def worktree_choices(trees: Sequence[Worktree]) -> list[PickerChoice]:
-    """The worktrees whose folder is there; last the main one, which has no base."""
+    """The worktrees whose folder exists; the main one, which has no base, comes last."""
     return [
         PickerChoice(tree.shown, _worktree_name(tree), tree.shown)
         for tree in sorted(trees, key=lambda one: one.main)
@@ -57,20 +57,20 @@ def _worktree_name(tree: Worktree) -> str:
 
 
 WIDE = 90
-"""Columns from which the list of files stands beside the changes by itself."""
+"""From this width in columns, the list of files is shown beside the changes by default."""
 LIST = 32
 _SIGNS = {"added": ("+", "$success"), "deleted": ("−", "$error"), "renamed": ("→", "$secondary")}
 
 FetchDiff = Callable[[], Awaitable["WorktreeChanges"]]
-"""Asks for the changes. Raises an exception whose text is for people."""
+"""Fetches the changes. Raises an exception whose text is for people."""
 
 
 class DiffPane(TabPane):
     """See the module.
 
     Args:
-        worktree: the folder it is about.
-        perform: does what a row of the key table says with the worktree.
+        worktree: its folder.
+        perform: runs an action of the key table on the worktree.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -89,7 +89,7 @@ class DiffPane(TabPane):
         self._fetch = fetch
         self._perform = perform
         self._title = Static("", markup=False, classes="diff-title")
-        self._says = Static("Looking …", markup=False, classes="diff-says")
+        self._says = Static("Loading …", markup=False, classes="diff-says")
         self._list = OptionList(markup=False, compact=True, classes="diff-files")
         self._listed: bool | None = None  # None: as fits
 
@@ -120,19 +120,19 @@ class DiffPane(TabPane):
         self._says.display = not self.document.files
 
     def action_reload(self) -> None:
-        """Ask again."""
+        """Fetch the changes again."""
         self.run_worker(self._load(), exit_on_error=False, exclusive=True, group="diff")
 
     async def _load(self) -> None:
         try:
             found = make_document(await self._fetch())
-        except Exception as error:  # whatever it is, it is told, and the tab stays
+        except Exception as error:  # whatever it is, show it and keep the tab
             report_unexpected("the changes", error)
             self.view.load(DiffDocument())
-            self._says.update(Content(f"The changes cannot be shown. {error}"))
+            self._says.update(Content(f"Can't show the changes. {error}"))
         else:
             self.view.load(found)
-            self._says.update(Content(f"Nothing here that {found.base} does not have. r looks again."))
+            self._says.update(Content(f"No changes compared with {found.base}. r reloads."))
             self._list.clear_options()
             self._list.add_options([Option(_entry(file)) for file in found.files])
         had = self._list.has_focus
@@ -150,7 +150,7 @@ class DiffPane(TabPane):
         at = self.view.file
         place = f" · {at + 1}/{len(found.files)} {found.files[at].path}" if at >= 0 else ""
         count = "1 file" if len(found.files) == 1 else f"{len(found.files)} files"
-        more = " · not all of it" if found.cut else ""
+        more = " · incomplete" if found.cut else ""
         self._title.update(
             Content.assemble(
                 (found.title, "bold $primary"), f" against {found.base} · {count} ",
@@ -162,7 +162,7 @@ class DiffPane(TabPane):
             with self._list.prevent(OptionList.OptionHighlighted):
                 self._list.highlighted = at
 
-    # What keys do
+    # Actions
 
     def action_files(self) -> None:
         """Go to the list of files, or back from it."""
@@ -199,7 +199,7 @@ class DiffPane(TabPane):
             self.notify("Copied.", markup=False, timeout=2)
 
     def action_want(self, key: str) -> None:
-        """Have something done with the worktree."""
+        """Request an action on the worktree."""
         if self.document.files:
             self._perform(self, key)
 

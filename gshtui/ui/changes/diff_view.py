@@ -1,7 +1,7 @@
-"""The lines of a document of changes, drawn one by one: only what is on the screen costs anything.
+"""Draws a changes document line by line: only visible lines cost anything.
 
-Owns scrolling, the change under the cursor, and the selection; refuses to wrap, so that a row is a line: long lines
-scroll to the side. Used by the diff tab.
+Owns scrolling, the change under the cursor, and the selection. Does not wrap, so a row is a line: long lines scroll
+sideways. Used by the diff tab.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import ClassVar
 from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
-from textual.color import Color
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -23,14 +22,13 @@ from gshtui.ui.kit.diff_lines import diff_row_lines
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import overlay_styles, selected_span
 from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.page import Page, make_palette
+from gshtui.ui.kit.page import Page, ThemePalette
 from gshtui.ui.kit.styled_lines import StyledLine
-from gshtui.ui.kit.textual.typed_app import app_of
 
 GUTTER = 2
-"""Cells at the left that belong to the cursor."""
+"""Cells at the left reserved for the cursor."""
 WIDEST = 1_000
-"""Cells of a line that can be scrolled to."""
+"""How many cells of a line can be scrolled to."""
 _SIDE = 8
 
 
@@ -53,7 +51,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
     ]
 
     class Moved(Message):
-        """Another file or change is under the cursor."""
+        """The cursor moved to another file or change."""
 
     can_focus = True
 
@@ -61,9 +59,9 @@ class ChangesView(ScrollView, inherit_bindings=False):
         super().__init__(id="changes-view")
         self.document = DiffDocument()
         self.hunk = -1
-        """Number of the change under the cursor; -1: there is none."""
-        self._page = Page(80, make_palette({}, Color(0, 0, 0)), Highlighter())
-        self._styled_for: tuple[object, ...] = ()
+        """Index of the change under the cursor; -1: none."""
+        self._theme = ThemePalette(self)
+        self._page = Page(80, self._theme.palette, Highlighter())
         self._lines: dict[int, StyledLine] = {}
 
     @property
@@ -72,12 +70,12 @@ class ChangesView(ScrollView, inherit_bindings=False):
 
     @property
     def file(self) -> int:
-        """Number of the file under the cursor; -1: there is none."""
+        """Index of the file under the cursor; -1: none."""
         row = self.document.hunks[self.hunk] if self.hunk >= 0 else self.scroll_offset.y
         return self.document.file_at(row)
 
     def load(self, document: DiffDocument) -> None:
-        """Show this document, at the place where the one before was."""
+        """Show this document, at the previous one's position."""
         self.document = document
         self._lines = {}
         self.hunk = min(max(0, self.hunk), len(document.hunks) - 1)
@@ -103,13 +101,9 @@ class ChangesView(ScrollView, inherit_bindings=False):
         self.virtual_size = Size(width + GUTTER if width > room else self.size.width, len(self.document.rows))
 
     def _restyle(self) -> None:
-        app = app_of(self)
-        look = (app.theme, self.background_colors[1], app.native_ansi_color)
-        if look != self._styled_for:
-            self._styled_for = look
+        if self._theme.renew():
             self._lines = {}
-            colours = make_palette(app.theme_variables, look[1], ansi=app.native_ansi_color)
-            self._page = Page(self._page.width, colours, self._page.code)
+            self._page = Page(self._page.width, self._theme.palette, self._page.code)
             self.refresh()
 
     # Drawing
@@ -159,12 +153,12 @@ class ChangesView(ScrollView, inherit_bindings=False):
         self._cursor(0 if edge == "top" else len(self.document.hunks) - 1)
 
     def action_hunk(self, step: int) -> None:
-        """Go to the next change, or the one before."""
+        """Go to the next change, or the previous one."""
         if self.document.hunks:
             self.go_to(max(0, min(len(self.document.hunks) - 1, self.hunk + step)))
 
     def action_file(self, step: int) -> None:
-        """Go to the next file, or the one before."""
+        """Go to the next file, or the previous one."""
         if self.document.files:
             self.show_file(max(0, min(len(self.document.files) - 1, self.file + step)))
 
@@ -178,7 +172,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
             self._cursor(first)
 
     def go_to(self, hunk: int) -> None:
-        """Put the cursor on a change, with what is above it in its file where that fits."""
+        """Put the cursor on a change, showing its file's preceding lines if they fit."""
         row = self.document.hunks[hunk]
         file = self.document.files[self.document.file_at(row)].row
         top = self.scroll_offset.y
@@ -187,7 +181,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
         self._cursor(hunk)
 
     def _follow(self) -> None:
-        """Keep the cursor on a change that is on the screen."""
+        """Keep the cursor on a visible change."""
         if self.hunk < 0:
             return
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height
@@ -226,7 +220,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
 
     @property
     def copied(self) -> str:
-        """The change under the cursor, as a patch has it; empty where there is none."""
+        """The change under the cursor as patch text; empty: none."""
         if self.hunk < 0:
             return ""
         return self.document.text_of(self.document.hunks[self.hunk], self.document.end_of(self.hunk))

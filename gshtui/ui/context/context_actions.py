@@ -1,7 +1,6 @@
-"""What the window does to an agent's context: its commands, receipts, waiting summaries, what-if, comparisons.
+"""The window's actions on an agent's context: cuts, receipts, waiting summaries, what-if, comparisons.
 
-Owns the dialogs that give a command its values; refuses to decide anything itself. Made when the first of them is
-wanted.
+Owns the dialogs that collect a command's values; decides nothing itself. Created on first use.
 """
 
 from __future__ import annotations
@@ -11,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.context_data import Iteration, Receipt
 from gshtui.bus.events.context_events import SummaryAnswered, SummaryProposed
-from gshtui.commands.declaration import CommandError, Returns, Word
+from gshtui.commands.declaration import CommandError, Word
 from gshtui.context.commands.cut_commands import (
-    ClearContext,
-    CompactContext,
     EditSummary,
-    PruneContext,
     RestoreBlock,
     TuneContext,
     UndoCut,
@@ -30,35 +26,37 @@ from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
-    from gshtui.ui.context.context_feature import ContextFeature, ContextHost
+    from gshtui.ui.context.context_host import ContextHost, ContextViews
 
 _LISTED = 30
 
 
-_CUTS: dict[str, Callable[..., Returns[Receipt]]] = {
-    "compact": CompactContext, "prune": PruneContext, "clear": ClearContext,
-}  # fmt: skip
-
-
 class ContextActions:
-    """The actions of `ForContext`, by name."""
+    """The dialogs of the feature, each for one agent."""
 
-    def __init__(self, app: ContextHost, feature: ContextFeature) -> None:
+    def __init__(self, app: ContextHost, feature: ContextViews) -> None:
         self._app = app
         self._feature = feature
-        self._do: dict[str, Callable[[str, str], Coroutine[Any, Any, None]]] = {
-            "receipt": self._receipt, "tune": self._tune, "what_if": self._what_if, "compare": self._compare,
-            "diff": self._diff,
-        }  # fmt: skip
 
-    def perform(self, action: str, agent: str, about: str) -> None:
-        """Do it; what has to be asked first is asked, and what fails is said."""
-        if action == "undo":
-            self._undo(agent, about)
-        elif (cut := _CUTS.get(action)) is not None:
-            self._app.perform(cut(agent=Word(agent)))
-        else:
-            self._run(self._do[action](agent, about))
+    def show_receipt(self, agent: str, cut: str) -> None:
+        """Show a cut's receipt, from which it can be undone."""
+        self._run(self._receipt(agent, cut))
+
+    def tune(self, agent: str) -> None:
+        """Ask for an agent's thresholds, and set them."""
+        self._run(self._tune(agent))
+
+    def choose_model(self, agent: str) -> None:
+        """Choose a model, and show what an agent would send with it."""
+        self._run(self._what_if(agent))
+
+    def show_changes(self, agent: str, at: str) -> None:
+        """Show what a request has that the one before had not."""
+        self._run(self._diff(agent, at))
+
+    def choose_other(self, agent: str, at: str) -> None:
+        """Choose what an inspector's request is compared with."""
+        self._run(self._compare(agent, at))
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         async def guarded() -> None:
@@ -76,7 +74,7 @@ class ContextActions:
 
     async def _receipt(self, agent: str, cut: str) -> None:
         receipt = await self._feature.call(ShowReceipt(agent=agent, cut=cut))
-        hint = "enter opens an item · u restores it · nothing here is lost: an undo sends it all again"
+        hint = "enter opens an item · u restores it · nothing is lost: undo sends everything again"
 
         def edited(text: str) -> None:
             self._app.perform(EditSummary(agent=agent, cut=cut, text=text))
@@ -85,7 +83,7 @@ class ContextActions:
             if answer is None:
                 return
             if answer.action == "undo":
-                self._undo(agent, cut)
+                self._app.perform(UndoCut(cut=Word(cut), agent=Word(agent)))
             elif answer.action == "restore":
                 self._app.perform(RestoreBlock(block=Word(answer.about), agent=Word(agent)))
             elif answer.action == "edit":
@@ -93,15 +91,8 @@ class ContextActions:
 
         self._show(receipt, "made", hint, decided)
 
-    def _undo(self, agent: str, cut: str) -> None:
-        """Undone at once: nothing is lost by it, and the same cut can be made again."""
-        if cut:
-            self._app.perform(UndoCut(cut=Word(cut), agent=Word(agent)))
-        else:
-            self._app.notify("There is no cut to undo here.", markup=False)
-
     def _edit(self, text: str, done: Callable[[str], None]) -> None:
-        """Have a summary written anew, here or in the person's editor."""
+        """Edit a summary, here or in the person's editor."""
         from gshtui.ui.context.summaries import SummaryScreen
 
         def written(answer: str | None) -> None:
@@ -118,8 +109,8 @@ class ContextActions:
     # A summary that waits
 
     def read_proposed(self, proposed: SummaryProposed) -> None:
-        """Show what is proposed, to be accepted, changed or rejected."""
-        hint = "Until you answer, or its time is over and it counts as accepted, the agent waits."
+        """Show a proposed summary, to accept, edit or reject."""
+        hint = "The agent waits until you answer. When the time is up, the summary counts as accepted."
 
         def decided(answer: ReceiptDecision | None) -> None:
             if answer is not None and answer.action in ("accept", "reject"):
@@ -130,17 +121,17 @@ class ContextActions:
         self._show(proposed.receipt, "proposed", hint, decided)
 
     def edit_proposed(self, proposed: SummaryProposed) -> None:
-        """Have it written anew; what is written counts as accepted."""
+        """Edit it; the edited text counts as accepted."""
         self._edit(proposed.receipt.summary, lambda text: self.answer(proposed, True, text))
 
     def answer(self, proposed: SummaryProposed, accepted: bool, text: str = "") -> None:
-        """Say the person's word."""
+        """Publish the person's answer."""
         cut = proposed.receipt.id
         self._app.publish(SummaryAnswered(agent=proposed.agent, cut=cut, accepted=accepted, summary=text))
 
     # Thresholds, what-if, comparisons
 
-    async def _tune(self, agent: str, _about: str) -> None:
+    async def _tune(self, agent: str) -> None:
         view = (await self._feature.call(TuneContext(agent=Word(agent)))).view
 
         def decided(answer: Tuning | None) -> None:
@@ -153,12 +144,12 @@ class ContextActions:
         screen = TuneScreen(self._feature.name_of(agent), trigger=view.trigger, window=view.window)
         self._app.push_screen(screen, decided)
 
-    async def _what_if(self, agent: str, _about: str) -> None:
+    async def _what_if(self, agent: str) -> None:
         picker = Picker(
             f"What would {self._feature.name_of(agent)} send with …",
             await self._app.model_choices(),
-            empty="No model is known.",
-            hint="enter says it; nothing changes · escape closes",
+            empty="No models found.",
+            hint="enter shows it; nothing changes · escape closes",
         )
 
         def chosen(answer: str | None) -> None:
@@ -170,11 +161,11 @@ class ContextActions:
         self._app.push_screen(picker, chosen)
 
     async def _diff(self, agent: str, at: str) -> None:
-        """Show what a request has that the one before had not."""
+        """Compare a request with the previous one."""
         ids = [one.id for one in await self._iterations(agent)]
         before = ids.index(at) - 1 if at in ids else len(ids) - 1
         if before < 0:
-            self._app.notify("There is no earlier request to compare with.", markup=False)
+            self._app.notify("No earlier request to compare with.", markup=False)
             return
         await self._feature.open_inspector(agent, at)
         await self._feature.compare(agent, agent, ids[before])
@@ -183,7 +174,7 @@ class ContextActions:
         return (await self._feature.call(ReadIterations(agent=agent))).iterations
 
     async def _compare(self, agent: str, at: str) -> None:
-        """Choose what an inspector's request is compared with: a request of the same agent, or another agent."""
+        """Choose what to compare an inspector's request with: another request of the agent, or another agent."""
         iterations = await self._iterations(agent)
         numbered = [(number, one) for number, one in enumerate(iterations, 1) if one.id != at][::-1][:_LISTED]
         choices = [
@@ -198,7 +189,7 @@ class ContextActions:
             if other != agent:
                 choices.append(PickerChoice(f"{other}\n", f"{name} ({other})", "its next request"))
         picker = Picker(
-            "Compare with", choices, empty="There is nothing else yet.", hint="enter compares · escape closes"
+            "Compare with", choices, empty="Nothing else to compare with yet.", hint="enter compares · escape closes"
         )
 
         def chosen(answer: str | None) -> None:

@@ -1,54 +1,76 @@
 """The window's part for agents' contexts: inspectors in tabs, actions on a context, and what the panes show of it.
 
 `ContextFeature` answers the panes' requests, fills the panes from the record when a conversation is resumed, updates
-the forecast, and pins what a person sent to be pinned. A service that fails costs the figures and nothing else.
+the forecast, and pins what a person asked to pin. If the service fails, only the figures are missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from textual.widget import Widget
-
-from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import MessageAppended, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.ui.context.inspector_tabs import InspectorTabs
+from gshtui.ui.context.context_host import ContextHost
+from gshtui.ui.context.context_rows import ContextRow, ContextWanted
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
+from gshtui.ui.kit.row_actions import RowAction, RowActions
+from gshtui.ui.kit.tabs import Deck, PaneTabs
 from gshtui.ui.kit.widget_messages import ForContext
-from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns
     from gshtui.ui.context.context_actions import ContextActions
-    from gshtui.ui.kit.dialogs import PickerChoice
+    from gshtui.ui.context.inspector_loader import CommandCaller
+    from gshtui.ui.context.inspector_pane import InspectorPane
 
 R = TypeVar("R")
+_NOTHING = {
+    "timeline.undo": "No cut to undo here.",
+    "inspector.pin": "Move the cursor to a block to pin it.",
+    "inspector.restore": "Nothing was cut from this block. Move the cursor to a block that was cut.",
+}
+"""What is said where a key means nothing for what the cursor is on."""
 _DOCTOR = "`gsh-tui doctor` says what is missing."
 
 
-class ContextHost(WorkbenchPort, Protocol):
-    """The window, with what this feature needs beside what all need."""
+def _has_request(row: ContextRow) -> bool:
+    return bool(row.at)
 
-    def agent_names(self) -> Mapping[str, str]:
-        """Every agent that the window knows: id → name."""
-        ...
 
-    def show_restored(self, agent: str, iterations: Sequence[Iteration]) -> None:
-        """Show what an agent's earlier requests came to in the header and in the list of agents."""
-        ...
+class InspectorTabs:
+    """The window's inspectors: one tab per agent, opened and moved to a request or a section.
 
-    async def mount_above_input(self, panel: Widget) -> None:
-        """Put a panel between the conversation and the input."""
-        ...
+    Args:
+        hub: calls commands.
+        clock: seconds since the epoch.
+    """
 
-    async def model_choices(self) -> list[PickerChoice]:
-        """The models that can be chosen, to pick one of them."""
-        ...
+    def __init__(self, deck: Deck, hub: CommandCaller, clock: Callable[[], float]) -> None:
+        self._hub = hub
+        self._clock = clock
+        self._tabs: PaneTabs[InspectorPane] = PaneTabs(deck, "inspector")
+
+    async def open(self, agent: str, name: str, *, at: str = "", section: str = "") -> InspectorPane:
+        """Bring an agent's inspector to the front, creating it if needed, at this iteration and section."""
+        from gshtui.text.sanitise import one_line
+        from gshtui.ui.context.inspector_pane import InspectorPane  # not needed for the first screen
+
+        opened = self._tabs.find_tab(agent)
+        if opened is not None:
+            opened.show_at(at, section)
+        return await self._tabs.open(
+            agent,
+            f"◫ {one_line(name, 20)}",
+            lambda: InspectorPane(agent, name, self._hub, self._clock, at, section),
+        )
+
+    def find(self, agent: str) -> InspectorPane | None:
+        """An agent's inspector, if there is one."""
+        return self._tabs.find_tab(agent)
 
 
 class ContextFeature(Feature):
@@ -73,10 +95,24 @@ class ContextFeature(Feature):
         super().__init__(window)
         self._app = window
         self._acts: ContextActions | None = None
+        self.rows = self._row_actions()
         self.inspectors = InspectorTabs(window.deck, self, window.clock)
 
+    def _row_actions(self) -> dict[str, RowActions[ContextRow]]:
+        """What can be done in each pane, by its name."""
+        own: list[RowAction[ContextRow]] = [
+            RowAction("timeline.inspect", lambda row: self.inspect(row.agent, at=row.at), _has_request),
+            RowAction("timeline.diff", lambda row: self.actions.show_changes(row.agent, row.at), _has_request),
+            RowAction("inspector.diff_with", lambda row: self.actions.choose_other(row.agent, row.at)),
+        ]
+        for pane in ("context", "inspector"):
+            own.append(RowAction(f"{pane}.tune", lambda row: self.actions.tune(row.agent)))
+            own.append(RowAction(f"{pane}.what_if", lambda row: self.actions.choose_model(row.agent)))
+        shown = {"context": ("context",), "timeline": ("timeline", "context"), "inspector": ("inspector",)}
+        return {pane: RowActions(self._app, groups, own) for pane, groups in shown.items()}
+
     def routes(self) -> Sequence[FeatureRoute[Any]]:
-        return (FeatureRoute(ForContext, self.handle_request),)
+        return (FeatureRoute(ForContext, self.handle_request), FeatureRoute(ContextWanted, self._perform))
 
     def watchers(self) -> Sequence[EventConsumer]:
         return (self,)
@@ -85,26 +121,26 @@ class ContextFeature(Feature):
         if key == "context.inspect":
             self.inspect(self._app.front)
         else:
-            self.actions.perform(key.partition(".")[2], self._app.front, "")
+            self._perform(ContextWanted(key, ContextRow(self._app.front)))
 
     async def call(self, parameters: Returns[R]) -> R:
         """Call a command about contexts by its parameters; gives its typed result.
 
         Raises:
             NotReady: there is no hub.
-            CommandError: it could not do it, or the hub has no contexts, since its record did not start.
+            CommandError: the command failed, or the hub has no contexts because its record did not start.
         """
         from gshtui.commands.declaration import CommandError, UnknownCommand
 
         try:
             return await self._app.bridge.call(parameters)
         except UnknownCommand as error:
-            what = "What is sent cannot be looked at: the record did not start."
+            what = "Can't inspect what is sent: the record did not start."
             raise CommandError(what, hint=_DOCTOR) from error
 
     @property
     def actions(self) -> ContextActions:
-        """What can be done, made when it is first wanted."""
+        """The actions, created on first use."""
         if self._acts is None:
             from gshtui.ui.context.context_actions import ContextActions
 
@@ -114,11 +150,19 @@ class ContextFeature(Feature):
     # What widgets and keys ask for
 
     def handle_request(self, message: ForContext) -> None:
-        """Show something of a context, or do something to it."""
+        """Show something of a context."""
         if message.action == "inspect":
             self.inspect(message.agent, at=message.about, section=message.section)
         else:
-            self.actions.perform(message.action, message.agent, message.about)
+            self.actions.show_receipt(message.agent, message.about)
+
+    def _perform(self, message: ContextWanted) -> None:
+        key, row = message.key, message.row
+        pane = key.partition(".")[0]
+        if key.endswith(".menu"):
+            self.rows[pane].show_menu(f"The context of {self.name_of(row.agent)}", row)
+        elif not self.rows[pane].perform(key, row):
+            self._app.notify(_NOTHING.get(key, "This is not possible now."), markup=False)
 
     def inspect(self, agent: str, *, at: str = "", section: str = "") -> None:
         """Show what an agent's model is sent, in a tab."""
@@ -130,17 +174,17 @@ class ContextFeature(Feature):
         await self.inspectors.open(agent, self.name_of(agent), at=at, section=section)
 
     async def compare(self, agent: str, other: str, iteration: str) -> None:
-        """Compare what an agent's inspector shows with a request of another agent, or of its own."""
+        """Compare what an agent's inspector shows with a request of this or another agent."""
         pane = self.inspectors.find(agent) or await self.inspectors.open(agent, self.name_of(agent))
         pane.compare(other, iteration)
 
     def name_of(self, agent: str) -> str:
-        """What people call an agent: its name, and its id where that is another word."""
+        """An agent's name, with its id if that differs."""
         name = self._app.agent_names().get(agent, agent)
         return agent if name == agent else f"{name} ({agent})"
 
     def handle_answer(self, proposed: SummaryProposed, how: str) -> None:
-        """What a person says to a summary that waits."""
+        """Handle a person's answer to a waiting summary."""
         if how == "read":
             self.actions.read_proposed(proposed)
         elif how == "edit":
@@ -185,7 +229,7 @@ class ContextFeature(Feature):
         await self._foretell()
 
     async def _pin(self, event: MessageAppended) -> None:
-        """What came from the shell log to be kept, now that it is in the conversation."""
+        """Pin what came from the shell log for that, now that it is in the conversation."""
         from gshtui.context.pin_mark import pinned_blocks
 
         if blocks := pinned_blocks(event.message):
@@ -201,7 +245,7 @@ class ContextFeature(Feature):
                 await self.call(PinBlock(agent=Word(agent), block=Word(block)))
         except (NotReady, CommandError) as error:
             if isinstance(error, ContextRefused) and error.kind == "invalid":
-                return  # it is pinned already: another window shows this conversation too
+                return  # already pinned: another window shows this conversation too
             self._app.notify(f"Couldn't pin it: {error}", severity="error", markup=False, timeout=8)
 
     async def _foretell(self) -> None:
@@ -216,7 +260,7 @@ class ContextFeature(Feature):
         self._app.bench.query_one(TimelinePane).foretell(found.turns, found.per_turn, found.trigger)
 
     async def _show_summaries(self, events: Sequence[Event]) -> None:
-        """The panel is made when the first summary waits; from then on it is fed by the bridge."""
+        """Create the panel when the first summary waits; from then on the bridge feeds it."""
 
         from gshtui.ui.context.summaries import SummariesPane
 

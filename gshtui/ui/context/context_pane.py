@@ -1,4 +1,4 @@
-"""The context pane: what the model was last sent, by section, with tokens and shares, and what the provider counted.
+"""The context pane: what the model was last sent, by section, with tokens, shares and the provider's count.
 
 `ContextState` is a pure reducer over events and the record; the pane owns the drawing, the cursor and the keys.
 """
@@ -20,9 +20,11 @@ from gshtui.bus.events.agent_events import ContextAssembled, ModelChanged, Usage
 from gshtui.bus.events.context_events import ContextCut, CutUndone
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Usage
+from gshtui.ui.context.context_rows import ContextRow, ContextWanted
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.figures import context_meter, meter_sign
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.row_actions import row_binding, row_bindings
 from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import ForContext
 
@@ -37,35 +39,35 @@ class ContextState(msgspec.Struct, frozen=True):
     agent: str
     session: str = ""
     sections: tuple[tuple[str, int], ...] = ()
-    """Name and estimated tokens, in the order in which they are sent."""
+    """Name and estimated tokens, in the order sent."""
     tokens: int = 0
     window: int = 0
     trigger: int = 0
     """Tokens at which a compaction starts; 0: unknown."""
     iteration: int = 0
     usage: Usage | None = None
-    """What the provider counted for this assembly; `None` until it has."""
+    """The provider's count for this assembly; `None`: not yet."""
     total: Usage = msgspec.field(default_factory=Usage)
     requests: int = 0
     broken_by: str = ""
-    """The block at which the provider's cache broke; empty: it held, or that is not known."""
+    """The block at which the provider's cache broke; empty: none, or unknown."""
     chosen: str = ""
     """The section under the cursor; empty: none."""
 
     @property
     def used(self) -> int:
-        """The best figure for the window: the provider's count, else the estimate."""
+        """The best known size: the provider's count, else the estimate."""
         return self.usage.context if self.usage is not None else self.tokens
 
     @property
     def sent(self) -> int:
-        """What the provider counted as input; 0: it has not."""
+        """The provider's count of the input; 0: none yet."""
         usage = self.usage
         return usage.input + usage.cache_read + usage.cache_write if usage is not None else 0
 
 
 def reduce(state: ContextState, event: Event) -> ContextState:
-    """The state after an event; what other agents do changes nothing."""
+    """The state after an event; other agents' events change nothing."""
     if getattr(event, "agent", state.agent) != state.agent:
         return state
     match event:
@@ -96,7 +98,7 @@ def reduce(state: ContextState, event: Event) -> ContextState:
 
 
 def restored(state: ContextState, iterations: Sequence[Iteration], session: str) -> ContextState:
-    """With what the record holds, unless something was sent meanwhile or another conversation is open."""
+    """With the record's data, unless something was sent meanwhile or another conversation is open."""
     if state.requests or (state.session and session != state.session):
         return state
     mine = [one for one in iterations if not session or one.session == session]
@@ -132,8 +134,8 @@ def chosen(state: ContextState, step: int) -> ContextState:
 
 
 EMPTY = (
-    "Nothing has been sent yet.\n\nWith the first prompt you see here what the model receives: every section with its "
-    "tokens and its share of the window, then what the provider counted."
+    "Nothing has been sent yet.\n\nOnce you send a prompt, this shows what the model receives: each section with its "
+    "tokens and its share of the window, then the provider's count."
 )
 
 
@@ -145,7 +147,8 @@ class ContextPane(Pane):
         bind("context.up", "choose(-1)"),
         bind("context.down", "choose(1)"),
         bind("context.open", "open"),
-        *(bind(f"context.{name}", f"act('{name}')") for name in ("compact", "prune", "clear", "tune", "what_if")),
+        row_binding("context.menu"),
+        *row_bindings("context"),
     ]
 
     def __init__(self, agent: str = "main") -> None:
@@ -160,7 +163,7 @@ class ContextPane(Pane):
         self._become(state)
 
     def restore(self, iterations: Sequence[Iteration], session: str) -> None:
-        """Show what the record holds of the conversation."""
+        """Show the conversation's data from the record."""
         self._become(restored(self.state, iterations, session))
 
     def _become(self, state: ContextState) -> None:
@@ -197,8 +200,8 @@ class ContextPane(Pane):
     def action_open(self) -> None:
         self.post_message(ForContext("inspect", self.state.agent, section=self.state.chosen))
 
-    def action_act(self, action: str) -> None:
-        self.post_message(ForContext(action, self.state.agent))
+    def action_want(self, key: str) -> None:
+        self.post_message(ContextWanted(key, ContextRow(self.state.agent)))
 
     def on_click(self, event: events.Click) -> None:
         row = event.screen_y - self.scrollable_content_region.y + self.scroll_offset.y - bool(self.state.window)
@@ -247,18 +250,18 @@ def draw(state: ContextState, width: int) -> Content:
 
 
 def _counts(state: ContextState) -> list[tuple[str, int, str]]:
-    """The estimate, and what the provider counted beside it."""
+    """The estimate, and the provider's count."""
     if not state.sent:
         return [("estimate", state.tokens, "")]
     off = 100 * (state.tokens - state.sent) / state.sent
-    told = f"{off:+.0f} %".rjust(7) if abs(off) < 1_000 else ""  # a provider that counts something else
+    told = f"{off:+.0f} %".rjust(7) if abs(off) < 1_000 else ""  # the provider counts something else
     return [("estimate", state.tokens, told), ("counted", state.sent, "")]
 
 
 def counted(title: str, usage: Usage, *, broken: bool = False) -> Content:
-    """What a provider counted, in two lines, or three where a cache was used."""
+    """The provider's count in two lines, or three if a cache was used."""
     lines = [f"  {figures.tokens(usage.input)} in · {figures.tokens(usage.output)} out"]
     if usage.cache_read or usage.cache_write:
-        state = " · it broke" if broken else ""
+        state = " · broken" if broken else ""
         lines.append(f"  cache {figures.tokens(usage.cache_read)} · written {figures.tokens(usage.cache_write)}{state}")
     return Content.assemble((f"{title}\n", "bold"), ("\n".join(lines), "$foreground-muted"))

@@ -1,6 +1,6 @@
-"""An inspector as lines: sections, blocks, facts and exact texts, or a comparison; and the lines at its head.
+"""An inspector's lines: sections, blocks, facts and exact texts, or a comparison; and its title.
 
-Pure: state in, entries and words out. Signs first, colours second, and figures at the right that keep their place.
+Pure: state in, entries and words out. Signs carry the meaning, colours support it, and figures are right-aligned.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from gshtui.ui.kit import figures
 from gshtui.ui.kit.figures import context_meter, meter_sign
 
 MOST_COMPARED = 4_000
-"""Lines of a block up to which its change is shown line by line."""
+"""Up to this many lines, a block's change is shown line by line."""
 
 
 class SectionLine(msgspec.Struct, frozen=True):
-    """One of the six, summed up."""
+    """One of the six sections, summed up."""
 
     name: SectionName
     blocks: int = 0
     tokens: int = 0
     whole: int = 0
-    """Tokens of the request."""
+    """Tokens of the whole request."""
     read: int = 0
     written: int = 0
     fresh: int = 0
 
 
 class ChangeLine(msgspec.Struct, frozen=True):
-    """A transformation of a block, as a line that leads to its receipt."""
+    """A change of a block, as a line that links to its receipt."""
 
     change: Change
 
@@ -48,7 +48,7 @@ class BlockFacts(msgspec.Struct, frozen=True):
 
     block: Block
     carry: Carry | None
-    """What its source has cost so far, once that is known."""
+    """The cost of its source so far, once known."""
 
 
 InspectorLine = SectionLine | Block | BlockFacts | ChangeLine | Difference | str
@@ -56,7 +56,7 @@ InspectorLine = SectionLine | Block | BlockFacts | ChangeLine | Difference | str
 
 
 def sections(blocks: tuple[Block, ...]) -> list[SectionLine]:
-    """The six sections in the order in which they are sent, also the empty ones."""
+    """The six sections in the order sent, including empty ones."""
     whole = sum(block.tokens for block in blocks)
     found: list[SectionLine] = []
     for name in SECTIONS:
@@ -75,10 +75,10 @@ def inspector_entries(state: InspectorState) -> list[OutlineEntry[InspectorLine]
     if state.mode == "request":
         said = state.request
         if said is None:
-            return [OutlineEntry("note", data="Reading …")]
+            return [OutlineEntry("note", data="Loading …")]
         notes = [said.note] if said.note else []
         if not said.exact:
-            notes.insert(0, "This is not byte for byte what was sent.")
+            notes.insert(0, "This is not an exact copy of what was sent.")
         return [
             *(OutlineEntry(f"note:{at}", data=note) for at, note in enumerate(notes)),
             OutlineEntry("request", text=displayed(said.text)),
@@ -114,14 +114,14 @@ def _block(state: InspectorState, block: Block) -> Iterator[OutlineEntry[Inspect
         yield OutlineEntry(f"c:{block.id}:{number}", 2, ChangeLine(change))
     text = state.texts.get(block.hash)
     if text is None:
-        yield OutlineEntry(f"w:{block.id}", 2, "Reading …")
+        yield OutlineEntry(f"w:{block.id}", 2, "Loading …")
     else:
         yield OutlineEntry(f"t:{block.id}", 2, block, text=displayed(text))
 
 
 def _differences(state: InspectorState) -> Iterator[OutlineEntry[InspectorLine]]:
     if not state.differences:
-        yield OutlineEntry("note", data="Both are the same, block by block.")
+        yield OutlineEntry("note", data="The two are identical, block by block.")
     for number, one in enumerate(state.differences):
         id = f"d:{number}"
         opened = id in state.opened
@@ -129,13 +129,13 @@ def _differences(state: InspectorState) -> Iterator[OutlineEntry[InspectorLine]]
         if opened:
             text = compared_text(one, state.texts)
             if text is None:
-                yield OutlineEntry(f"dw:{number}", 1, "Reading …")
+                yield OutlineEntry(f"dw:{number}", 1, "Loading …")
             else:
                 yield OutlineEntry(f"dt:{number}", 1, one, text=text, look="diff")
 
 
 def compared_text(one: Difference, texts: dict[str, str]) -> str | None:
-    """A block's change with a sign before each line; `None`: a text of it is not here yet."""
+    """A block's change with a sign before each line; `None`: a text is not loaded yet."""
     if any(hash and hash not in texts for hash in (one.hash_before, one.hash_after)):
         return None
     before = displayed(texts[one.hash_before]).split("\n") if one.hash_before else []
@@ -150,7 +150,7 @@ def compared_text(one: Difference, texts: dict[str, str]) -> str | None:
 
 
 def cost_text(carry: Carry | None) -> str:
-    """What a source has cost so far, in words."""
+    """The cost of a source so far, in words."""
     from gshtui.ui.kit import figures
 
     if carry is None or not carry.times:
@@ -161,7 +161,7 @@ def cost_text(carry: Carry | None) -> str:
 
 
 CACHE = {"read": ("●", "ok"), "written": ("◐", "accent"), "fresh": ("○", "muted"), "": (" ", "faint")}
-"""Signs and colours: by the provider's count read from its cache, written into it, or neither."""
+"""Signs and colours for what the provider counted as read from its cache, written to it, or neither."""
 CHANGES = {
     "truncated": ("T", "warning"), "pruned": ("P", "warning"), "summarised": ("C", "accent"),
     "carried": ("→", "ok"), "restored": ("↺", "ok"), "shortened": ("S", "warning"),
@@ -171,7 +171,7 @@ KINDS = {"thinking": "thought", "tool_call": "call", "tool_result": "result", "i
 WIDE = 110
 
 Peek = Callable[[Block], str]
-"""The beginning of a block's text, empty while it is not here."""
+"""The beginning of a block's text; empty until it is loaded."""
 
 
 def inspector_words(entry: OutlineEntry[InspectorLine], width: int, now: float, peek: Peek) -> EntryWords:
@@ -235,7 +235,7 @@ def _block_words(block: Block, width: int, now: float, peek: Peek) -> EntryWords
 
 
 def _facts(block: Block, carry: Carry | None, width: int, now: float) -> EntryWords:
-    cache = {"read": "read from the cache", "written": "written into the cache", "fresh": "not cached"}.get(block.cache)
+    cache = {"read": "read from the cache", "written": "written to the cache", "fresh": "not cached"}.get(block.cache)
     told = [
         f"{block.tokens:,} tokens",
         f"{figures.age(now - block.at)} ago" if block.at and now - block.at >= 2 else "",
@@ -252,7 +252,7 @@ def _facts(block: Block, carry: Carry | None, width: int, now: float) -> EntryWo
 def _change(change: Change) -> EntryWords:
     sign, style = CHANGES[change.kind]
     sizes = f" {figures.tokens(change.before)} → {figures.tokens(change.after)} tokens" if change.before else ""
-    way = "u brings it back" if change.kind in ("truncated", "pruned", "shortened") else ""
+    way = "u restores it" if change.kind in ("truncated", "pruned", "shortened") else ""
     leads = "enter opens its receipt" if change.cut else ""
     return EntryWords(((style, f"{sign} {change.kind}"), ("muted", sizes), ("faint", _joined(way, leads))))
 
@@ -288,7 +288,7 @@ def inspector_title(state: InspectorState, name: str, width: int) -> Content:
     who = Content.styled(one_line(name, 40), "bold $primary")
     if view is None:
         return Content.assemble(
-            who, (f"  {state.problem or 'Reading …'}", "$warning" if state.problem else "$foreground-muted")
+            who, (f"  {state.problem or 'Loading …'}", "$warning" if state.problem else "$foreground-muted")
         )
     first = Content.assemble(
         who, f" · {request_name(state)}", (_comparison(state), "$warning"), (f" · {view.model}", "$foreground-muted")
@@ -311,7 +311,7 @@ def request_name(state: InspectorState) -> str:
 
 def _comparison(state: InspectorState) -> str:
     if state.mode == "request":
-        return " · as sent" if state.request is None or state.request.exact else " · about as sent"
+        return " · as sent" if state.request is None or state.request.exact else " · roughly as sent"
     if state.other is None:
         return ""
     one = state.other.iteration
@@ -324,7 +324,7 @@ def _comparison(state: InspectorState) -> str:
 
 
 def size_line(view: ContextView, width: int) -> Content:
-    """The meter, the estimate and what the provider counted, as much of it as there is room for."""
+    """The meter, the estimate and the provider's count, as far as there is room."""
     used = input_tokens(view.iteration) or view.expected or view.tokens
     parts = (
         [Content.assemble(context_meter(used, view.window, view.trigger, METER), " ")]
@@ -337,7 +337,7 @@ def size_line(view: ContextView, width: int) -> Content:
     one = view.iteration
     if one is not None:
         facts += [figures.dollars(one.cost) if one.cost is not None else "", one_line(one.error, 60)]
-        facts.append("the cached beginning broke" if one.broken_by else "")
+        facts.append("the cached prefix changed" if one.broken_by else "")
     told = "".join(f" · {fact}" for fact in facts if fact)
     return Content("").join([*parts, Content.styled(told, "$foreground-muted")]).truncate(max(8, width), ellipsis=True)
 
@@ -349,11 +349,11 @@ def input_tokens(iteration: Iteration | None) -> int:
 
 
 def estimate(view: ContextView) -> str:
-    """The estimate beside the count, with its error."""
+    """The estimate compared with the count, and its error."""
     exact = input_tokens(view.iteration)
     if exact:
         off = 100 * (view.tokens - exact) / exact
         return f"counted by the provider; the estimate was {figures.tokens(view.tokens)} ({off:+.0f} %)"
     if view.error is not None:
-        return f"estimated; so far {100 * abs(view.error):.0f} % off"
+        return f"estimated; off by {100 * abs(view.error):.0f} % so far"
     return "estimated"

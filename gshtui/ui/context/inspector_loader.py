@@ -1,6 +1,6 @@
-"""What an inspector shows, loaded: the request, its blocks' texts, its bytes, a comparison.
+"""Loads what an inspector shows: the request, its blocks' texts, its bytes, a comparison.
 
-Owns the state and the order of reading; a failure is shown and costs nothing else. Refuses keys and drawing.
+Owns the state and the order of loading; a failure is shown and affects nothing else. No keys, no drawing.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.kit.bridge import NotReady
 
 PEEKED = 400
-"""Characters of a block's text of which its line shows the beginning."""
+"""How many characters of a block's text its line may show."""
 
 
 R = TypeVar("R")
 
 
 class CommandCaller(Protocol):
-    """Where commands are called by value."""
+    """Calls commands by value."""
 
     async def call(self, parameters: Returns[R]) -> R:
-        """Gives the typed result. Raises `NotReady` or `CommandError`."""
+        """Returns the typed result. Raises `NotReady` or `CommandError`."""
         ...
 
 
 class BlockBeginnings:
-    """The beginnings of blocks' texts, for their lines: read all at once, after the frame in which they were missed.
+    """The beginnings of blocks' texts for their lines; missing ones are loaded together after the frame.
 
     Args:
         host: the widget that owns the worker.
-        came: called when there are more of them.
+        came: called when more have arrived.
     """
 
     def __init__(self, host: Widget, hub: CommandCaller, came: Callable[[], object]) -> None:
@@ -57,7 +57,7 @@ class BlockBeginnings:
         self._missed: dict[str, None] = {}
 
     def beginning(self, hash: str) -> str:
-        """The beginning of a text; empty while it is not known."""
+        """The beginning of a text; empty until it is loaded."""
         if hash not in self._known:
             if not self._missed:
                 self._host.call_after_refresh(self._read)
@@ -83,10 +83,10 @@ def beginning(text: str) -> str:
 
 
 class InspectorLoader:
-    """The state of one inspector, and what it lacks read into it.
+    """Holds the state of one inspector and loads what it lacks.
 
     Args:
-        host: the widget that owns the workers and says what failed.
+        host: the widget that owns the workers and reports errors.
         changed: called with the state before each change.
     """
 
@@ -101,7 +101,7 @@ class InspectorLoader:
         self._counted = ("", 0)
 
     def become(self, state: InspectorState) -> None:
-        """Take another state; read what it lacks."""
+        """Change the state, and load what it lacks."""
         before, self.state = self.state, state
         if not self._host.is_mounted:
             return
@@ -118,7 +118,7 @@ class InspectorLoader:
     # Reading
 
     def read(self) -> None:
-        """Read the request again; a wish that comes while that happens is granted after it."""
+        """Load the request again; a call meanwhile runs after this one."""
         self.state = replace(self.state, stale=True)
         if not self._reading:
             self._reading = True
@@ -150,7 +150,7 @@ class InspectorLoader:
         self.state = replace(self.state, stale=again or self.state.stale)
 
     async def _read_carry(self) -> None:
-        """What each source has cost: it goes through all requests, so only where it is shown, and once a request."""
+        """Load what each source has cost. This reads all requests, so only when it is shown, and once per request."""
         try:
             found = await self.hub.call(CarryParameters(agent=Word(self.state.agent)))
         except (NotReady, CommandError):
@@ -163,7 +163,7 @@ class InspectorLoader:
                 found = {hash: await self.hub.call(ReadText(hash=hash)) for hash in wanted[:20]}
                 self.become(states.with_texts(self.state, found))
         except (NotReady, CommandError) as error:
-            missing = dict.fromkeys(states.wanted(self.state), f"⟨This text cannot be read. {error!s}⟩")
+            missing = dict.fromkeys(states.wanted(self.state), f"⟨Can't read this text. {error!s}⟩")
             self.become(states.with_texts(self.state, missing))
 
     async def _read_request(self) -> None:
@@ -179,7 +179,7 @@ class InspectorLoader:
             self.attempt(self._read_request())
 
     def compare(self, agent: str, iteration: str) -> None:
-        """Compare what is shown with a request of this or another agent."""
+        """Compare the shown request with one of this or another agent."""
         self.attempt(self._compare(agent, iteration))
 
     async def _compare(self, other: str, iteration: str) -> None:
@@ -194,7 +194,7 @@ class InspectorLoader:
         self.become(states.compared(self.state, found.before, tuple(found.differences)))
 
     def attempt(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something with what the hub gives, and say what fails."""
+        """Run something with the hub's data, and report errors."""
         self._host.run_worker(self._attempt(work), exit_on_error=False, group="work")
 
     async def _attempt(self, work: Coroutine[Any, Any, None]) -> None:

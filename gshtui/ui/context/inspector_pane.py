@@ -1,7 +1,6 @@
 """A tab that shows exactly what an agent's model is sent: any past request or the next one, as blocks, bytes or a diff.
 
-Owns the tab's keys and draws the state; `InspectorLoader` reads it by calls to the hub, and `InspectorSearch` finds
-words in it.
+Owns the tab's keys and draws the state; `InspectorLoader` loads it from the hub, and `InspectorSearch` searches it.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ from textual.widgets import Static
 
 from gshtui.bus.context_data import Block
 from gshtui.bus.event import Event
-from gshtui.commands.declaration import Word
-from gshtui.context.commands.cut_commands import PinBlock, RestoreBlock, UnpinBlock
 from gshtui.context.commands.view_calls import ReadRequest, ReadText
 from gshtui.ui.context import inspector_state as states
+from gshtui.ui.context.context_rows import ContextRow, ContextWanted
 from gshtui.ui.context.inspector_lines import (
     BlockFacts,
     ChangeLine,
@@ -35,20 +33,21 @@ from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.context.outline import EntryWords, OutlineEntry
 from gshtui.ui.context.outline_view import OutlineView
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.row_actions import row_binding
 from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.widget_messages import CommandCall, ForContext
+from gshtui.ui.kit.widget_messages import ForContext
 
 
 class InspectorPane(TabPane):
     """See the module.
 
     Args:
-        agent: its id; `name` is what people call it.
+        agent: its id; `name`: for people.
         clock: seconds since the epoch.
         at: id of the iteration to show; empty: the next request.
-        section: the one to open at first.
+        section: the section to open first.
     """
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = states.CONSUMED
@@ -60,18 +59,14 @@ class InspectorPane(TabPane):
         bind("inspector.previous", "found(-1)"),
         bind("inspector.copy", "copy"),
         bind("inspector.copy_all", "copy_all"),
-        bind("inspector.pin", "pin"),
-        bind("inspector.restore", "restore"),
+        row_binding("inspector.pin"),
+        row_binding("inspector.restore"),
         bind("inspector.earlier", "step(-1)"),
         bind("inspector.later", "step(1)"),
         bind("inspector.now", "now"),
         bind("inspector.diff", "diff"),
-        bind("inspector.diff_with", "act('compare')"),
-        bind("inspector.compact", "act('compact')"),
-        bind("inspector.prune", "act('prune')"),
-        bind("inspector.clear", "act('clear')"),
-        bind("inspector.tune", "act('tune')"),
-        bind("inspector.what_if", "act('what_if')"),
+        row_binding("inspector.menu"),
+        *(row_binding(f"inspector.{name}") for name in ("diff_with", "compact", "prune", "clear", "tune", "what_if")),
         bind("inspector.reload", "reload"),
         bind("inspector.close", "close"),
     ]
@@ -91,7 +86,7 @@ class InspectorPane(TabPane):
 
     @property
     def state(self) -> InspectorState:
-        """What is shown."""
+        """The state shown."""
         return self.loader.state
 
     def compose(self) -> ComposeResult:
@@ -106,7 +101,7 @@ class InspectorPane(TabPane):
         self._show_title()
 
     def _show(self, before: InspectorState) -> None:
-        """Show the state; the outline is made anew where what it lists is another thing than before."""
+        """Show the state; rebuild the outline if its contents changed."""
         self._show_title()
         now = self.state
         lines = (now.view, now.mode, now.opened, now.texts, now.request, now.differences, now.carry)
@@ -149,18 +144,18 @@ class InspectorPane(TabPane):
         self.loader.compare(agent, iteration)
 
     def reveal(self, block: Block) -> None:
-        """Open a block, with the section that it is in, and go there."""
+        """Open a block and its section, and go there."""
         self.loader.become(states.revealed(self.state, block))
         self.view.go(f"b:{block.id}")
 
     # Search
 
     def action_search(self) -> None:
-        """Begin a new search."""
+        """Start a new search."""
         self.search.begin()
 
     def action_found(self, step: int) -> None:
-        """The next place that was found, or the one before."""
+        """Go to the next match, or the previous one."""
         self.search.go(step)
 
     @on(SearchLine.Changed)
@@ -204,7 +199,7 @@ class InspectorPane(TabPane):
             self.loader.become(states.all_toggled(self.state))
 
     def action_request(self) -> None:
-        """The exact bytes, or the blocks again."""
+        """Toggle between the exact bytes and the blocks."""
         if self.state.mode == "request":
             self.loader.become(replace(self.state, mode="blocks"))
         else:
@@ -214,7 +209,7 @@ class InspectorPane(TabPane):
 
     def action_step(self, step: int) -> None:
         if (at := states.stepped(self.state, step)) is None:
-            self.notify("No more requests." if self.state.iterations else "Nothing was sent yet.", markup=False)
+            self.notify("No more requests." if self.state.iterations else "Nothing has been sent yet.", markup=False)
         else:
             self.show_at(at)
 
@@ -222,37 +217,22 @@ class InspectorPane(TabPane):
         self.show_at("")
 
     def action_diff(self) -> None:
-        """Compare with the request before; again: end it."""
+        """Compare with the previous request, or stop comparing."""
         if self.state.mode == "difference":
             self.loader.become(states.uncompared(self.state))
         elif self.state.place > 0:
             self.compare(self.state.agent, self.state.iterations[self.state.place - 1].id)
         else:
-            self.notify("There is no earlier request to compare with.", markup=False)
+            self.notify("No earlier request to compare with.", markup=False)
 
     # Acts
 
-    def action_act(self, action: str) -> None:
-        self.post_message(ForContext(action, self.state.agent, about=self.state.at))
-
-    def action_pin(self) -> None:
+    def action_want(self, key: str) -> None:
         block = self._block()
-        if block is None:
-            self.notify("Move the cursor to a block to pin it.", markup=False)
-            return
-        agent, id = Word(self.state.agent), Word(block.id)
-        call = UnpinBlock(agent=agent, block=id) if block.pinned else PinBlock(agent=agent, block=id)
-        self.post_message(CommandCall(call))
-
-    def action_restore(self) -> None:
-        block = self._block()
-        cut = next((change.cut for change in block.changes if change.cut), "") if block is not None else ""
-        if block is None or not block.changes:
-            self.notify("Nothing was cut from this block. Move the cursor to a block that was cut.", markup=False)
-        elif block.kind in ("summary", "carried") and cut:
-            self.post_message(ForContext("undo", self.state.agent, about=cut))
-        else:
-            self.post_message(CommandCall(RestoreBlock(agent=Word(self.state.agent), block=Word(block.id))))
+        of_summary = block is not None and block.kind in ("summary", "carried")
+        cuts = [change.cut for change in block.changes if change.cut] if block is not None and of_summary else []
+        row = ContextRow(self.state.agent, self.state.at, next(iter(cuts), ""), block)
+        self.post_message(ContextWanted(key, row))
 
     def action_reload(self) -> None:
         self.loader.read()
@@ -260,7 +240,7 @@ class InspectorPane(TabPane):
     # Copying
 
     def action_copy(self) -> None:
-        """The selection; else the exact text of the block, or what is under the cursor."""
+        """Copy the selection, else the block's exact text, else the line under the cursor."""
         text, block = self.screen.get_selected_text(), self._block()
         if text:
             self._copied(text)

@@ -1,6 +1,6 @@
-"""The search in one inspector: through the request as it is shown, and also through blocks that are folded.
+"""The search in one inspector: through the request as shown, including folded blocks.
 
-Owns what was found and which place is shown; the words are typed into the tab's search line.
+Owns the matches and the current one; the person types into the tab's search line.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ MOST = 10_000
 
 
 class BlockHit(NamedTuple):
-    """One place. `block` is `None` in the request as it is sent; `offset` -1: in the block's source."""
+    """One match. `block` is `None` in the request as sent; `offset` -1: in the block's source."""
 
     block: Block | None
     offset: int
 
 
 class BlockSearch:
-    """One search, in the order in which things are sent."""
+    """One search, in the order sent."""
 
     def __init__(self, words: str) -> None:
         self.needle = words.casefold()
@@ -41,7 +41,7 @@ class BlockSearch:
         self.done = False
 
     def search_text(self, block: Block | None, text: str, source: str = "") -> None:
-        """Look through one text."""
+        """Search one text."""
         if not self.needle or len(self.hits) >= MOST:
             return
         if source and self.needle in source.casefold():
@@ -56,7 +56,7 @@ class BlockSearch:
             at = folded.find(self.needle, at + len(self.needle))
 
     def go(self, step: int) -> BlockHit | None:
-        """The next place, or the one before, round the ends."""
+        """The next match, or the previous one, wrapping around."""
         if not self.hits:
             return None
         self.at = (self.at + step) % len(self.hits) if self.at >= 0 else 0 if step > 0 else len(self.hits) - 1
@@ -69,7 +69,7 @@ def ordered(blocks: tuple[Block, ...]) -> list[Block]:
 
 
 class DownwardSearch(SearchLine):
-    """A search line whose next place is below, where a conversation's is further back."""
+    """A search line whose next match is further down; a conversation's is further back."""
 
     def action_step(self, step: int) -> None:
         super().action_step(-step)
@@ -83,24 +83,24 @@ class InspectorSearch:
     """
 
     def __init__(self, host: Widget, loader: InspectorLoader, view: OutlineView[InspectorLine]) -> None:
-        self.line = DownwardSearch("search all of the request, also what is folded")
+        self.line = DownwardSearch("search the whole request, including folded text")
         self._host = host
         self._loader = loader
         self._view = view
         self._search = BlockSearch("")
         self._opened: frozenset[str] | None = None
-        """What was open before the words that are being typed had opened anything."""
+        """What was open before the search opened anything."""
 
     def begin(self) -> None:
-        """Begin a new search; what the one before has marked is marked no longer."""
+        """Start a new search; marks of the previous one are removed."""
         self._search = BlockSearch("")
         self._view.mark("")
         self.line.open()
 
     def look_for(self, words: str) -> None:
-        """Other words are typed."""
+        """The words changed."""
         if not self.line.display:
-            return  # the line is emptied as it closes; what was found stays, for the keys that go on
+            return  # closing empties the line; the matches stay, for the next and previous keys
         self._search = BlockSearch(words)
         state = self._loader.state
         if self._opened is None:
@@ -132,7 +132,7 @@ class InspectorSearch:
             self.go(1)
 
     def go(self, step: int) -> None:
-        """Show the next place that was found, or the one before."""
+        """Show the next match, or the previous one."""
         hit = self._search.go(step)
         self._tell()
         if hit is None:
@@ -159,6 +159,6 @@ class InspectorSearch:
         self.line.show_position(self._search.at + 1, len(self._search.hits), self._search.done)
 
     def close(self) -> None:
-        """The line is closed; what was found and opened stays."""
+        """The line was closed; matches stay open."""
         self._opened = None
         self._view.focus()

@@ -1,6 +1,6 @@
-"""What an inspector shows: one request of an agent (past, or the next), what is open in it, what it is compared with.
+"""The state of an inspector: one request of an agent (past or next), what is open, and what it is compared with.
 
-Pure: `(state, what came) → state`; refuses widgets and waiting. Called by the inspector's tab and its outline.
+Pure: `(state, input) → state`; no widgets, no waiting. Called by the inspector's tab and its outline.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CHANGING: tuple[type[Event], ...] = (
     BlockPinned, BlockRestored, ContextAssembled, ContextCut, CutUndone, MessageAppended, ModelChanged, SessionOpened,
     TasksChanged, TurnFinished, UsageReported,
 )  # fmt: skip
-"""After these the next request is another one, or what is known of it is."""
+"""Events after which the next request differs, or is known better."""
 CONSUMED: tuple[type[Event], ...] = (*CHANGING, IterationStarted, TextDelta, ThinkingDelta)
 
 
@@ -42,23 +42,23 @@ class InspectorState(msgspec.Struct, frozen=True):
     iterations: tuple[Iteration, ...] = ()
     """Oldest first."""
     at: str = ""
-    """Id of the iteration that is shown; empty: the next request."""
+    """Id of the shown iteration; empty: the next request."""
     view: ContextView | None = None
     mode: InspectorMode = "blocks"
     opened: frozenset[str] = frozenset()
     """Ids of entries."""
     texts: dict[str, str] = msgspec.field(default_factory=dict[str, str])
-    """By hash, as far as they were wanted."""
+    """By hash, as far as loaded."""
     request: RequestText | None = None
     other: ContextView | None = None
-    """What it is compared with: the older one."""
+    """The older request that it is compared with."""
     differences: tuple[Difference, ...] = ()
     carry: dict[str, Carry] = msgspec.field(default_factory=dict[str, Carry])
     """By source."""
     stale: bool = False
-    """What is shown may have changed."""
+    """The shown data may be outdated."""
     streamed: int = 0
-    """Characters of the answer that is coming in."""
+    """Characters of the streaming answer so far."""
     problem: str = ""
 
     @property
@@ -67,12 +67,12 @@ class InspectorState(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> int:
-        """Number of the iteration that is shown, from 0; as many as there are: the next request."""
+        """Index of the shown iteration, from 0; the number of iterations: the next request."""
         ids = [one.id for one in self.iterations]
         return ids.index(self.at) if self.at in ids else len(ids)
 
     def block(self, id: str) -> Block | None:
-        """The block of this id."""
+        """The block with this id."""
         return next((one for one in self.blocks if one.id == id), None)
 
 
@@ -91,28 +91,28 @@ def reduce(state: InspectorState, event: Event) -> InspectorState:
 
 
 def with_view(state: InspectorState, view: ContextView, iterations: tuple[Iteration, ...]) -> InspectorState:
-    """A request was read; what was open stays open."""
+    """A request was loaded; open entries stay open."""
     request = state.request if state.view == view else None
     return replace(state, view=view, iterations=iterations, stale=False, problem="", request=request)
 
 
 def with_texts(state: InspectorState, texts: dict[str, str]) -> InspectorState:
-    """Texts were read."""
+    """Texts were loaded."""
     return replace(state, texts={**state.texts, **texts})
 
 
 def compared(state: InspectorState, other: ContextView, found: tuple[Difference, ...]) -> InspectorState:
-    """It is compared with another request."""
+    """Compare it with another request."""
     return replace(state, other=other, differences=found, mode="difference")
 
 
 def uncompared(state: InspectorState) -> InspectorState:
-    """The comparison is over."""
+    """Stop comparing."""
     return replace(state, other=None, differences=(), mode="blocks")
 
 
 def stepped(state: InspectorState, step: int) -> str | None:
-    """Id of the iteration so many places on, `""` behind the last; `None`: there is none further."""
+    """Id of the iteration this many places further, `""` after the last; `None`: no more."""
     place = state.place + step
     if not 0 <= place <= len(state.iterations):
         return None
@@ -120,12 +120,12 @@ def stepped(state: InspectorState, step: int) -> str | None:
 
 
 def toggled(state: InspectorState, id: str) -> InspectorState:
-    """An entry is opened, or folded."""
+    """Open or fold an entry."""
     return replace(state, opened=state.opened ^ {id})
 
 
 def all_toggled(state: InspectorState) -> InspectorState:
-    """All sections (or changes) are opened; if they were, all is folded."""
+    """Open all sections (or changes), or fold them if all are open."""
     if state.mode == "difference":
         ids = frozenset(f"d:{number}" for number in range(len(state.differences)))
     else:
@@ -135,12 +135,12 @@ def all_toggled(state: InspectorState) -> InspectorState:
 
 
 def revealed(state: InspectorState, block: Block) -> InspectorState:
-    """A block and the section that it is in are open."""
+    """Open a block and its section."""
     return replace(state, mode="blocks", opened=state.opened | {f"s:{block.section}", f"b:{block.id}"})
 
 
 def wanted(state: InspectorState) -> list[str]:
-    """Hashes of the texts that what is open needs and that are not here."""
+    """Hashes of texts that open entries need and that are not loaded."""
     hashes: list[str] = []
     if state.mode == "blocks":
         hashes = [block.hash for block in state.blocks if f"b:{block.id}" in state.opened]

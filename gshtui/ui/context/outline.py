@@ -1,7 +1,7 @@
-"""An outline as data: entries that fold, and long texts as rows that are cut only when they are drawn.
+"""An outline as data: entries that fold, and long texts as rows that are wrapped only when drawn.
 
-Owns the way between offsets, rows and entries; refuses styles and to draw. A text of a megabyte costs some
-milliseconds, and each row only when it is shown.
+Maps between offsets, rows and entries; no styles, no drawing. A text of a megabyte costs some milliseconds, and
+a row only when it is shown.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _NARROW = re.compile(
 
 
 def displayed(text: str) -> str:
-    """The text as it is shown: every control character as a symbol, tabs as blanks. Copies take the text itself."""
+    """The text as shown: control characters as symbols, tabs as spaces. Copying uses the text itself."""
     return literal(text).expandtabs(4)
 
 
 class TextRow(NamedTuple):
-    """A row. `offset`: where it begins in the text; `line`: the whole line's number, from 0."""
+    """A row. `offset`: its start in the text; `line`: the number of its line, from 0."""
 
     text: str
     offset: int
@@ -37,7 +37,7 @@ class TextRow(NamedTuple):
 
 
 class TextRows:
-    """A displayed text cut at a width in cells, spaces or not, so that every blank is where it is sent."""
+    """A displayed text wrapped at a width in cells, even within words, so that every space is where it was sent."""
 
     def __init__(self, text: str, width: int) -> None:
         self.text = text
@@ -49,7 +49,7 @@ class TextRows:
 
     @property
     def height(self) -> int:
-        """Rows; at least one."""
+        """The number of rows; at least one."""
         return self._tops[-1]
 
     def _height(self, number: int, line: str) -> int:
@@ -92,7 +92,7 @@ class TextRows:
 
 
 StyledPart = tuple[str, str]
-"""A style of the palette by name, and words."""
+"""A style of the palette, by name, and words."""
 TextLook = Literal["text", "diff"]
 
 
@@ -101,20 +101,20 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class OutlineEntry(msgspec.Struct, Generic[T_co], frozen=True):
-    """One line, or, where it has a text, as many rows as that needs."""
+    """One line, or, with a text, as many rows as it needs."""
 
     id: str
     level: int = 0
     data: T_co | None = None
-    """What it is about; whoever draws the line tells by its type how."""
+    """Its subject; its type tells how to draw the line."""
     opened: bool | None = None
-    """`None`: there is nothing to open."""
+    """`None`: it cannot be opened."""
     text: str | None = None
     look: TextLook = "text"
 
 
 class EntryWords(msgspec.Struct, frozen=True):
-    """An entry's line: words, and columns at the right end that keep their place."""
+    """An entry's line: words, and right-aligned columns."""
 
     left: tuple[StyledPart, ...]
     right: tuple[StyledPart, ...] = ()
@@ -143,7 +143,7 @@ class Outline(Generic[T]):
         return self._tops[-1]
 
     def at(self, row: int) -> tuple[OutlineEntry[T], int] | None:
-        """The entry that a row belongs to, and which of its rows that is."""
+        """The row's entry, and the row's index in it."""
         if not 0 <= row < self.height:
             return None
         place = bisect_right(self._tops, row) - 1
@@ -155,7 +155,7 @@ class Outline(Generic[T]):
         return None if place is None else self._tops[place]
 
     def rows(self, id: str) -> int:
-        """How many rows an entry has; 0: it is not here."""
+        """How many rows an entry has; 0: not in the outline."""
         place = self._places.get(id)
         return 0 if place is None else self._tops[place + 1] - self._tops[place]
 
@@ -164,12 +164,12 @@ class Outline(Generic[T]):
         return self._texts[entry.id].row(inside)
 
     def row_of(self, id: str, offset: int) -> int | None:
-        """The row in which a character of an entry's text stands."""
+        """The row of a character of an entry's text."""
         top, text = self.top(id), self._texts.get(id)
         return None if top is None or text is None else top + text.row_of(offset)
 
     def parent(self, entry: OutlineEntry[T]) -> OutlineEntry[T] | None:
-        """The entry that it belongs to."""
+        """The row's entry."""
         place = self._places[entry.id]
         return next((one for one in reversed(self.entries[:place]) if one.level < entry.level), None)
 

@@ -1,7 +1,7 @@
-"""An outline drawn line by line: only what is on the screen costs anything, however long the texts in it are.
+"""Draws an outline line by line: only visible lines cost anything, however long the texts are.
 
-Owns the cursor, scrolling, marks of a search and the selection; refuses to know what the entries are about: a function
-that is handed in says how a line looks.
+Owns the cursor, scrolling, search marks and the selection. Knows nothing about the entries' subjects: an injected
+function renders a line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import BindingType
-from textual.color import Color
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -24,17 +23,16 @@ from textual.strip import Strip
 from gshtui.ui.context.outline import EntryWords, Outline, OutlineEntry, StyledPart, indent_of
 from gshtui.ui.kit.highlights import StyledRange, match_ranges, overlay_styles, selected_span
 from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.page import Palette, make_palette
-from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.kit.page import Palette, ThemePalette
 
 GUTTER = 2
-"""Cells at the left that belong to the cursor."""
+"""Cells at the left reserved for the cursor."""
 _DIFF = {"+": "added", "-": "removed", "@": "faint"}
 _MOST_COPIED = 50_000
 
 T = TypeVar("T")
 DrawEntry = Callable[[OutlineEntry[T], int], EntryWords]
-"""An entry's words for a width in cells."""
+"""The text of an entry's line for a width in cells."""
 
 
 class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
@@ -53,14 +51,14 @@ class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
     ]
 
     class Chosen(Message):
-        """An entry shall open, fold, or do what it is for."""
+        """Requests to open or fold an entry, or to run its action."""
 
         def __init__(self, entry: OutlineEntry[object]) -> None:
             super().__init__()
             self.entry = entry
 
     class Moved(Message):
-        """The cursor is elsewhere."""
+        """The cursor moved."""
 
     can_focus = True
 
@@ -69,10 +67,9 @@ class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
         self._draw = draw
         self._outline: Outline[T] = Outline((), 80)
         self._row = 0
-        self._look = make_palette({}, Color(0, 0, 0))
-        self._styled_for: tuple[object, ...] = ()
+        self._theme = ThemePalette(self)
         self.needle = ""
-        """What a search looks for, case-folded; it is marked wherever it is drawn."""
+        """The search words, case-folded; they are marked wherever they are drawn."""
         self._here: tuple[str, int] | None = None
 
     @property
@@ -90,7 +87,7 @@ class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
         return self._outline.entries
 
     def show(self, entries: Sequence[OutlineEntry[T]]) -> None:
-        """Show these entries, the cursor and the line under it where they were."""
+        """Show these entries; the cursor and its line stay in place."""
         found = self._outline.at(self._row)
         above = self._row - self.scroll_offset.y
         self._outline = Outline(entries, self._room, self._outline)
@@ -103,7 +100,7 @@ class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
         self.post_message(self.Moved())
 
     def go(self, id: str, offset: int | None = None) -> bool:
-        """Put the cursor on an entry, or on the row of its text that holds a character; False: it is not here."""
+        """Put the cursor on an entry, or on the row with a character of its text; False: no such entry."""
         row = self._outline.top(id) if offset is None else self._outline.row_of(id, offset)
         if row is None:
             return False
@@ -112,7 +109,7 @@ class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
         return True
 
     def mark(self, needle: str) -> None:
-        """Mark these words (nothing: end it)."""
+        """Mark these words (empty: none)."""
         self.needle, self._here = needle.casefold(), None
         self.refresh()
 
@@ -127,23 +124,12 @@ class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
         if self._room != self._outline.width:
             self.show(self._outline.entries)
 
-    def notify_style_update(self) -> None:
-        super().notify_style_update()
-        self._styled_for = ()
-
-    def _palette(self) -> Palette:
-        app = app_of(self)
-        look = (app.theme, self.background_colors[1], app.native_ansi_color)
-        if look != self._styled_for:
-            self._styled_for = look
-            self._look = make_palette(app.theme_variables, look[1], ansi=app.native_ansi_color)
-        return self._look
-
     # Drawing
 
     def render_line(self, y: int) -> Strip:
         row = y + self.scroll_offset.y
-        look, width = self._palette(), self._outline.width
+        self._theme.renew()
+        look, width = self._theme.palette, self._outline.width
         found = self._outline.at(row)
         if found is None:
             return Strip.blank(self.size.width, look.text)
@@ -218,7 +204,7 @@ class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
             self.post_message(self.Chosen(entry))
 
     def action_fold(self) -> None:
-        """Fold what is open under the cursor; else go to what it belongs to."""
+        """Fold the open entry under the cursor, else go to its parent."""
         entry = self.entry
         if entry is None:
             return
@@ -256,7 +242,7 @@ class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
                     break
                 continue
             entry, inside = found
-            look = self._look
+            look = self._theme.palette
             is_text = entry.text is not None
             parts = self._text(entry, inside, look) if is_text else self._line(entry, self._outline.width, look)
             text = " " * GUTTER + "".join(part.text for part in parts)
@@ -275,7 +261,7 @@ def _segments(parts: Sequence[StyledPart], look: Palette) -> list[Segment]:
 
 
 def _fitted(segments: Sequence[Segment], room: int, fill: Style) -> list[Segment]:
-    """The segments in exactly so many cells; what has no room is cut with `…`."""
+    """The segments in exactly this many cells, cut with `…` if there is no room."""
     fitted: list[Segment] = []
     used = 0
     for text, style, _ in segments:

@@ -1,7 +1,7 @@
-"""A receipt on a screen of its own: of a cut that was made, of a preview, or of a summary that waits.
+"""A receipt on its own screen: of a cut, a preview, or a waiting summary.
 
-Owns its lines (what went and what stayed, the costs, each item's text) and the keys; refuses to cut: it is dismissed
-with the person's decision.
+Owns its lines (what was removed and kept, the costs, each item's text) and the keys. It cuts nothing itself, but
+returns the person's decision.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ KINDS = {
     "truncate": "Truncation",
     "prune": "Pruning",
     "compact": "Compaction",
-    "clear": "New beginning",
+    "clear": "Fresh start",
     "drop": "Drop",
 }
 ORDER: tuple[Fate, ...] = ("summarised", "dropped", "shortened", "carried", "kept")
 FATES: dict[Fate, tuple[str, str, str]] = {
-    "kept": ("=", "ok", "kept as it is"),
+    "kept": ("=", "ok", "unchanged"),
     "shortened": ("~", "warning", "shortened"),
     "dropped": ("-", "error", "no longer sent"),
-    "summarised": ("C", "accent", "in the summary instead"),
-    "carried": ("→", "ok", "carried word for word"),
+    "summarised": ("C", "accent", "replaced by the summary"),
+    "carried": ("→", "ok", "carried over word for word"),
 }
 
 
 WRAPPED = 66
-"""Cells of a line of prose: what fits the smallest window."""
+"""Cells of a line of prose, so that it fits the smallest window."""
 
 
 class FateGroup(msgspec.Struct, frozen=True):
-    """The items of one lot."""
+    """The items with the same fate."""
 
     fate: Fate
     count: int
@@ -82,7 +82,7 @@ def missing_texts(receipt: Receipt, opened: frozenset[str], texts: dict[str, str
 
 
 def receipt_title(receipt: Receipt) -> str:
-    """What it is, in a line."""
+    """Its title."""
     kind = KINDS[receipt.kind]
     if not receipt.id:
         return f"Preview: {kind.lower()}"
@@ -123,7 +123,7 @@ def _costs(receipt: Receipt) -> list[str]:
     costs: list[str] = []
     before, after = receipt.request_before, receipt.request_after
     if before is not None and after is not None:
-        costs.append(f"sending it once: {figures.dollars(before)} → {figures.dollars(after)}")
+        costs.append(f"cost per request: {figures.dollars(before)} → {figures.dollars(after)}")
     if receipt.cost:
         costs.append(f"the cut itself cost {figures.dollars(receipt.cost)}")
     effort = [
@@ -161,7 +161,7 @@ def _item(
     if id in opened and item.hash:
         text = texts.get(item.hash)
         if text is None:
-            yield OutlineEntry(f"w:{number}", 2, "Reading …")
+            yield OutlineEntry(f"w:{number}", 2, "Loading …")
         else:
             yield OutlineEntry(f"t:{number}", 2, item, text=displayed(text))
 
@@ -210,14 +210,14 @@ class ReceiptDecision(msgspec.Struct, frozen=True):
 
 
 _BUTTONS: dict[ReceiptKind, tuple[tuple[str, str], ...]] = {
-    "preview": (("do", "Do it (ctrl+s)"),),
+    "preview": (("do", "Apply (ctrl+s)"),),
     "made": (("undo", "Undo (U)"), ("edit", "Edit the summary (e)")),
     "proposed": (("accept", "Accept (a)"), ("edit", "Edit (e)"), ("reject", "Reject (r)")),
 }
 
 
 class ReceiptScreen(ModalScreen[ReceiptDecision | None]):
-    """See the module. `None`: all stays as it is."""
+    """See the module. Returns `None` to change nothing."""
 
     BINDINGS: list[BindingType] = [
         bind("receipt.do", "decide('do')"),
@@ -252,7 +252,7 @@ class ReceiptScreen(ModalScreen[ReceiptDecision | None]):
                         variant = "primary" if action in ("do", "accept") else "default"
                         yield Button(Content(words), id=action, variant=variant, compact=True)
                 yield Button(
-                    Content("Leave it (escape)" if self.kind == "preview" else "Close (escape)"),
+                    Content("Cancel (escape)" if self.kind == "preview" else "Close (escape)"),
                     id="leave",
                     compact=True,
                 )
@@ -262,7 +262,7 @@ class ReceiptScreen(ModalScreen[ReceiptDecision | None]):
         self.view.focus()
 
     def _fits(self, action: str) -> bool:
-        """Whether it means something for this receipt."""
+        """Whether it applies to this receipt."""
         if action == "restore":
             item = self._item()
             return self.kind == "made" and item is not None and item.fate not in ("kept", "carried")
@@ -301,7 +301,7 @@ class ReceiptScreen(ModalScreen[ReceiptDecision | None]):
             try:
                 self._texts[hash] = await self._text(hash)
             except (NotReady, CommandError) as error:
-                self._texts[hash] = f"⟨This text cannot be read. {error}⟩"
+                self._texts[hash] = f"⟨Can't read this text. {error}⟩"
         self._show()
 
     @on(Button.Pressed)
@@ -313,7 +313,7 @@ class ReceiptScreen(ModalScreen[ReceiptDecision | None]):
             self.action_decide(event.button.id or "")
 
     def action_decide(self, action: str) -> None:
-        """What is to be done, if it means something here."""
+        """Return the decision, if it applies here."""
         item = self._item()
         if action == "restore" and not self._fits("restore"):
             self.notify("Move the cursor to an item that was cut.", markup=False)
@@ -325,7 +325,7 @@ class ReceiptScreen(ModalScreen[ReceiptDecision | None]):
         self.dismiss(None)
 
     def action_copy(self) -> None:
-        """The selection, else the text under the cursor, else the summary."""
+        """Copy the selection, else the text under the cursor, else the summary."""
         entry = self.view.entry
         text = self.get_selected_text() or (entry.text if entry is not None and entry.text else self.receipt.summary)
         if text:

@@ -1,7 +1,7 @@
-"""Summaries that wait for a person: a card above the input to read, accept, edit or reject one, and the edit dialog.
+"""Summaries waiting for a person: a card above the input to read, accept, edit or reject one, and the edit dialog.
 
 The card never takes the focus by itself: a key or a click moves there, and its keys count only while it has the focus.
-Refuses to judge or to keep a summary.
+Neither judges nor stores a summary.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CONSUMED: tuple[type[Event], ...] = (ContextCut, CutFailed, SummaryAnswered, Sum
 
 
 class SummariesState(msgspec.Struct, frozen=True):
-    """In the order in which they came."""
+    """In order of arrival."""
 
     waiting: tuple[SummaryProposed, ...] = ()
 
@@ -44,7 +44,7 @@ class SummariesState(msgspec.Struct, frozen=True):
 
 
 def reduce(state: SummariesState, event: Event) -> SummariesState:
-    """The state after an event: answered, cut or failed, a summary waits no longer."""
+    """The state after an event; a summary stops waiting when it is answered, applied or has failed."""
     match event:
         case SummaryProposed():
             known = any(one.receipt.id == event.receipt.id for one in state.waiting)
@@ -60,12 +60,12 @@ def reduce(state: SummariesState, event: Event) -> SummariesState:
 
 
 def overdue(state: SummariesState, now: float) -> SummariesState:
-    """Without those whose time is over: they count as accepted."""
+    """Without those whose time is up: they count as accepted."""
     return without(state, lambda one: bool(one.deadline) and one.deadline <= now)
 
 
 def without(state: SummariesState, gone: Callable[[SummaryProposed], bool]) -> SummariesState:
-    """Without some; the same object when none of them is here."""
+    """Without these; the same object if it has none of them."""
     left = tuple(one for one in state.waiting if not gone(one))
     return state if len(left) == len(state.waiting) else SummariesState(left)
 
@@ -75,10 +75,10 @@ _ANSWERS: dict[str, tuple[Choice, str]] = {
     "answer('edit')": ("session", "edit"),
     "answer('reject')": ("deny", "reject"),
 }
-"""Bound action → the answer that it is to `AnswerKeys`, and how the summary is answered."""
+"""Bound action → its answer for `AnswerKeys`, and how it answers the summary."""
 _CHOICES = frozenset(choice for choice, _ in _ANSWERS.values())
 SHOWN = 3
-"""Lines of a summary on the card."""
+"""Lines of the summary shown on the card."""
 
 
 class SummariesPane(Widget, can_focus=True):
@@ -87,7 +87,7 @@ class SummariesPane(Widget, can_focus=True):
     Args:
         home: who has the focus when there is nowhere to go back to.
         clock: seconds since the epoch.
-        answered: takes a summary and what the person says to it: `accept`, `edit`, `reject`, or `read` for more of it.
+        answered: receives a summary and the person's answer: `accept`, `edit`, `reject`, or `read` for all of it.
     """
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
@@ -115,7 +115,7 @@ class SummariesPane(Widget, can_focus=True):
 
     def on_mount(self) -> None:
         self.watch(self.screen, "stack_updates", self._uncovered, init=False)
-        # The time that is left is in the card; nothing else of it changes by itself.
+        # The card shows the remaining time; nothing else in it changes by itself.
         self.set_interval(1.0, self._tick)
 
     def _tick(self) -> None:
@@ -151,9 +151,13 @@ class SummariesPane(Widget, can_focus=True):
             return Content("")
         receipt = proposed.receipt
         sizes = f"{figures.tokens(receipt.tokens_before)} → {figures.tokens(receipt.tokens_after)} tokens"
-        left = f" · accepts itself in {figures.age(proposed.deadline - self._clock())}" if proposed.deadline else ""
+        left = (
+            f" · accepted automatically in {figures.age(proposed.deadline - self._clock())}"
+            if proposed.deadline
+            else ""
+        )
         more = f" · 1 of {len(self.state.waiting)}" if len(self.state.waiting) > 1 else ""
-        head = f"{one_line(proposed.agent, 40)} would compact · {sizes}{left}{more}"
+        head = f"{one_line(proposed.agent, 40)} wants to compact · {sizes}{left}{more}"
         lines = [Content.styled(head, "bold $text-accent")]
         if self.screen.size.height >= 16:
             shown = [line for line in receipt.summary.split("\n") if line.strip()][:SHOWN]
@@ -164,7 +168,7 @@ class SummariesPane(Widget, can_focus=True):
 
     def _answers(self) -> Content:
         if not self.has_focus:
-            return Content.styled(f"{key_of(self, 'approval.focus')} or a click goes there", "$foreground-muted")
+            return Content.styled(f"{key_of(self, 'approval.focus')} or click to answer", "$foreground-muted")
         names = {"accept": "accept", "edit": "edit", "reject": "reject", "open": "read all", "back": "later"}
         shown = [(f"{key_of(self, f'summary.{name}')} {words}") for name, words in names.items()]
         return Content("   ".join(shown))
@@ -176,12 +180,12 @@ class SummariesPane(Widget, can_focus=True):
             self._keys.show_question(shown.receipt.id, _CHOICES, time.monotonic())
 
     def _uncovered(self) -> None:
-        """A screen that lay over the card has gone; what was answered there may wait still."""
+        """A screen over the card was closed; what was answered there may still wait."""
         self._keys.question_seen(time.monotonic())
         self.call_after_refresh(self._drawn)
 
     def action_review(self) -> None:
-        """Go to the summary in front, by the person's own key."""
+        """Focus the summary in front; the person pressed the key."""
         if self.screen.focused is not self:
             self._coming = True
             self._keys.person_arrived(time.monotonic())
@@ -197,7 +201,7 @@ class SummariesPane(Widget, can_focus=True):
         self.refresh()
 
     def on_key(self, event: events.Key) -> None:
-        """An answer by key is to the summary that was in front when the key was pressed."""
+        """A key answers the summary that was in front when it was pressed."""
         action = self._bound.action(self, event.key)
         choice, how = _ANSWERS.get(action or "", (None, ""))
         kind = choice or ("move" if action else "words")
@@ -222,7 +226,7 @@ class SummariesPane(Widget, can_focus=True):
             self.action_answer("read")
 
     def action_answer(self, how: str) -> None:
-        """More of it is wanted, or an answer was clicked at the foot of the window. Answers by key come by `on_key`."""
+        """Read more, or an answer was clicked in the key bar. Keys arrive in `on_key`."""
         shown = self.state.shown
         if shown is None:
             return
@@ -248,13 +252,13 @@ class SummaryScreen(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -wide -summary"):
-            yield Static(Content("The summary"), classes="dialog-title")
+            yield Static(Content("Edit the summary"), classes="dialog-title")
             yield TextArea(self._was, id="summary-text", compact=True, soft_wrap=True)
             yield Static("", markup=False, classes="dialog-hint", id="summary-size")
             with Horizontal(classes="dialog-buttons"):
-                yield Button("Take it (ctrl+s)", id="take", variant="primary", compact=True)
+                yield Button("Use it (ctrl+s)", id="take", variant="primary", compact=True)
                 yield Button("Editor (ctrl+e)", id="editor", compact=True)
-                yield Button("Leave it (escape)", id="leave", compact=True)
+                yield Button("Cancel (escape)", id="leave", compact=True)
 
     def on_mount(self) -> None:
         self.query_one(TextArea).focus()
@@ -264,7 +268,7 @@ class SummaryScreen(ModalScreen[str | None]):
     def _measure(self) -> None:
         size = len(self.query_one(TextArea).text.encode()) // 4
         was = len(self._was.encode()) // 4
-        words = f"about {figures.tokens(size)} tokens (it was {figures.tokens(was)}); it is sent with every request"
+        words = f"about {figures.tokens(size)} tokens (was {figures.tokens(was)}), sent with every request"
         self.query_one("#summary-size", Static).update(words)
 
     @on(Button.Pressed)

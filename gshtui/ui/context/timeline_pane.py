@@ -1,7 +1,7 @@
-"""The timeline: one mark an iteration, as high as the tokens that it sent, with the cuts between them; newest right.
+"""The timeline: one mark per iteration, as high as the tokens it sent, with the cuts between; newest on the right.
 
 Owns the drawing, the cursor, the zoom and the keys; the state is `timeline_state`'s. Zoom levels: 1 is a column and a
-gap a mark, 0 a column, -1 two marks a column, and so on.
+gap per mark, 0 a column per mark, -1 two marks per column, and so on.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from textual.content import Content
 from gshtui.bus.context_data import Iteration, Receipt
 from gshtui.bus.event import Event
 from gshtui.ui.context import timeline_state as states
+from gshtui.ui.context.context_rows import ContextRow, ContextWanted
 from gshtui.ui.context.timeline_state import (
     CONSUMED,
     LOUDEST,
@@ -31,12 +32,13 @@ from gshtui.ui.context.timeline_state import (
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.figures import meter_level
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.row_actions import row_binding, row_bindings
 from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import ForContext
 
 FARTHEST = -6
 _HIGH = 2.5
-"""How many times higher than the highest mark the trigger may be and still give the chart its scale."""
+"""The trigger sets the chart's scale unless it is more than this many times the highest mark."""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -50,7 +52,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class TimelineRange(msgspec.Struct, frozen=True):
-    """What of the timeline is shown. `cursor`: number of a mark, -1 the newest one; `start`: first column shown."""
+    """The visible part of the timeline. `cursor`: index of a mark, -1: the newest; `start`: the first column shown."""
 
     zoom: int = 1
     cursor: int = -1
@@ -58,7 +60,7 @@ class TimelineRange(msgspec.Struct, frozen=True):
 
 
 def columns_of(marks: tuple[TimelineMark, ...], zoom: int) -> list[Column]:
-    """The marks in columns."""
+    """The marks as columns."""
     step = 1 if zoom >= 0 else 2**-zoom
     return [_column(marks[first : first + step], first) for first in range(0, len(marks), step)]
 
@@ -72,12 +74,12 @@ def _column(marks: tuple[TimelineMark, ...], first: int) -> Column:
 
 
 def cells(look: TimelineRange) -> int:
-    """Cells a column takes."""
+    """Cells per column."""
     return 2 if look.zoom > 0 else 1
 
 
 def fitted(look: TimelineRange, count: int, width: int) -> TimelineRange:
-    """With the cursor on the screen, moved no farther than that needs; `count`: marks."""
+    """Scrolled just enough to show the cursor; `count`: number of marks."""
     zoom = max(FARTHEST, min(1, look.zoom))
     step = 1 if zoom >= 0 else 2**-zoom
     total, room = -(-count // step), max(1, width // (2 if zoom > 0 else 1))
@@ -90,7 +92,7 @@ def fitted(look: TimelineRange, count: int, width: int) -> TimelineRange:
 
 
 def draw_timeline(state: TimelineState, look: TimelineRange, width: int, rows: int, focused: bool = False) -> Content:
-    """The chart, the line of signs, and as many words as there is room for."""
+    """The chart, the line of signs, and as many words as fit."""
     words = caption(state, look, width)
     words = words[: max(1, min(len(words), rows - 3))]
     height = max(1, rows - 1 - len(words))
@@ -164,7 +166,7 @@ def caption(state: TimelineState, look: TimelineRange, width: int) -> list[Conte
 
 
 def cut_words(cut: TimelineCut) -> str:
-    """A cut in a line."""
+    """One line about a cut."""
     sizes = f" {figures.tokens(cut.before)} → {figures.tokens(cut.after)}" if cut.before else ""
     why = f": {' '.join(cut.why.split())}" if cut.why and (cut.sign in "!T" or not sizes) else ""
     return f"{cut.sign} {MEANING[cut.sign]}{sizes}{why}"
@@ -186,8 +188,8 @@ def _forecast(state: TimelineState, width: int) -> list[Content]:
 
 
 EMPTY = (
-    "No request yet.\n\nEach request to the model draws a mark here, as high as the tokens that it sent. "
-    "Cuts of the context will stand between the marks."
+    "No requests yet.\n\nEach request to the model adds a mark here, as high as the tokens it sent. "
+    "Cuts of the context appear between the marks."
 )
 
 
@@ -207,10 +209,8 @@ class TimelinePane(Pane):
         bind("timeline.next_cut", "cut(1)"),
         bind("timeline.previous_cut", "cut(-1)"),
         bind("timeline.open", "open"),
-        bind("timeline.inspect", "inspect"),
-        bind("timeline.diff", "diff"),
-        bind("timeline.undo", "undo"),
-        *(bind(f"context.{name}", f"act('{name}')") for name in ("compact", "prune", "clear", "tune", "what_if")),
+        row_binding("timeline.menu"),
+        *row_bindings("timeline", "context"),
     ]
 
     def __init__(self, agent: str = "main") -> None:
@@ -261,7 +261,7 @@ class TimelinePane(Pane):
             self.show(None)
 
     def _fitting(self) -> TimelineRange:
-        """By itself the marks have gaps only as long as all of them fit."""
+        """By default the marks have gaps only while all of them fit."""
         crowded = self.look.zoom == 1 and 2 * len(self.state.marks) > self.columns
         return replace(self.look, zoom=0) if crowded else self.look
 
@@ -306,7 +306,7 @@ class TimelinePane(Pane):
         self._draw()
 
     def action_cut(self, step: int) -> None:
-        """To the next mark with a sign, or the one before."""
+        """Go to the next mark with a sign, or the previous one."""
         found = [at for at, mark in enumerate(self.state.marks) if mark.sign]
         at = self._at()
         wanted = [one for one in found if (one > at if step > 0 else one < at)]
@@ -315,10 +315,10 @@ class TimelinePane(Pane):
         elif found:
             self.notify("No more cuts.", markup=False, timeout=2)
         elif self.state.waiting:
-            said = "The cut was made after the last request; it gets a mark with the next one."
+            said = "This cut came after the last request. It gets its mark with the next one."
             self.notify(said, markup=False, timeout=4)
         else:
-            self.notify("Nothing was cut in this conversation.", markup=False, timeout=3)
+            self.notify("Nothing has been cut in this conversation.", markup=False, timeout=3)
 
     def on_click(self, event: events.Click) -> None:
         body = self.scrollable_content_region
@@ -343,31 +343,19 @@ class TimelinePane(Pane):
     # Acts
 
     def _cut_here(self) -> str:
-        """Id of the last cut with a receipt at the cursor; at the newest mark also of what came after it."""
+        """Id of the last cut with a receipt at the cursor; at the newest mark, including cuts after it."""
         mark = self.mark
         newest = mark is not None and mark is self.state.marks[-1]
         cuts = (*(mark.cuts if mark is not None else ()), *(self.state.waiting if newest else ()))
         return next((cut.id for cut in reversed(cuts) if cut.id), "")
 
     def action_open(self) -> None:
-        """The receipt of the cut here; where there is none, the request."""
+        """Open the receipt of the cut here, or else the request."""
         if cut := self._cut_here():
             self.post_message(ForContext("receipt", self.state.agent, about=cut))
         else:
-            self.action_inspect()
+            self.action_want("timeline.inspect")
 
-    def action_inspect(self) -> None:
-        mark = self.mark
-        if mark is not None:
-            self.post_message(ForContext("inspect", self.state.agent, about=mark.id))
-
-    def action_diff(self) -> None:
-        mark = self.mark
-        if mark is not None:
-            self.post_message(ForContext("diff", self.state.agent, about=mark.id))
-
-    def action_undo(self) -> None:
-        self.post_message(ForContext("undo", self.state.agent, about=self._cut_here()))
-
-    def action_act(self, action: str) -> None:
-        self.post_message(ForContext(action, self.state.agent))
+    def action_want(self, key: str) -> None:
+        at = self.mark.id if self.mark is not None else ""
+        self.post_message(ContextWanted(key, ContextRow(self.state.agent, at, self._cut_here())))

@@ -1,6 +1,6 @@
-"""What the timeline knows: one mark an iteration with its tokens, the cuts before it, how its turn ended; the forecast.
+"""The state of the timeline: a mark per iteration with its tokens, the cuts before it, its turn's end; the forecast.
 
-A pure reducer over events and what the record held; refuses widgets. Called by the timeline pane.
+A pure reducer over events and the record's data; no widgets. Called by the timeline pane.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ CONSUMED: tuple[type[Event], ...] = (
     UsageReported,
 )  # fmt: skip
 KEPT = 1_000
-"""Marks; older ones leave the pane (the record keeps them)."""
+"""How many marks are kept; older ones leave the pane (the record has them)."""
 SIGNS: dict[CutKind, str] = {"truncate": "T", "prune": "P", "compact": "C", "clear": "X", "drop": "D"}
 MEANING = {
     "T": "truncated", "P": "pruned", "C": "compacted", "X": "cleared", "D": "dropped", "U": "undone", "!": "failed",
 }  # fmt: skip
 LOUDEST = "!UCXDPT"
-"""Which sign stands for several, the first of these."""
+"""Of several signs, the first in this order is shown."""
 
 
 class TimelineCut(msgspec.Struct, frozen=True):
-    """Something that happened to the context before an iteration. `id`: of its receipt; empty: it has none."""
+    """A change to the context before an iteration. `id`: of its receipt; empty: none."""
 
     sign: str
     id: str = ""
@@ -47,18 +47,18 @@ class TimelineMark(msgspec.Struct, frozen=True):
     iteration: int
     tokens: int
     exact: bool = False
-    """By the provider's count, not an estimate."""
+    """Counted by the provider, not estimated."""
     end: str = ""
     """Why the turn stopped, on its last iteration."""
     at: float = 0.0
     id: str = ""
-    """`Iteration.id`; empty: not known (yet)."""
+    """`Iteration.id`; empty: unknown (so far)."""
     cuts: tuple[TimelineCut, ...] = ()
     error: str = ""
 
     @property
     def sign(self) -> str:
-        """The loudest sign of what happened here; empty: nothing did."""
+        """The most important sign here; empty: nothing happened."""
         signs = {cut.sign for cut in self.cuts} | ({"!"} if self.error else set[str]())
         return next((sign for sign in LOUDEST if sign in signs), "")
 
@@ -72,9 +72,9 @@ class TimelineState(msgspec.Struct, frozen=True):
     window: int = 0
     trigger: int = 0
     waiting: tuple[TimelineCut, ...] = ()
-    """What happened since the last iteration; the next one has it."""
+    """Changes since the last iteration; they belong to the next one."""
     turns_left: int | None = None
-    """By the forecast, until the next compaction; `None`: not known."""
+    """Forecast turns until the next compaction; `None`: unknown."""
     per_turn: int = 0
 
 
@@ -129,14 +129,14 @@ def _cut(state: TimelineState, event: Event) -> TimelineState:
 
 
 def cut_of(receipt: Receipt) -> TimelineCut:
-    """A receipt as the timeline has it."""
+    """A receipt as a cut of the timeline."""
     return TimelineCut(SIGNS[receipt.kind], receipt.id, receipt.tokens_before, receipt.tokens_after, receipt.why)
 
 
 def restored(
     state: TimelineState, iterations: Sequence[Iteration], receipts: Iterable[Receipt], session: str
 ) -> TimelineState:
-    """With what the record holds of the conversation; marks that came meanwhile stay behind it."""
+    """With the conversation's data from the record; marks that came meanwhile follow it."""
     if state.session and session != state.session:
         return state
     known = {receipt.id: receipt for receipt in receipts}

@@ -1,6 +1,6 @@
 """When and how an agent's context is cut: a form for this agent alone; empty fields stay as they are.
 
-Owns the form and its checks; refuses to set anything. Dismissed with the values that were entered.
+Owns the form and its checks; sets nothing itself. Returns the values entered.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STRATEGY = re.compile(r"summari[sz]e|last [1-9]\d*|budget [1-9]\d*")
 
 
 class Tuning(msgspec.Struct, frozen=True):
-    """What was written; `None` stays as it is."""
+    """The values entered; `None`: leave unchanged."""
 
     threshold: float | None = None
     protect: int | None = None
@@ -31,30 +31,30 @@ class Tuning(msgspec.Struct, frozen=True):
 
 
 def parse_tuning(threshold: str, protect: str, strategy: str) -> Tuning | str:
-    """What was written, or what is wrong with it and what to write."""
+    """The values, or what is wrong and what to enter instead."""
     share: float | None = None
     kept: int | None = None
     if words := threshold.strip().removesuffix("%").strip():
         try:
             share = float(words)
         except ValueError:
-            return f"“{one_line(threshold, 20)}” is no share; write a number such as 80 % or 0.8."
+            return f"“{one_line(threshold, 20)}” is not a percentage; enter a number such as 80 % or 0.8."
         share = share / 100 if share > 1 else share
         if not 0.1 <= share <= 0.98:
             return "A compaction can start between 10 % and 98 % of the window."
     if words := protect.strip().lower().replace(",", "").replace("_", ""):
         found = re.fullmatch(r"(\d+(?:\.\d+)?)(k?)", words)
         if found is None:
-            return f"“{one_line(protect, 20)}” is no count of tokens; write a number such as 40000 or 40k."
+            return f"“{one_line(protect, 20)}” is not a number of tokens; enter one such as 40000 or 40k."
         kept = round(float(found[1]) * (1_000 if found[2] else 1))
     way = " ".join(strategy.lower().split())
     if way and not _STRATEGY.fullmatch(way):
-        return "The strategy is `summarise`, `last N` (messages), or `budget N` (tokens)."
+        return "The strategy must be `summarise`, `last N` (messages) or `budget N` (tokens)."
     return Tuning(share, kept, way.replace("summarize", "summarise") or None)
 
 
 class TuneScreen(ModalScreen[Tuning | None]):
-    """Dismissed with what is to be set, or nothing."""
+    """Returns the values to set, or `None`."""
 
     BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss(None)")]
 
@@ -66,15 +66,15 @@ class TuneScreen(ModalScreen[Tuning | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -form"):
             yield Static(Content(f"When {one_line(self._agent_name, 40)}'s context is cut"), classes="dialog-title")
-            yield _row("Start at", Input(placeholder=f"share of the window, {self._now}", id="threshold", compact=True))
+            yield _row("Start at", Input(placeholder=f"% of the window, {self._now}", id="threshold", compact=True))
             yield _row("Protect", Input(placeholder="tokens of recent results", id="protect", compact=True))
             yield _row("History", Input(placeholder="summarise · last 40 · budget 60000", id="strategy", compact=True))
             yield Static("", markup=False, classes="dialog-wrong")
-            hint = "For this agent and conversation only, from its next request on. What is empty stays as it is."
+            hint = "Only for this agent and conversation, from its next request. Empty fields stay as they are."
             yield Static(Content(hint), classes="dialog-hint")
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Set (ctrl+s)", id="set", variant="primary", compact=True)
-                yield Button("Close (escape)", id="close", compact=True)
+                yield Button("Cancel (escape)", id="close", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#threshold").focus()
@@ -98,7 +98,7 @@ class TuneScreen(ModalScreen[Tuning | None]):
         if isinstance(found, str):
             self.query_one(".dialog-wrong", Static).update(found)
         elif found == Tuning():
-            self.query_one(".dialog-wrong", Static).update("Nothing is written yet.")
+            self.query_one(".dialog-wrong", Static).update("Fill in at least one field.")
         else:
             self.dismiss(found)
 

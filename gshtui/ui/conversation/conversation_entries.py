@@ -1,6 +1,6 @@
-"""Stored messages and commands of the input line as entries of the transcript.
+"""Turns stored messages and input-line commands into transcript entries.
 
-Pure, and the same for what was just said or run and for the record of years ago, so that both look alike.
+Pure, and the same for a new message and one from the record, so that both look alike.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from gshtui.ui.kit.transcript.entries import AnswerEntry, Entry, NoticeEntry, Pr
 from gshtui.ui.kit.transcript.tool_blocks import seconds
 
 _SUBJECTS = ("command", "path", "file_path", "pattern", "query", "url", "name", "branch", "topic")
-"""Arguments that say best what a call is about, the best first."""
+"""Arguments that best tell what a call is about, best first."""
 
 _STOPS: dict[str, tuple[str, str]] = {
     "interrupted": ("Interrupted here.", ""),
     "error": ("The answer broke off here.", ""),
-    "max_tokens": ("The answer was cut off at the model's limit of output.", "Say `continue` to have the rest."),
-    "refusal": ("The model declined to answer.", "Say it in other words, or change /model."),
-    "context": ("The conversation is longer than the model's window.", "Begin a new one with /clear."),
-    "max_iterations": ("Stopped after as many iterations as are allowed.", "Say `continue` to let it go on."),
+    "max_tokens": ("The answer reached the model's output limit.", "Type `continue` to get the rest."),
+    "refusal": ("The model declined to answer.", "Rephrase it, or switch with /model."),
+    "context": ("The conversation no longer fits the model's window.", "Start a new one with /clear."),
+    "max_iterations": ("Stopped at the iteration limit.", "Type `continue` to let it go on."),
 }
 
 
@@ -41,7 +41,7 @@ def call_id(message: str, call: str) -> str:
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:
-    """The argument to show beside a tool's name, when nobody has said which."""
+    """The argument to show beside a tool's name, if none is declared."""
     for name in _SUBJECTS:
         value = arguments.get(name)
         if isinstance(value, str) and value:
@@ -53,7 +53,7 @@ def subject_of(arguments: Mapping[str, Any]) -> str:
 
 
 def tool_of(message: str, call: ToolCall) -> ToolEntry:
-    """A call that has not begun."""
+    """A call that has not started."""
     arguments: Mapping[str, Any] = {"arguments": call.broken} if call.broken else call.arguments
     return ToolEntry(call_id(message, call.id), call.name, subject_of(call.arguments), arguments, status="asked")
 
@@ -77,12 +77,12 @@ def cut_id(cut: str) -> str:
 
 
 def cut_entry(receipt: Receipt) -> NoticeEntry:
-    """The line where a compaction took the place of what stands before it."""
+    """The line where a compaction replaced everything before it."""
     return NoticeEntry(cut_id(receipt.id), "quiet", compacted(receipt))
 
 
 def entries_of(message: Message) -> list[Entry]:
-    """What a message shows, in order. Results are not among it: they belong to their calls."""
+    """A message's entries, in order. Results are not included: they belong to their calls."""
     if message.role == "user":
         return [_prompt(message)]
     if message.role == "tool":
@@ -102,7 +102,7 @@ def entries_of(message: Message) -> list[Entry]:
 
 
 def stop_notice(message: Message) -> NoticeEntry | None:
-    """Why a stored answer ends where it does, when it does not end by itself."""
+    """Why a stored answer was cut short; `None`: it was not."""
     if message.role != "assistant" or message.stop not in _STOPS:
         return None
     return stop_words(f"{message.id}.stop", message.stop)
@@ -115,7 +115,7 @@ def stop_words(id: str, stop: str, hint: str = "") -> NoticeEntry:
 
 
 def turn_end(event: TurnFinished) -> NoticeEntry:
-    """The line at the end of a turn: what went wrong, or what it took."""
+    """The line at the end of a turn: the error, or its duration, tokens and cost."""
     id = f"{event.turn}.end"
     if event.error:
         return NoticeEntry(id, "error", event.error, event.hint)
@@ -132,7 +132,7 @@ def turn_end(event: TurnFinished) -> NoticeEntry:
 
 
 def _merged(message: Message) -> Iterable[tuple[str, str | ToolCall]]:
-    """The blocks, neighbours of one kind joined: a stream does not say where one of them ends."""
+    """The blocks, with neighbours of the same kind joined: a stream does not mark where one ends."""
     kind, parts = "", list[str]()
     for block in message.blocks:
         now = "a" if isinstance(block, Text) else "t" if isinstance(block, Thinking) else ""
@@ -168,7 +168,7 @@ def _short(count: int) -> str:
 
 RUN_NAME = "!"
 _PRINTED_TAIL = 8_000
-"""Characters that are kept of what a running command prints."""
+"""How many characters of a running command's output are kept."""
 
 
 def run_entry_id(run: str) -> str:
@@ -177,17 +177,17 @@ def run_entry_id(run: str) -> str:
 
 
 def run_started(event: InputCommandStarted) -> ToolEntry:
-    """It runs."""
+    """The entry of a run that started."""
     return _run_entry(run_entry_id(event.run), event.command)
 
 
 def run_printed(tool: ToolEntry, event: InputCommandPrinted) -> ToolEntry:
-    """It has printed more."""
+    """The entry with more output."""
     return replace(tool, output=(tool.output + event.text)[-_PRINTED_TAIL:])
 
 
 def run_finished(tool: ToolEntry, event: InputCommandFinished) -> ToolEntry:
-    """It is over."""
+    """The entry of a finished run."""
     return replace(
         tool,
         status=event.status,
@@ -200,7 +200,7 @@ def run_finished(tool: ToolEntry, event: InputCommandFinished) -> ToolEntry:
 
 
 def stored_run(ran: Ran) -> ToolEntry:
-    """One of the record."""
+    """The entry of a run from the record."""
     record = ran.record
     tool = replace(
         _run_entry(run_entry_id(ran.run), record.command), output=ran.printed, duration=record.duration or 0.0

@@ -1,4 +1,4 @@
-"""What the window does about the conversation in front: another model, another conversation."""
+"""The window's actions on the conversation in front: change the model, switch conversations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ConversationFeature(Feature):
         self.window.run_worker(work, exit_on_error=False, group="pick", exclusive=True)
 
     async def models(self) -> list[ListedModel]:
-        """The models that can be chosen; none where they cannot be had."""
+        """The models to choose from; empty if unavailable."""
         from gshtui.providers.model_command import ListModels
 
         found = await self.window.result_of(ListModels())
@@ -36,13 +36,13 @@ class ConversationFeature(Feature):
         self.window.push_screen(ModelsScreen(await self.models()), lambda chosen: self.choose_model(chosen or ""))
 
     def choose_model(self, chosen: str) -> None:
-        """Use `provider/model` from the next request on."""
+        """Use `provider/model` from the next request."""
         if chosen:
             provider, _, model = chosen.partition("/")
             self.window.publish(ModelChangeRequested(agent=self.window.front, provider=provider, model=model))
 
     async def sessions(self) -> list[SessionInfo]:
-        """The conversations of this folder, the newest first; none where they cannot be had."""
+        """This folder's conversations, newest first; empty if unavailable."""
         from gshtui.store.session_calls import ListSessions
 
         found = await self.window.result_of(ListSessions())
@@ -55,6 +55,6 @@ class ConversationFeature(Feature):
         self.window.push_screen(picker, lambda chosen: self.choose_session(chosen or ""))
 
     def choose_session(self, chosen: str) -> None:
-        """Go on with a conversation (`new` begins one); the one so far is kept."""
+        """Continue a conversation (`new` starts one); the current one is kept."""
         if chosen:
             self.window.publish(SessionChangeRequested(agent=self.window.front, session=chosen))

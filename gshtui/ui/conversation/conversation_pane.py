@@ -1,7 +1,7 @@
-"""The conversation pane: the transcript fed with events, older messages loaded as they are wanted, the search line.
+"""The conversation pane: the transcript fed with events, older messages loaded on demand, the search line.
 
-Owns the joining of the reducer, the store's messages and the transcript; refuses to hold what is shown (the reducer
-does) or to draw it (the transcript does). Fed by the bridge.
+Connects the reducer, the stored messages and the transcript. The reducer holds the state, the transcript draws it.
+Fed by the bridge.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
 
 LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence[Stored]]]
-"""(session, before this number or none, at most so many) → the newest of them, in order."""
+"""(session, before this number or `None`, limit) → the newest messages, in order."""
 LoadRan = Callable[[str, float, float], Awaitable[Sequence[Ran]]]
-"""(session, from this time on, before that one) → the commands of its input line, in order."""
+"""(session, from this time, before that time) → its input-line commands, in order."""
 
 PAGE = 200
-"""Messages that are loaded at a time."""
+"""Messages loaded at a time."""
 _EMPTY = (
-    "Nothing has been said yet.\n\n"
-    "Write below what you want done and press enter: the answer, and every tool that is used for it, will appear here."
+    "No messages yet.\n\n"
+    "Type below what you want done, and press enter. The answer and every tool call will appear here."
 )
 
 
 class ConversationPane(Vertical):
-    """The conversation of one agent."""
+    """One agent's conversation."""
 
     class CommandBegan(Message):
-        """A command of the person runs here: they want to see it."""
+        """The person ran a command here and wants to see it."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMES
 
@@ -59,8 +59,8 @@ class ConversationPane(Vertical):
     ) -> None:
         """
         Args:
-            load_older: reads stored messages. It may raise anything; what it says is shown as a notice.
-            load_ran: reads the commands of the input line, likewise.
+            load_older: reads stored messages. It may raise anything; the error is shown as a notice.
+            load_ran: reads the input-line commands, likewise.
             agent: whose conversation it is.
         """
         super().__init__(id=id)
@@ -122,7 +122,7 @@ class ConversationPane(Vertical):
         self.transcript.focus()
 
     def _load(self) -> None:
-        """Have the next page of older messages loaded, one at a time."""
+        """Load the next page of older messages, one page at a time."""
         if self._loading or self._complete or not self._state.session:
             return
         self._loading = True
@@ -133,11 +133,11 @@ class ConversationPane(Vertical):
             await load_markdown_parser()
             stored = await self._load_older(session, self._oldest, PAGE)
             ran = await self._ran(session, stored)
-        except Exception as error:  # whatever is wrong with the record, the window goes on and says so
+        except Exception as error:  # whatever is wrong with the record, show it and go on
             report_unexpected("the older messages", error)
             if session == self._state.session:
                 self._complete, self._loading = True, False
-                words = f"Older messages could not be read: {error}"
+                words = f"Can't load older messages: {error}"
                 self.transcript.feed.put(NoticeEntry("older messages", "error", words, "Try `gsh-tui doctor`."))
             return
         if session != self._state.session:
@@ -150,7 +150,7 @@ class ConversationPane(Vertical):
             self.transcript.feed.apply(older_operations(self._state, [item.message for item in stored], ran))
 
     async def _ran(self, session: str, stored: Sequence[Stored]) -> Sequence[Ran]:
-        """The commands that belong between these messages, or before all of them when there are no older ones."""
+        """The commands that belong between these messages, or before them if there are no older messages."""
         if self._load_ran is None:
             return ()
         first = stored[0].message.at if len(stored) == PAGE else -math.inf

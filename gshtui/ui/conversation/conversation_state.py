@@ -1,7 +1,7 @@
-"""What the conversation pane shows, worked out from events and stored messages alone.
+"""The state of the conversation pane, derived from events and stored messages alone.
 
-A reducer: an event or a page of the record goes in, operations on entries come out. It knows no terminal, no bus and no
-clock, and it does not matter whether a message comes as deltas, whole, stored or twice: the same entries result.
+A reducer: an event or a page of the record goes in, operations on entries come out. No terminal, no bus, no clock.
+Whether a message arrives as deltas, whole, stored or twice, the resulting entries are the same.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ CONSUMES: tuple[type[Event], ...] = (
     CutUndone,
 )
 _TAIL = 8_000
-"""Characters that are kept of what a running tool prints."""
+"""How many characters of a running tool's output are kept."""
 
 
 @dataclass(slots=True)
 class _Part:
-    """A live text or thought of an answer that is still coming."""
+    """A text or thought of an answer that is still streaming."""
 
     id: str
     kind: str
@@ -100,30 +100,30 @@ class _Part:
 
 @dataclass(slots=True)
 class ConversationState:
-    """The conversation of one agent. `apply_event` changes it and says what to do with the entries."""
+    """One agent's conversation. `apply_event` changes it and returns the operations on the entries."""
 
     agent: str
     session: str = ""
     label: str = ""
-    """The model in use, as it is shown to people."""
+    """The model in use, for display."""
     turn: str = ""
     iteration: int = 0
     shown: set[str] = field(default_factory=set[str])
-    """Ids of the entries that are shown."""
+    """Ids of the entries shown."""
     messages: set[str] = field(default_factory=set[str])
-    """Messages that are shown whole."""
+    """Messages shown in full."""
     calls: dict[str, ToolEntry] = field(default_factory=dict[str, ToolEntry])
-    """The latest call of each id."""
+    """The latest call with each id."""
     live: dict[str, list[_Part]] = field(default_factory=dict[str, list[_Part]])
-    """Parts of the messages that are still coming."""
+    """Parts of messages that are still streaming."""
     runs: dict[str, ToolEntry] = field(default_factory=dict[str, ToolEntry])
-    """Commands of the input line that still run."""
+    """Input-line commands still running."""
     early: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
-    """Results whose calls are in an older page."""
+    """Results of calls in an older page."""
     notices: int = 0
 
     def apply_event(self, event: Event) -> list[Operation]:
-        """What an event changes. Events of other agents and other conversations change nothing."""
+        """The operations for an event. Events of other agents and conversations change nothing."""
         if getattr(event, "agent", self.agent) != self.agent:
             return []
         if isinstance(event, SessionOpened):
@@ -157,7 +157,7 @@ class ConversationState:
                 return self._word(event)
 
     def message(self, message: Message) -> list[Operation]:
-        """A whole message, whether or not its deltas came before."""
+        """Show a whole message, with or without earlier deltas."""
         if message.role == "tool":
             return [operation for result in message.results for operation in self.result(result)]
         if message.id in self.messages:
@@ -212,14 +212,14 @@ class ConversationState:
         return ThoughtEntry(part.id, text, seconds=max(0.0, at - part.began) if part.began else 0.0)
 
     def _thought_for(self, parts: Sequence[_Part], id: str, at: float) -> float:
-        """Seconds of a thought: until the next part began, or until now."""
+        """Seconds of a thought, until the next part began or until now."""
         for part, after in zip(parts, [*parts[1:], None], strict=True):
             if part.id == id:
                 return max(0.0, (after.began if after is not None else at) - part.began)
         return 0.0
 
     def _known(self, entry: Entry) -> Entry:
-        """A call that has begun already stays as it is."""
+        """A call that has started stays as it is."""
         known = self.calls.get(entry.id.rpartition("/")[2]) if isinstance(entry, ToolEntry) else None
         return known if known is not None and known.id == entry.id else entry
 
@@ -252,7 +252,7 @@ class ConversationState:
         return self._put(replace(tool, status="asked" if isinstance(event, ApprovalRequested) else "running"))
 
     def _run(self, event: InputCommandStarted | InputCommandPrinted | InputCommandFinished) -> list[Operation]:
-        """A command of the person. No turn ends it, so it is none of the calls."""
+        """A person's command. No turn ends it, so it is not one of the calls."""
         if isinstance(event, InputCommandStarted):
             tool = run_started(event)
         elif event.run not in self.runs:
@@ -267,7 +267,7 @@ class ConversationState:
         return [Put(tool)]
 
     def result(self, result: ToolResult) -> list[Operation]:
-        """A call's result, whether or not it was told before."""
+        """Show a call's result, whether or not it is known already."""
         tool = self.calls.get(result.call_id)
         if tool is None:
             return []
@@ -285,7 +285,7 @@ class ConversationState:
 
     def _word(self, event: Event) -> list[Operation]:
         if isinstance(event, ProviderRetried):
-            text = f"{event.why.rstrip('.')}. Trying again in {seconds(event.wait)} (attempt {event.attempt + 1})."
+            text = f"{event.why.rstrip('.')}. Retrying in {seconds(event.wait)} (attempt {event.attempt + 1})."
             return self._put(NoticeEntry(f"{self.turn}.{self.iteration}.retry", "warning", text))
         if isinstance(event, ModelChanged):
             label = event.label or event.model
@@ -304,12 +304,12 @@ class ConversationState:
 
 
 def older_operations(state: ConversationState, messages: Sequence[Message], ran: Sequence[Ran] = ()) -> list[Operation]:
-    """Stored messages, in order, that are older than all that is shown.
+    """Add stored messages, in order, older than everything shown.
 
     Args:
-        state: what is shown; it learns of them.
+        state: the state to add them to.
         messages: a page of the record.
-        ran: commands of the input line of the same time, in order.
+        ran: input-line commands from the same time, in order.
     """
     entries: list[Entry] = []
     calls: dict[str, int] = {}

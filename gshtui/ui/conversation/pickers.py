@@ -1,4 +1,4 @@
-"""The pickers of models and of conversations to continue: how a model and a conversation are described."""
+"""The pickers for models and conversations, and their descriptions."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class ModelsScreen(Picker):
             "Models",
             # Those that can be used now come first; else in the catalog's order.
             [model_choice(model) for model in sorted(models, key=lambda one: one.usable is False)],
-            empty="No model is known. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
-            hint="enter uses it from the next request on · escape closes",
+            empty="No models available. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
+            hint="enter uses it from the next request · escape closes",
         )
 
 
@@ -57,7 +57,7 @@ class SessionsScreen(Picker):
         super().__init__(
             "Conversations",
             choices,
-            empty="There is no conversation yet.",
+            empty="No conversations yet.",
             hint="enter opens · escape closes · all are kept",
         )
 

@@ -1,7 +1,7 @@
-"""A widget's bound keys, to be acted on in the widget itself and so in the order in which they were pressed.
+"""A widget's bound keys, handled in the widget itself, and so in the order in which they were pressed.
 
-Textual acts on bindings only after a key has bubbled up to the app; letters typed behind it have reached the widget by
-then. Called by the widgets of the prompt area.
+Textual runs a binding only after its key has bubbled up to the app; by then, letters typed after it have reached the
+widget. Called by the widgets of the prompt area.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from gshtui.ui.kit.textual.key_bindings import bound_actions, keymap_of
 
 
 def key_of(widget: Widget, id: str) -> str:
-    """The first key of a row of the key table, as the configuration has remapped it."""
+    """The first key of a key table row, after remapping by the configuration."""
     return (keymap_of(widget).get(id) or KEYS[id].keys).split(",")[0]
 
 
 class BoundKeys:
-    """Key → action of one widget, as the configuration has remapped them."""
+    """Key → action of one widget, after remapping by the configuration."""
 
     def __init__(self) -> None:
         self._remapped_by: object = None

@@ -1,7 +1,7 @@
 """The only door between the bus and Textual: starts the hub after the first frame, feeds panes, carries intents.
 
-Owns the hub of the window and the pace at which events reach widgets: a frame's worth at a time, neighbours of the
-same merge key as one, and nothing while nothing happens. Holds no state of a conversation.
+Owns the window's hub and the pace of events to widgets: one frame's worth at a time, consecutive events with the
+same merge key as one, and nothing while nothing happens. Holds no conversation state.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ R = TypeVar("R")
 
 @runtime_checkable
 class EventConsumer(Protocol):
-    """A pane that shows what happens. Its view model is a pure reducer; `consume` applies it and refreshes."""
+    """A pane that shows events. Its view model is a pure reducer; `consume` applies it and refreshes."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]]
 
     def consume(self, events: Sequence[Event]) -> None:
-        """Take the events of one frame, in order, at least one. Must not block: slice long work over frames."""
+        """Take the events of one frame, at least one, in order. Must not block: spread long work over frames."""
         ...
 
 
 def coalesced(events: Sequence[Event]) -> list[Event]:
-    """The events with runs of the same key made one each."""
+    """The events, with each run of the same merge key merged into one."""
     out: list[Event] = []
     run: list[Event] = []
     run_key: Hashable | None = None
@@ -66,14 +66,14 @@ def coalesced(events: Sequence[Event]) -> list[Event]:
 
 FPS = 60
 STREAMED = 15
-"""Frames a second while nothing comes but more of the same, such as the text of an answer: nobody reads it faster."""
+"""Frames per second while only streamed text arrives: nobody reads faster."""
 STOP_WITHIN = 10.0
-"""Seconds that the hub has for stopping in order."""
+"""Seconds the hub has for an orderly stop."""
 QUEUE = 5_000
 
 
 class NotReady(Exception):
-    """The hub does not run; the text says why and what to do."""
+    """The hub is not running; the text says why and what to do."""
 
 
 class Bridge:
@@ -85,7 +85,7 @@ class Bridge:
         self.opening = opening
         self.hub: HubPort | None = None
         self.failed = ""
-        """Why the hub did not start; empty while that is not known."""
+        """Why the hub did not start; empty: it did, or has not tried yet."""
         self.fps = FPS
         self._make_hub = make_hub
         self._consumers = consumers
@@ -94,14 +94,14 @@ class Bridge:
         self._up = asyncio.Event()
         self._pending: list[Event] = []
         self._frame: asyncio.Future[None] | None = None
-        """Done when what waits for the next frame has been shown; `None` while nothing waits."""
+        """Done when the waiting events have been shown; `None`: none are waiting."""
         self._due: asyncio.TimerHandle | None = None
         self._last_frame = 0.0
         self._garbage = GarbageCollector()
         self._breakers: WeakKeyDictionary[EventConsumer, Breaker] = WeakKeyDictionary()
 
     async def start(self) -> None:
-        """Build and start the hub. Never raises for a hub that fails: `failed` says why, and the window goes on."""
+        """Build and start the hub. Never raises if the hub fails: `failed` says why, and the window keeps running."""
         try:
             hub = await self._make_hub(self.opening)
             self._subscription = hub.bus.subscribe(self._deliver, name="window", limit=QUEUE, when_full=WhenFull.MERGE)
@@ -118,7 +118,7 @@ class Bridge:
             self._garbage.begin()
 
     async def running(self) -> HubPort:
-        """The hub, once it runs. Raises `NotReady`."""
+        """The hub, once it is running. Raises `NotReady`."""
         return await self._running()
 
     async def stop(self) -> None:
@@ -147,7 +147,7 @@ class Bridge:
 
         Raises:
             NotReady: the hub did not start.
-            gshtui.commands.declaration.CommandError: the command could not do it, or the line was no command.
+            gshtui.commands.declaration.CommandError: the command failed, or the line is not a command.
         """
         return await (await self._running()).run(line)
 
@@ -156,64 +156,64 @@ class Bridge:
         return await (await self._running()).call(parameters)
 
     async def question(self, parameters: Returns[object]) -> Question | None:
-        """What the person is asked before these are run; `None`: nothing. Raises as `run`."""
+        """The question to ask the person before running these; `None`: none. Raises as `run`."""
         return await (await self._running()).question(parameters)
 
     async def bound(self, line: str) -> Returns[object] | None:
-        """A line as a value to call; `None`: its command has none. Raises as `run`."""
+        """The parameters that a line stands for; `None`: its command has none. Raises as `run`."""
         return (await self._running()).bound(line)
 
     async def opens(self, line: str) -> str:
-        """The list that a line opens here; empty: none. Raises `NotReady`."""
+        """The picker that a line opens here; empty: none. Raises `NotReady`."""
         return (await self._running()).opens(line)
 
     def for_row(self, key: str, row: object) -> Returns[object] | None:
-        """What a key of a pane calls for one of its rows; `None`: nothing, or there is no hub yet."""
+        """The call that a pane's key makes for a row; `None`: none, or there is no hub yet."""
         return self.hub.for_row(key, row) if self.hub is not None else None
 
     async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
-        """The newest `limit` messages of a conversation that are older than `before`, in order. Raises `NotReady`."""
+        """The newest `limit` messages of a conversation before number `before`, in order. Raises `NotReady`."""
         return await (await self._running()).messages(session, before=before, limit=limit)
 
     async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
-        """What was run from a conversation's input line in a time, in order. Raises as `shell_rows`."""
+        """The commands run from a conversation's input line in a period, in order. Raises as `shell_rows`."""
         log = (await self._running()).shell_log
         return () if log is None else await log.runs.between(session, after, before)
 
     def stop_command(self) -> bool:
-        """End the newest command of the input line that still runs; whether there is one."""
+        """Stop the newest running input-line command; returns whether there was one."""
         log = self.hub.shell_log if self.hub is not None else None
         return log is not None and log.by_hand.stop()
 
     async def shell_rows(self, wanted: Filter, start: int, limit: int) -> Span | None:
-        """Rows of the shell log, see `ShellTables.rows`; `None` where there is no record.
+        """Rows of the shell log, see `ShellTables.rows`; `None`: there is no record.
 
         Raises:
-            NotReady: the hub does not run.
-            gshtui.store.store_errors.StoreError: the record cannot give them.
+            NotReady: the hub is not running.
+            gshtui.store.store_errors.StoreError: the record cannot be read.
         """
         shells = (await self._running()).shell_rows
         return None if shells is None else await shells.rows(wanted, start, limit)
 
     async def output(self, key: str) -> str:
-        """What a command of the shell log printed. Raises as `shell_rows`."""
+        """The output of a command in the shell log. Raises as `shell_rows`."""
         shells = (await self._running()).shell_rows
         return "" if shells is None else await shells.output(key)
 
     async def note(self, text: str, cwd: str) -> None:
-        """Keep a remark in the shell log.
+        """Store a note in the shell log.
 
         Raises:
             NotReady: there is no hub, or no log.
-            gshtui.store.store_errors.StoreError: the record cannot take it.
+            gshtui.store.store_errors.StoreError: the record cannot be written.
         """
         log = (await self._running()).shell_log
         if log is None:
-            raise NotReady("There is no shell log here: that part did not start.")
+            raise NotReady("No shell log here: that part did not start.")
         await log.add_note(text, cwd or str(self.opening.cwd))
 
     async def complete(self, line: str, cursor: int) -> Sequence[Completion]:
-        """What may stand at the cursor of a half-typed line of the command language; nothing while there is no hub."""
+        """Completions at the cursor of a command line being typed; none while there is no hub."""
         if self.hub is None:
             return ()
         from gshtui.commands.completion import complete
@@ -222,23 +222,23 @@ class Bridge:
         return await complete(self.hub.registry, self.hub.invocation(Caller(), None), line, cursor)
 
     async def prompts(self) -> Sequence[str]:
-        """What was sent from this folder before, newest first. Raises `NotReady`."""
+        """Earlier prompts of this folder, newest first. Raises `NotReady`."""
         prompts = (await self._running()).sent_prompts
         return () if prompts is None else await prompts.find_all(str(self.opening.cwd), limit=1_000)
 
     async def keep_prompt(self, text: str) -> None:
-        """Keep a sent text for the input's history. Raises `NotReady`."""
+        """Store a sent text in the input's history. Raises `NotReady`."""
         if (prompts := (await self._running()).sent_prompts) is not None:
             await prompts.add(str(self.opening.cwd), text)
 
     @property
     def registry(self) -> Registry | None:
-        """The command registry, or `None` while there is none."""
+        """The command registry; `None`: none yet."""
         return self.hub.registry if self.hub is not None else None
 
     @property
     def settings(self) -> Settings | None:
-        """The settings, or `None` while they are not read."""
+        """The settings; `None`: not loaded yet."""
         return self.hub.settings if self.hub is not None else None
 
     async def _running(self) -> HubPort:
@@ -248,7 +248,7 @@ class Bridge:
         return self.hub
 
     async def _deliver(self, batch: Sequence[Event]) -> None:
-        """Take what came: a frame that is due is shown at once, else it all waits for the next one together."""
+        """Take a batch: show it at once if a frame is due, else let it wait for the next frame."""
         self._pending.extend(batch)
         loop = asyncio.get_running_loop()
         streamed = all(event.merge_key() is not None for event in batch)
@@ -283,12 +283,12 @@ class Bridge:
     def _coalesced(self, events: list[Event]) -> list[Event]:
         try:
             return coalesced(events)
-        except Exception as error:  # an event's own rule for merging is at fault; the panes still get them all
+        except Exception as error:  # an event's merge rule failed; the panes still get all events
             self._report("the window", events[-1], 0, error)
             return events
 
     async def shown(self) -> None:
-        """Wait until everything that was published so far is shown."""
+        """Wait until everything published so far is shown."""
         if self.hub is not None:
             await self.hub.bus.drained()
         await self._drawn()
@@ -298,7 +298,7 @@ class Bridge:
             await self._frame
 
     def feed(self, events: Sequence[Event]) -> None:
-        """Give each consumer the events that it wants. One that fails is reported and costs the others nothing."""
+        """Give each consumer the events it wants. A failing consumer is reported and does not affect the others."""
         for consumer in self._consumers():
             batch = Batch(event for event in events if isinstance(event, consumer.CONSUMES))
             if not batch or ((breaker := self._breakers.get(consumer)) is not None and breaker.paused("")):
@@ -307,7 +307,7 @@ class Bridge:
                 try:
                     consumer.consume(batch)
                 except Exception as error:
-                    # What it has not read yet is given to it again; an event that it has handled never is.
+                    # It gets again the events that it has not read yet, never one that it has handled.
                     lost, batch = batch.after_failure()
                     self._failed(consumer, lost, error)
                 else:
@@ -316,7 +316,7 @@ class Bridge:
                     break
 
     def note_fault(self, fault: Fault, hint: str = "") -> None:
-        """Have the hub keep a fault of the window, which the window has shown; one that is not up yet, later."""
+        """Have the hub record a fault that the window has shown; if the hub is not up yet, later."""
         self.publish(
             FaultReported(
                 part=fault.part, doing=fault.doing, why=fault.why, file=fault.file, count=fault.count, hint=hint,
@@ -329,15 +329,15 @@ class Bridge:
         self._report(name, lost[0], len(lost), error)
         breaker = self._breakers.setdefault(consumer, Breaker())
         if breaker.failed("") and self.hub is not None:
-            text = f"{name} fails at every event, and gets none for {breaker.rest:g} s."
-            hint = "Leave the window and open it again if it stays so; agents go on meanwhile."
+            text = f"{name} fails on every event and is paused for {breaker.rest:g} s."
+            hint = "If this continues, close the window and open it again; agents keep running."
             self.hub.bus.publish(Noticed(level="warning", text=text, hint=hint, about="window"))
 
     def _report(self, name: str, event: Event, lost: int, error: Exception) -> None:
         if self.hub is None:
             return
         fault = self.hub.bus.faults.record(name, error, f"while it handled {type(event).__name__}")
-        # A pane that cannot draw the report of its own failure must not be told of it for ever.
+        # A pane that cannot draw the report of its own failure must not receive it forever.
         if not isinstance(event, SubscriberFailed):
             self.hub.bus.publish(
                 SubscriberFailed(

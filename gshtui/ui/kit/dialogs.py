@@ -1,7 +1,7 @@
 """The small dialogs: choose from a list, write a line or a few, confirm what is hard to undo, read a folded paste.
 
-Each is dismissed with its answer and does nothing itself. A yes counts only when the question had been read before
-it was typed.
+Each returns its answer and does nothing itself. A yes counts only if the question was readable before the key was
+pressed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PickerChoice:
 
 
 class Picker(ModalScreen[str | None]):
-    """Type to filter, arrows to move, enter to take."""
+    """Type to filter, arrows to move, enter to choose."""
 
     BINDINGS = [bind("list.choose", "choose"), bind("list.close", "dismiss(None)")]
 
@@ -73,13 +73,13 @@ class Picker(ModalScreen[str | None]):
         ]
         listed.add_options([Option(_choice_line(choice), id=choice.id) for choice in fitting])
         if not fitting:
-            says = f"Nothing here matches “{words}”." if self._choices else self._empty
+            says = f"No matches for “{words}”." if self._choices else self._empty
             listed.add_option(Option(Content.styled(says, "$foreground-muted"), disabled=True))
             return
         listed.highlighted = next((at for at, choice in enumerate(fitting) if choice.current), 0)
 
     def on_key(self, event: events.Key) -> None:
-        """Arrows and pages move in the list while the line has the focus."""
+        """Arrows and page keys move in the list while the input has the focus."""
         listed = self.query_one(OptionList)
         move = {
             "up": listed.action_cursor_up,
@@ -117,11 +117,11 @@ def _choice_line(choice: PickerChoice) -> Content:
 
 
 class InputScreen(ModalScreen[str]):
-    """Dismissed with what was written, empty when nothing is to be done.
+    """Returns the text entered; empty: cancelled.
 
     Args:
-        text: what stands there at first.
-        lines: whether more than one line may be written.
+        text: the initial text.
+        lines: whether several lines are allowed.
     """
 
     BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss('')")]
@@ -142,8 +142,8 @@ class InputScreen(ModalScreen[str]):
                 yield TextArea(self._text, id="words", compact=True, soft_wrap=True)
             else:
                 yield Input(self._text, id="words", compact=True)
-            sends = "ctrl+s sends" if self._lines else "enter takes it"
-            hint = " · ".join(filter(None, (sends, "escape closes", self._hint)))
+            sends = "ctrl+s sends" if self._lines else "enter confirms"
+            hint = " · ".join(filter(None, (sends, "escape cancels", self._hint)))
             yield Static(Content(hint), classes="dialog-hint")
 
     def on_mount(self) -> None:
@@ -165,22 +165,26 @@ _YES = frozenset({"once"})
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """`y` or the first button does it; everything else leaves all as it is.
+    """`y` or the first button confirms; everything else cancels.
 
     Args:
-        losses: what would be lost, a sentence each.
+        losses: what would be lost, one sentence each.
         note: what makes it less final, such as how long it can be undone.
+        quoted: what is to be read before the answer, line for line.
     """
 
     BINDINGS = [bind("confirm.yes", "yes"), bind("confirm.no", "dismiss(False)")]
 
-    def __init__(self, title: str, text: str, *, yes: str, losses: Sequence[str] = (), note: str = "") -> None:
+    def __init__(
+        self, title: str, text: str, *, yes: str, losses: Sequence[str] = (), note: str = "", quoted: str = ""
+    ) -> None:
         super().__init__()
         self._title = title
         self._text = text
         self._yes = yes
         self._losses = losses
         self._note = note
+        self._quoted = quoted
         self._keys = AnswerKeys()
         self._bound = BoundKeys()
         self._down = 0.0
@@ -188,8 +192,11 @@ class ConfirmScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -question"):
             yield Static(Content(_one_line(self._title)), classes="dialog-title")
-            with VerticalScroll(classes="dialog-body", can_focus=False):
-                yield Static(Content(_one_line(self._text)))
+            with VerticalScroll(classes="dialog-body", can_focus=bool(self._quoted)):
+                if self._text or not self._quoted:
+                    yield Static(Content(_one_line(self._text)))
+                if self._quoted:
+                    yield Static(Content(_lines(self._quoted)))
                 if self._losses:
                     yield Static(Content.styled("Unsaved:", "bold $error"), classes="dialog-losses")
                 for loss in self._losses:
@@ -198,7 +205,7 @@ class ConfirmScreen(ModalScreen[bool]):
                     yield Static(Content.styled(_one_line(self._note), "$foreground-muted"), classes="dialog-losses")
             with Horizontal(classes="dialog-buttons"):
                 yield Button(Content(f"{self._yes} (y)"), id="yes", variant="error", compact=True)
-                yield Button("Leave it (n)", id="no", compact=True)
+                yield Button("Cancel (n)", id="no", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#no").focus()
@@ -211,7 +218,7 @@ class ConfirmScreen(ModalScreen[bool]):
         self._keys.question_seen(time.monotonic())
 
     def on_key(self, event: events.Key) -> None:
-        """A yes by `y`, or by enter on its button, counts when the question had been read before it was typed."""
+        """A yes, by `y` or by enter on its button, counts only if the question was readable before the key press."""
         action = self._bound.action(self, event.key)
         agrees = action == "yes" or (event.key == "enter" and self.focused is self.query_one("#yes"))
         if agrees:
@@ -225,7 +232,7 @@ class ConfirmScreen(ModalScreen[bool]):
         self._down = event.time
 
     def action_yes(self) -> None:
-        """The yes at the foot of the window was clicked. Keys come in by `on_key`."""
+        """The yes in the key bar was clicked. Keys arrive in `on_key`."""
         if isinstance(self._keys.click("once", "this", self._down), KeyChosen):
             self.dismiss(True)
 
@@ -242,6 +249,12 @@ def _one_line(text: str) -> str:
     from gshtui.text.sanitise import one_line
 
     return one_line(text, 400)
+
+
+def _lines(text: str) -> str:
+    from gshtui.text.sanitise import plain
+
+    return plain(text)
 
 
 class FoldScreen(ModalScreen[None]):
@@ -261,5 +274,5 @@ class FoldScreen(ModalScreen[None]):
             yield Log(id="fold-text", auto_scroll=False)
 
     def on_mount(self) -> None:
-        """All lines at once: one line at a time costs a hundred times as much."""
+        """Write all lines at once: writing them one by one takes a hundred times as long."""
         self.query_one(Log).write_lines(self._text.split("\n"), scroll_end=False).focus()

@@ -1,6 +1,6 @@
-"""A unified diff drawn as lines: numbers, signs and colours, wrapped behind its signs.
+"""A unified diff drawn as lines with numbers, signs and colours; wrapped lines align behind the signs.
 
-Owns reading and drawing of diffs; refuses to make one. Called by `tool_blocks.py` and the
+Reads and draws diffs, but makes none. Called by `tool_blocks.py` and the
 widgets that show a diff.
 """
 
@@ -30,7 +30,7 @@ class DiffRow:
 
 
 def diff_rows(diff: str) -> Iterator[DiffRow]:
-    """The rows of a unified diff; a line that is none of its kinds comes as a note."""
+    """The rows of a unified diff; an unknown line becomes a note."""
     old = new = 0
     inside = False
     for line in diff.removesuffix("\n").split("\n"):

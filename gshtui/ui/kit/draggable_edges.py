@@ -1,6 +1,6 @@
-"""Edges that the mouse can drag: the drag itself, its message, and the line between two columns.
+"""Edges that the mouse can drag: the drag, its message, and the line between two columns.
 
-Owns the mouse while it is held down on an edge; resizes nothing itself.
+Captures the mouse while it is held down on an edge; resizes nothing itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 
 class Dragged(Message):
-    """An edge was dragged by some cells. `name` says which edge it is."""
+    """An edge was dragged by some cells. `name`: which edge."""
 
     def __init__(self, name: str, columns: int, rows: int) -> None:
         super().__init__()
@@ -34,14 +34,14 @@ class Drag:
         return self._at is not None
 
     def press(self, event: events.MouseDown) -> None:
-        """Take the mouse."""
+        """Capture the mouse."""
         self._at = (event.screen_x, event.screen_y)
         self._widget.capture_mouse()
         self._widget.add_class("-dragging")
         event.stop()
 
     def move(self, event: events.MouseMove) -> None:
-        """Report how far the mouse went since the last report."""
+        """Report how far the mouse moved since the last report."""
         if self._at is None:
             return
         x, y = self._at
@@ -51,7 +51,7 @@ class Drag:
         event.stop()
 
     def release(self, event: events.MouseUp) -> None:
-        """Let the mouse go."""
+        """Release the mouse."""
         if self._at is not None:
             self._at = None
             self._widget.release_mouse()

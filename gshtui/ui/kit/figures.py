@@ -1,4 +1,4 @@
-"""Figures for people, in as few cells as they can be read in: tokens, money, ages, shares, charts, the context meter.
+"""Figures for people in as few cells as possible: tokens, money, ages, shares, charts, the context meter.
 
 Pure functions without locale or state, so that the header and the panes never disagree.
 """
@@ -22,7 +22,7 @@ def tokens(count: int) -> str:
 
 
 def dollars(amount: float, *, known: bool = True) -> str:
-    """`$0.00`, `$0.0042`, `$1.23`; a `+` behind it when part of the cost is unknown."""
+    """`$0.00`, `$0.0042`, `$1.23`; followed by `+` if part of the cost is unknown."""
     shown = f"${amount:.4f}" if 0 < amount < 0.01 else f"${amount:.2f}"
     return shown if known else f"{shown}+"
 
@@ -49,7 +49,7 @@ def percent(part: float, whole: float) -> str:
 
 
 def bar(part: float, whole: float, width: int) -> str:
-    """A thin bar of at most `width` cells, exact to half a cell; never nothing for something."""
+    """A thin bar of at most `width` cells, exact to half a cell; never empty for a value above 0."""
     if whole <= 0 or part <= 0 or width <= 0:
         return ""
     halves = max(1, min(width * 2, round(part / whole * width * 2)))
@@ -57,7 +57,7 @@ def bar(part: float, whole: float, width: int) -> str:
 
 
 def columns(values: list[int], height: int) -> list[str]:
-    """A column chart of `height` rows, top row first, one cell a value, scaled to the largest one."""
+    """A column chart of `height` rows, top row first, one cell per value, scaled to the largest."""
     most = max(values, default=0) or 1
     heights = [max(1, round(value / most * height * 8)) if value > 0 else 0 for value in values]
     return ["".join(BLOCKS[max(0, min(8, units - row * 8))] for units in heights) for row in reversed(range(height))]
@@ -69,9 +69,9 @@ def short(text: str, width: int) -> str:
 
 
 NEAR = 0.85
-"""Share of the trigger from which the meter warns."""
+"""The share of the trigger at which the meter starts to warn."""
 _WARNS, _FULL = 0.7, 0.9
-"""Shares of the window that count where the trigger is not known."""
+"""The shares of the window to use if the trigger is unknown."""
 
 
 def meter_level(tokens: int, window: int, trigger: int = 0) -> str:

@@ -1,6 +1,6 @@
-"""Text cut to a width in cells, with a mark where it was cut. Untrusted text is made harmless on the way.
+"""Cuts text to a width in cells, with a mark at the cut, and makes untrusted text harmless.
 
-Pure. Called by what paints lines of the input line's neighbourhood.
+Pure. Called by the widgets around the input line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A text area that folds long pastes into labels and acts on its bound keys in the order in which they were pressed.
+"""A text area that folds long pastes into labels and handles its bound keys in the order they were pressed.
 
-Knows nothing of prompts, and never changes a folded text. Textual runs bound keys only after they have bubbled up to
-the app, so in a burst (a slow line, a macro) `enter` would act behind letters typed after it.
+Knows nothing about prompts, and never changes a folded text. Textual runs bound keys only after they have bubbled up
+to the app, so in a burst (a slow connection, a macro) `enter` would act after letters typed later.
 """
 
 from __future__ import annotations
@@ -16,27 +16,33 @@ from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import DocumentBase, EditResult, Location
 
-from gshtui.text.sanitise import plain
 from gshtui.ui.kit.bound_keys import BoundKeys
 
 FOLD_LINES = 10
 FOLD_CHARACTERS = 1_000
 _LABEL = re.compile(r"\[(?:pasted|shell) #(\d+) · [^\[\]\n]*\]")
 _SHELL = re.compile(r"<shell-command [^\n]*>\n\$ ([^\n]*)")
-"""A command of the shell log that is referred to; its label names it."""
+"""A reference to a command in the shell log; its label names the command."""
 _NAMED = 40
-"""Characters of a command that a label shows."""
+"""How many characters of a command a label shows."""
 _BREAKS_LIKE_A_LINE = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-"""Characters at which a text area would break a line and forget which one it was."""
+"""Characters at which a text area would break a line without remembering which one."""
 
 
 def newlines(text: str) -> str:
-    """The text with `\\r\\n` and `\\r` as `\\n`: a terminal sends returns for the line ends of a paste."""
+    """The text with `\\r\\n` and `\\r` as `\\n`: terminals send carriage returns in a paste."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
+def pasted(text: str) -> str:
+    """A text from outside as plain text, with the newlines of a text area."""
+    from gshtui.text.sanitise import plain  # not before the first letter
+
+    return plain(newlines(text))
+
+
 def wants_fold(text: str) -> bool:
-    """Whether a paste is too long for the input, or the input would change it."""
+    """Whether a paste is too long for the input, or would be changed by it."""
     return len(text) > FOLD_CHARACTERS or text.count("\n") >= FOLD_LINES or _BREAKS_LIKE_A_LINE.search(text) is not None
 
 
@@ -49,7 +55,7 @@ def byte_size(count: int) -> str:
 
 @dataclass(slots=True)
 class Folds:
-    """The folded texts of one input, by number. Numbers are not used twice before `clear`."""
+    """The folded texts of one input, by number. Numbers are not reused before `clear`."""
 
     texts: dict[int, str] = field(default_factory=dict[int, str])
     _last: int = 0
@@ -58,13 +64,13 @@ class Folds:
         return bool(self.texts)
 
     def add(self, text: str) -> str:
-        """Keep the text; gives its label."""
+        """Store the text; returns its label."""
         self._last = max(self._last, *self.texts, 0) + 1
         self.texts[self._last] = text
         return self.label(self._last)
 
     def label(self, number: int) -> str:
-        """The label that the input shows in place of this text."""
+        """The label shown in place of this text."""
         text = self.texts[number]
         if shell := _SHELL.match(text):
             name = shell[1].strip().replace("[", "(").replace("]", ")")
@@ -75,13 +81,13 @@ class Folds:
         return f"[pasted #{number} · {lines:,} {of} · {byte_size(len(text.encode(errors='surrogatepass')))}]"
 
     def expand(self, text: str) -> str:
-        """The text with every label of ours replaced by its text; labels inside that text stay."""
+        """The text with each label expanded; labels inside an expanded text stay."""
         if not self.texts:
             return text
         return _LABEL.sub(lambda found: self.texts.get(int(found[1]), found[0]), text)
 
     def spans(self, line: str) -> list[tuple[int, int, int]]:
-        """(start, end, number) of each label of ours in a line of the input."""
+        """(start, end, number) of each of our labels in a line of the input."""
         if not self.texts or " #" not in line:
             return []
         return [
@@ -91,13 +97,13 @@ class Folds:
         ]
 
     def at(self, line: str, column: int) -> int | None:
-        """The number of the label at a column of a line, else of the line's first; `None`: it has none."""
+        """The number of the label at a column, else of the line's first label; `None`: the line has none."""
         spans = self.spans(line)
         touching = [number for start, end, number in spans if start <= column <= end]
         return touching[-1] if touching else spans[0][2] if spans else None
 
     def around(self, lines: DocumentBase, start: Location, end: Location) -> tuple[Location, Location]:
-        """The range, widened so that a label goes as a whole; an insertion inside one moves behind it."""
+        """The range, widened to include whole labels; an insertion inside a label moves behind it."""
         if not self.texts:
             return start, end
         top, bottom = sorted((start, end))
@@ -111,7 +117,7 @@ class Folds:
         return top, bottom
 
     def used(self, text: str) -> dict[int, str]:
-        """The texts whose labels are in the input."""
+        """The texts with a label in the input."""
         return {n: self.texts[n] for _, _, n in self.spans(text)}
 
     def clear(self) -> None:
@@ -121,10 +127,10 @@ class Folds:
 
 
 TOO_MUCH_TO_SHOW = 20_000
-"""Characters; a longer text that comes from the history, a draft or an editor is folded too."""
+"""Characters; longer texts from the history, a draft or an editor are folded too."""
 _TYPED = {"shift+space": " "}
 _MEANT = {"shift+\r": "shift+enter", "alt+\r": "alt+enter", "ctrl+m": "enter"}
-"""What some terminals call keys that others name plainly."""
+"""Other names that some terminals use for keys."""
 
 
 class FoldingArea(TextArea, inherit_bindings=True):
@@ -133,7 +139,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"prompt--fold"}
 
     class FoldOpened(Message):
-        """The person wants to see the text behind a label."""
+        """The person wants to see a label's text."""
 
         def __init__(self, title: str, text: str) -> None:
             super().__init__()
@@ -144,7 +150,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
         self.folds = Folds()
         self._keys = BoundKeys()
         super().__init__(id=id, placeholder=placeholder, highlight_cursor_line=False, compact=True)
-        self.cursor_blink = False  # a steady cursor: an idle window costs nothing
+        self.cursor_blink = False  # no blinking cursor: an idle window costs nothing
         self.match_cursor_bracket = False
 
     @property
@@ -153,38 +159,38 @@ class FoldingArea(TextArea, inherit_bindings=True):
         return self.folds.expand(self.text)
 
     def put(self, text: str, folds: dict[int, str] | None = None) -> None:
-        """Replace all of the text, and put the cursor at its end; undo begins anew."""
+        """Replace the whole text and put the cursor at its end; the undo history is cleared."""
         self.folds.clear()
         self.folds.texts.update(folds or {})
-        text = plain(newlines(text))
+        text = pasted(text)
         if not folds and len(text) > TOO_MUCH_TO_SHOW:
             text = self.folds.add(text)
         self.load_text(text)
         self.move_cursor(self.document.end)
 
     def insert_pasted(self, text: str) -> None:
-        """Insert what was pasted at the cursor, folded if it is long, in place of what is selected."""
-        text = plain(newlines(text))
+        """Insert a paste at the cursor in place of the selection, folded if it is long."""
+        text = pasted(text)
         self.type_over(self.folds.add(text) if wants_fold(text) else text, *self.selection)
 
     def insert_folded(self, text: str) -> None:
         """Insert a text at the cursor as a label, however short it is."""
-        self.type_over(self.folds.add(plain(newlines(text))), *self.selection)
+        self.type_over(self.folds.add(pasted(text)), *self.selection)
 
     def insert_typed(self, character: str) -> None:
-        """Insert at the cursor as if it had been typed here."""
+        """Insert at the cursor as if typed."""
         self.type_over(character, *self.selection)
 
     def type_over(self, text: str, start: Location, end: Location) -> None:
-        """Replace a part of the text, as a key would: the cursor goes behind it, and nothing happens if read-only."""
+        """Replace part of the text as a key would: the cursor moves behind it; read-only areas ignore it."""
         if not self.read_only:
             self.replace(text, start, end, maintain_selection_offset=False)
 
     def changed(self) -> None:
-        """The text is another one now. Called at every keystroke, for subclasses."""
+        """The text has changed. Called at every keystroke, for subclasses."""
 
     def update_suggestion(self) -> None:
-        """Textual's hook behind every edit, undo and load."""
+        """Textual's hook after every edit, undo and load."""
         self.changed()
 
     def action_open_paste(self) -> None:
@@ -195,7 +201,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
             self.post_message(self.FoldOpened(self.folds.label(number), self.folds.texts[number]))
 
     def get_line(self, line_index: int) -> Text:
-        """A line with its labels set off."""
+        """A line with its labels highlighted."""
         line = super().get_line(line_index)
         if self.folds:
             style = self.get_component_rich_style("prompt--fold")
@@ -218,7 +224,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
             self.insert_typed(typed)
 
     async def run_bound(self, key: str, action: str) -> bool:
-        """Act on a bound key, now. False: it is not for this widget, and goes on to those above."""
+        """Handle a bound key now. False: it is not for this widget, and bubbles on."""
         await self.run_action(action)
         return True
 
@@ -232,7 +238,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
             self.action_open_paste()
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """`changed` has said it already; nobody above needs another message at every keystroke."""
+        """`changed` has reported it; no parent needs another message at every keystroke."""
         event.stop()
 
     def replace(

@@ -1,8 +1,8 @@
-"""When Python looks for garbage that refers to itself: a little at a time while the window works, all of it at rest.
+"""Decides when Python collects cyclic garbage: a little at a time while the window works, all of it at rest.
 
-Left to itself, Python walks through everything that was made since the start whenever that has grown by a quarter:
-40 ms in the middle of an answer. Owns the collector's settings between `begin` and `end`; refuses to be noticed: what
-is there already is not walked through again until a conversation is left. Called by the bridge.
+By default, Python walks through all objects made since the start whenever their number has grown by a quarter: 40 ms
+in the middle of an answer. Owns the collector's settings between `begin` and `end`. Existing objects are not
+walked through again until a conversation is left. Called by the bridge.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import asyncio
 import gc
 
 YOUNG = (2_000, 5, 1_000_000)
-"""Objects that may come before the youngest are looked at; how often that, before all since the last rest are."""
+"""New objects before the youngest are collected; and such collections before one of all objects since a rest."""
 REST = 2.0
-"""Seconds without a frame that are a rest."""
+"""Seconds without a frame that count as a rest."""
 LATEST = 60.0
-"""Seconds of work after which there is no more waiting for a rest."""
+"""Seconds of work after which to collect without a rest."""
 
 
 class GarbageCollector:
-    """One window's collector."""
+    """The collector of one window."""
 
     def __init__(self) -> None:
         self._before = gc.get_threshold()
@@ -28,13 +28,13 @@ class GarbageCollector:
         self._thorough = False
 
     def begin(self) -> None:
-        """All is loaded: collect from now on, but never what is there now."""
+        """Everything is loaded: collect from now on, but never the objects that exist now."""
         gc.set_threshold(*YOUNG)
         gc.enable()
         gc.freeze()
 
     def worked(self, *, left: bool = False) -> None:
-        """A frame was shown. `left`: it ended a conversation, and what was kept for that one may be garbage now."""
+        """A frame was shown. `left`: it ended a conversation, so its objects may now be garbage."""
         loop = asyncio.get_running_loop()
         self._last = loop.time()
         self._thorough = self._thorough or left
@@ -43,7 +43,7 @@ class GarbageCollector:
             self._timer = loop.call_at(self._last + REST, self._look)
 
     def end(self) -> None:
-        """Leave the collector as it was found."""
+        """Restore the collector's settings."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,8 +1,8 @@
-"""Code in colours: pygments' tokens as lines of kinds, its lexers loaded only when a language is first seen.
+"""Highlights code: pygments' tokens as lines of kinds; lexers are loaded when a language first appears.
 
-Owns the lexers and a small cache; refuses to block the loop: until a language is loaded its code is shown plain, and so
-is code that its lexer, made of backtracking expressions, does not get done with. Called by the Markdown and tool
-renderers, in the main thread; the transcript loads what is wanted in a thread.
+Owns the lexers and a small cache, and never blocks the loop: code is shown plain until its language is loaded, and
+also if its lexer, made of backtracking expressions, takes too long. Called by the Markdown and tool renderers in the
+main thread; the transcript loads wanted languages in a thread.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ KINDS = (
     ("Token.Generic.Prompt", "comment"),
     ("Token.Generic.Output", "comment"),
 )
-"""Prefixes of pygments' token types, the longer first, and the kind they are drawn as."""
+"""Prefixes of pygments' token types, longer ones first, and how they are drawn."""
 
 _CACHED = 48
 _LONG_LINE = 2_000
 _WITHIN = 0.1
-"""Seconds of processor time for a piece of code; a chunk of an answer takes a tenth of it."""
+"""Seconds of processor time allowed for a piece of code; a chunk of an answer takes a tenth."""
 _NAMES = {
     "": "",
     "text": "",
@@ -64,17 +64,17 @@ _NAMES = {
 
 
 class Highlighter:
-    """Colours code, one cache and one set of lexers for a window."""
+    """Highlights code, with one cache and one set of lexers per window."""
 
     def __init__(self) -> None:
         self._lexers: dict[str, Lexer | None] = {}
         self._kinds: dict[Any, str] = {}
         self._cache: OrderedDict[tuple[str, str], list[list[Token]]] = OrderedDict()
         self.wanted: set[str] = set()
-        """Languages that were asked for and are not loaded yet."""
+        """Languages that are wanted and not loaded yet."""
 
     def lines(self, code: str, language: str) -> list[list[Token]]:
-        """The code's lines as tokens; plain while the language is not loaded, and where it has none."""
+        """The code's lines as tokens; plain if the language is not loaded or unknown."""
         name = _name(language)
         if name and name not in self._lexers:
             self.wanted.add(name)
@@ -96,7 +96,7 @@ class Highlighter:
         return lines
 
     def load(self, name: str) -> None:
-        """Import the language's lexer; takes up to 0.1 s, so it is called in a thread."""
+        """Import the language's lexer; takes up to 0.1 s, so call it in a thread."""
         from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]  # it has no types
         from pygments.util import ClassNotFound
 
@@ -119,12 +119,12 @@ class Highlighter:
             for part in others:
                 lines.append([(name, part)] if part else [])
         wanted = code.count("\n") + 1
-        # A lexer may swallow or add a line's end; what is shown are the lines that there are.
+        # A lexer may swallow or add a line end; the original lines are shown.
         return lines[:wanted] + [[] for _ in range(wanted - len(lines))]
 
 
 def token_kind(token: str) -> str:
-    """The kind that a pygments token type, as text, is drawn as."""
+    """The kind for a pygments token type given as text."""
     for prefix, kind in KINDS:
         if token == prefix or token.startswith(prefix + "."):
             return kind

@@ -1,4 +1,4 @@
-"""Styles laid over parts of a line: what is selected with the mouse, what a search found.
+"""Styles over parts of a line: the mouse selection, search matches.
 
 Pure: segments and ranges of characters in, segments out.
 """
@@ -12,11 +12,11 @@ from rich.style import Style
 from textual.selection import Selection
 
 StyledRange = tuple[int, int, Style]
-"""First character, the one after the last, and the style that goes over what is there."""
+"""First character, the one after the last, and the style to apply."""
 
 
 def overlay_styles(segments: Iterable[Segment], ranges: Sequence[StyledRange]) -> list[Segment]:
-    """The segments with the ranges' styles over them; the ranges are in order and apart from one another."""
+    """The segments with the ranges' styles applied; the ranges are in order and do not overlap."""
     out: list[Segment] = []
     at = index = 0
     for text, style, _ in segments:
@@ -52,7 +52,7 @@ def match_ranges(text: str, needle: str, style: Style, offset: int = 0) -> list[
 
 
 def selected_span(selection: Selection, row: int, length: int) -> tuple[int, int] | None:
-    """First character and the one after the last that are selected of a row of `length` characters."""
+    """First selected character of a row of `length` characters, and the one after the last."""
     span = selection.get_span(row)
     if span is None:
         return None

@@ -1,7 +1,7 @@
-"""The hub as the window needs it: a small port, so that the window starts before the hub is even imported.
+"""The hub as the window needs it: a small port, so that the window can start before the hub is imported.
 
-Owns the protocol and the options of an opening; refuses to import the hub. Implemented by `gshtui.hub.hub.Hub`, used by
-`bridge.py`; a test hands in another one.
+Owns the protocol and the opening's options; does not import the hub. Implemented by `gshtui.hub.hub.Hub`, used by
+`bridge.py`; tests pass their own.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ R = TypeVar("R")
 
 
 class OpenRequest(msgspec.Struct, frozen=True):
-    """What the command line asked the window to open."""
+    """What the command line asked to open."""
 
     cwd: Path
     session: str = ""
-    """An id, a prefix of one, or `latest`; empty: a new one, and the last one is offered."""
+    """An id, a prefix of one, or `latest`; empty: a new conversation, with the last one offered."""
     agent: str = "main"
     provider: str = ""
     model: str = ""
 
 
 class Result(Protocol):
-    """What a command came to (`gshtui.commands.declaration.Outcome`)."""
+    """The outcome of a command (`gshtui.commands.declaration.Outcome`)."""
 
     @property
     def text(self) -> str: ...
@@ -79,21 +79,21 @@ class SentPrompts(Protocol):
 
 
 class UserCommands(Protocol):
-    """The commands of the input line that run now."""
+    """The running input-line commands."""
 
     def stop(self) -> bool:
-        """End the newest; whether there is one."""
+        """Stop the newest; returns whether there was one."""
         ...
 
 
 class UserCommandRecord(Protocol):
-    """The commands that were run from input lines."""
+    """The commands run from input lines."""
 
     async def between(self, session: str, after: float, before: float) -> Sequence[Ran]: ...
 
 
 class ShellLogPort(Protocol):
-    """What runs in shells."""
+    """The log of shell commands."""
 
     @property
     def by_hand(self) -> UserCommands: ...
@@ -109,7 +109,7 @@ class TerminalServers(Protocol):
 
 
 class TerminalFleet(Protocol):
-    """Agents in terminals (`gshtui.fleet.fleet.Fleet`): pictures of them are streams, so they are watched directly."""
+    """Agents in terminals (`gshtui.fleet.fleet.Fleet`), watched directly because their screens are streams."""
 
     @property
     def terminals(self) -> TerminalServers: ...
@@ -124,12 +124,12 @@ class SharedShellPort(Protocol):
     @property
     def session(self) -> str: ...
     async def open(self, cwd: Path) -> PaneInfo:
-        """Its pane, started if it is missing. Raises `gshtui.tmux.tmux_errors.TmuxError`."""
+        """Its pane, created if missing. Raises `gshtui.tmux.tmux_errors.TmuxError`."""
         ...
 
 
 class HubPort(Protocol):
-    """Everything but the interfaces. What is `None` did not start."""
+    """Everything except the interfaces. A part that is `None` did not start."""
 
     @property
     def bus(self) -> Bus: ...
@@ -161,4 +161,4 @@ class HubPort(Protocol):
 
 
 MakeHub = Callable[[OpenRequest], Awaitable[HubPort]]
-"""Makes the hub inside the running loop; it is not yet started."""
+"""Creates the hub inside the running loop, without starting it."""

@@ -1,6 +1,6 @@
-"""The line at the bottom: the keys that work where you are. A click on one is the same as the key.
+"""The line at the bottom: the keys that work where you are. Clicking one is the same as pressing it.
 
-Owns one line; reads the bindings of the screen and refuses to have keys of its own.
+Owns one line; reads the screen's bindings and has no keys of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ORDER = {id: at for at, id in enumerate(KEYS)}
 
 
 class KeyBar(Widget):
-    """One line of keys, as many as there is room for, those of the focused widget first."""
+    """One line of keys, as many as fit, the focused widget's first."""
 
     DEFAULT_CSS = "KeyBar { height: 1; }"
 
@@ -69,11 +69,11 @@ class KeyBar(Widget):
 
 
 def _rank(id: str | None) -> tuple[bool, int]:
-    """The order in the line: what the focused widget can do before what works anywhere, each as in the key table."""
+    """The order in the line: the focused widget's keys before global ones, each group as in the key table."""
     row = KEYS.get(id or "")
     return (row is None or row.group in (ANYWHERE, PANES), _ORDER.get(id or "", len(_ORDER)))
 
 
 def key_name(display: str) -> str:
-    """Textual's display of a key, with words for the modifiers that people know from their keyboards."""
+    """Textual's display of a key, with the modifiers named as on keyboards."""
     return display.replace("^", "ctrl+") if len(display) > 1 else display

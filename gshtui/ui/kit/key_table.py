@@ -20,16 +20,16 @@ class Key(msgspec.Struct, frozen=True):
     show: bool = False
     priority: bool = False
     row: bool = False
-    """It acts on a row of the pane, and is in the menu of the row."""
+    """It acts on a row of the pane, and is in the row's menu."""
 
 
 ANYWHERE, PANES, IN_PANE, LISTS, TURN = "Anywhere", "Panes", "In a side pane", "Lists and viewers", "Conversation"
 
 TRANSCRIPT = "In the conversation"
 SHELL = "In the shell log"
-AGENTS, DIFF = "In the list of agents", "In a tab of changes"
+AGENTS, DIFF = "In the agents list", "In a changes tab"
 CONTEXT, TIMELINE, INSPECTOR = "In the context pane", "In the timeline", "In the inspector"
-RECEIPTS, SUMMARY = "In a receipt", "A summary that waits"
+RECEIPTS, SUMMARY = "In a receipt", "Waiting summary"
 TERMINAL, TYPING = "In a terminal tab", "Typing into a terminal"
 
 KEYS: dict[str, Key] = {
@@ -91,7 +91,7 @@ KEYS: dict[str, Key] = {
     "agents.rename": Key("n", "Rename", "Rename it", AGENTS, row=True),
     "agents.copy": Key("c,y", "Copy command", "Copy the command to attach to it", AGENTS, row=True),
     "agents.restart": Key("R", "Restart", "Stop its process and start it again", AGENTS, row=True),
-    "agents.recover": Key("b", "Bring back", "Recover a lost agent with its conversation", AGENTS, row=True),
+    "agents.recover": Key("b", "Recover", "Recover a lost agent with its conversation", AGENTS, row=True),
     "agents.kill": Key("delete,K", "Kill", "Kill it, after showing what is unsaved", AGENTS, show=True, row=True),
     "agents.undo": Key("u", "Undo kill", "Undo the kill, for a short while", AGENTS, row=True),
     "agents.remove": Key(
@@ -113,7 +113,7 @@ KEYS: dict[str, Key] = {
     "shell.open": Key("enter", "Open", "Show its output and its details", SHELL, show=True, row=True),
     "shell.copy": Key("y", "Copy", "Copy the command", SHELL, show=True, row=True),
     "shell.copy_output": Key("Y", "Copy output", "Copy its output", SHELL, row=True),
-    "shell.again": Key("r", "Again", "Copy it to the input line, to run it again", SHELL, show=True, row=True),
+    "shell.again": Key("r", "Run again", "Copy it to the input line, to run it again", SHELL, show=True, row=True),
     "shell.ask": Key("a", "Ask", "Add it with its output to the prompt, to ask about it", SHELL, show=True, row=True),
     "shell.pin": Key("p", "Pin", "Pin it with its output in the agent's context", SHELL, row=True),
     "shell.note": Key("n", "Note", "Add a note to the log", SHELL, row=True),
@@ -139,25 +139,31 @@ KEYS: dict[str, Key] = {
     "context.up": Key("up,k", "Up", "Previous section", CONTEXT),
     "context.down": Key("down,j", "Down", "Next section", CONTEXT),
     "context.open": Key("enter,space", "Inspect", "Open the section in the inspector", CONTEXT, show=True),
-    "context.compact": Key("c", "Compact", "Preview a compaction, then confirm or cancel", CONTEXT, show=True),
-    "context.prune": Key("p", "Prune", "Preview pruning old results, then confirm or cancel", CONTEXT, show=True),
-    "context.clear": Key("C", "Clear", "Preview starting over, then confirm or cancel", CONTEXT),
-    "context.tune": Key("t", "Thresholds", "Set when and how this agent's context is cut", CONTEXT),
-    "context.what_if": Key("w", "What if", "Show the context with another model", CONTEXT),
+    "context.menu": Key("full_stop", "Menu", "Show the available actions", CONTEXT),
+    "context.compact": Key(
+        "c", "Compact", "Preview a compaction, then confirm or cancel", CONTEXT, show=True, row=True
+    ),
+    "context.prune": Key(
+        "p", "Prune", "Preview pruning old results, then confirm or cancel", CONTEXT, show=True, row=True
+    ),
+    "context.clear": Key("C", "Clear", "Preview starting over, then confirm or cancel", CONTEXT, row=True),
+    "context.tune": Key("t", "Thresholds", "Set when and how this agent's context is cut", CONTEXT, row=True),
+    "context.what_if": Key("w", "What if", "Show the context with another model", CONTEXT, row=True),
     "timeline.left": Key("left,h", "Earlier", "Previous request", TIMELINE),
     "timeline.right": Key("right,l", "Later", "Next request", TIMELINE),
     "timeline.page_left": Key("pageup", "Page back", "Back one screen", TIMELINE),
-    "timeline.page_right": Key("pagedown", "Page on", "Forward one screen", TIMELINE),
+    "timeline.page_right": Key("pagedown", "Page forward", "Forward one screen", TIMELINE),
     "timeline.home": Key("home,g", "Beginning", "Go to the first request", TIMELINE),
     "timeline.end": Key("end,G", "Now", "Go to the newest request and follow new ones", TIMELINE),
-    "timeline.closer": Key("plus,equals_sign", "Closer", "Wider marks", TIMELINE),
-    "timeline.farther": Key("minus", "Farther", "Narrower marks", TIMELINE),
+    "timeline.closer": Key("plus,equals_sign", "Zoom in", "Wider marks", TIMELINE),
+    "timeline.farther": Key("minus", "Zoom out", "Narrower marks", TIMELINE),
     "timeline.next_cut": Key("n", "Next cut", "Go to the next cut, undo or error", TIMELINE),
-    "timeline.previous_cut": Key("N", "Cut before", "Go to the previous cut, undo or error", TIMELINE),
+    "timeline.previous_cut": Key("N", "Previous cut", "Go to the previous cut, undo or error", TIMELINE),
     "timeline.open": Key("enter,space", "Open", "Open the receipt of a cut, or the request", TIMELINE, show=True),
-    "timeline.inspect": Key("i", "Inspect", "Show what this request sent", TIMELINE, show=True),
-    "timeline.diff": Key("d", "Compare", "Compare this request with the previous one", TIMELINE),
-    "timeline.undo": Key("u", "Undo", "Undo the cut before this request", TIMELINE, show=True),
+    "timeline.menu": Key("full_stop", "Menu", "Show the available actions", TIMELINE),
+    "timeline.inspect": Key("i", "Inspect", "Show what this request sent", TIMELINE, show=True, row=True),
+    "timeline.diff": Key("d", "Compare", "Compare this request with the previous one", TIMELINE, row=True),
+    "timeline.undo": Key("u", "Undo", "Undo the cut before this request", TIMELINE, show=True, row=True),
     "inspector.up": Key("up,k", "Up", "Up one line", INSPECTOR),
     "inspector.down": Key("down,j", "Down", "Down one line", INSPECTOR),
     "inspector.page_up": Key("pageup,ctrl+u", "Page up", "Up one screen", INSPECTOR),
@@ -165,6 +171,7 @@ KEYS: dict[str, Key] = {
     "inspector.home": Key("home,g", "Top", "Go to the first line", INSPECTOR),
     "inspector.end": Key("end,G", "End", "Go to the last line", INSPECTOR),
     "inspector.open": Key("enter,space", "Open", "Open or fold the item under the cursor", INSPECTOR, show=True),
+    "inspector.menu": Key("m", "Menu", "Show the available actions", INSPECTOR),
     "inspector.fold": Key("left,h", "Fold", "Fold it, or go to its parent", INSPECTOR),
     "inspector.unfold": Key("right,l", "Unfold", "Open it", INSPECTOR),
     "inspector.open_all": Key("o", "Open all", "Open all sections, or fold all", INSPECTOR),
@@ -176,21 +183,23 @@ KEYS: dict[str, Key] = {
     "inspector.previous": Key("N", "Previous", "Previous match", INSPECTOR),
     "inspector.copy": Key("y", "Copy", "Copy the selection, or the block under the cursor", INSPECTOR, show=True),
     "inspector.copy_all": Key("Y", "Copy all", "Copy the whole request as it is sent", INSPECTOR),
-    "inspector.pin": Key("p", "Pin", "Pin this block so it is never cut, or unpin it", INSPECTOR, show=True),
-    "inspector.restore": Key("u", "Restore", "Send this block in full again", INSPECTOR, show=True),
+    "inspector.pin": Key("p", "Pin", "Pin this block so it is never cut, or unpin it", INSPECTOR, show=True, row=True),
+    "inspector.restore": Key("u", "Restore", "Send this block in full again", INSPECTOR, show=True, row=True),
     "inspector.earlier": Key("left_square_bracket", "Earlier", "Previous request", INSPECTOR, show=True),
     "inspector.later": Key("right_square_bracket", "Later", "Next request", INSPECTOR),
-    "inspector.now": Key("full_stop", "Next request", "What would be sent now", INSPECTOR),
+    "inspector.now": Key("full_stop", "Next request", "Show what would be sent now", INSPECTOR),
     "inspector.diff": Key("d", "Compare", "Compare with the previous request, or stop comparing", INSPECTOR, show=True),
-    "inspector.diff_with": Key("D", "Compare with", "Choose a request or an agent to compare with", INSPECTOR),
-    "inspector.compact": Key("c", "Compact", "Preview a compaction, then confirm or cancel", INSPECTOR),
-    "inspector.prune": Key("P", "Prune", "Preview pruning old results, then confirm or cancel", INSPECTOR),
-    "inspector.clear": Key("C", "Clear", "Preview starting over, then confirm or cancel", INSPECTOR),
-    "inspector.tune": Key("t", "Thresholds", "Set when and how this agent's context is cut", INSPECTOR),
-    "inspector.what_if": Key("w", "What if", "Show the context with another model", INSPECTOR),
+    "inspector.diff_with": Key(
+        "D", "Compare with", "Choose a request or an agent to compare with", INSPECTOR, row=True
+    ),
+    "inspector.compact": Key("c", "Compact", "Preview a compaction, then confirm or cancel", INSPECTOR, row=True),
+    "inspector.prune": Key("P", "Prune", "Preview pruning old results, then confirm or cancel", INSPECTOR, row=True),
+    "inspector.clear": Key("C", "Clear", "Preview starting over, then confirm or cancel", INSPECTOR, row=True),
+    "inspector.tune": Key("t", "Thresholds", "Set when and how this agent's context is cut", INSPECTOR, row=True),
+    "inspector.what_if": Key("w", "What if", "Show the context with another model", INSPECTOR, row=True),
     "inspector.reload": Key("R", "Reload", "Reload", INSPECTOR),
     "inspector.close": Key("x", "Close", "Close the tab", INSPECTOR, show=True),
-    "receipt.do": Key("ctrl+s", "Do it", "Apply what the preview shows", RECEIPTS, show=True),
+    "receipt.do": Key("ctrl+s", "Apply", "Apply what the preview shows", RECEIPTS, show=True),
     "receipt.undo": Key("U", "Undo", "Undo this cut: what it removed is sent again", RECEIPTS, show=True),
     "receipt.restore": Key("u", "Restore", "Send the item under the cursor in full again", RECEIPTS, show=True),
     "receipt.edit": Key("e", "Edit summary", "Edit the summary", RECEIPTS, show=True),
@@ -205,8 +214,8 @@ KEYS: dict[str, Key] = {
     "summary.back": Key("escape", "Back", "Leave it waiting", SUMMARY, show=True),
     "confirm.yes": Key("y", "Yes", "Do it", "Questions", show=True),
     "confirm.no": Key("n,escape", "No", "Cancel", "Questions", show=True),
-    "form.submit": Key("ctrl+s", "Do it", "Submit the form", "Forms", show=True),
-    "form.close": Key("escape", "Close", "Close without doing anything", "Forms", show=True),
+    "form.submit": Key("ctrl+s", "Submit", "Submit the form", "Forms", show=True),
+    "form.close": Key("escape", "Cancel", "Close without doing anything", "Forms", show=True),
     "list.choose": Key("enter", "Choose", "Choose the highlighted entry", LISTS, show=True),
     "list.close": Key("escape", "Close", "Close without choosing", LISTS, show=True),
     "text.close": Key("escape,q", "Close", "Close the viewer", LISTS, show=True),
@@ -223,11 +232,11 @@ KEYS: dict[str, Key] = {
     "prompt.word_left": Key("alt+b,ctrl+left", "Word left", "Move one word left", "Input line"),
     "prompt.delete_word_right": Key("alt+d,alt+delete", "Delete word", "Delete to the end of the word", "Input line"),
     "queue.focus": Key("alt+q", "Queue", "Go to the queued prompts", "Input line"),
-    "queue.up": Key("up,k", "Up", "Previous prompt", "Waiting prompts"),
-    "queue.down": Key("down,j", "Down", "Next prompt", "Waiting prompts"),
-    "queue.edit": Key("enter,e", "Edit", "Edit the queued prompt", "Waiting prompts", show=True),
-    "queue.withdraw": Key("delete,backspace,d", "Withdraw", "Withdraw the prompt", "Waiting prompts", show=True),
-    "queue.back": Key("escape", "Back", "Back to the input", "Waiting prompts", show=True),
+    "queue.up": Key("up,k", "Up", "Previous prompt", "Queued prompts"),
+    "queue.down": Key("down,j", "Down", "Next prompt", "Queued prompts"),
+    "queue.edit": Key("enter,e", "Edit", "Edit the queued prompt", "Queued prompts", show=True),
+    "queue.withdraw": Key("delete,backspace,d", "Withdraw", "Withdraw the prompt", "Queued prompts", show=True),
+    "queue.back": Key("escape", "Back", "Back to the input", "Queued prompts", show=True),
     # Before any widget sees it: the keys behind it go to the question, however fast they come.
     "approval.focus": Key("ctrl+g,alt+a", "Answer", "Go to the waiting question", "Approvals", priority=True),
     "approval.once": Key("1", "Allow once", "Allow this one call", "Approvals", show=True),
@@ -284,7 +293,7 @@ KEYS: dict[str, Key] = {
 
 
 def bind(id: str, action: str) -> Binding:
-    """The `Binding` of a row of the table for this action.
+    """A row of the table as a `Binding` for this action.
 
     Raises:
         KeyError: no such row.

@@ -1,7 +1,7 @@
-"""What a renderer of lines draws on: a width, the styles of the theme, and the highlighter of code.
+"""The page that renderers draw on: a width, the theme's styles, and the code highlighter.
 
-Owns what is bold, dim or coloured. Every difference in colour goes with one in sign, weight or place, so that a
-terminal without colours loses nothing. Made anew when the size or the theme changes.
+Decides what is bold, dim or coloured. Every difference in colour goes with one in sign, weight or place, so that a
+terminal without colours loses nothing. Rebuilt when the size or the theme changes.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from rich.color import Color as RichColor
 from rich.style import Style
 from textual.color import Color, ColorParseError
+from textual.widget import Widget
 
 from gshtui.ui.kit.highlighter import Highlighter
+from gshtui.ui.kit.textual.typed_app import app_of
 
 _AS_IS, _BOLD, _ITALIC, _UNDERLINE = Style(), Style(bold=True), Style(italic=True), Style(underline=True)
 
@@ -61,10 +63,29 @@ def make_palette(variables: Mapping[str, str], background: Color, *, ansi: bool 
 
     Args:
         variables: the theme's, as an app has them.
-        background: what lies behind the transcript.
-        ansi: the terminal's own colours: no shades between them, so dim stands for muted.
+        background: the transcript's background.
+        ansi: use the terminal's own colours; without shades, so dim stands for muted.
     """
     return _Maker(variables, background, ansi).palette()
+
+
+class ThemePalette:
+    """The palette of what a widget stands on. `renew` follows the theme; until then it is one for no theme."""
+
+    def __init__(self, widget: Widget) -> None:
+        self._widget = widget
+        self._made_for: tuple[object, ...] = ()
+        self.palette = make_palette({}, Color(0, 0, 0))
+
+    def renew(self) -> bool:
+        """Take the colours of the theme and of what lies behind; whether they are other ones now."""
+        app, background = app_of(self._widget), self._widget.background_colors[1]
+        made_for = (app.theme, background, app.native_ansi_color)
+        if made_for == self._made_for:
+            return False
+        self._made_for = made_for
+        self.palette = make_palette(app.theme_variables, background, ansi=app.native_ansi_color)
+        return True
 
 
 class _Maker:
@@ -94,7 +115,7 @@ class _Maker:
         return Style(color=mixed.rich_color, bgcolor=on or self._behind) + how
 
     def _panel(self, name: str, share: float) -> RichColor | None:
-        """A background a little towards a colour; the terminal's own colours have no such thing."""
+        """A background shifted slightly towards a colour; not possible with the terminal's own colours."""
         if self._ansi:
             return None
         return self._background.blend(self._color(name, self._foreground), share, 1.0).rich_color
@@ -168,15 +189,15 @@ class _Maker:
 
 
 NARROWEST = 8
-"""Cells that a page has at least; a smaller terminal cuts the line."""
+"""Minimum width of a page in cells; a smaller terminal cuts the lines."""
 WIDEST = 120
-"""Cells that a page has at most: longer lines are hard to read on to the next."""
+"""Maximum width of a page in cells: longer lines are hard to read."""
 _INNERMOST = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Where lines are made for. `width` in cells."""
+    """What lines are rendered for. `width` in cells."""
 
     width: int
     palette: Palette
@@ -187,5 +208,5 @@ class Page:
         return replace(self, width=max(_INNERMOST, self.width - cells))
 
     def has_room(self, cells: int) -> bool:
-        """Whether an indent of so many cells leaves enough to write in."""
+        """Whether an indent of this many cells leaves enough room."""
         return self.width - cells >= _INNERMOST

@@ -1,15 +1,15 @@
-"""What can be done with a row of a pane: by its key, or chosen from the row's menu.
+"""The actions on a pane's row: by key, or from the row's menu.
 
-The key table has the keys and the order of the menu (`Key.row`). What a key does is the window's own (`RowAction`) or a
-command's, which declares that it fits (`Action.where`).
+The key table has the keys and the order of the menu (`Key.row`). A key's action is the window's own (`RowAction`) or a
+command's that declares where it applies (`Action.where`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
+import msgspec
 from textual.binding import BindingType
 
 from gshtui.ui.kit.key_table import KEYS, bind
@@ -18,45 +18,50 @@ from gshtui.ui.kit.workbench_port import WorkbenchPort
 Row = TypeVar("Row")
 
 
-def row_keys(pane: str) -> list[str]:
-    """The keys of a pane that act on its rows, in the order of the menu."""
-    return [id for id, key in KEYS.items() if key.row and id.startswith(f"{pane}.")]
+def row_keys(*groups: str) -> list[str]:
+    """The keys of these groups of the key table that act on a pane's rows, in the order of the menu."""
+    return [id for group in groups for id, key in KEYS.items() if key.row and id.startswith(f"{group}.")]
 
 
-def row_bindings(pane: str) -> list[BindingType]:
+def row_bindings(*groups: str) -> list[BindingType]:
     """A binding for each of these keys: the pane's `action_want` gets the key's id."""
-    return [bind(id, f"want('{id}')") for id in row_keys(pane)]
+    return [row_binding(id) for id in row_keys(*groups)]
+
+
+def row_binding(id: str) -> BindingType:
+    """The binding of one of these keys, or of the key that opens the menu."""
+    return bind(id, f"want('{id}')")
 
 
 def _always(_: object) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class RowAction(Generic[Row]):
-    """Something that the window itself does with a row."""
+class RowAction(msgspec.Struct, Generic[Row], frozen=True):
+    """An action on a row by the window itself."""
 
     key: str
     """Its row of the key table."""
     do: Callable[[Row], None]
     fits: Callable[[Row], bool] = _always
-    """Whether it means something for the row."""
+    """Whether it applies to the row."""
 
 
 class RowActions(Generic[Row]):
     """The actions of one pane's rows."""
 
-    def __init__(self, window: WorkbenchPort, pane: str, own: Iterable[RowAction[Row]]) -> None:
+    def __init__(self, window: WorkbenchPort, groups: Sequence[str], own: Iterable[RowAction[Row]]) -> None:
+        """`groups`: of the key table, such as `agents`."""
         self._window = window
-        self._pane = pane
+        self._keys = row_keys(*groups)
         self.own = {action.key: action for action in own}
 
     def fitting(self, row: Row) -> list[str]:
-        """The keys that mean something for this row, in the order of the menu."""
-        return [key for key in row_keys(self._pane) if self._found(key, row) is not None]
+        """The keys that apply to this row, in menu order."""
+        return [key for key in self._keys if self._found(key, row) is not None]
 
     def perform(self, key: str, row: Row) -> bool:
-        """Do it; False: it means nothing for this row."""
+        """Run the action; False: it does not apply to this row."""
         found = self._found(key, row)
         if found is not None:
             found()
@@ -70,14 +75,14 @@ class RowActions(Generic[Row]):
         return None if value is None else lambda: self._window.perform(value)
 
     def show_menu(self, title: str, row: Row) -> None:
-        """Have one of them chosen."""
+        """Let the person choose an action."""
         from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
         choices = [
             PickerChoice(key, KEYS[key].label, f"{KEYS[key].help} · {KEYS[key].keys.split(',')[0]}")
             for key in self.fitting(row)
         ]
-        picker = Picker(title, choices, empty="Nothing can be done now.", hint="enter does it · escape closes")
+        picker = Picker(title, choices, empty="No actions available.", hint="enter runs it · escape closes")
 
         def perform(chosen: str | None) -> None:
             if chosen:

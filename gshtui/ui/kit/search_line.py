@@ -1,6 +1,6 @@
-"""The search line under the transcript: what to look for, and how much was found.
+"""The search line under the transcript: the words to find, and the number of matches.
 
-Owns the words while they are typed; refuses to search (the transcript does). Shown by the conversation pane.
+Owns the words being typed; the transcript does the search. Shown by the conversation pane.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ class SearchLine(Horizontal):
     """
 
     class Changed(Message):
-        """Other words are looked for."""
+        """The words changed."""
 
         def __init__(self, words: str) -> None:
             super().__init__()
             self.words = words
 
     class Stepped(Message):
-        """To the next older (1) or newer (-1) place."""
+        """Go to the next older (1) or newer (-1) match."""
 
         def __init__(self, step: int) -> None:
             super().__init__()
             self.step = step
 
     class Closed(Message):
-        """The search is over."""
+        """The search was closed."""
 
     def __init__(self, placeholder: str = "search the conversation") -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class SearchLine(Horizontal):
         self.query_one(Input).focus()
 
     def show_position(self, at: int, hits: int, done: bool) -> None:
-        """Say how much was found, and where among it the reader is."""
+        """Show the number of matches and the current one."""
         words = self.query_one(Input).value
         if not words.strip():
             text = ""

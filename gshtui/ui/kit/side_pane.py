@@ -1,6 +1,6 @@
-"""What every side pane has: a title line that can be dragged and clicked twice, a scrolling body, an empty state.
+"""The frame of every side pane: a title line to drag or double-click, a scrolling body, an empty state.
 
-Owns the frame around a pane's content; refuses to know the content. Base of the panes, which fill it by `show`.
+Knows nothing about the content. The base of the panes, which fill it with `show`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gshtui.ui.kit.textual.pane_body import PaneBody
 
 
 class Pane(VerticalScroll):
-    """A side pane: `number` is the digit of its key, `pane` its name in the layout, `empty` what it says at first."""
+    """A side pane. `number`: its key's digit; `pane`: its name in the layout; `empty`: the text of its empty state."""
 
     BINDINGS = [
         bind("pane.zoom", "zoom"),
@@ -32,21 +32,21 @@ class Pane(VerticalScroll):
     ]
 
     class Zoomed(Message):
-        """The pane shall fill the screen, or stop doing so."""
+        """Requests to fill the screen with the pane, or to stop that."""
 
         def __init__(self, pane: str) -> None:
             super().__init__()
             self.pane = pane
 
     class Hidden(Message):
-        """The pane shall go."""
+        """Requests to hide the pane."""
 
         def __init__(self, pane: str) -> None:
             super().__init__()
             self.pane = pane
 
     class Resized(Message):
-        """The pane shall have another size, by some columns and rows."""
+        """Requests to resize the pane by some columns and rows."""
 
         def __init__(self, pane: str, columns: int, rows: int) -> None:
             super().__init__()
@@ -70,7 +70,7 @@ class Pane(VerticalScroll):
         yield self._body
 
     def show(self, content: Content | None) -> None:
-        """Show this; nothing: the words about what will appear here."""
+        """Show this content; `None`: the empty state."""
         shown = self._empty if content is None else content
         before, self._shown = self._shown, shown
         if before is not None and shown.is_same(before):
@@ -85,13 +85,13 @@ class Pane(VerticalScroll):
         self._body.put_lines(lines)
 
     def _as_high(self, one: Content, other: Content) -> bool:
-        """Whether both surely need the same height, so that nothing has to be laid out again."""
+        """Whether both certainly have the same height, so that no new layout is needed."""
         lines, others = one.plain.split("\n"), other.plain.split("\n")
         wide = max(map(cell_len, (*lines, *others)))
         return len(lines) == len(others) and wide <= self._body.size.width
 
     def label(self, extra: str) -> None:
-        """What the title line says beside the name."""
+        """The text beside the name in the title line."""
         if extra == self._extra:
             return
         self._extra = extra

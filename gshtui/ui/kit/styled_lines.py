@@ -1,7 +1,7 @@
 """Styled text as lines: one line with its segments and width in cells, and the wrapping of runs into such lines.
 
-Owns where lines break (at spaces, between wide characters, or wherever they must) and how each joins the one before.
-Text of single-cell characters, nearly all of it, takes a way that costs one search a line.
+Decides where lines break (at spaces, between wide characters, or wherever they must) and how each joins the previous
+one. Text of single-cell characters, nearly all of it, takes a fast path with one search per line.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from textual.strip import Strip
 from gshtui.text.sanitise import plain
 
 Join = Literal["\n", " ", ""]
-"""What stands between a line and the one before it in the text that is copied: a line wrapped at a space has a space,
-one that was cut in a word has nothing."""
+"""What separates a line from the previous one in copied text: a space after a wrap at a space, nothing after a break
+within a word."""
 
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -42,25 +42,25 @@ class StyledLine:
 
     @property
     def copied(self) -> str:
-        """The line's words as they are copied."""
+        """The line's text as copied."""
         return self.text[self.margin :].rstrip()
 
     def strip(self, gutter: Segment, width: int, fill: Style) -> Strip:
-        """The line behind its gutter, `width` cells in all; kept for the next time, so ask always the same."""
+        """The line with its gutter, `width` cells in all; cached, so always call it with the same arguments."""
         if self._strip is None:
             self._strip = self.strip_with(gutter, width, fill)
         return self._strip
 
     def strip_with(self, gutter: Segment, width: int, fill: Style) -> Strip:
-        """Like `strip`, but made anew and not kept."""
+        """Like `strip`, but not cached."""
         return Strip([gutter, *self.segments], cell_len(gutter.text) + self.cells).adjust_cell_length(width, fill)
 
     def same(self, other: StyledLine) -> bool:
-        """Whether both look alike."""
+        """Whether both look the same."""
         return self is other or self.segments == other.segments
 
     def behind(self, prefix: Segment, *, margin: int | None = None) -> StyledLine:
-        """The line with a prefix, which is decoration."""
+        """The line with a decorative prefix."""
         return StyledLine((prefix, *self.segments), margin=len(prefix.text) + self.margin, join=self.join)
 
     def filled(self, width: int, style: Style) -> StyledLine:
@@ -73,10 +73,10 @@ class StyledLine:
 
 
 def visible(text: str) -> str:
-    """The text without any control character but the newline: the last gate before a strip, whoever made the text.
+    """The text without control characters except the newline: the last gate before a strip, whatever the source.
 
-    Source is sanitised before it is parsed; but parsing can bring a character back (`&#27;`), so all text that is
-    drawn passes here once more.
+    Source text is sanitised before parsing, but parsing can bring a character back (`&#27;`), so all drawn text passes
+    here once more.
     """
     return text if text.isprintable() else _CONTROL.sub("�", plain(text))
 
@@ -87,24 +87,20 @@ def blank_line() -> StyledLine:
 
 
 LineBreak = tuple[int, int, Join]
-"""Start, end, and how the piece joins the one before it."""
+"""Start, end, and how the piece joins the previous one."""
 
 _NARROW = re.compile(
     "[\x20-\x7e\u00a0-\u02ff\u0370-\u0482\u048a-\u0558\u2010-\u2027\u2030-\u205e\u2500-\u25fc]*"
 ).fullmatch
 
 
-def wrapped(
-    runs: Sequence[Segment], width: int, *, hard: bool = False, join: Join = "\n", fill: Style | None = None
-) -> list[StyledLine]:
+def wrapped(runs: Sequence[Segment], width: int, *, hard: bool = False) -> list[StyledLine]:
     """The runs as lines of at most `width` cells; at least one line.
 
     Args:
         runs: text with styles; a newline in the text begins a new line.
         width: cells; below 1 counts as 1.
-        hard: cut at the width, spaces or not: for code.
-        join: how the first line joins what comes before it.
-        fill: pad every line to the width in this style.
+        hard: break at the width, even within words: for code.
     """
     text = "".join(run.text for run in runs)
     if not text.isprintable():
@@ -116,13 +112,12 @@ def wrapped(
         while index < len(runs) and at + len(runs[index].text) <= start:
             at += len(runs[index].text)
             index += 1
-        line = StyledLine(_slice(runs, index, at, start, end), join=how if lines else join)
-        lines.append(line if fill is None else line.filled(width, fill))
+        lines.append(StyledLine(_slice(runs, index, at, start, end), join=how if lines else "\n"))
     return lines
 
 
 def line_breaks(text: str, width: int, *, hard: bool = False) -> Iterator[LineBreak]:
-    """Where the text's lines begin and end."""
+    """The start and end of each line of the text."""
     start = 0
     while True:
         end = text.find("\n", start)

@@ -1,7 +1,7 @@
-"""The tabs of the centre: one line of names, and below it the one that is in front.
+"""The tabs of the centre: a line of names, and below it the tab in front.
 
-Owns which tabs there are and which is in front; refuses to know what a tab shows. The chat is the first and stays.
-Features open theirs by way of `PaneTabs`.
+Owns the list of tabs and which one is in front; knows nothing about their contents. The chat is the first and always
+stays. Features open theirs with `PaneTabs`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from textual.widgets import ContentSwitcher
 
 
 class TabBar(Widget):
-    """The names of the tabs; the front one is marked by a bar and bold letters, not by colour alone."""
+    """The names of the tabs; a bar and bold letters mark the one in front, not colour alone."""
 
     DEFAULT_CSS = "TabBar { height: 1; }"
 
     front: reactive[str] = reactive("")
     note: reactive[str] = reactive("")
-    """Words at the right end, such as the conversation's title."""
+    """Text at the right end, such as the conversation's title."""
 
     class Chosen(Message):
         """A tab was clicked."""
@@ -65,12 +65,12 @@ class TabBar(Widget):
 
 
 class TabPane(Vertical):
-    """What a tab other than the first shows. `front` is the part that takes the focus."""
+    """The content of a tab other than the first. `front`: the part that takes the focus."""
 
     front: Widget
 
     class Closed(Message):
-        """The tab shall go."""
+        """Requests to close the tab."""
 
         def __init__(self, pane: TabPane) -> None:
             super().__init__()
@@ -81,7 +81,7 @@ class TabPane(Vertical):
 
 
 class Deck(Vertical):
-    """Tabs with their contents."""
+    """The tabs and their contents."""
 
     def __init__(self, first: str, title: str) -> None:
         super().__init__(id="deck")
@@ -90,7 +90,7 @@ class Deck(Vertical):
         self.bar.front = first
         self._first = first
         self.panes: dict[str, TabPane] = {}
-        """What the tabs show that can be closed."""
+        """The contents of the tabs that can be closed."""
         self.body = ContentSwitcher(initial=first)
 
     def compose(self) -> ComposeResult:
@@ -99,7 +99,7 @@ class Deck(Vertical):
             yield Vertical(id=self._first)
 
     async def fill(self, widget: Widget) -> None:
-        """Put this into the first tab."""
+        """Fill the first tab."""
         await self.query_one(f"#{self._first}").mount(widget)
 
     @property
@@ -107,7 +107,7 @@ class Deck(Vertical):
         return self.bar.front
 
     class Turned(Message):
-        """Another tab is in front."""
+        """Another tab came to the front."""
 
         def __init__(self, tab: str) -> None:
             super().__init__()
@@ -126,7 +126,7 @@ class Deck(Vertical):
         self.show(tabs[(tabs.index(self.front) + step) % len(tabs)])
 
     async def open(self, tab: str, title: str, widget: Widget) -> None:
-        """Add a tab with this widget and bring it to the front; one that is open already is brought to the front."""
+        """Add a tab with this widget, if it is not open yet, and bring it to the front."""
         if tab not in self.bar.titles:
             if isinstance(widget, TabPane):
                 self.panes[tab] = widget
@@ -136,14 +136,14 @@ class Deck(Vertical):
         self.bar.refresh()
 
     def focus_front(self) -> bool:
-        """Go to what the tab in front shows; False: it is the first one."""
+        """Focus the content of the tab in front; False: it is the first tab."""
         pane = self.panes.get(self.front)
         if pane is not None:
             pane.front.focus()
         return pane is not None
 
     async def close(self, tab: str) -> None:
-        """Take a tab away. The first one stays."""
+        """Remove a tab, but never the first."""
         if tab == self._first or tab not in self.bar.titles:
             return
         if self.front == tab:
@@ -167,10 +167,10 @@ P = TypeVar("P", bound=TabPane)
 
 
 class PaneTabs(Generic[P]):
-    """The tabs of one kind: one for each thing that is shown, such as an agent.
+    """The tabs of one kind: one per subject, such as an agent.
 
     Args:
-        kind: what their ids begin with.
+        kind: the prefix of their ids.
     """
 
     def __init__(self, deck: Deck, kind: str) -> None:
@@ -179,13 +179,13 @@ class PaneTabs(Generic[P]):
         self._panes: dict[str, P] = {}
 
     def find_tab(self, name: str) -> P | None:
-        """What shows this; `None`: it has no tab."""
+        """The content for this subject; `None`: it has no tab."""
         tab = self._tab(name)
         pane = self._panes.get(tab)
         return pane if pane is not None and self._deck.panes.get(tab) is pane else None
 
     async def open(self, name: str, title: str, make: Callable[[], P]) -> P:
-        """Bring the tab of this to the front, made if there is none."""
+        """Bring the subject's tab to the front, creating it if needed."""
         pane = self.find_tab(name)
         if pane is None:
             pane = self._panes[self._tab(name)] = make()
@@ -195,9 +195,9 @@ class PaneTabs(Generic[P]):
         return pane
 
     async def close(self, name: str) -> None:
-        """Take the tab away, if there is one."""
+        """Remove the tab, if there is one."""
         await self._deck.close(self._tab(name))
 
     def _tab(self, name: str) -> str:
-        """The tab's id, which is a widget's id too."""
+        """The tab's id, which is also a widget id."""
         return f"{self._kind}-{re.sub(r'[^a-zA-Z0-9_-]', lambda match: f'_{ord(match.group()):x}', name)}"

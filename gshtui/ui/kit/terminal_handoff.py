@@ -1,7 +1,7 @@
-"""Giving the terminal away for a while: to the person's editor, to `tmux attach`, to the shell that started us.
+"""Hands the terminal over for a while: to the person's editor, to `tmux attach`, to the parent shell.
 
-Nothing is repainted meanwhile, the event loop goes on, and the window comes back whatever happens. A text that was
-written in an editor comes back, or `EditorError` says why not.
+Meanwhile nothing is repainted, the event loop keeps running, and the window comes back whatever happens. An edited
+text comes back, or `EditorError` says why not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from textual.app import App, SuspendNotSupported
 
 @contextmanager
 def handoff(app: App[Any]) -> Generator[None]:
-    """The terminal is the block's own. Blocking in it, or awaiting, are both fine; an exception comes out afterwards.
+    """The block owns the terminal. It may block or await; an exception propagates afterwards.
 
     Raises:
         textual.app.SuspendNotSupported: the window is not on a terminal.
@@ -41,7 +41,7 @@ def handoff(app: App[Any]) -> Generator[None]:
 
 
 def has_job_control() -> bool:
-    """Whether a shell started us that can bring us back: without one, a stopped window would be stopped for ever."""
+    """Whether a parent shell can resume us: without one, a stopped window would stay stopped forever."""
     try:
         return os.getsid(0) != os.getpgrp()
     except OSError:
@@ -63,7 +63,7 @@ class EditorError(Exception):
 
 
 def editor_argv(environ: Mapping[str, str]) -> list[str]:
-    """The person's editor: `$VISUAL`, `$EDITOR`, else the first of the usual ones that is installed.
+    """The person's editor: `$VISUAL`, `$EDITOR`, else the first installed one of the usual ones.
 
     Raises:
         EditorError: there is none, or the variable cannot be read as a command.
@@ -81,14 +81,14 @@ def editor_argv(environ: Mapping[str, str]) -> list[str]:
     for name in FALLBACKS:
         if shutil.which(name, path=environ.get("PATH")):
             return [name]
-    raise EditorError("No editor was found. Set $VISUAL or $EDITOR to the one you use.")
+    raise EditorError("No editor found. Set $VISUAL or $EDITOR to the one you use.")
 
 
 async def edit_text(app: App[Any], text: str) -> str:
     """The text as the person leaves it in their editor.
 
     Raises:
-        EditorError: no editor, it failed, or what it left cannot be read.
+        EditorError: there is no editor, it failed, or its text cannot be read.
     """
     argv = editor_argv(os.environ)
     name = Path(argv[0]).name
@@ -97,13 +97,13 @@ async def edit_text(app: App[Any], text: str) -> str:
         file.write_bytes(text.encode(errors="surrogateescape"))
         code = await _run_editor(app, [*argv, str(file)])
         if code:
-            raise EditorError(f"{name} ended with {code}; what was written before is kept.")
+            raise EditorError(f"{name} exited with code {code}; your text is as it was.")
         try:
             left = file.read_bytes().decode()
         except FileNotFoundError:
-            raise EditorError(f"{name} removed its file; what was written before is kept.") from None
+            raise EditorError(f"{name} removed its file; your text is as it was.") from None
         except UnicodeDecodeError:
-            raise EditorError(f"{name} left no UTF-8 text; what was written before is kept.") from None
+            raise EditorError(f"{name} saved text that is not UTF-8; your text is as it was.") from None
     # An editor ends its last line with a newline that nobody typed.
     return left if text.endswith("\n") else left.removesuffix("\n")
 
@@ -118,6 +118,6 @@ async def _run_editor(app: App[Any], argv: list[str]) -> int:
                 process.terminate()
                 raise
     except SuspendNotSupported:
-        raise EditorError("An editor cannot be opened here: this terminal is not ours to give away.") from None
+        raise EditorError("Can't open an editor here: it needs a terminal of its own.") from None
     except OSError as error:
         raise EditorError(f"{Path(argv[0]).name} did not start: {error.strerror or error}.") from error

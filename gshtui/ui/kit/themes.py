@@ -95,4 +95,4 @@ STATUS_SIGNS: dict[str, tuple[str, str]] = {
     "failed": ("✗", "$error"),
     "lost": ("?", "$error"),
 }
-"""Status → its sign and colour. The word always stands beside it: colour is never the only sign."""
+"""Status → its sign and colour. The word is always shown too: colour is never the only sign."""

@@ -1,6 +1,6 @@
-"""What widgets say upwards: an intent for the bus, or a line for the command language; the app tells the bridge.
+"""Messages from widgets upwards: an intent for the bus, or a command line; the app passes them to the bridge.
 
-So a widget never holds the hub, and a test can look at what a widget would have done.
+So a widget never holds the hub, and a test can see what a widget would have done.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Intent(Message):
-    """Publish this intent on the bus."""
+    """Requests to publish this intent on the bus."""
 
     def __init__(self, event: Event) -> None:
         super().__init__()
@@ -40,14 +40,14 @@ class CommandCall(Message):
 
 
 class FeatureMessage(Message):
-    """Base of what a widget asks of a feature of the window: the window hands it to the feature that handles it."""
+    """Base of a widget's requests to a feature: the window passes each to the feature that handles it."""
 
 
 class Note(FeatureMessage):
-    """Keep this remark in the shell log.
+    """Requests to store this note in the shell log.
 
     Args:
-        cwd: the folder that it is about; empty: the window's.
+        cwd: its folder; empty: the window's.
     """
 
     def __init__(self, text: str, cwd: str = "") -> None:
@@ -73,12 +73,12 @@ class OpenTerminal(FeatureMessage):
 
 
 class ForContext(FeatureMessage):
-    """Something shall be shown of an agent's context, or done to it.
+    """Requests to show part of an agent's context.
 
     Args:
-        action: `inspect`, `receipt`, `undo`, `compact`, `prune`, `clear`, `tune`, `what_if`, `compare` or `diff`.
+        action: `inspect` or `receipt`.
         agent: its id.
-        about: the iteration to show, or the cut that it is about.
+        about: the iteration to show, or the cut to act on.
         section: the section to open, for `inspect`.
     """
 
@@ -91,7 +91,7 @@ class ForContext(FeatureMessage):
 
 
 class OpenChanges(FeatureMessage):
-    """Show what the worktree in this folder holds against its base, in a tab."""
+    """Requests a tab with this folder's worktree compared with its base."""
 
     def __init__(self, worktree: str) -> None:
         super().__init__()

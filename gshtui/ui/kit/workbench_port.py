@@ -1,4 +1,4 @@
-"""The window as its features need it: a feature holds this port, and never the app's class.
+"""The window as its features need it: a feature holds this port, never the app class.
 
 Owns the protocol alone. `gshtui.ui.window.app.Workbench` is it; a feature that needs more extends it where it is used.
 """
@@ -40,7 +40,7 @@ class WorkbenchPort(Protocol):
 
     @property
     def input_line(self) -> Widget:
-        """What takes the focus where nothing else does."""
+        """The widget that takes the focus by default."""
         ...
 
     @property
@@ -50,7 +50,7 @@ class WorkbenchPort(Protocol):
 
     @property
     def session(self) -> str:
-        """The conversation in front; empty: not known yet."""
+        """The conversation in front; empty: unknown so far."""
         ...
 
     def clock(self) -> float:
@@ -58,14 +58,14 @@ class WorkbenchPort(Protocol):
         ...
 
     def publish(self, event: Event) -> None:
-        """Publish an intent; say so where there is no hub to take it."""
+        """Publish an intent; notify the person if there is no hub."""
         ...
 
     def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None) -> None:
         """Run a command by its parameters: ask what it asks, and show its outcome.
 
         Args:
-            then: called once it has run, also when it failed; not where the person said no.
+            then: called once it has run or failed; not if the person said no.
         """
         ...
 
@@ -74,11 +74,11 @@ class WorkbenchPort(Protocol):
         ...
 
     async def result_of(self, parameters: Returns[R]) -> R | None:
-        """The result of a command that lists something; `None` where it cannot be had."""
+        """The result of a command that lists something; `None`: unavailable."""
         ...
 
     def write(self, text: str) -> None:
-        """Put words into the input line, to be finished there."""
+        """Put text into the input line for the person to finish."""
         ...
 
     def show_chat(self) -> None:

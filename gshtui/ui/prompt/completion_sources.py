@@ -1,7 +1,7 @@
 """Completion sources: commands with their parameters, agents, and the project's files.
 
-The file index is built in a thread, bounded, without what `.gitignore` leaves out; it follows no links, never leaves
-the project, and answers from as much of it as there is. Registry and roster are handed in as functions.
+The file index is built in a thread, bounded, and without what `.gitignore` excludes; it follows no links, never leaves
+the project, and answers even when incomplete. Registry and roster are passed in as functions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LIMIT = 50
 
 
 class LineCompletion(Protocol):
-    """What the command language says about a half-typed line; `gshtui.commands.completion.Completion` is one."""
+    """A completion of the command language, such as `gshtui.commands.completion.Completion`."""
 
     @property
     def value(self) -> str: ...
@@ -38,7 +38,7 @@ class LineCompletion(Protocol):
 
 
 CompleteLine = Callable[[str, int], Awaitable[Sequence[LineCompletion]]]
-"""(line, cursor) → what may stand at the cursor."""
+"""(line, cursor) → completions at the cursor."""
 
 
 class CommandSource:
@@ -73,29 +73,8 @@ class CommandSource:
         return found
 
 
-class AgentSource:
-    """`@name` of an agent; `names` gives (name, what it is) of those on the roster now."""
-
-    def __init__(self, names: Callable[[], Sequence[tuple[str, str]]]) -> None:
-        self._names = names
-
-    def start(self, before: str, row: int) -> int | None:
-        return mention_start(before)
-
-    async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
-        query = before[start + 1 :]
-        fits = [(fit, detail) for name, detail in self._names() if (fit := fuzzy_match(query, name)) is not None]
-        fits.sort(key=lambda pair: (-pair[0].score, pair[0].text))
-        return [
-            CompletionItem(
-                f"@{fit.text}", start, f"@{fit.text}", detail or "agent", "agent", tuple(p + 1 for p in fit.positions)
-            )
-            for fit, detail in fits[:LIMIT]
-        ]
-
-
 def mention_start(before: str) -> int | None:
-    """Column of the `@` that is being written, or `None`."""
+    """Column of the `@` being typed, or `None`."""
     quote = before.rfind('"')
     if quote > 0 and before[quote - 1] == "@" and _begins(before, quote - 1) and "\n" not in before[quote:]:
         return quote - 1
@@ -115,9 +94,9 @@ def _begins(before: str, at: int) -> bool:
 
 MOST_FILES = 100_000
 FRESH_FOR = 20.0
-"""Seconds after which a new mention has the index built again."""
+"""Seconds after which a new mention rebuilds the index."""
 FIRST_ANSWER = 0.25
-"""Seconds that the first search waits for an index that is not finished, before it answers from what is there."""
+"""Seconds that the first search waits for an unfinished index before it answers from what exists."""
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
 
 
@@ -128,14 +107,14 @@ class FileIndex:
         self.root = root
         self.paths: list[str] = []
         self.complete = False
-        """Whether the last walk came to its end within the bound."""
+        """Whether the last walk finished within the bound."""
         self._most = most
         self._built = 0.0
         self._stop = threading.Event()
         self._task: asyncio.Task[None] | None = None
 
     def refresh(self) -> asyncio.Task[None]:
-        """See to it that the index is fresh; the task ends when it is."""
+        """Make sure the index is fresh; the task ends when it is."""
         stale = time.monotonic() - self._built > FRESH_FOR
         if self._task is None or (self._task.done() and stale):
             self._stop = threading.Event()
@@ -143,7 +122,7 @@ class FileIndex:
         return self._task
 
     def close(self) -> None:
-        """Stop a walk that is on."""
+        """Stop a running walk."""
         self._stop.set()
 
     def _build(self, stop: threading.Event) -> None:
@@ -154,7 +133,7 @@ class FileIndex:
             if len(paths) >= self._most:
                 break
             if first and len(paths) == 1_000:
-                self.paths = paths  # the same list grows on: searches copy what they look at
+                self.paths = paths  # the same list keeps growing: searches copy what they read
         else:
             self.complete = not stop.is_set()
         if not stop.is_set():
@@ -163,7 +142,7 @@ class FileIndex:
 
 
 def walk_project(root: Path, stop: threading.Event) -> Iterator[str]:
-    """Relative paths below the root, near ones first; unreadable folders and links to folders are passed over."""
+    """Relative paths below the root, nearest first; skips unreadable folders and links to folders."""
     from gshtui.shell.git_rules import ignored, rules_above, rules_in  # the patterns' library takes time to load
 
     level = [("", rules_above(str(root)))]
@@ -228,7 +207,7 @@ class FileSource:
 
 
 def _file_mention(path: str) -> str:
-    """The path as it stands in a prompt; quoted where a blank would end it."""
+    """The path as written in a prompt; quoted if it contains a space."""
     if not any(char.isspace() or char == '"' for char in path):
         return f"@{path}"
     return f'@"{path}' if path.endswith("/") else f'@"{path}"'

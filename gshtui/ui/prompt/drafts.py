@@ -1,8 +1,8 @@
-"""Drafts: text being written outlives a crash of the window, and is back at the next start.
+"""Drafts: text being typed survives a crash of the window and returns at the next start.
 
 One slot for each window of a project, held by a file lock that dies with its process, so two windows never share a
-draft. Files are 0600 and replaced whole; they are written in threads, a moment after each change, and every failure of
-them is an `OSError`.
+draft. Files are 0600 and replaced whole; they are written in threads shortly after each change, and every failure is an
+`OSError`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SLOTS = 32
 
 
 class PromptDraft(msgspec.Struct, frozen=True):
-    """A text with labels for its folded parts, and those parts."""
+    """A text with labels for its folded parts, and the parts."""
 
     text: str = ""
     folds: dict[int, str] = msgspec.field(default_factory=dict[int, str])
@@ -54,14 +54,14 @@ class DraftFile:
             path = folder / f"{key}-{slot}.json"
             if (lock := try_lock(path.with_suffix(".lock"))) is not None:
                 return cls(path, lock)
-        raise OSError(f"{SLOTS} windows are open in this project")
+        raise OSError(f"{SLOTS} windows are already open in this project")
 
     @property
     def _folds_path(self) -> Path:
         return self.path.with_suffix(".folds")
 
     def read(self) -> PromptDraft | None:
-        """The draft that is kept; `None` where there is none, or it cannot be read (then it is set aside)."""
+        """The stored draft; `None`: there is none, or it cannot be read (then it is set aside)."""
         try:
             kept = _object(self.path)
             text = kept.get("text")
@@ -76,20 +76,20 @@ class DraftFile:
             return None
 
     def write(self, draft: PromptDraft) -> None:
-        """Keep the draft in place of the one before. Folded parts are written only when they are others now."""
+        """Replace the stored draft. Folded parts are written only if they have changed."""
         if draft.folds and draft.folds != self._folded:
             _replace(self._folds_path, {str(number): text for number, text in draft.folds.items()})
             self._folded = dict(draft.folds)
         _replace(self.path, {"text": draft.text, "folds": bool(draft.folds)})
 
     def remove(self) -> None:
-        """There is no draft any more."""
+        """Delete the draft."""
         self.path.unlink(missing_ok=True)
         self._folds_path.unlink(missing_ok=True)
         self._folded = None
 
     def close(self) -> None:
-        """Give the slot back; the draft stays for the next window."""
+        """Release the slot; the draft stays for the next window."""
         os.close(self._lock)
 
 
@@ -112,7 +112,7 @@ def _replace(path: Path, what: Mapping[str, object]) -> None:
 
 
 class DraftKeeper:
-    """Keeps the newest draft on disk, one write at a time, in threads. A failure is reported once and ends it."""
+    """Stores the newest draft on disk, one write at a time, in threads. A failure is reported once and stops it."""
 
     def __init__(self, project: Path, failed: Callable[[str], None]) -> None:
         self._project = project
@@ -124,7 +124,7 @@ class DraftKeeper:
         self._broken = False
 
     async def restore(self) -> PromptDraft | None:
-        """Take a slot, and what a dead window left in it."""
+        """Take a slot; returns the draft that a dead window left in it."""
         try:
             self._file = await asyncio.to_thread(self._open)
             found = await asyncio.to_thread(self._file.read)
@@ -135,7 +135,7 @@ class DraftKeeper:
         return found
 
     def keep(self, draft: PromptDraft) -> None:
-        """This is what is being written now; an empty draft is removed."""
+        """Store the current text; an empty draft is removed."""
         self._wanted = draft if draft.text else None
         self._pending = True
         self._start()
@@ -143,10 +143,10 @@ class DraftKeeper:
     def _start(self) -> None:
         idle = self._task is None or self._task.done()
         if self._pending and idle and self._file is not None and not self._broken:
-            self._task = start_job(self._sync(self._file), "the keeping of drafts")
+            self._task = start_job(self._sync(self._file), "saving drafts")
 
     async def close(self) -> None:
-        """Wait for the last write, then give the slot back."""
+        """Wait for the last write, then release the slot."""
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
         if self._file is not None:
@@ -172,19 +172,19 @@ class DraftKeeper:
 
     def _fail(self, error: OSError) -> None:
         self._broken = True
-        self._failed(f"What you write is not kept should this window die: {error.strerror or error}.")
+        self._failed(f"Drafts won't survive a crash of this window: {error.strerror or error}.")
 
 
 KEEP_AFTER = 0.4
-"""Seconds after a change until the draft is written."""
+"""Seconds from a change until the draft is written."""
 
 
 class Drafts:
-    """What is written in one area: on disk a moment after each change, and put aside while something else is shown.
+    """The draft of one area: stored on disk shortly after each change, and put aside while something else is shown.
 
     Args:
-        place: shows a text, with its folded parts, in place of what the area holds.
-        keeper: writes to disk; `None`: nothing is kept there.
+        place: replaces the area's content with a text and its folded parts.
+        keeper: writes to disk; `None`: nothing is stored.
     """
 
     def __init__(
@@ -195,32 +195,32 @@ class Drafts:
         self._keeper = keeper
         self._timer: Timer | None = None
         self._aside: PromptDraft | None = None
-        """What was being written when something else took its place; this is what a crash must not lose."""
+        """The text put aside when something else took its place; a crash must not lose it."""
 
     async def restore(self) -> None:
-        """Bring back what a dead window left."""
+        """Restore the draft of a dead window."""
         draft = await self._keeper.restore() if self._keeper is not None else None
         if draft is None or not draft.text:
             return
         typed, folds = self._area.text, dict(self._area.folds.texts)
         self._place(draft.text, draft.folds)
-        if typed and not folds:  # keys that came before the draft: they go on where it ended
+        if typed and not folds:  # keys that came before the draft are appended to it
             self._area.insert(typed, self._area.document.end, maintain_selection_offset=False)
         self._area.notify("Restored the draft from your last window.", markup=False)
 
     async def close(self) -> None:
-        """Write the draft a last time and let the slot go."""
+        """Write the draft a last time and release the slot."""
         if self._keeper is not None:
             self.keep()
             await self._keeper.close()
 
     def keep_soon(self) -> None:
-        """Write what is being written, in a moment."""
+        """Store the draft shortly."""
         if self._timer is None and self._keeper is not None:
             self._timer = self._area.set_timer(KEEP_AFTER, self.keep)
 
     def keep(self) -> None:
-        """Write what is being written, now."""
+        """Store the draft now."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
@@ -232,16 +232,16 @@ class Drafts:
         return PromptDraft(text, self._area.folds.used(text))
 
     def set_aside(self) -> None:
-        """Put aside what the area holds, for `bring_back`; what is aside already stays."""
+        """Put the area's content aside for `bring_back`; content already aside stays."""
         if self._aside is None:
             self._aside = self._current()
 
     def take_aside(self) -> PromptDraft | None:
-        """What was put aside; it is the caller's from now on."""
+        """Take the content that was put aside; it is then the caller's."""
         aside, self._aside = self._aside, None
         return aside
 
     def bring_back(self) -> None:
-        """Show what was put aside."""
+        """Show the content that was put aside."""
         if (aside := self.take_aside()) is not None:
             self._place(aside.text, aside.folds)

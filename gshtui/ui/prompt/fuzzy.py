@@ -1,7 +1,7 @@
 """Fuzzy matching of a few typed letters against names and paths, with the places that matched.
 
-Pure, and quick enough for a hundred thousand paths at a keystroke when it runs in a thread. Called by the completion
-sources and the history search.
+Pure, and fast enough for a hundred thousand paths per keystroke in a thread. Called by the completion sources and
+the history search.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BOUNDARY = frozenset("/_-. ")
 
 
 class FuzzyMatch(msgspec.Struct, frozen=True):
-    """A text that fits. `positions`: indices of the letters that matched, for highlighting."""
+    """A matching text. `positions`: indices of the matched letters, for highlighting."""
 
     text: str
     score: float
@@ -25,9 +25,9 @@ class FuzzyMatch(msgspec.Struct, frozen=True):
 
 
 def fuzzy_match(query: str, text: str) -> FuzzyMatch | None:
-    """How well the query fits: as a piece of the last part, of the whole, or as its letters in order; else `None`.
+    """How well the query matches: as part of the last component or of the text, or as letters in order; else `None`.
 
-    Case counts only where the query has capitals. Higher scores are better; shorter texts win among equals.
+    Case matters only if the query has capitals. Higher scores are better; of equal scores, the shorter text wins.
     """
     if not query:
         return FuzzyMatch(text, -len(text) / 1_000)
@@ -47,7 +47,7 @@ def fuzzy_match(query: str, text: str) -> FuzzyMatch | None:
 
 
 def _letters(query: str, subject: str, start: int) -> tuple[int, ...]:
-    """Places of the query's letters in order, each as early as it can be behind the one before; empty: no fit."""
+    """Positions of the query's letters in order, each as early as possible after the previous one; empty: no match."""
     found: list[int] = []
     at = start
     for letter in query:
@@ -75,11 +75,11 @@ def best_matches(
     """The best matches, best first.
 
     Args:
-        limit: how many at most.
-        stopped: asked now and then; when it says yes, an empty list comes back at once.
+        limit: the maximum number.
+        stopped: polled now and then; if it returns true, the result is an empty list.
     """
     pool = texts if isinstance(texts, Sequence) else list(texts)
-    # Each letter as early as it can be, and never anywhere else: a path of one letter must not take for ever.
+    # Each letter as early as possible and nowhere else: a path of one repeated letter must not take forever.
     fits = re.compile(
         "".join(f"(?>.*?{re.escape(letter)})" for letter in query),
         re.DOTALL | (0 if query != query.lower() else re.IGNORECASE),

@@ -1,8 +1,8 @@
-"""Completion at the cursor: the port for sources of candidates, the asker, the list above the input line, and both at
-work on the word at an area's cursor.
+"""Completion at the cursor: the port for sources of candidates, the asker, the list above the input line, and their
+use for the word at an area's cursor.
 
-The asker drops late answers, cancels those nobody waits for, and a source that fails costs only its own candidates.
-The list is shown and clicked; it never has the focus, and a change paints only its own lines.
+The asker drops late answers and cancels unneeded ones; a failing source costs only its own candidates. The list
+can be clicked but never has the focus, and a change repaints only its own lines.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from gshtui.ui.kit.fitted_text import fit, fit_left
 from gshtui.ui.kit.folding_area import FoldingArea
 
 DEADLINE = 2.0
-"""Seconds that one source has."""
+"""Seconds that one source may take."""
 
 
 class CompletionItem(msgspec.Struct, frozen=True):
-    """Something that may stand in the line from column `start` up to the cursor."""
+    """A candidate for the text from column `start` to the cursor."""
 
     insert: str
     start: int
     label: str = ""
-    """What to show; empty: `insert`."""
+    """The label; empty: `insert`."""
     detail: str = ""
     kind: str = ""
     marked: tuple[int, ...] = ()
-    """Indices of the label's letters that matched."""
+    """Indices of the label's matched letters."""
     ends_word: bool = True
-    """A space follows when it is taken."""
+    """Whether a space follows when it is chosen."""
 
     @property
     def shown(self) -> str:
@@ -49,10 +49,10 @@ class CompletionItem(msgspec.Struct, frozen=True):
 
 
 class CompletionSource(Protocol):
-    """Someone who knows what may stand at the cursor."""
+    """A source of candidates at the cursor."""
 
     def start(self, before: str, row: int) -> int | None:
-        """Column of what would be replaced; `None`: nothing of mine stands here.
+        """Column of the text to replace; `None`: this source has nothing here.
 
         Called at every keystroke: cheap, and without I/O.
 
@@ -63,12 +63,12 @@ class CompletionSource(Protocol):
         ...
 
     async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
-        """What fits, best first. Cancelled when the person types on."""
+        """The matching candidates, best first. Cancelled when the person types on."""
         ...
 
 
 class Completer:
-    """Asks the sources while a person types; `show` gets the candidates of the newest text alone."""
+    """Asks the sources while a person types; `show` gets only the candidates for the newest text."""
 
     def __init__(self, show: Callable[[Sequence[CompletionItem]], None], failed: Callable[[str], None]) -> None:
         self.sources: list[CompletionSource] = []
@@ -78,7 +78,7 @@ class Completer:
         self._complained: set[str] = set()
 
     def update(self, before: str, row: int) -> bool:
-        """The text before the cursor is another one now. Whether any source knows this place."""
+        """The text before the cursor changed; returns whether any source has candidates here."""
         asked = [(source, at) for source in self.sources if (at := source.start(before, row)) is not None]
         self.cancel()
         if not asked:
@@ -88,11 +88,11 @@ class Completer:
 
     @property
     def pending(self) -> bool:
-        """Whether candidates for the newest text are on their way: those that are shown are older ones."""
+        """Whether candidates for the newest text are pending: those shown are older."""
         return self._task is not None and not self._task.done()
 
     def cancel(self) -> None:
-        """What is on its way is not wanted any more."""
+        """Cancel the pending request."""
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -113,17 +113,17 @@ class Completer:
             return ()
 
     def _complain(self, why: str) -> None:
-        """Once for each complaint: it would come again at every keystroke."""
+        """Report each complaint once: it would come again at every keystroke."""
         if why not in self._complained:
             self._complained.add(why)
-            self._failed(f"Completion does not work here: {why}")
+            self._failed(f"Completion failed: {why}")
 
 
 POPUP_ROWS = 8
 
 
 class CompletionPopup(Widget, can_focus=False):
-    """Candidates, the chosen one marked. Hidden while there are none."""
+    """The candidates, with one marked. Hidden while there are none."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "completion--plain",
@@ -135,7 +135,7 @@ class CompletionPopup(Widget, can_focus=False):
     }
 
     class Chosen(Message):
-        """A candidate was clicked."""
+        """The person clicked a candidate."""
 
         def __init__(self, candidate: CompletionItem) -> None:
             super().__init__()
@@ -146,13 +146,13 @@ class CompletionPopup(Widget, can_focus=False):
         self.candidates: Sequence[CompletionItem] = ()
         self.index = 0
         self.moved = False
-        """Whether the person chose by key, rather than taking the first."""
+        """Whether the person chose by key, instead of taking the first."""
         self._top = 0
         self.display = False
 
     @property
     def is_open(self) -> bool:
-        """Whether candidates are shown."""
+        """Whether it shows candidates."""
         return bool(self.candidates)
 
     @property
@@ -161,7 +161,7 @@ class CompletionPopup(Widget, can_focus=False):
         return self.candidates[self.index] if self.candidates else None
 
     def show(self, candidates: Sequence[CompletionItem]) -> None:
-        """Show these from the first on; none hides the list."""
+        """Show these from the first; none hides the list."""
         self.candidates = candidates
         self.index = self._top = 0
         self.moved = False
@@ -181,7 +181,7 @@ class CompletionPopup(Widget, can_focus=False):
             self.show(())
 
     def move(self, by: int) -> None:
-        """Mark another candidate, round the ends."""
+        """Mark another candidate, wrapping around."""
         self.index = (self.index + by) % len(self.candidates)
         rows = max(1, self.size.height)
         self._top = max(self.index - rows + 1, min(self._top, self.index))
@@ -193,7 +193,7 @@ class CompletionPopup(Widget, can_focus=False):
         return min(POPUP_ROWS, len(self.candidates))
 
     def render_line(self, y: int) -> Strip:
-        """One candidate: label with its matched letters, detail, and a mark on the chosen one."""
+        """One candidate: label with matched letters, detail, and a mark if chosen."""
         at = self._top + y
         style = self.get_component_rich_style
         if at >= len(self.candidates):
@@ -212,19 +212,19 @@ class CompletionPopup(Widget, can_focus=False):
         return Strip(segments).adjust_cell_length(self.size.width, base)
 
     def on_click(self, event: events.Click) -> None:
-        """Take the candidate that was clicked."""
+        """Choose the clicked candidate."""
         event.stop()
         at = self._top + event.y
         if at < len(self.candidates):
             self.post_message(self.Chosen(self.candidates[at]))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Mark the next one."""
+        """Mark the next candidate."""
         event.stop()
         self.move(1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """Mark the one before."""
+        """Mark the previous candidate."""
         event.stop()
         self.move(-1)
 
@@ -241,7 +241,7 @@ def _marked(label: str, places: set[int], base: Style, marked: Style) -> list[Se
 
 
 class WordCompletion:
-    """Candidates for the word at an area's cursor: asked for while it is typed, shown, and put in its place."""
+    """Completes the word at an area's cursor: asks for candidates while it is typed, shows them, inserts one."""
 
     def __init__(
         self,
@@ -257,11 +257,11 @@ class WordCompletion:
         self._take_first = False
 
     def add_source(self, source: CompletionSource) -> None:
-        """Ask this source too from now on."""
+        """Also ask this source from now on."""
         self._completer.sources.append(source)
 
     def update(self) -> None:
-        """The text before the cursor is another one now: look for candidates."""
+        """The text before the cursor changed: look for candidates."""
         self._take_first = False
         row, column = self._area.cursor_location
         if not self._completer.sources or not self._completer.update(self._area.document[row][:column], row):
@@ -274,23 +274,23 @@ class WordCompletion:
         self._take_first = False
 
     def cancel(self) -> None:
-        """Nobody waits for candidates any more."""
+        """Candidates are not needed any more."""
         self._completer.cancel()
 
     def close(self) -> None:
-        """Close the list and want no candidates that are still on their way."""
+        """Close the list and cancel pending candidates."""
         self.cancel()
         self._popup.close()
 
     def close_before_word(self) -> None:
-        """A list belongs to a word: close it when the cursor has moved in front of that."""
+        """A list belongs to a word: close it if the cursor has moved in front of the word."""
         chosen = self._popup.chosen
         if chosen is not None and self._area.cursor_location[1] < chosen.start:
             self.close()
 
     @property
     def wants_enter(self) -> bool:
-        """Whether enter is for the list: something was chosen by key, or taking it would change the word."""
+        """Whether enter is for the list: a candidate was chosen by key, or it would change the word."""
         chosen = self._popup.chosen
         if chosen is None or self._completer.pending:
             return False
@@ -298,7 +298,7 @@ class WordCompletion:
         return self._popup.moved or self._area.document[row][chosen.start : column] != chosen.insert
 
     def complete(self) -> None:
-        """Take the marked candidate, the first one as soon as it is known, or look for some."""
+        """Insert the marked candidate, the first one as soon as it is known, or look for some."""
         if self._completer.pending:
             self._take_first = True  # what is shown belongs to what was written before
         elif self._popup.is_open:
@@ -307,7 +307,7 @@ class WordCompletion:
             self.update()
 
     def insert(self, candidate: CompletionItem | None) -> None:
-        """Put the candidate in place of the word at the cursor."""
+        """Replace the word at the cursor with the candidate."""
         if candidate is None:
             return
         row, column = self._area.cursor_location

@@ -1,7 +1,6 @@
-"""What was sent before, in the input line: walked through with the arrow keys, and searched by what is typed.
+"""Sent prompts in the input line: the arrow keys walk through them, and typing searches them.
 
-Owns whether a search is on and which matches the list shows. The entries are `SentHistory`'s; what was being written is
-put aside by `Drafts`.
+Owns the state of the search and its matches. `SentHistory` has the entries; `Drafts` puts the current text aside.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from gshtui.ui.prompt.drafts import Drafts
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup
 from gshtui.ui.prompt.sent_history import SentHistory
 
-SEARCH_HINT = "Search what was sent · enter takes it · esc goes back"
+SEARCH_HINT = "Search sent prompts · enter uses it · esc goes back"
 FOUND = 50
 LABEL = 500
-"""Characters of a sent text that are searched and shown."""
+"""How many characters of a sent text are searched and shown."""
 
 
 class PromptHistory:
@@ -29,7 +28,7 @@ class PromptHistory:
     """
 
     class Searched(Message):
-        """A search began or ended."""
+        """A search started or ended."""
 
         def __init__(self, searching: bool) -> None:
             super().__init__()
@@ -38,7 +37,7 @@ class PromptHistory:
     def __init__(self, area: FoldingArea, popup: CompletionPopup, drafts: Drafts, place: Callable[[str], None]) -> None:
         self.sent = SentHistory()
         self.searching = False
-        """Whether what is typed is looked for."""
+        """Whether typing searches."""
         self._area = area
         self._popup = popup
         self._drafts = drafts
@@ -48,7 +47,7 @@ class PromptHistory:
     # Walking
 
     def show_older(self) -> bool:
-        """From the first row of the text, show the entry before; False: the cursor is in another row."""
+        """Show the previous entry, if the cursor is in the first row; False: it is not."""
         area = self._area
         if area.wrapped_document.location_to_offset(area.cursor_location).y != 0:
             return False
@@ -58,7 +57,7 @@ class PromptHistory:
         return True
 
     def show_newer(self) -> bool:
-        """From the last row of the text, show the entry after, or what was being written; False: as above."""
+        """Show the next entry or the current draft, if the cursor is in the last row; False: it is not."""
         area = self._area
         if area.wrapped_document.location_to_offset(area.cursor_location).y != area.wrapped_document.height - 1:
             return False
@@ -69,7 +68,7 @@ class PromptHistory:
     # Searching
 
     def search(self) -> None:
-        """Begin a search; where one is on, mark its next match."""
+        """Start a search; during a search, mark the next match."""
         if self.searching:
             if self._popup.is_open:
                 self._popup.move(1)
@@ -80,7 +79,7 @@ class PromptHistory:
         self._show_matches()
 
     def end_search(self, chosen: CompletionItem | None) -> None:
-        """End the search, with this entry in the input; `None`: with what was being written before."""
+        """End the search with this entry in the input; `None`: with the earlier draft."""
         self._turn(False)
         self._drafts.bring_back()
         if chosen is not None:
@@ -92,7 +91,7 @@ class PromptHistory:
         self._area.post_message(self.Searched(searching))
 
     def update(self) -> None:
-        """The person changed the text: a walk is over, a search has other matches."""
+        """The person changed the text: a walk ends, a search has new matches."""
         self.sent.stop()
         if self.searching:
             self._show_matches()

@@ -1,7 +1,7 @@
-"""The input line: many lines to write a prompt in, with completion, the history of what was sent, an editor and drafts.
+"""The input line: a multi-line prompt with completion, history, an external editor and drafts.
 
-Owns which part has a key (`Drafts`, `WordCompletion`, `PromptHistory`, `Folds`) and says upwards what was sent
-(`Intent`, `CommandLine`); where a text goes is decided by `prompt_routing`.
+Decides which part handles a key (`Drafts`, `WordCompletion`, `PromptHistory`, `Folds`) and posts what was sent
+(`Intent`, `CommandLine`); `prompt_routing` decides where a text goes.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ class PromptInput(FoldingArea):
     """See the module.
 
     Args:
-        agent: who is asked.
+        agent: the recipient.
         project: where `@file` and drafts belong; the current folder unless given.
-        completions: sources of what can be written at the cursor; `add_source` adds more.
+        completions: sources of completions at the cursor; `add_source` adds more.
         commands: names of commands and their parameters; may be set later.
         popup: the list of candidates; the parent composes it.
-        keep_drafts: whether what is being written is kept on disk.
+        keep_drafts: whether drafts are stored on disk.
     """
 
     BINDINGS = [
@@ -52,14 +52,14 @@ class PromptInput(FoldingArea):
     ]
 
     class Sent(Message):
-        """A text was sent, in full: something for the history of this folder."""
+        """A text was sent, in full; for this folder's history."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class EditEnded(Message):
-        """A waiting prompt is not being changed any more."""
+        """Editing a waiting prompt has ended."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class PromptInput(FoldingArea):
         self.commands: Commands = commands or {}
         self.project = project or Path.cwd()
         self.editing = ""
-        """Id of the waiting prompt that is being changed; empty: a new one is written."""
+        """Id of the waiting prompt being edited; empty: a new prompt."""
         self.popup = popup or CompletionPopup()
         self.drafts = Drafts(self, self.place, DraftKeeper(self.project, self.complain) if keep_drafts else None)
         self._completion = WordCompletion(self, self.popup, completions, self.complain)
@@ -85,7 +85,7 @@ class PromptInput(FoldingArea):
 
     @property
     def past(self) -> SentHistory:
-        """What was sent before."""
+        """Sent prompts."""
         return self._history.sent
 
     def on_mount(self) -> None:
@@ -96,17 +96,17 @@ class PromptInput(FoldingArea):
         await self.drafts.close()
 
     def complain(self, why: str) -> None:
-        """Tell the person what does not work."""
+        """Tell the person what failed."""
         self.notify(why, severity="warning", markup=False)
 
     def add_source(self, source: CompletionSource) -> None:
-        """Ask this source for completions, too, from now on."""
+        """Also ask this source for completions from now on."""
         self._completion.add_source(source)
 
     # The text
 
     def place(self, text: str, folds: dict[int, str] | None = None) -> None:
-        """Show a text that nobody types; a list that was open was for another one."""
+        """Show a text that nobody typed; closes the list, which was for another text."""
         self._completion.close()
         self._placing = True
         try:
@@ -115,7 +115,7 @@ class PromptInput(FoldingArea):
             self._placing = False
 
     def changed(self) -> None:
-        """Follow a change of the text."""
+        """React to a change of the text."""
         if not self.is_mounted:
             return
         self.drafts.keep_soon()
@@ -135,7 +135,7 @@ class PromptInput(FoldingArea):
     # Keys
 
     async def run_bound(self, key: str, action: str) -> bool:
-        """Act on a bound key; `tab` moves on to the next widget while nothing is written."""
+        """Handle a bound key; `tab` moves to the next widget while the input is empty."""
         if key == "tab" and not self.text and not self.popup.is_open:
             return False
         return await super().run_bound(key, action)
@@ -149,7 +149,7 @@ class PromptInput(FoldingArea):
         await super().on_key(event)
 
     def _back_out(self) -> bool:
-        """Leave the search, the list, or the change of a waiting prompt; False: there was none of them."""
+        """Leave the search, the list, or the editing of a waiting prompt; False: none of them was active."""
         if self._leave_list():
             return True
         if self.editing:
@@ -167,14 +167,14 @@ class PromptInput(FoldingArea):
         return True
 
     def action_cursor_up(self, select: bool = False) -> None:
-        """Up in the list, in the text, or from its first line to what was sent before."""
+        """Go up in the list, in the text, or from its first line to earlier prompts."""
         if self.popup.is_open:
             self.popup.move(-1)
         elif select or not self._history.show_older():
             super().action_cursor_up(select)
 
     def action_cursor_down(self, select: bool = False) -> None:
-        """Down in the list, in the text, or from its last line back to what was being written."""
+        """Go down in the list, in the text, or from its last line to later prompts and the draft."""
         if self.popup.is_open:
             self.popup.move(1)
         elif select or not self._history.show_newer():
@@ -183,14 +183,14 @@ class PromptInput(FoldingArea):
     # Completion and search
 
     def action_complete(self) -> None:
-        """Take the marked candidate, or look for some."""
+        """Insert the marked candidate, or look for some."""
         if self._history.searching:
             self._history.end_search(self.popup.chosen)
         else:
             self._completion.complete()
 
     def take_clicked(self, candidate: CompletionItem) -> None:
-        """A candidate was clicked."""
+        """The person clicked a candidate."""
         if self._history.searching:
             self._history.end_search(candidate)
         else:
@@ -198,17 +198,17 @@ class PromptInput(FoldingArea):
         self.focus()
 
     def action_search_history(self) -> None:
-        """Search what was sent before, by what is typed now; again: on to the next one."""
+        """Search sent prompts by what is typed; again: the next match."""
         self._history.search()
 
     # Sending
 
     def action_newline(self) -> None:
-        """Begin a new line."""
+        """Start a new line."""
         self.insert_typed("\n")
 
     def action_submit(self) -> None:
-        """Send, unless the list wants the key or the line asks for another one by a backslash at its end."""
+        """Send, unless the list wants the key, or a backslash at the end of the line asks for another line."""
         if self._history.searching or self._completion.wants_enter:
             self.action_complete()
             return
@@ -238,7 +238,7 @@ class PromptInput(FoldingArea):
     # Waiting prompts
 
     def begin_edit(self, prompt: str, text: str) -> None:
-        """Change a prompt that still waits; what was being written comes back afterwards."""
+        """Edit a waiting prompt; the draft comes back afterwards."""
         self._leave_list()
         self.drafts.set_aside()
         self.editing = prompt
@@ -247,7 +247,7 @@ class PromptInput(FoldingArea):
         self.focus()
 
     def end_edit(self, *, keep_text: bool = False) -> None:
-        """Stop changing it. `keep_text`: it left the queue meanwhile, and what is written stays, to be sent anew."""
+        """Stop editing. `keep_text`: the prompt has left the queue, and the text stays to be sent as a new one."""
         self.editing = ""
         self.remove_class("-editing")
         if keep_text:
@@ -261,7 +261,7 @@ class PromptInput(FoldingArea):
     # Editor
 
     def action_edit_outside(self) -> None:
-        """Write on in the person's editor."""
+        """Continue in the person's editor."""
         self.drafts.keep()
         self.run_worker(self._edit_outside(), exclusive=True, exit_on_error=False, group="editor")
 

@@ -1,7 +1,7 @@
-"""The queue above the input: prompts that wait behind the turn in progress, each of which can be edited or withdrawn.
+"""The queue above the input: prompts waiting for the turn in progress to end; each can be edited or withdrawn.
 
 A pure reducer and the pane that shows it. The pane publishes what the person wants, and changes only when the agent
-says that it happened.
+confirms it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ QUEUE_EVENTS: tuple[type[Event], ...] = (PromptQueued, PromptEdited, PromptWithd
 
 
 class WaitingPrompt(msgspec.Struct, frozen=True):
-    """A prompt that waits."""
+    """A waiting prompt."""
 
     prompt: str
     agent: str
@@ -37,12 +37,12 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
 
 
 class QueueState(msgspec.Struct, frozen=True):
-    """The prompts that wait, first to be taken first, each agent's in its own order."""
+    """The waiting prompts, next first, each agent's in its own order."""
 
     waiting: tuple[WaitingPrompt, ...] = ()
 
     def find(self, prompt: str) -> WaitingPrompt | None:
-        """The prompt of this id, if it waits."""
+        """The prompt with this id, if it is waiting."""
         return next((w for w in self.waiting if w.prompt == prompt), None)
 
 
@@ -85,14 +85,14 @@ class QueuePane(Widget, can_focus=True):
     ]
 
     class EditChosen(Message):
-        """This prompt is to be changed."""
+        """The person wants to edit this prompt."""
 
         def __init__(self, waiting: WaitingPrompt) -> None:
             super().__init__()
             self.waiting = waiting
 
     class Changed(Message):
-        """Other prompts wait now."""
+        """The waiting prompts changed."""
 
         def __init__(self, state: QueueState) -> None:
             super().__init__()
@@ -125,7 +125,7 @@ class QueuePane(Widget, can_focus=True):
         self.post_message(self.Changed(self.state))
 
     def draw(self) -> None:
-        """Take as many rows as prompts wait and the window can spare; none in a tiny one."""
+        """Take a row per waiting prompt, as far as the window has room; none in a tiny one."""
         self.display = bool(self.state.waiting) and self.screen.size.height >= 9
         rows = max(1, min(ROWS, len(self.state.waiting), self.screen.size.height // 6))
         if self.styles.height is None or self.styles.height.value != rows:
@@ -141,7 +141,7 @@ class QueuePane(Widget, can_focus=True):
         return max(1, min(ROWS, len(self.state.waiting)))
 
     def render_line(self, y: int) -> Strip:
-        """One waiting prompt: its place, its beginning, and what can be done with it."""
+        """One waiting prompt: its place, its beginning, and its buttons."""
         at, style, width = self._top + y, self.get_component_rich_style, self.size.width
         if at >= len(self.state.waiting):
             return Strip.blank(width, style("queue--text"))
@@ -182,7 +182,7 @@ class QueuePane(Widget, can_focus=True):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """The buttons at the right edge; elsewhere a click chooses, a double one edits."""
+        """Handle the buttons at the right edge; elsewhere a click selects, a double click edits."""
         event.stop()
         at = self._top + event.y
         if at >= len(self.state.waiting):
@@ -196,7 +196,7 @@ class QueuePane(Widget, can_focus=True):
         self.refresh()
 
     def action_move(self, by: int) -> None:
-        """Another prompt."""
+        """Select another prompt."""
         self._chosen = max(0, min(self._chosen + by, len(self.state.waiting) - 1))
         self.draw()
 
@@ -206,12 +206,12 @@ class QueuePane(Widget, can_focus=True):
             self.post_message(self.EditChosen(self.state.waiting[self._chosen]))
 
     def action_withdraw(self) -> None:
-        """Take the chosen prompt back."""
+        """Withdraw the chosen prompt."""
         if self._chosen < len(self.state.waiting):
             waiting = self.state.waiting[self._chosen]
             self.post_message(Intent(PromptEditRequested(prompt=waiting.prompt, agent=waiting.agent)))
 
     def action_back(self) -> None:
-        """Back to the input line."""
+        """Go back to the input line."""
         if (home := self._home()) is not None:
             home.focus()

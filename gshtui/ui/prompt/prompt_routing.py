@@ -1,7 +1,7 @@
 """Where a submitted text goes (agent, command language, shell or its log), and which mentioned files go with it.
 
 A person's prose must never run as a command, so a bare name counts only where nobody would write it as a sentence.
-Of `@path` mentions, pictures and PDFs are attached; only names that end like one are looked up on disk.
+Pictures and PDFs among `@path` mentions are attached; only names with such an extension are looked up on disk.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ToLog(msgspec.Struct, frozen=True):
 
 
 class NothingToSend(msgspec.Struct, frozen=True):
-    """There is nothing to send; `why` says what is missing, or is empty when that is plain to see."""
+    """There is nothing to send; `why` says what is missing, or is empty if that is obvious."""
 
     why: str = ""
 
@@ -53,11 +53,11 @@ Route = ToAgent | ToLanguage | ToLog | NothingToSend
 def route(text: str, commands: Commands) -> Route:
     """Decide where the text goes.
 
-    `/name …` is a command, also an unknown one, so that a typing mistake is named and not sent to a model; a path such
-    as `/etc/hosts …` is not. `//…` sends the text after the first slash as it stands. `!…` goes to the shell. A line
-    `# …` is a note for the shell log; more lines than one that begin so are a prompt with a heading.
-    Everything else is a prompt, unless it is one line that is a command's name alone, or its name followed by one of
-    its own parameters as `key=value`.
+    `/name …` is a command, even an unknown one, so that a typo is reported and not sent to a model; a path such as
+    `/etc/hosts …` is not. `//…` sends the text after the first slash unchanged. `!…` goes to the shell. A single line
+    `# …` is a note for the shell log; a longer text that starts this way is a prompt with a heading.
+    Everything else is a prompt, unless it is one line with only a command's name, or the name followed by one of the
+    command's parameters as `key=value`.
     """
     body = text.strip()
     if not body:
@@ -74,7 +74,7 @@ def route(text: str, commands: Commands) -> Route:
 
 
 def sent_as(target: ToAgent | ToLanguage | ToLog, agent: str, project: Path) -> Message:
-    """The message that sends the text there; mentions of files are looked up in the project."""
+    """The message that sends the text there; mentioned files are looked up in the project."""
     if isinstance(target, ToAgent):
         attached = attachments(target.text, project)
         return Intent(PromptSubmitted(prompt=new_id(), agent=agent, text=target.text, attachments=attached))
@@ -84,13 +84,13 @@ def sent_as(target: ToAgent | ToLanguage | ToLog, agent: str, project: Path) -> 
 def _slash(body: str) -> Route:
     name = body[1:].split(maxsplit=1)[0] if body[1:].strip() else ""
     if not name:
-        return NothingToSend("Name a command after the slash, or press tab to choose one.")
+        return NothingToSend("Type a command after the slash, or press tab to choose one.")
     return ToAgent(body) if "/" in name else ToLanguage(body[1:].lstrip())
 
 
 def _bang(command: str) -> Route:
     if not command:
-        return NothingToSend("Write a shell command after the exclamation mark.")
+        return NothingToSend("Type a shell command after the exclamation mark.")
     from gshtui.commands.language import quote  # pulls pydantic in, which the first frame does without
 
     return ToLanguage(f"bash command={quote(command)}")
@@ -114,7 +114,7 @@ _TRAILING = ".,;:!?)]}"
 
 
 def mentions(text: str) -> list[str]:
-    """What stands behind an `@` that begins a word, in order, each once."""
+    """The text after each `@` at the start of a word, in order, without duplicates."""
     found = (quoted or bare.rstrip(_TRAILING) for quoted, bare in _MENTION.findall(text))
     return list(dict.fromkeys(name for name in found if name))
 

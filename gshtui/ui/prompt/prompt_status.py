@@ -1,6 +1,6 @@
-"""The line under the input: what the agent or a command is doing and for how long, what waits, the keys that matter.
+"""The line under the input: what the agent or a command is doing and for how long, what is waiting, useful keys.
 
-A pure reducer and the line that shows it, with a clock that runs only while something goes on.
+A pure reducer and the line that shows it, with a clock that runs only while something is running.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
-from gshtui.text.sanitise import one_line
 from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.textual.typed_app import app_of
@@ -49,7 +48,7 @@ WORDS = {"starting": "Starting", "thinking": "Thinking", "tool": "Working", "wai
 
 
 class RunningCommand(msgspec.Struct, frozen=True):
-    """A command of the input line that goes on."""
+    """A running input-line command."""
 
     run: str
     command: str
@@ -57,23 +56,23 @@ class RunningCommand(msgspec.Struct, frozen=True):
 
 
 class StatusState(msgspec.Struct, frozen=True):
-    """One agent's doings."""
+    """One agent's activity."""
 
     agent: str
     status: str = "idle"
     doing: str = ""
     since: float = 0.0
-    """When the turn began, seconds since the epoch; 0: none is on."""
+    """When the turn began, seconds since the epoch; 0: no turn."""
     retry: str = ""
     queued: frozenset[str] = frozenset()
     asking: frozenset[str] = frozenset()
     ended: str = ""
-    """How the last turn ended, where that was not well."""
+    """How the last turn ended, if not normally."""
     running: tuple[RunningCommand, ...] = ()
 
     @property
     def busy(self) -> bool:
-        """Whether a turn is on."""
+        """Whether a turn is in progress."""
         return bool(self.since)
 
 
@@ -90,13 +89,15 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
                 state.agent, "thinking", since=event.at, queued=queued, asking=state.asking, running=state.running
             )
         case TurnFinished() if event.agent == state.agent:
-            ended = {"interrupted": "interrupted", "max_iterations": "stopped at its limit"}.get(event.stop, "")
+            ended = {"interrupted": "interrupted", "max_iterations": "stopped at its iteration limit"}.get(
+                event.stop, ""
+            )
             ended = event.error or ended
             return replace(state, status="idle", doing="", since=0.0, retry="", ended=ended)
         case AgentStatusChanged() if event.agent == state.agent:
             return replace(state, status=event.status, doing=event.doing, retry="")
         case ProviderRetried() if event.agent == state.agent:
-            return replace(state, retry=f"{event.why} · again in {event.wait:.0f} s (try {event.attempt + 1})")
+            return replace(state, retry=f"{event.why} · retrying in {event.wait:.0f} s (attempt {event.attempt + 1})")
         case PromptQueued() if event.agent == state.agent:
             return replace(state, queued=state.queued | {event.prompt})
         case PromptWithdrawn() if event.agent == state.agent:
@@ -119,7 +120,7 @@ def elapsed(seconds: float) -> str:
 
 
 def doing(state: StatusState) -> str:
-    """What the agent does, in words."""
+    """What the agent is doing, in words."""
     if state.retry:
         return state.retry
     word = WORDS.get(state.status, state.status.capitalize())
@@ -127,7 +128,7 @@ def doing(state: StatusState) -> str:
 
 
 def waits(state: StatusState, answer_key: str) -> list[str]:
-    """What waits for the person or for the agent, in words."""
+    """What is waiting for the person or for the agent, in words."""
     found: list[str] = []
     if state.asking:
         many = len(state.asking)
@@ -140,14 +141,14 @@ def waits(state: StatusState, answer_key: str) -> list[str]:
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK = 0.125
 MAPPED = (("prompt.submit", "send"), ("prompt.newline", "newline"))
-"""Rows of the key table. Of a row's keys the first is named, which every terminal tells from the others."""
+"""Rows of the key table. The line names the first key of a row, which every terminal can distinguish."""
 SIGNS = (("/", "commands"), ("@", "files"), ("!", "shell"))
-SEARCHING = (("enter", "take it"), ("ctrl+r", "the next one"), ("esc", "back"))
-EDITING = (("enter", "keep the change"), ("esc", "leave it as it was"), ("empty", "withdraw it"))
+SEARCHING = (("enter", "use it"), ("ctrl+r", "next"), ("esc", "back"))
+EDITING = (("enter", "save"), ("esc", "discard changes"), ("empty", "withdraw it"))
 
 
 class PromptStatus(Static):
-    """One line. `agent` is whose turns it shows."""
+    """One line. `agent`: the agent whose turns it shows."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = STATUS_EVENTS
 
@@ -160,7 +161,7 @@ class PromptStatus(Static):
         self._frame = 0
         self._timer: Timer | None = None
         self._named: tuple[tuple[str, str], ...] = ()
-        """The keys that the line names now, as they are mapped."""
+        """The keys that the line names now, as mapped."""
 
     def on_mount(self) -> None:
         self._timer = self.set_interval(TICK, self._tick, pause=True)
@@ -189,13 +190,13 @@ class PromptStatus(Static):
         self.draw()
 
     def _tick(self) -> None:
-        # Where motion is not wanted the spinner stands still, and only the seconds count on.
+        # Without animations the spinner stands still, and only the seconds count up.
         self._frame += 1
         if app_of(self).animation_level != "none" or self._frame % 8 == 0:
             self.draw()
 
     def draw(self) -> None:
-        """Say how things stand now."""
+        """Show the current state."""
         width = self.size.width
         if not self.is_mounted or width <= 0:
             return
@@ -204,14 +205,16 @@ class PromptStatus(Static):
             line = self._idle(width)
         else:
             line = self._busy(width) if self.state.busy else self._by_hand(width)
-        self.update(line, layout=False)  # it is one line, whatever it says
+        self.update(line, layout=False)  # it is always one line
 
     def _busy(self, width: int) -> Content:
         waiting = waits(self.state, key_of(self, "approval.focus"))
         return self._going_on(doing(self.state), self.state.since, waiting, width, "esc to interrupt")
 
     def _by_hand(self, width: int) -> Content:
-        """A command of the person, the newest one."""
+        """The person's newest running command."""
+        from gshtui.text.sanitise import one_line  # not before the first letter
+
         newest = self.state.running[-1]
         more = len(self.state.running) - 1
         waiting = [*([f"{more} more"] if more else []), *waits(self.state, key_of(self, "approval.focus"))]
@@ -219,7 +222,7 @@ class PromptStatus(Static):
         return self._going_on(what, newest.since, [*waiting, "esc to stop"], width)
 
     def _going_on(self, what: str, since: float, beside: list[str], width: int, spare: str = "") -> Content:
-        """What goes on, shortened so that all of `beside` fits; `spare` is said only where there is room left."""
+        """The activity, shortened so that all of `beside` fits; `spare` is added only if there is room."""
         moving = app_of(self).animation_level != "none"
         spinner = FRAMES[self._frame % len(FRAMES)] if moving else "●"
         rest = [elapsed(self._clock() - since), *beside]
@@ -230,9 +233,9 @@ class PromptStatus(Static):
     def _idle(self, width: int) -> Content:
         waiting = waits(self.state, key_of(self, "approval.focus"))
         if self.searching:
-            return _hints(SEARCHING, width, "Searching what was sent")
+            return _hints(SEARCHING, width, "Searching sent prompts")
         if self.editing:
-            return _hints(EDITING, width, "Changing a waiting prompt")
+            return _hints(EDITING, width, "Editing a queued prompt")
         if self.state.ended:
             return _joined(Content.styled(f"✗ {fit(self.state.ended, width - 2)}", "$error"), waiting, width)
         if waiting:
@@ -242,7 +245,7 @@ class PromptStatus(Static):
 
 
 def _joined(line: Content, parts: Sequence[str], width: int) -> Content:
-    """The line with as many parts behind it as there is room for."""
+    """The line followed by as many parts as fit."""
     for part in parts:
         if line.cell_length + 3 + cell_len(part) <= width:
             line = Content.assemble(line, f" · {part}")

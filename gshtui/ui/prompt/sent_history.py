@@ -1,7 +1,7 @@
-"""What was sent before: walking back and forth through it, and searching it.
+"""Sent prompts: walking back and forth through them, and searching them.
 
-Pure; the entries come from whoever keeps them. Called by `PromptInput` (up, down) and the history search. A walk keeps
-the text that was being written, and gives it back at its newer end.
+Pure; the caller supplies the entries. Called by `PromptInput` (up, down) and the history search. A walk remembers
+the current text, and returns it at its newer end.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ LIMIT = 1_000
 
 @dataclass(slots=True)
 class SentHistory:
-    """Entries, oldest first, without repetitions: sending a text again makes it the newest."""
+    """Entries, oldest first, without duplicates: sending a text again makes it the newest."""
 
     entries: list[str] = field(default_factory=list[str])
     _at: int = -1
     _draft: str = ""
 
     def load(self, newest_first: Iterable[str]) -> None:
-        """Put older entries under those of this run."""
+        """Add older entries before those of this run."""
         known = set(self.entries)
         older: list[str] = []
         for entry in newest_first:
@@ -46,7 +46,7 @@ class SentHistory:
         return self._at >= 0
 
     def older(self, current: str) -> str | None:
-        """The entry before, of those that begin as the text did when the walk began; `None`: there is none."""
+        """The previous entry that starts like the text when the walk began; `None`: there is none."""
         start = self._at if self.walking else len(self.entries)
         prefix = self._draft if self.walking else current
         for at in range(start - 1, -1, -1):
@@ -58,7 +58,7 @@ class SentHistory:
         return None
 
     def newer(self) -> str | None:
-        """The entry after, or the text that was being written; `None`: no walk is on."""
+        """The next entry, or the text from before the walk; `None`: no walk."""
         if not self.walking:
             return None
         for at in range(self._at + 1, len(self.entries)):
@@ -70,7 +70,7 @@ class SentHistory:
         return draft
 
     def stop(self) -> None:
-        """The walk is over: the person edits what is shown, or sent it."""
+        """End the walk: the person edited or sent the entry."""
         self._at = -1
         self._draft = ""
 

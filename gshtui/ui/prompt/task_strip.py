@@ -1,7 +1,7 @@
-"""The task strip above the input: what the agent in front works on, and how far its list is.
+"""The task strip above the input: what the agent in front is working on, and its progress through the list.
 
 A pure reducer and the line that shows it, hidden when nothing is left to do. It takes no focus and changes nothing:
-the `todo` command does.
+the `todo` command does that.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TASK_EVENTS: tuple[type[Event], ...] = (TasksChanged, SessionOpened)
 
 
 class TasksState(msgspec.Struct, frozen=True):
-    """One agent's list; those of other agents pass by."""
+    """One agent's list; other agents' lists are ignored."""
 
     agent: str
     session: str = ""
@@ -35,7 +35,7 @@ class TasksState(msgspec.Struct, frozen=True):
 
     @property
     def counted(self) -> tuple[Task, ...]:
-        """Those that are to be done or were done; what was dropped counts for nothing."""
+        """The open and done tasks; dropped ones do not count."""
         return tuple(task for task in self.tasks if task.state != "dropped")
 
     @property
@@ -44,13 +44,13 @@ class TasksState(msgspec.Struct, frozen=True):
 
     @property
     def current(self) -> Task | None:
-        """What is worked on; else what comes next."""
+        """The active task; else the next one."""
         active = next((task for task in self.tasks if task.state == "active"), None)
         return active or next((task for task in self.tasks if task.state == "open"), None)
 
     @property
     def unfinished(self) -> bool:
-        """Whether there is anything left that is worth a line on the screen."""
+        """Whether anything is left to show."""
         return self.current is not None
 
 
@@ -68,7 +68,7 @@ def reduce_tasks(state: TasksState, event: Event) -> TasksState:
 
 
 ROWS = 8
-"""Tasks of the opened list that are shown at most."""
+"""Maximum number of tasks shown in the opened list."""
 MARKS = {"open": "☐", "active": "▶", "done": "☑", "dropped": "☒"}
 
 
@@ -93,7 +93,7 @@ class TasksStrip(Widget):
             self.draw()
 
     def draw(self) -> None:
-        """One line, or the list; nothing where nothing is left to do or the window is tiny."""
+        """One line, or the list; nothing if all is done or the window is tiny."""
         height = self.screen.size.height
         self.display = self.state.unfinished and height >= 10
         self.opened = self.opened and self.display
@@ -140,7 +140,7 @@ class TasksStrip(Widget):
         return Strip([*segments, Segment(more, style("tasks--rest"))]).adjust_cell_length(width, style("tasks--rest"))
 
     def _shown(self, rows: int) -> Sequence[Task]:
-        """As much of the list as there is room for, around what is worked on."""
+        """As much of the list as fits, around the active task."""
         tasks = self.state.tasks
         at = next((place for place, task in enumerate(tasks) if task == self.state.current), 0)
         start = max(0, min(at - rows // 2, len(tasks) - rows))

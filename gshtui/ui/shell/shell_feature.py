@@ -1,7 +1,7 @@
-"""What the window does with a row of the shell log: show, copy, run again, ask about, pin it; a note.
+"""The window's actions on a row of the shell log: show, copy, run again, ask about, pin; and adding a note.
 
-Owns the way from a row to the clipboard, the input line or a viewer, and fetches the rows that the pane needs; refuses
-to hold rows.
+Takes a row to the clipboard, the input line or a viewer, and fetches the rows that the pane needs; holds no rows
+itself.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ShellFeature(Feature):
         super().__init__(window)
         self.rows = RowActions[Row | None](
             window,
-            "shell",
+            ("shell",),
             (
                 RowAction("shell.open", self._open, _is_row),
                 RowAction("shell.copy", self._copy, _is_row),
@@ -73,7 +73,7 @@ class ShellFeature(Feature):
             span = await self.window.bridge.shell_rows(message.filter, message.start, message.limit)
         except NotReady as error:
             pane.failed(str(error))
-        except Exception as error:  # whatever the record says: the log goes on with what comes
+        except Exception as error:  # whatever the record's error, the log goes on with new rows
             report_unexpected("the shell log", error)
             pane.failed(str(error) or type(error).__name__)
         else:
@@ -140,8 +140,8 @@ class ShellFeature(Feature):
         self._write(PINNED if pinned else "")
         area.insert_folded(reference(record, output, pinned=pinned))
         area.insert_typed(" ")
-        says = f"Its output goes along ({ended(record)})." if output else f"It has no output here ({ended(record)})."
-        then = "Sent with this prompt, it is pinned: no cut touches it." if pinned else "Write what you want to know."
+        says = f"Its output is included ({ended(record)})." if output else f"No output was kept ({ended(record)})."
+        then = "Once sent, it stays pinned: no cut removes it." if pinned else "Type your question."
         self.window.notify(f"{says} {then}", markup=False, timeout=4)
 
     # Notes
@@ -155,7 +155,7 @@ class ShellFeature(Feature):
             if words:
                 self.window.post_message(Note(words, cwd))
 
-        self.window.push_screen(InputScreen("A note for the shell log", hint="agents can read it too"), keep)
+        self.window.push_screen(InputScreen("Note for the shell log", hint="agents can read it too"), keep)
 
     async def _keep(self, note: Note) -> None:
         from gshtui.store.store_errors import StoreError
@@ -165,7 +165,7 @@ class ShellFeature(Feature):
         except (NotReady, StoreError) as error:
             self.window.notify(f"Couldn't save the note: {error}", severity="error", markup=False)
         else:
-            self.window.notify("Noted in the shell log.", markup=False, timeout=2)
+            self.window.notify("Note added to the shell log.", markup=False, timeout=2)
 
 
 def _is_row(row: Row | None) -> bool:

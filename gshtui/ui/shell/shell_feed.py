@@ -1,12 +1,12 @@
-"""The shell log's rows: what events tell and what the record holds of them, asked for a page at a time.
+"""The shell log's rows, from events and from the record, requested a page at a time.
 
-Owns the state and the one request to the record that is under way; refuses to draw and to fetch.
+Owns the state and the one pending request to the record; neither draws nor fetches.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -15,28 +15,16 @@ from gshtui.bus.events.hub_events import HubStarted
 from gshtui.bus.shell_rows import Filter, Span
 from gshtui.ui.shell.shell_state import PAGE, LogState, PageRequest, reduce, with_filter, with_span
 
-
-class RowsInSight(Protocol):
-    """Which rows are on the screen, by number."""
-
-    @property
-    def top(self) -> int: ...
-
-    @property
-    def bottom(self) -> int: ...
-
-    @property
-    def follows(self) -> bool:
-        """Whether the newest row is kept in sight."""
-        ...
+if TYPE_CHECKING:
+    from gshtui.ui.shell.log_position import LogPosition
 
 
 class ShellFeed:
     """See the module.
 
     Args:
-        need: asks the record for rows with this filter, from a number on, so many; `add_rows` or `fail` is the answer.
-            A number below 0: the newest rows, from a multiple of the last argument on, and at least that many.
+        need: requests rows with this filter: the first number and how many; `add_rows` or `fail` is the answer. A
+            negative number: the newest rows, starting at a multiple of the last argument, and at least that many.
     """
 
     def __init__(self, need: Callable[[Filter, int, int], object]) -> None:
@@ -48,7 +36,7 @@ class ShellFeed:
         self._recorded = True
 
     def consume(self, events: Sequence[Event]) -> bool:
-        """Take the events of one frame; whether they changed anything."""
+        """Take the events of one frame; returns whether they changed anything."""
         before = self.state
         for event in events:
             if isinstance(event, HubStarted):
@@ -57,7 +45,7 @@ class ShellFeed:
         return self.state is not before
 
     def add_rows(self, filter: Filter, span: Span | None) -> None:
-        """Rows came from the record; `None`: there is no record."""
+        """Add rows from the record; `None`: there is no record."""
         asked, self._asked = self._asked, None
         if asked is None or filter != self.state.filter:
             return
@@ -69,20 +57,20 @@ class ShellFeed:
             self.state = with_span(self.state, span, asked)
 
     def fail(self, why: str) -> None:
-        """The record could not be asked; what comes from now on is shown all the same."""
+        """The record could not be read; new rows are shown anyway."""
         self._asked = None
         self.problem = why
         self.state = replace(self.state, stale=0)
 
     def filter(self, filter: Filter) -> bool:
-        """Let other rows through; whether the filter is another one."""
+        """Change the filter; returns whether it differs."""
         if filter == self.state.filter:
             return False
         self.state = with_filter(self.state, filter)
         return True
 
-    def ask(self, sight: RowsInSight | None) -> None:
-        """Ask for what is missing; one question at a time."""
+    def ask(self, sight: LogPosition | None) -> None:
+        """Request missing rows; one request at a time."""
         if self._asked is not None or not self._recorded:
             return
         state = self.state

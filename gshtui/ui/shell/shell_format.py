@@ -1,6 +1,6 @@
-"""Cells of the shell log's rows: time, folder, terminal, how a command ended and how long it took.
+"""The cells of the shell log's rows: time, folder, terminal, result and duration of a command.
 
-Pure; the caller makes text that others chose harmless.
+Pure; the caller sanitises untrusted text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _DAY = 86_400
 
 
 def clock(at: float, now: float) -> str:
-    """The local time of day, `14:05:12`; of another day its date, `20 Nov`, or `Nov 2025`."""
+    """The local time of day, `14:05:12`; for another day its date, `20 Nov`, or `Nov 2025`."""
     then, today = time.localtime(at), time.localtime(now)
     if then[:3] == today[:3]:
         return time.strftime("%H:%M:%S", then)
@@ -48,7 +48,7 @@ def duration(record: ShellRecord, now: float) -> str:
 
 
 def sign(record: ShellRecord) -> str:
-    """`✓`, `✗`, `●` while it runs, `?` where nobody knows how it ended."""
+    """`✓`, `✗`, `●` while it runs, `?` if the result is unknown."""
     if record.state != "done":
         return SIGNS[record.state]
     if record.exit is None:
@@ -57,7 +57,7 @@ def sign(record: ShellRecord) -> str:
 
 
 def ended(record: ShellRecord) -> str:
-    """How it ended, in a word: `ok`, `exit 2`, `runs`, `lost`, `no exit code` of what was stopped."""
+    """How it ended, in a word: `ok`, `exit 2`, `runs`, `lost`, `no exit code` for a stopped one."""
     if record.state != "done":
         return "runs" if record.state == "running" else "lost"
     if record.exit is None:
@@ -71,7 +71,7 @@ def terminal(record: ShellRecord) -> str:
 
 
 def folder(path: str, project: str, home: str = "") -> str:
-    """A folder in few words: `.` is the project, `./src` one inside, `~/x` one of yours; long ones are shortened."""
+    """A short form of a folder: `.` is the project, `./src` inside it, `~/x` in your home; long ones are shortened."""
     home = home or str(Path.home())
     for base, short in ((project, "."), (home, "~")):
         if base and base != "/" and (path == base or path.startswith(base + "/")):

@@ -1,7 +1,7 @@
-"""A row of the shell log as segments: a command in columns where there is room, in few words where there is not.
+"""A row of the shell log as segments: in columns if there is room, else in a few words.
 
-Pure; text from a shell is made harmless here. Remembers what highlighted commands look like; refuses to import a
-lexer: that happens in a thread, and until then commands are plain.
+Pure; sanitises text from shells. Caches highlighted commands, but imports no lexer: that happens in a thread, and
+until then commands are plain.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from gshtui.ui.shell import shell_format as words
 
 LANGUAGE = "bash"
 _LONGEST = 600
-"""Characters of a command that are looked at: no screen shows more of it in its line."""
+"""How many characters of a command are processed: no screen shows more in a line."""
 _KEPT = 3_000
 
 
 class RowColours:
-    """Colours, and commands in colours."""
+    """Colours, and highlighted commands."""
 
     def __init__(self, palette: Palette, code: Highlighter) -> None:
         self.palette = palette
@@ -39,11 +39,11 @@ class RowColours:
         self._commands: dict[str, tuple[Segment, ...]] = {}
 
     def under_cursor(self, style: Style) -> Style:
-        """A style in the row under the cursor; what is quiet elsewhere can be read there too."""
+        """A style for the row under the cursor; muted text stays readable there."""
         return (self.palette.text if style.color in self._quiet else style) + self._cursor
 
     def command(self, command: str) -> tuple[Segment, ...]:
-        """A command in one line, in colours."""
+        """A highlighted command in one line."""
         made = self._commands.get(command)
         if made is None:
             if len(self._commands) >= _KEPT:
@@ -64,13 +64,13 @@ def _without_background(style: Style, text: Style) -> Style:
 
 
 WIDE, MIDDLE = 96, 60
-"""Columns from which a row has all its columns, and from which it has time and folder."""
+"""Widths from which a row shows all columns, and from which it shows time and folder."""
 _NOTES = {"note": "#", "folder": "→", "file": "~"}
 _GAP = 2
 
 
 class ColumnWidths(msgspec.Struct, frozen=True):
-    """How wide each column is, in cells; 0: it is not shown. The command has what is left."""
+    """The width of each column in cells; 0: hidden. The command takes the rest."""
 
     time: int = 0
     folder: int = 0
@@ -81,13 +81,13 @@ class ColumnWidths(msgspec.Struct, frozen=True):
 
 
 class RowContext(msgspec.Struct, frozen=True):
-    """Where rows are drawn: width in cells, the project's folder, the time now, what is looked for."""
+    """How to draw rows: width in cells, the project's folder, the current time, the search words."""
 
     width: int
     project: str
     now: float
     found: tuple[str, ...] = ()
-    """Words to mark, folded."""
+    """The words to mark, case-folded."""
 
 
 def column_widths(width: int) -> ColumnWidths:
@@ -101,7 +101,7 @@ def column_widths(width: int) -> ColumnWidths:
 
 
 def heading(width: int) -> str:
-    """The names of the columns, where they are so many that names help."""
+    """The column names, if there are enough columns for names to help."""
     if width < WIDE:
         return ""
     size = column_widths(width)
@@ -149,7 +149,7 @@ def _wide_end(record: ShellRecord, look: RowColours, place: RowContext, size: Co
 
 
 def _short_end(record: ShellRecord, look: RowColours, place: RowContext) -> list[Segment]:
-    """How it ended, and how long it took, where that is worth saying."""
+    """How it ended, and how long it took if that is notable."""
     ended = "" if record.state == "done" and not record.exit else words.ended(record).removeprefix("exit ")
     took = words.duration(record, place.now)
     who = escape_lines(record.agent)[:8] if record.agent else ""
@@ -193,7 +193,7 @@ def _cell(text: str, width: int, style: Style) -> Segment:
 def _between(
     left: list[Segment], middle: Iterable[Segment], right: list[Segment], width: int, fill: Style
 ) -> list[Segment]:
-    """Left and right end with the middle between, cut where there is no room for all of it."""
+    """The left and right ends with the middle between, shortened to fit."""
     room = width - sum(cell_len(segment.text) for segment in (*left, *right))
     shown = list(middle)
     spare = room - sum(cell_len(segment.text) for segment in shown)
@@ -203,7 +203,7 @@ def _between(
 
 
 def _cut(segments: list[Segment], room: int) -> list[Segment]:
-    """The beginning of the segments in so many cells, with a mark that there is more."""
+    """The start of the segments in this many cells, with a mark if there is more."""
     out: list[Segment] = []
     left = room - 1
     for text, style, _ in segments:

@@ -29,30 +29,32 @@ from gshtui.ui.shell.shell_format import terminal
 from gshtui.ui.shell.shell_state import CONSUMED, LogState
 
 if TYPE_CHECKING:
+    from textual.widget import AwaitMount
+
     from gshtui.ui.kit.search_line import SearchLine
     from gshtui.ui.shell.shell_view import ShellLogBody, ShellLogView
 
 EMPTY = (
-    "No shell command yet.\n\nEverything you run in any terminal appears here as you run it, once your shell is "
-    "connected: gsh-tui shell install (zsh and bash). What agents run is listed too."
+    "No shell commands yet.\n\nOnce your shell is connected, everything you run in any terminal appears here. "
+    "To connect zsh or bash: gsh-tui shell install. Commands that agents run are listed too."
 )
 _TYPED = 0.12
-"""Seconds that a filter rests before the record is asked."""
+"""Seconds after the last keystroke until the record is queried."""
 
 
 def feed_label(feed: ShellFeed, terminal: str) -> str:
-    """How many rows there are, and what the filter lets through; `terminal`: the filter's, in words."""
+    """The number of rows and the active filter; `terminal`: the filter's terminal, in words."""
     filter = feed.state.filter
     parts = [f"{feed.state.total:,}"] if feed.state.total or filter else []
     parts += ["failed"] if filter.failed else []
     parts += [filter.cwd.rpartition("/")[2] or "/"] if filter.cwd else []
     parts += [terminal] if filter.shell else []
-    parts += ["not read"] if feed.problem else []
+    parts += ["unreadable"] if feed.problem else []
     return " · ".join(parts)
 
 
 class TypedFilter:
-    """Waits until the words of a filter rest, then has them take effect."""
+    """Waits until typing pauses, then applies the filter."""
 
     def __init__(self, pane: Pane, take_effect: Callable[[], None]) -> None:
         self._pane = pane
@@ -61,14 +63,14 @@ class TypedFilter:
         self._settled = asyncio.Event()
 
     def typed(self) -> None:
-        """A letter was typed."""
+        """The person typed a letter."""
         if self._resting is None:
             self._resting = self._pane.set_timer(_TYPED, self.settle)
         else:
             self._resting.reset()
 
     def settle(self) -> None:
-        """The words take effect, now."""
+        """Apply the words now."""
         if self._resting is not None:
             self._resting.stop()
             self._resting = None
@@ -77,7 +79,7 @@ class TypedFilter:
         self._take_effect()
 
     async def settled(self) -> None:
-        """Wait until the words that were typed have taken effect."""
+        """Wait until the typed words are applied."""
         while self._resting is not None:
             await self._settled.wait()
 
@@ -103,9 +105,9 @@ class ShellPane(Pane):
     ]
 
     class Needs(FeatureMessage):
-        """Rows are wanted of the record: `pane.add_rows` or `pane.failed` is the answer.
+        """Requests rows from the record: `pane.add_rows` or `pane.failed` is the answer.
 
-        `start` below 0: the newest rows, from a multiple of `limit` on, and at least `limit` of them if there are.
+        `start` below 0: the newest rows, starting at a multiple of `limit`, and at least `limit` of them if possible.
         """
 
         def __init__(self, pane: ShellPane, filter: Filter, start: int, limit: int) -> None:
@@ -116,7 +118,7 @@ class ShellPane(Pane):
             self.limit = limit
 
     class Wanted(FeatureMessage):
-        """Something shall be done with a row: what this row of the key table says."""
+        """Requests an action on a row: the one in this row of the key table."""
 
         def __init__(self, key: str, row: Row | None) -> None:
             super().__init__()
@@ -127,7 +129,7 @@ class ShellPane(Pane):
         super().__init__("shell", "Shell log", 3, EMPTY)
         self.feed = ShellFeed(self._need)
         self.inside: ShellLogBody | None = None
-        """The inside of the pane; `None` until there is something to show."""
+        """The pane's content; `None` until there is something to show."""
         self._clock = clock
         self._terminal = ""
         """The terminal of the filter, in words."""
@@ -136,12 +138,12 @@ class ShellPane(Pane):
 
     @property
     def state(self) -> LogState:
-        """The rows that are known, and the filter."""
+        """The known rows, and the filter."""
         return self.feed.state
 
     @property
     def rows_view(self) -> ShellLogView | None:
-        """The rows on the screen; `None` until there is something to show."""
+        """The visible rows; `None` until there is something to show."""
         return self.inside.view if self.inside is not None else None
 
     @property
@@ -162,13 +164,17 @@ class ShellPane(Pane):
     def _need(self, filter: Filter, start: int, limit: int) -> None:
         self.post_message(self.Needs(self, filter, start, limit))
 
+    def _ask_for_rows(self) -> None:
+        view = self.rows_view
+        self.feed.ask(view.position if view is not None else None)
+
     def add_rows(self, filter: Filter, span: Span | None) -> None:
-        """Rows came from the record; `None`: there is no record."""
+        """Add rows from the record; `None`: there is no record."""
         self.feed.add_rows(filter, span)
         self.draw()
 
     def failed(self, why: str) -> None:
-        """The record could not be asked."""
+        """The record could not be read."""
         self.feed.fail(why)
         self.draw()
 
@@ -189,19 +195,20 @@ class ShellPane(Pane):
         if self.inside is not None:
             self.inside.show(state)
         elif self.feed.problem:
-            self.show(Content(f"The shell log could not be read: {self.feed.problem}"))
+            self.show(Content(f"Can't read the shell log: {self.feed.problem}"))
         self.label(feed_label(self.feed, self._terminal))
         if self._ticks is not None:
             (self._ticks.resume if state.running() else self._ticks.pause)()
-        self.feed.ask(self.rows_view)
+        self._ask_for_rows()
 
-    def open_log(self) -> None:
+    def open_log(self) -> AwaitMount:
         from gshtui.ui.shell.shell_view import ShellLogBody  # not before the first frame
 
         self.inside = ShellLogBody(self.state.project, self._clock)
         self._body.display = False
-        self.mount(self.inside)
+        mounted = self.mount(self.inside)
         self._activate()
+        return mounted
 
     def _tick(self) -> None:
         if self.inside is not None:
@@ -220,17 +227,17 @@ class ShellPane(Pane):
         if self.inside is not None:
             self.inside.describe()
         if self.display:
-            self.feed.ask(self.rows_view)
+            self._ask_for_rows()
 
     # Filter
 
     def on_search_line_changed(self, message: Message) -> None:
-        """Other words are typed into the filter."""
+        """The filter's words changed."""
         message.stop()
         self._words.typed()
 
     async def filtered(self) -> None:
-        """Wait until the words that were typed hold."""
+        """Wait until the typed words are applied."""
         await self._words.settled()
 
     def _filter_words(self) -> None:
@@ -238,18 +245,18 @@ class ShellPane(Pane):
             self._filter(replace(self.state.filter, text=self.inside.line.words))
 
     def on_search_line_closed(self, message: Message) -> None:
-        """The filter's words are taken back."""
+        """The filter's words were cleared."""
         message.stop()
         self.focus()
         self._filter(replace(self.state.filter, text=""))
 
     def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
-        """Up and down move the cursor while the filter is typed."""
+        """Up and down move the cursor while the person types the filter."""
         message.stop()
         self.action_move(-message.step)
 
     def on_filter_line_taken(self, message: Message) -> None:
-        """The filter is written."""
+        """The filter was entered."""
         message.stop()
         self._words.settle()
         self.focus()
@@ -260,25 +267,25 @@ class ShellPane(Pane):
                 self.inside.view.edge(True)
             self.draw()
 
-    def action_filter(self) -> None:
-        """Type words that rows must have."""
+    async def action_filter(self) -> None:
+        """Type words that rows must contain."""
         if self.inside is None:
-            self.open_log()
+            await self.open_log()
         if self.inside is not None:
             self.inside.open_line()
 
     def action_failed(self) -> None:
-        """Only what failed, or all again."""
+        """Toggle: only failed commands."""
         self._filter(replace(self.state.filter, failed=not self.state.filter.failed))
 
     def action_folder(self) -> None:
-        """Only what ran in the folder of the row under the cursor and below it, or all again."""
+        """Toggle: only commands from the folder of the row under the cursor, or below."""
         chosen = self.chosen
         cwd = "" if self.state.filter.cwd else (chosen.cwd if chosen is not None else "")
         self._filter(replace(self.state.filter, cwd=cwd))
 
     def action_terminal(self) -> None:
-        """Only what ran in the terminal of the row under the cursor, or all again."""
+        """Toggle: only commands from the terminal of the row under the cursor."""
         chosen = self.chosen
         if self.state.filter.shell or chosen is None:
             shell = ""
@@ -288,7 +295,7 @@ class ShellPane(Pane):
         self._filter(replace(self.state.filter, shell=shell))
 
     def action_unfilter(self) -> None:
-        """Show all again."""
+        """Clear the filters."""
         if self.inside is not None:
             self.inside.close_line()
         self._filter(Filter())
@@ -313,11 +320,11 @@ class ShellPane(Pane):
             self.inside.view.edge(last)
 
     def action_want(self, key: str) -> None:
-        """Have something done with the row under the cursor."""
+        """Request an action on the row under the cursor."""
         self.post_message(self.Wanted(key, self.chosen))
 
     def on_shell_log_view_picked(self, message: ShellLogView.Picked) -> None:
-        """Twice: open; with the right button: the menu."""
+        """A double click opens, the right button shows the menu."""
         message.stop()
         if message.button == 3:
             self.action_want("shell.menu")

@@ -1,6 +1,6 @@
-"""A viewer for one row of the shell log: the command in full, all that is known of it, and what it printed.
+"""A viewer for one row of the shell log: the full command, everything known about it, and its output.
 
-Owns how these are told; refuses to fetch them. Opened by the shell log's actions.
+Owns the wording; fetches nothing. Opened by the shell log's actions.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from gshtui.ui.kit.fitted_text import escape_lines, fit
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.shell import shell_format as words
 
-_TITLES = {"note": "Note", "folder": "Change of folder", "file": "Changed files"}
+_TITLES = {"note": "Note", "folder": "Folder changed", "file": "Files changed"}
 
 
 class RecordScreen(TextScreen):
-    """See the module. `y` copies the output, where there is one, else the command."""
+    """See the module. `y` copies the output if there is one, else the command."""
 
     HINT: ClassVar[str] = "escape closes · y copies the output · select with the mouse to copy a part"
 
@@ -39,10 +39,10 @@ def note_words(note: ShellNote) -> str:
 
 
 def record_words(record: ShellRecord, output: str) -> str:
-    """A command as Markdown; nothing of what it holds is taken for Markdown itself."""
+    """A command as Markdown; nothing in it is interpreted as Markdown."""
     ended = words.ended(record)
     if len(record.pipestatus) > 1:
-        ended += f" (parts of the pipe: {' '.join(map(str, record.pipestatus))})"
+        ended += f" (pipeline: {' '.join(map(str, record.pipestatus))})"
     took = words.took(record.duration) if record.duration is not None else ""
     where = " ".join(filter(None, (record.tty, record.pane, f"on {record.host}" if record.host else "")))
     facts = {
@@ -56,16 +56,16 @@ def record_words(record: ShellRecord, output: str) -> str:
     }
     parts = [fenced(record.command, "bash")]
     if record.expanded and record.expanded != record.command:
-        parts += ["With its aliases expanded:", fenced(record.expanded, "bash")]
+        parts += ["With aliases expanded:", fenced(record.expanded, "bash")]
     if record.cut:
-        parts.append(f"{record.cut:,} bytes of the command were too long to be kept.")
+        parts.append(f"The command was too long: {record.cut:,} bytes were not kept.")
     parts.append("  \n".join(_fact(name, value) for name, value in facts.items() if value))
     parts.append(fenced(output.rstrip("\n")) if output else _no_output(record))
     return "\n\n".join(parts)
 
 
 def fenced(text: str, language: str = "output") -> str:
-    """A text in a fence that is longer than any in it."""
+    """A text in a fence longer than any inside it."""
     longest = run = 0
     for character in text:
         run = run + 1 if character == "`" else 0
@@ -81,8 +81,8 @@ def _fact(name: str, value: str) -> str:
 
 def _no_output(record: ShellRecord) -> str:
     if record.state == "running":
-        return "It still runs."
+        return "Still running."
     return (
-        "What it printed was not kept. That of commands in tmux is, and elsewhere that of `gsh run -- COMMAND`; "
-        "nothing of full-screen programs."
+        "Its output was not kept. Output is kept for commands in tmux and, elsewhere, for `gsh run -- COMMAND`; "
+        "never for full-screen programs."
     )

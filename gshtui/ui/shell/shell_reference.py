@@ -1,6 +1,6 @@
-"""A command of the shell log as a prompt refers to it: what ran where, how it ended, and what it printed.
+"""A reference to a shell log command in a prompt: what ran where, how it ended, and its output.
 
-Pure. What was printed is marked as data, is bounded, and cannot end its own mark. Called by the shell log's actions.
+Pure. The output is marked as data, is bounded, and cannot close its own mark. Called by the shell log's actions.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ import re
 
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.context.pin_mark import TAG
-from gshtui.text.sanitise import one_line, plain
 from gshtui.ui.shell import shell_format as words
 
 MOST_LINES = 400
 MOST = 24_000
-"""Characters of output that go along; of more, the beginning and the end."""
+"""How many characters of output are included; of longer output, the beginning and the end."""
 _MARK = re.compile(rf"<(/?{TAG})", re.IGNORECASE)
 
 
@@ -22,8 +21,8 @@ def reference(record: ShellRecord, output: str, *, pinned: bool = False) -> str:
     """The command and its output as text for an agent.
 
     Args:
-        output: all that was kept of it; empty: nothing was.
-        pinned: the message that it is sent in shall never be cut.
+        output: everything stored of it; empty: nothing.
+        pinned: the message containing it must never be cut.
     """
     facts = {
         "pinned": "yes" if pinned else "",
@@ -44,21 +43,25 @@ def reference(record: ShellRecord, output: str, *, pinned: bool = False) -> str:
     return "\n".join((*lines, f"</{TAG}>"))
 
 
-def bounded(text: str, lines: int = MOST_LINES, characters: int = MOST) -> str:
-    """A text with its middle left out, where it is too long; how much that is stands in its place."""
+def bounded(text: str) -> str:
+    """A text without its middle if it is too long; a note says how much was left out."""
     rows = text.split("\n")
-    if len(rows) > lines:
-        half = lines // 2
+    if len(rows) > MOST_LINES:
+        half = MOST_LINES // 2
         text = "\n".join((*rows[:half], f"… {len(rows) - 2 * half:,} lines left out …", *rows[-half:]))
-    if len(text) > characters:
-        half = characters // 2
+    if len(text) > MOST:
+        half = MOST // 2
         text = f"{text[:half]}\n… {len(text) - 2 * half:,} characters left out …\n{text[-half:]}"
     return text
 
 
 def _inside(text: str) -> str:
+    from gshtui.text.sanitise import plain  # not before the first letter
+
     return _MARK.sub(r"<\\\1", plain(text))
 
 
 def _attribute(text: str) -> str:
+    from gshtui.text.sanitise import one_line  # not before the first letter
+
     return one_line(text, 300).replace('"', "'")

@@ -1,7 +1,7 @@
-"""What the shell log knows: how many rows there are, and the pages of them that somebody has looked at.
+"""The state of the shell log: the number of rows, and the pages that have been viewed.
 
-A pure reducer over events and over what the record answers; refuses widgets and to ask for anything itself. A page that
-is missing is asked for by the pane. Called by the shell log pane.
+A pure reducer over events and the record's answers; no widgets, and no requests of its own: the pane requests
+missing pages. Called by the shell log pane.
 """
 
 from __future__ import annotations
@@ -17,37 +17,37 @@ from gshtui.bus.shell_rows import Filter, Row, Span, files_note, place
 
 CONSUMED: tuple[type[Event], ...] = (FilesChanged, HubStarted, ShellFolderChanged, ShellNoted, ShellRecorded)
 PAGE = 200
-"""Rows that are asked for at once."""
+"""Rows per request."""
 PAGES = 40
-"""Pages that are kept; of more, those farthest from where the reader is are forgotten."""
+"""How many pages are kept; beyond that, those farthest from the reader are dropped."""
 
 
 class PageRequest(msgspec.Struct, frozen=True):
-    """What was known when the record was asked."""
+    """What was known when the record was queried."""
 
     total: int
     stale: int
 
 
 class LogState(msgspec.Struct, frozen=True):
-    """The log as far as it is known."""
+    """The log as far as known."""
 
     filter: Filter = Filter()
     total: int = 0
     pages: dict[int, tuple[Row, ...]] = {}
-    """By number: the rows from `PAGE` times it on."""
+    """By page number: the rows starting at `PAGE` times the number."""
     project: str = ""
     stale: int = 0
-    """Counts what has happened that the rows here do not show in the right place: the record is to be asked again."""
+    """Counts changes that the rows here do not show in the right place: the record must be queried again."""
 
     def row(self, at: int) -> Row | None:
-        """A row by its number; `None` while its page is missing."""
+        """A row by number; `None`: its page is missing."""
         page = self.pages.get(at // PAGE)
         within = at % PAGE
         return page[within] if page is not None and within < len(page) else None
 
     def number_of(self, row: Row) -> int | None:
-        """The number of a row, where its page is here."""
+        """The number of a row, if its page is loaded."""
         for number, page in self.pages.items():
             for within, other in enumerate(page):
                 if _same(row, other):
@@ -55,7 +55,7 @@ class LogState(msgspec.Struct, frozen=True):
         return None
 
     def missing(self, first: int, last: int) -> list[int]:
-        """Pages that the rows from `first` to `last` need and that are not here, those further down first."""
+        """Missing pages for the rows from `first` to `last`, lower ones first."""
         if not self.total:
             return []
         first, last = max(0, first), min(last, self.total - 1)
@@ -66,11 +66,11 @@ class LogState(msgspec.Struct, frozen=True):
 
     @property
     def last(self) -> Row | None:
-        """The newest row, where its page is here."""
+        """The newest row, if its page is loaded."""
         return self.row(self.total - 1) if self.total else None
 
     def running(self) -> bool:
-        """Whether one of the newest commands still runs."""
+        """Whether one of the newest commands is still running."""
         pages = [self.pages[number] for number in sorted(self.pages)[-2:]]
         return any(isinstance(row, ShellRecord) and row.state == "running" for page in pages for row in page)
 
@@ -93,10 +93,10 @@ def reduce(state: LogState, event: Event) -> LogState:
 
 
 def with_span(state: LogState, span: Span, asked: PageRequest) -> LogState:
-    """The state with rows that came from the record.
+    """The state with rows from the record.
 
-    Where the record counts other rows than were known when it was asked, all pages are forgotten: their rows may have
-    other numbers now.
+    If the record's row count differs from the one known when it was queried, all pages are dropped: their rows may
+    have other numbers now.
     """
     stale = state.stale - asked.stale
     moved = asked.stale or span.total != asked.total
@@ -113,7 +113,7 @@ def with_span(state: LogState, span: Span, asked: PageRequest) -> LogState:
 
 
 def _newest(rows: tuple[Row, ...], known: tuple[Row, ...]) -> tuple[Row, ...]:
-    """The rows, with the end of each command that is known to have ended since."""
+    """The rows, updated with commands that have ended since."""
     ended = {(row.shell, row.number): row for row in known if isinstance(row, ShellRecord) and row.state != "running"}
     return tuple(
         ended.get((row.shell, row.number), row) if isinstance(row, ShellRecord) and row.state == "running" else row
@@ -122,7 +122,7 @@ def _newest(rows: tuple[Row, ...], known: tuple[Row, ...]) -> tuple[Row, ...]:
 
 
 def with_filter(state: LogState, filter: Filter) -> LogState:
-    """An empty state for another filter; the record is to be asked."""
+    """An empty state for another filter; the record must be queried."""
     return state if filter == state.filter else LogState(filter, project=state.project, stale=state.stale + 1)
 
 
@@ -156,7 +156,7 @@ def _with_record(state: LogState, record: ShellRecord) -> LogState:
 
 
 def _found(state: LogState, record: ShellRecord) -> tuple[int, int] | None:
-    """Where the record of the same command stands."""
+    """The position of the same command's record."""
     for number in sorted(state.pages, reverse=True):
         page = state.pages[number]
         if page and place(page[0]) > place(record):

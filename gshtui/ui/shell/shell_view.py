@@ -1,7 +1,7 @@
-"""The inside of the shell log pane: column names, the rows on the screen, a line about the current row, the filter.
+"""The content of the shell log pane: column names, the visible rows, a line about the current row, the filter.
 
-Owns scrolling and drawing, a row a line, however many there are; refuses to fetch any and posts where it looks instead.
-Made after the first frame.
+Owns scrolling and drawing, one line per row, however many there are; posts which rows it needs instead of fetching
+them. Created after the first frame.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from gshtui.bus.shell_data import ShellRecord
 from gshtui.bus.shell_rows import Row
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.highlighter import Highlighter
-from gshtui.ui.kit.page import make_palette
+from gshtui.ui.kit.page import ThemePalette
 from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.shell import shell_format as words
+from gshtui.ui.shell.log_position import LogPosition
 from gshtui.ui.shell.shell_lines import LANGUAGE, RowColours, RowContext, heading, row_segments
 from gshtui.ui.shell.shell_state import LogState
 
@@ -41,10 +42,10 @@ class ShellLogView(KeptLines):
     can_focus = False
 
     class Looked(Message):
-        """Other rows are on the screen now, or another one is under the cursor."""
+        """The visible rows or the cursor changed."""
 
     class Picked(Message):
-        """A row was clicked; `times` in a row, with this button."""
+        """The person clicked a row `times` times in succession, with this button."""
 
         def __init__(self, times: int, button: int) -> None:
             super().__init__()
@@ -55,106 +56,74 @@ class ShellLogView(KeptLines):
         super().__init__(id="shell-rows")
         self.state = LogState()
         self.active = False
-        """Whether the cursor is drawn: the pane has the focus."""
+        """Whether to draw the cursor: the pane has the focus."""
         self._project = project
         self._clock = clock
         self._code = Highlighter()
         self.look: RowColours | None = None
-        self._styled_for: tuple[object, ...] = ()
-        self._cursor = -1
-        self._top = 0
-        self._follows = True
+        self._theme = ThemePalette(self)
+        self._position = LogPosition()
         self._seen: list[tuple[Row | None, bool]] = []
 
     # What is where
 
     @property
-    def top(self) -> int:
-        return self._top
+    def position(self) -> LogPosition:
+        """Which rows are on the screen, of the size that it has now, and which is under the cursor."""
+        self._position.height = self.size.height
+        return self._position
 
     @property
-    def cursor(self) -> int:
-        """Number of the row under the cursor; -1: there is none."""
-        last = self.state.total - 1
-        return last if self._follows or self._cursor < 0 else min(self._cursor, last)
+    def top(self) -> int:
+        return self._position.top
 
     @property
     def chosen(self) -> Row | None:
-        """The row under the cursor; `None` where there is none, or it is not here yet."""
-        return self.state.row(self.cursor)
+        """The row under the cursor; `None`: none, or not loaded yet."""
+        return self.state.row(self._position.cursor)
 
     @property
     def now(self) -> float:
         """The time, seconds since the epoch."""
         return self._clock()
 
-    @property
-    def follows(self) -> bool:
-        """Whether the newest row is kept in sight."""
-        return self._follows
-
-    @property
-    def bottom(self) -> int:
-        """Number of the lowest row on the screen."""
-        return self._top + max(1, self.size.height) - 1
-
     def show(self, state: LogState) -> None:
-        """Show this state; the same rows stay in sight where they are still known."""
-        here = None if self._follows else self.chosen
-        self.state = state
-        if here is not None and state.row(self._cursor) is not here:
-            self._find(here)
+        """Show this state; the same rows stay visible if they are still known."""
+        position = self._position
+        here = None if position.follows else self.chosen
+        self.state, position.total = state, state.total
+        if here is not None and state.row(position.held) is not here and (at := state.number_of(here)) is not None:
+            position.moved_to(at)
         self._settle()
-
-    def _find(self, row: Row) -> None:
-        """Put the cursor on the row that it was on, wherever that stands now."""
-        at = self.state.number_of(row)
-        if at is not None:
-            self._top += at - self._cursor
-            self._cursor = at
 
     # Moving
 
     def move(self, rows: int) -> None:
-        """Move the cursor by so many rows."""
-        self._go(self.cursor + rows)
+        """Move the cursor by this many rows."""
+        self.position.move(rows)
+        self._settle()
 
     def page(self, pages: int) -> None:
         """Move the cursor by screens."""
-        self._go(self.cursor + pages * max(1, self.size.height - 1))
+        self.position.page(pages)
+        self._settle()
 
     def edge(self, last: bool) -> None:
         """Move the cursor to the newest row, or the oldest."""
-        self._go(self.state.total - 1 if last else 0)
-
-    def _go(self, number: int) -> None:
-        last = self.state.total - 1
-        self._cursor = max(0, min(last, number))
-        self._follows = self._cursor == last
-        if self._cursor < self._top:
-            self._top = self._cursor
-        elif self._cursor > self.bottom:
-            self._top = self._cursor - self.size.height + 1
+        self.position.go(self.state.total - 1 if last else 0)
         self._settle()
 
     def scroll_rows(self, rows: int) -> None:
-        most = max(0, self.state.total - self.size.height)
-        if self._follows and rows < 0 and most:
-            self._cursor = self.cursor
-            self._follows = False
-        self._top = max(0, min(most, self._top + rows))
-        if self._top == most and self._cursor >= self.state.total - 1:
-            self._follows = True
+        self.position.scroll(rows)
         self._settle()
 
     def _settle(self) -> None:
-        """Fit the position to what there is, and draw what is different."""
-        height, total = self.size.height, self.state.total
+        """Adjust the position to the rows there are, and draw the changes."""
+        height = self.size.height
         if not height:
             return
-        most = max(0, total - height)
-        self._top = most if self._follows else max(0, min(most, self._top))
-        self.set_row_count(total)
+        self.position.settle()
+        self.set_row_count(self.state.total)
         now = [self._what(y) for y in range(height)]
         changed = {y for y in range(height) if y >= len(self._seen) or not _alike(self._seen[y], now[y])}
         self._seen = now
@@ -162,8 +131,8 @@ class ShellLogView(KeptLines):
         self.post_message(self.Looked())
 
     def _what(self, y: int) -> tuple[Row | None, bool]:
-        at = self._top + y
-        return self.state.row(at), at == self.cursor
+        at = self.top + y
+        return self.state.row(at), at == self._position.cursor
 
     # Drawing
 
@@ -185,22 +154,19 @@ class ShellLogView(KeptLines):
             self.restyle()
 
     def restyle(self, *, anew: bool = False) -> None:
-        """Take the colours of the theme, if they are other ones."""
-        app = app_of(self)
-        look = (app.theme, self.background_colors[1], app.native_ansi_color)
-        if anew or look != self._styled_for:
-            self._styled_for = look
-            self.look = RowColours(make_palette(app.theme_variables, look[1], ansi=app.native_ansi_color), self._code)
+        """Adopt the theme's colours, if they changed."""
+        if self._theme.renew() or anew:
+            self.look = RowColours(self._theme.palette, self._code)
             self.refresh()
 
     def activate(self, active: bool) -> None:
         """Draw the cursor, or not."""
         if active != self.active:
             self.active = active
-            self.refresh_rows({self.cursor - self._top})
+            self.refresh_rows({self._position.cursor - self.top})
 
     def tick(self) -> None:
-        """Draw the commands that run again: their time goes on."""
+        """Redraw running commands: their time advances."""
         rows = {y for y, (row, _) in enumerate(self._seen) if isinstance(row, ShellRecord) and row.state == "running"}
         self.refresh_rows(rows)
 
@@ -209,26 +175,27 @@ class ShellLogView(KeptLines):
             self.restyle()
         look = self.look
         assert look is not None
-        at, width, text = self._top + y, self.scrollable_size.width, look.palette.text
+        at, width, text = self.top + y, self.scrollable_size.width, look.palette.text
         if at >= self.state.total:
             return Strip.blank(width, text)
         found = tuple(self.state.filter.words)
         segments = row_segments(self.state.row(at), look, RowContext(width, self._project, self.now, found))
         strip = Strip(segments).adjust_cell_length(width, text)
-        if self.active and at == self.cursor:
+        if self.active and at == self._position.cursor:
             strip = Strip([Segment(one, look.under_cursor(style or text)) for one, style, _ in strip], width)
         return strip
 
     def selection_row(self, y: int) -> int:
-        return self._top + y
+        return self.top + y
 
     # Mouse
 
     def on_click(self, event: events.Click) -> None:
-        at = self._top + event.y
+        at = self.top + event.y
         event.stop()
         if at < self.state.total:
-            self._go(at)
+            self.position.go(at)
+            self._settle()
             self.post_message(self.Picked(event.chain, event.button))
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
@@ -248,7 +215,7 @@ def _alike(one: tuple[Row | None, bool], other: tuple[Row | None, bool]) -> bool
 
 
 _HIGH = 8
-"""Rows of the pane from which the line about the row under the cursor has its place."""
+"""From this height in rows, the line about the current row is shown."""
 
 
 class FilterLine(SearchLine):
@@ -257,11 +224,11 @@ class FilterLine(SearchLine):
     BINDINGS: ClassVar[list[BindingType]] = []
 
     class Taken(Message):
-        """The words are written; the keys belong to the rows again."""
+        """The words were entered; keys go to the rows again."""
 
     @property
     def words(self) -> str:
-        """What stands there."""
+        """The text in the line."""
         return self.query_one(Input).value
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -282,7 +249,7 @@ class ShellLogBody(Vertical):
     def __init__(self, project: str, clock: Callable[[], float]) -> None:
         super().__init__(id="shell-log")
         self.view = ShellLogView(project, clock)
-        self.line = FilterLine("words · escape shows all again")
+        self.line = FilterLine("filter by words · escape clears")
         self._head = Static("", markup=False, id="shell-head")
         self._about = Static("", markup=False, id="shell-about")
         self._project = project
@@ -299,7 +266,7 @@ class ShellLogBody(Vertical):
         self.describe()
 
     def _place(self) -> None:
-        """Give the columns' names and the line about a row their places, by the room that there is now."""
+        """Place the column names and the line about a row, as far as there is room."""
         names = heading(self.size.width - self.view.styles.scrollbar_size_vertical)
         if names != self._names:
             self._names = names
@@ -317,11 +284,11 @@ class ShellLogBody(Vertical):
         self.view.activate(active)
 
     def describe(self) -> None:
-        """Say what is known of the row under the cursor, and how many rows the filter lets through."""
+        """Describe the row under the cursor, and show how many rows match the filter."""
         self._place()
         state = self.view.state
         if self.line.display:
-            self.line.show_position(self.view.cursor + 1, state.total, not state.stale)
+            self.line.show_position(self.view.position.cursor + 1, state.total, not state.stale)
         if not self._about.display:
             return
         self._about.update(Content(fit(self._words(state), max(8, self.size.width))))
@@ -329,7 +296,7 @@ class ShellLogBody(Vertical):
     def _words(self, state: LogState) -> str:
         row = self.view.chosen
         if row is None:
-            nothing = "Nothing here passes the filter. escape shows all again."
+            nothing = "Nothing matches the filter. escape clears it."
             return nothing if state.filter and not state.total and not state.stale else ""
         parts = [words.clock(row.at, self.view.now), words.folder(row.cwd, self._project) if row.cwd else ""]
         if isinstance(row, ShellRecord):
@@ -341,7 +308,7 @@ class ShellLogBody(Vertical):
         self.line.open()
 
     def close_line(self) -> None:
-        """Take the filter's words back, without a word."""
+        """Clear the filter's words, silently."""
         self.line.display = False
         line = self.line.query_one(Input)
         with line.prevent(Input.Changed):

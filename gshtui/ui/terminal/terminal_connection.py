@@ -1,6 +1,6 @@
-"""A tab's connection to a terminal: frames come in at the tab's size, keys and the mouse go out.
+"""A tab's connection to a terminal: receives frames at the tab's size, sends keys and mouse events.
 
-Owns the mirror's subscription and the keyboard; refuses to know when a key or the mouse is for the program.
+Owns the mirror's subscription and the keyboard; others decide when a key or the mouse is for the program.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from gshtui.tmux.frames import Frame
 
 _SETTLE = 0.05
-"""Seconds that a new size of the tab must last before the program gets it."""
+"""Seconds a new tab size must last before the program gets it."""
 
 
 class TerminalChanged(Message):
-    """What the lines around a terminal say may be different."""
+    """The lines around the terminal may need an update."""
 
 
 class TerminalConnection:
     """Shows a terminal's frames in a widget, and types into it.
 
     Args:
-        unheard: called when the program has ended or does not get its keys.
+        unheard: called when the program has ended or does not receive its keys.
     """
 
     def __init__(
         self, terminal: Terminal, widget: KeptLines, picture: TerminalPicture, unheard: Callable[[], None]
     ) -> None:
         self.failed = ""
-        """Why the last thing that was asked of the terminal did not happen; empty when all is well."""
+        """Why the last request to the terminal failed; empty: it did not."""
         self._terminal = terminal
         self._widget = widget
         self._picture = picture
@@ -51,7 +51,7 @@ class TerminalConnection:
         self._facts: tuple[object, ...] = ()
 
     def connect(self, terminal: Terminal) -> None:
-        """Show another terminal from now on, and type into that one."""
+        """Switch to another terminal, to show it and type into it."""
         self._stop_watching()
         self._widget.run_worker(self._keyboard.close(), exit_on_error=False)
         self.failed = ""
@@ -59,29 +59,29 @@ class TerminalConnection:
         self._keyboard = self._new_keyboard()
 
     async def close(self) -> None:
-        """Neither frames come nor keys go any more."""
+        """Stop receiving frames and sending keys."""
         self._stop_watching()
         await self._keyboard.close()
 
     def show(self, shown: bool) -> None:
-        """Whether anybody can see the tab; what nobody sees is not looked at."""
+        """Whether the tab is visible; an invisible one is not polled."""
         self._shown = shown
         if self._watch is not None:
             self._watch.set_visible(shown)
 
     def fail(self, why: str) -> None:
-        """Say why something did not happen; empty: all is well again."""
+        """Report why something failed; empty: all is well again."""
         self.failed = why
         self._widget.post_message(TerminalChanged())
 
     async def history(self, start: int, end: int) -> list[str]:
-        """Lines of the past, as `TerminalWatch.read_history` gives them."""
+        """Lines of the scrollback, as from `TerminalWatch.read_history`."""
         return await self._watch.read_history(start, end) if self._watch is not None else []
 
     # The size
 
     def fit(self) -> None:
-        """The tab has another size, which the terminal gets once it has lasted; the first time, begin to watch."""
+        """The tab was resized; the terminal follows once the size is stable. The first time, start watching."""
         size = self._widget.size
         if not size:
             return
@@ -94,7 +94,7 @@ class TerminalConnection:
             self.fit_soon()
 
     def fit_soon(self) -> None:
-        """Have the terminal as large as the tab in a moment."""
+        """Resize the terminal to the tab shortly."""
         if self._resizing is None:
             self._resizing = self._widget.set_timer(_SETTLE, self._resize)
 
@@ -108,7 +108,7 @@ class TerminalConnection:
     # Frames
 
     def _on_frame(self, frame: Frame) -> None:
-        """Draw what is different, unless the picture is held still."""
+        """Draw the changes, unless the picture is paused."""
         widget, picture = self._widget, self._picture
         if not widget.is_attached:
             return
@@ -137,23 +137,23 @@ class TerminalConnection:
     # Keys and the mouse
 
     def press(self, event: events.Key) -> None:
-        """A key for the program, if a terminal has a code for it."""
+        """Send a key to the program, if terminals have a code for it."""
         if text := key_text(event.key, event.character):
             self._keyboard.text(text)
         elif name := key_name(event.key):
             self._keyboard.key(name)
 
     def press_arrow(self, name: str, times: int) -> None:
-        """An arrow key, where a program knows no wheel."""
+        """Send an arrow key, for a program without wheel support."""
         for _ in range(times):
             self._keyboard.key(name)
 
     def paste(self, text: str) -> None:
-        """Text from the clipboard."""
+        """Paste text from the clipboard."""
         self._keyboard.paste(text)
 
     def mouse(self, kind: MouseKind, event: events.MouseEvent) -> None:
-        """What the mouse did over the tab, if the program wants to know."""
+        """Send a mouse event over the tab, if the program wants it."""
         info = self._picture.info
         if info is not None:
             modifiers = {"shift": event.shift, "alt": event.meta, "ctrl": event.ctrl}

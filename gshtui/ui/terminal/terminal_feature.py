@@ -1,6 +1,6 @@
-"""The terminals of agents in the window: one tab an agent, and the whole screen for one.
+"""Agents' terminals in the window: one tab per agent, or one full screen.
 
-Refuses to draw and to know tmux.
+Neither draws nor knows tmux.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class TerminalFeature(Feature):
             self.window.notify(str(error), severity="error", markup=False)
 
     async def _open(self, agent: str, *, attach: bool) -> None:
-        """Bring an agent's tab to the front, made if there is none; `attach`: then give it the whole screen."""
+        """Bring an agent's tab to the front, creating it if needed; `attach`: then show it full screen."""
         from gshtui.ui.terminal.terminal_pane import TerminalPane  # not needed for the first screen
 
         shared = agent == OpenTerminal.SHARED
@@ -68,7 +68,7 @@ class TerminalFeature(Feature):
 
 
 def terminal_tab_title(row: AgentRow) -> str:
-    """What the line of tabs calls it."""
+    """Its name in the line of tabs."""
     from gshtui.text.sanitise import one_line  # not before the first letter
 
     return one_line(row.name or row.id, 24)

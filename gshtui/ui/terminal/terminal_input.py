@@ -1,7 +1,7 @@
-"""Input for the program in a terminal: keys by tmux's names, pastes, and mouse events in the bytes that it asked for.
+"""Input for the program in a terminal: keys by tmux's names, pastes, and mouse events in the encoding it asked for.
 
-Owns the order and one task; what waits together goes together. Never sends anything twice: a failure is reported.
-Refuses keys that no terminal has a code for, and mouse events that the program did not ask for.
+Owns the order and one task; waiting input of a kind is sent together, and nothing twice: a failure is reported.
+Refuses keys without a terminal code, and mouse events that the program did not ask for.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ _MODIFIERS = {"ctrl": "C", "alt": "M", "meta": "M", "shift": "S"}
 
 
 def key_text(key: str, character: str | None) -> str:
-    """The text that a key types; empty where it is no text."""
+    """The text that a key types; empty: none."""
     modified = any(f"{modifier}+" in key for modifier in ("ctrl", "alt", "meta", "super", "hyper"))
     return character if character and character.isprintable() and not modified else ""
 
 
 def key_name(key: str) -> str:
-    """tmux's name of a key in Textual's words; empty when no terminal knows such a key."""
+    """tmux's name for one of Textual's keys; empty: no terminal has such a key."""
     if key in _WHOLE:
         return _WHOLE[key]
     *modifiers, last = key.split("+")
@@ -88,7 +88,7 @@ _WHEEL = {"wheel_up": 64, "wheel_down": 65, "wheel_left": 66, "wheel_right": 67}
 _NO_BUTTON = 3
 _MOVING = 32
 _FURTHEST = 223
-"""The last column and row that the older encoding can say."""
+"""The last column and row that the older encoding can express."""
 
 
 def mouse_bytes(
@@ -102,7 +102,7 @@ def mouse_bytes(
     alt: bool = False,
     ctrl: bool = False,
 ) -> bytes:
-    """The bytes of one event; empty when the program does not want it.
+    """The bytes of one event; empty: the program does not want it.
 
     Args:
         x, y: column and row in the terminal, from 0.
@@ -126,17 +126,17 @@ def mouse_bytes(
 
 _Kind = Literal["text", "key", "data", "motion", "paste"]
 _MOST = 2_000
-"""Presses that wait; a terminal that takes none for so long is not listening."""
+"""Maximum number of waiting presses; a terminal that lets more pile up is not listening."""
 
 
 class Keyboard:
     """Types into a terminal.
 
     Args:
-        sends: called before each piece is sent, since its echo may be there before it is known to have arrived; and
-            after a paste, which takes its time.
+        sends: called before each piece is sent, because its echo may appear before its arrival is confirmed; and after
+        a paste, which takes some time.
         sent: called after each piece that arrived.
-        failed: called with a sentence when one did not.
+        failed: called with a sentence if one did not arrive.
     """
 
     def __init__(
@@ -154,25 +154,25 @@ class Keyboard:
         self._task: asyncio.Task[None] | None = None
 
     def text(self, text: str) -> None:
-        """Letters, as they are typed."""
+        """Type letters."""
         self._put("text", text)
 
     def key(self, name: str) -> None:
-        """A key by tmux's name."""
+        """Press a key by tmux's name."""
         self._put("key", name)
 
     def paste(self, text: str) -> None:
-        """Text from the clipboard, bracketed where the program asked for that."""
+        """Paste text, bracketed if the program asked for that."""
         self._put("paste", text)
 
     def mouse(self, data: bytes, *, motion: bool = False) -> None:
-        """What the mouse did. Of movements that wait only the last counts."""
+        """Send a mouse event. Of waiting movements, only the last one is sent."""
         if motion and self._waiting and self._waiting[-1][0] == "motion":
             self._waiting.pop()
         self._put("motion" if motion else "data", data)
 
     async def close(self) -> None:
-        """Nobody types any more."""
+        """Stop typing."""
         self._waiting.clear()
         task, self._task = self._task, None
         if task is not None:
@@ -181,7 +181,7 @@ class Keyboard:
 
     def _put(self, kind: _Kind, what: str | bytes) -> None:
         if len(self._waiting) >= _MOST:
-            self._fail("The terminal takes no keys; what was typed is dropped.")
+            self._fail("The terminal is not accepting keys; what you typed was dropped.")
             return
         self._waiting.append((kind, what))
         if self._task is None or self._task.done():
@@ -201,7 +201,7 @@ class Keyboard:
                 self._sends()
 
     def _next(self) -> tuple[_Kind, list[str | bytes]]:
-        """What goes next: all of one kind that waits, but a paste alone."""
+        """The next piece to send: everything waiting of one kind, but each paste alone."""
         kind, first = self._waiting.popleft()
         pieces = [first]
         while kind != "paste" and self._waiting and self._waiting[0][0] == kind:

@@ -1,6 +1,7 @@
-"""What the mouse means in a terminal's tab: it is the program's while it is typed into and asked for it, or it reads.
+"""What the mouse does in a terminal tab: it goes to the program if the person types there and the program asked for it;
+else it scrolls and selects.
 
-Owns that decision; refuses to encode (`terminal_input`) and to scroll (`terminal_reader`).
+Owns that decision; `terminal_input` encodes, `terminal_reader` scrolls.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from gshtui.ui.terminal.terminal_picture import TerminalPicture
 from gshtui.ui.terminal.terminal_reader import ScrollbackReader
 
 _WHEEL = 3
-"""Rows of a turn of the wheel."""
+"""Rows per turn of the wheel."""
 
 
 class TerminalMouse:
-    """Sends the mouse to the program, or reads with it.
+    """Sends mouse events to the program, or uses them for reading.
 
     Args:
         typing: whether every key goes to the program.
@@ -42,12 +43,12 @@ class TerminalMouse:
 
     @property
     def captured(self) -> bool:
-        """The program gets what the mouse does."""
+        """Send a mouse event to the program."""
         info = self._picture.info
         return self._typing() and info is not None and info.mouse and not info.dead
 
     def press(self, event: events.MouseDown) -> None:
-        """A button went down."""
+        """A button was pressed."""
         if self.captured:
             self._widget.capture_mouse()
             self._send("down", event)
@@ -55,7 +56,7 @@ class TerminalMouse:
             self._reader.hold()  # what is selected must not run away
 
     def release(self, event: events.MouseUp) -> None:
-        """A button went up."""
+        """A button was released."""
         self._widget.release_mouse()
         if self.captured:
             self._send("up", event)
@@ -63,12 +64,12 @@ class TerminalMouse:
             self._widget.call_after_refresh(self._reader.go_on_if_read)
 
     def move(self, event: events.MouseMove) -> None:
-        """It was moved."""
+        """The mouse moved."""
         if self.captured:
             self._send("move", event)
 
     def turn(self, event: events.MouseEvent, direction: int) -> None:
-        """The wheel was turned. A full-screen program has no past to scroll in: it gets the wheel, or arrow keys."""
+        """The wheel turned. A full-screen program has no scrollback: it gets the wheel, or arrow keys."""
         info = self._picture.info
         reads = info is None or info.dead or self._picture.past is not None or not (info.alternate or self.captured)
         if info is None or reads:

@@ -1,7 +1,7 @@
-"""A terminal tab: one agent's live terminal, with a line about the agent above and a line about keys below.
+"""A terminal tab: an agent's live terminal, with a line about the agent above and a line about keys below.
 
-Owns the tab of one agent, also when the agent is given another terminal; `TerminalState` is a pure reducer over events.
-Titles and names are other people's text and are never markup. Refuses to start or end agents.
+Owns the tab of one agent, even if the agent gets another terminal; `TerminalState` is a pure reducer over events.
+Titles and names are untrusted text and never markup. Neither starts nor ends agents.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CONSUMED: tuple[type[Event], ...] = (
 
 
 class TerminalState(msgspec.Struct, frozen=True):
-    """One agent as the title line of its tab shows it."""
+    """One agent as shown in its tab's title line."""
 
     row: AgentRow
     status: str
@@ -62,12 +62,12 @@ class TerminalState(msgspec.Struct, frozen=True):
 
 
 def initial_state(row: AgentRow) -> TerminalState:
-    """The state by the roster."""
+    """The state from the roster."""
     return TerminalState(row, row.status, row.status_source, row.status_at, row.doing, row.killed)
 
 
 def reduce(state: TerminalState, event: Event) -> TerminalState:
-    """The state after an event; those of other agents change nothing."""
+    """The state after an event; other agents' events change nothing."""
     if not isinstance(event, CONSUMED):
         return state
     assert isinstance(event, TerminalEvent)
@@ -89,7 +89,7 @@ def reduce(state: TerminalState, event: Event) -> TerminalState:
 
 _MUTED = "$foreground-muted"
 _HOST = platform.node()
-"""What tmux calls a terminal whose program chose no title."""
+"""tmux's title for a terminal whose program set none."""
 
 
 class TerminalDisplay(msgspec.Struct, frozen=True):
@@ -98,23 +98,23 @@ class TerminalDisplay(msgspec.Struct, frozen=True):
     way: str = ""
     typing: bool = False
     leave: str = ""
-    """The key that ends typing, as people write it."""
+    """The key that ends typing, as displayed."""
     up: int = 0
-    """Rows between what is shown and the end."""
+    """Rows between the visible part and the end."""
     held: bool = False
     behind: bool = False
     gone: bool = False
     failed: str = ""
     size: tuple[int, int] = (0, 0)
-    """Of the tab."""
+    """The tab's size."""
     command: str = ""
-    """What attaches to it, where the line above has no room for that."""
+    """The command that attaches to it, if the line above has no room for it."""
 
 
 def title_line(
     state: TerminalState, info: PaneInfo | None, command: str, width: int, now: float, *, focused: bool = False
 ) -> Content:
-    """Who it is, with status, its source and age; at the right how to attach to it from anywhere."""
+    """The agent with its status, source and age; at the right, the command that attaches to it."""
     sign, colour = STATUS_SIGNS.get(state.status, ("○", _MUTED))
     since = f" · {figures.age(max(0.0, now - state.since))}" if state.since else ""
     parts: list[Content | str | tuple[str, str]] = [("▌", "$primary") if focused else " "]
@@ -122,7 +122,7 @@ def title_line(
         parts += [(f"{sign} {state.status}", colour), (f" · by {state.source}{since}  ", _MUTED)]
     parts.append((one_line(state.row.name, 40), "bold"))
     if state.killed:
-        parts.append((" · killed" if state.status in ENDED_STATUSES else " · killed, can be restored", "$warning"))
+        parts.append((" · killed" if state.status in ENDED_STATUSES else " · killed, can be undone", "$warning"))
     doing = one_line(state.doing or (info.title if info is not None else ""), 80)
     if doing and doing not in (state.row.name, _HOST, "killed" if state.killed else ""):
         parts.append((f" · {doing}", _MUTED))
@@ -130,7 +130,7 @@ def title_line(
 
 
 def status_line(state: TerminalState, info: PaneInfo | None, shown: TerminalDisplay, width: int) -> Content:
-    """What keys do now, or what is the matter; at the right how the terminal is reached, and its cost."""
+    """What keys do now, or what is wrong; at the right, the kind of connection and its cost."""
     left = Content(" ") + _matter(state, info, shown)
     facts = [*([shown.command] if shown.command else []), *_facts(info, shown), shown.way]
     # What there is no room for goes, the way last of all.
@@ -144,19 +144,19 @@ def _matter(state: TerminalState, info: PaneInfo | None, shown: TerminalDisplay)
     if shown.failed:
         return Content.styled(one_line(shown.failed), "$text-error")
     if shown.gone:
-        return Content.styled("Its terminal was closed. This was its last screen.", "$text-warning")
+        return Content.styled("The terminal was closed. This was its last screen.", "$text-warning")
     if info is not None and info.dead:
         return Content.styled(f"{ended_line(info)} This is its last screen.", "$text-warning")
     if shown.typing:
         return Content.assemble(
-            (f"Every key goes to {name}. ", "bold $text-warning"), (f"{shown.leave} takes them back.", _MUTED)
+            (f"Every key goes to {name}. ", "bold $text-warning"), (f"{shown.leave} stops typing.", _MUTED)
         )
     if shown.held:
-        more = " · more has come below" if shown.behind else ""
-        where = f"{shown.up:,} lines up" if shown.up else "held still"
-        return Content.styled(f"↑ {where}{more} · escape shows it as it is now", "$text-accent")
+        more = " · new output below" if shown.behind else ""
+        where = f"{shown.up:,} lines up" if shown.up else "paused"
+        return Content.styled(f"↑ {where}{more} · escape goes back to the live screen", "$text-accent")
     if info is None:
-        return Content.styled("Waiting for its first picture …", _MUTED)
+        return Content.styled("Waiting for the first screen …", _MUTED)
     return Content.styled(f"enter types into {name}", _MUTED)
 
 
@@ -165,8 +165,8 @@ def ended_line(info: PaneInfo) -> str:
     if info.exit_status is None:
         return "It has ended."
     if info.exit_status > 128:
-        return f"It was ended by signal {info.exit_status - 128}."
-    return f"It ended with exit status {info.exit_status}."
+        return f"It was killed by signal {info.exit_status - 128}."
+    return f"It exited with status {info.exit_status}."
 
 
 def _facts(info: PaneInfo | None, shown: TerminalDisplay) -> list[str]:
@@ -180,7 +180,7 @@ def _facts(info: PaneInfo | None, shown: TerminalDisplay) -> list[str]:
 
 
 def _spread(left: Content, right: Content, width: int) -> Content:
-    """Words at both ends of a line; where there is no room, the right ones go."""
+    """Text at both ends of a line; without room, the right part is dropped."""
     room = width - left.cell_length - right.cell_length - 2
     if room < 0:
         return left.truncate(max(0, width - 1), ellipsis=True)
@@ -188,13 +188,13 @@ def _spread(left: Content, right: Content, width: int) -> Content:
 
 
 _EVERY = 1.0
-"""Seconds between looks at ages and costs."""
+"""Seconds between updates of ages and costs."""
 _LOW = 10
-"""Rows of a tab that has no room for a line below the terminal."""
+"""A tab of this many rows or fewer has no line below the terminal."""
 
 
 class TerminalPane(TabPane):
-    """See the module. Closed, it leaves the agent running."""
+    """See the module. Closing it leaves the agent running."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -236,13 +236,13 @@ class TerminalPane(TabPane):
             self.draw()
 
     def show_row(self, row: AgentRow) -> None:
-        """Show the agent as this row says it is."""
+        """Show the agent's row."""
         before, self.state = self.state.row, initial_state(row)
         self._follow(before)
         self.draw()
 
     def _follow(self, before: AgentRow) -> None:
-        """Watch the agent's terminal, if that is another one than it was."""
+        """Watch the agent's terminal, if it changed."""
         row = self.state.row
         if row.pane and (row.socket, row.pane) != (before.socket, before.pane):
             try:
@@ -254,7 +254,7 @@ class TerminalPane(TabPane):
                 self.view.connect(self._terminal)
 
     def draw(self) -> None:
-        """Bring both lines up to date."""
+        """Update both lines."""
         if not self.is_attached or not self.view.size:
             return
         view, width = self.view, self.size.width
@@ -302,7 +302,7 @@ class TerminalPane(TabPane):
         self.run_worker(self.visit(), exit_on_error=False, group="visit", exclusive=True)
 
     async def visit(self) -> None:
-        """Give the agent the whole screen until the person comes back."""
+        """Show the agent full screen until the person comes back."""
         self.view.connection.show(False)
         try:
             said = await self._terminal.visit(app_of(self))

@@ -1,7 +1,7 @@
-"""A terminal's picture: the screen as it is now, or its scrollback held still while a person reads or searches.
+"""A terminal's picture: the live screen, or its scrollback, paused while a person reads or searches.
 
-`Scrollback` joins pages of the past that overlap; `TerminalPicture` knows which line is in which row of the tab.
-Refuses to fetch or to draw anything.
+`Scrollback` joins overlapping pages of history; `TerminalPicture` knows which line is in which row of the tab.
+Neither fetches nor draws.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ if TYPE_CHECKING:
     from gshtui.tmux.panes import PaneInfo
 
 PAGE = 1_000
-"""Lines that are fetched at once; costs tmux some 12 ms."""
+"""Lines fetched at once; costs tmux some 12 ms."""
 OVERLAP = 24
-TORN = "\x1b[2m⋯ what was above is gone: more has been printed than the terminal keeps ⋯\x1b[0m"
+TORN = "\x1b[2m⋯ older output is gone: it did not fit the scrollback ⋯\x1b[0m"
 
 
 class Scrollback:
-    """Lines from the oldest that is known to the lowest of the screen.
+    """The lines from the oldest known one to the bottom of the screen.
 
     Args:
         screen: the rows of the screen.
-        history: lines above it when it was taken.
+        history: number of lines above the screen at that time.
     """
 
     def __init__(self, screen: Sequence[str], history: int) -> None:
         self.lines = list(screen)
-        """What is loaded: always the lower end."""
+        """The loaded lines: always the lower end."""
         self.missing = history
-        """Lines above those, as far as is known."""
+        """Number of lines above those, as far as known."""
         self._height = len(screen)
 
     @property
     def total(self) -> int:
-        """Lines there are, loaded or not."""
+        """Number of lines, loaded or not."""
         return self.missing + len(self.lines)
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether everything is loaded."""
         return self.missing <= 0
 
     def line(self, at: int) -> str | None:
-        """The line of this number, counted from the oldest; `None`: it is not loaded, or there is none."""
+        """The line with this number, counted from the oldest; `None`: not loaded, or no such line."""
         index = at - self.missing
         return self.lines[index] if 0 <= index < len(self.lines) else None
 
@@ -55,16 +55,16 @@ class Scrollback:
         """First and last line of the next page, as tmux counts them: 0 is the top of the screen as it is now.
 
         Args:
-            grown: lines that have gone up into the past since this was taken.
+            grown: lines that have scrolled off since then.
         """
         top = self._height - len(self.lines) - grown
         return top - PAGE, top + self._overlap - 1
 
     def prepend_page(self, page: Sequence[str], *, whole: bool = False) -> bool:
-        """Put the page that was asked for above; False: what is known is not in it, more was printed than thought.
+        """Prepend a fetched page; False: it does not overlap the known lines, because more was printed.
 
         Args:
-            whole: it holds all that the terminal keeps.
+            whole: it holds the terminal's whole history.
         """
         known = self.lines[: self._overlap]
         expected = max(0, len(page) - len(known))
@@ -78,7 +78,7 @@ class Scrollback:
         return True
 
     def tear(self) -> None:
-        """What was above is not kept any more."""
+        """The lines above are gone."""
         if self.missing:
             self.lines.insert(0, TORN)
         self.missing = 0
@@ -88,12 +88,12 @@ class Scrollback:
         return min(OVERLAP, len(self.lines))
 
     def text(self, first: int, last: int) -> list[str]:
-        """The words of these lines, as far as they are loaded."""
+        """The text of these lines, as far as loaded."""
         return [text_of(line) for at in range(first, last + 1) if (line := self.line(at)) is not None]
 
 
 def _place(page: Sequence[str], known: Sequence[str], expected: int) -> int | None:
-    """Where in the page the known lines are, nearest to where they should be; `None`: nowhere."""
+    """Where the page contains the known lines, nearest to the expected place; `None`: nowhere."""
     words = [text_of(line) for line in page]
     wanted = [text_of(line) for line in known]
     places = sorted(range(len(words) - len(wanted) + 1), key=lambda at: abs(at - expected))
@@ -101,21 +101,21 @@ def _place(page: Sequence[str], known: Sequence[str], expected: int) -> int | No
 
 
 _FAR = 10_000_000
-"""Rows are numbered for selections from the lowest one, which has this number: nothing that comes above changes it."""
+"""For selections, rows are numbered from the lowest, which has this number: lines added above change nothing."""
 
 
 class TerminalPicture:
-    """What a tab shows of a terminal."""
+    """The part of a terminal that a tab shows."""
 
     def __init__(self) -> None:
         self.height = 0
-        """Rows of the tab."""
+        """Height of the tab in rows."""
         self.frame: Frame | None = None
-        """The newest one, shown or not."""
+        """The newest frame, shown or not."""
         self.past: Scrollback | None = None
-        """What is shown while the picture is held still."""
+        """The lines shown while the picture is paused."""
         self.behind = False
-        """Something was printed since it is held still."""
+        """Whether something was printed since the pause."""
         self._up = 0
         self._cursor_row = -1
 
@@ -123,17 +123,17 @@ class TerminalPicture:
 
     @property
     def info(self) -> PaneInfo | None:
-        """How the terminal was when last seen."""
+        """The terminal's state when last seen."""
         return self.frame.info if self.frame is not None else None
 
     @property
     def runs(self) -> bool:
-        """There is a program that can be typed into."""
+        """Whether there is a program to type into."""
         return self.frame is not None and not self.frame.info.dead
 
     @property
     def facts(self) -> tuple[object, ...]:
-        """What the lines around the terminal say of it: first, whether it is dead; empty without a frame."""
+        """What the lines around the terminal depend on: first, whether it is dead; empty without a frame."""
         frame, info = self.frame, self.info
         if frame is None or info is None:
             return ()
@@ -147,7 +147,7 @@ class TerminalPicture:
 
     @property
     def total(self) -> int:
-        """Rows there are, the past included."""
+        """Number of rows, including history."""
         if self.past is not None:
             return self.past.total
         info = self.info
@@ -162,12 +162,12 @@ class TerminalPicture:
 
     @property
     def up(self) -> int:
-        """Rows between what is shown and the end."""
+        """Rows between the visible part and the end."""
         return self._up if self.past is not None else 0
 
     @property
     def first(self) -> int:
-        """The first row of the screen that is shown: where the terminal is higher than the tab, its used end."""
+        """The first visible row of the screen: if the terminal is higher than the tab, its used end is shown."""
         frame, height = self.frame, self.height
         if frame is None or len(frame.lines) <= height:
             return 0
@@ -175,14 +175,14 @@ class TerminalPicture:
         return max(0, min(len(frame.lines), used + 1) - height)
 
     def line(self, y: int) -> str | None:
-        """The line in a row of the tab; `None`: there is none."""
+        """The line in a row of the tab; `None`: none."""
         if self.past is not None:
             return self.past.line(self.top + y)
         at = self.first + y
         return self.lines[at] if at < len(self.lines) else None
 
     def missing(self, y: int) -> bool:
-        """Whether the line in a row of the tab is still to be fetched."""
+        """Whether the line in a row of the tab must still be fetched."""
         return self.past is not None and self.top + y < self.past.missing
 
     def cursor(self, y: int) -> bool:
@@ -190,11 +190,11 @@ class TerminalPicture:
         return self.frame is not None and self.past is None and y == self.frame.info.cursor_y - self.first
 
     def number(self, y: int) -> int:
-        """The number for selections of a row of the tab."""
+        """The selection number of a row of the tab."""
         return _FAR + self.top + y - self.total
 
     def numbered(self, first: int | None, last: int | None) -> list[tuple[int, str]]:
-        """The lines with these numbers, as far as they are loaded; `None`: from the oldest, to the newest."""
+        """The lines with these numbers, as far as loaded; `None`: from the oldest, to the newest."""
         past = self.past or Scrollback(self.lines, self.total - len(self.lines))
         least = 0 if first is None else first - _FAR + self.total
         most = past.total - 1 if last is None else last - _FAR + self.total
@@ -204,7 +204,7 @@ class TerminalPicture:
     # What changes it
 
     def show(self, frame: Frame) -> set[int] | None:
-        """Take a frame; gives the rows of the tab that are to be drawn again, `None`: all. None where it is held."""
+        """Take a frame; returns the rows of the tab to redraw, `None`: all. No rows while paused."""
         before, first = self.frame, self.first
         self.frame = frame
         if self.past is not None:
@@ -220,7 +220,7 @@ class TerminalPicture:
         self.frame = None
 
     def hold(self) -> Scrollback:
-        """Hold the picture still as it is."""
+        """Pause the picture."""
         if self.past is None:
             info = self.info
             history = 0 if info is None or info.alternate else info.history
@@ -231,11 +231,11 @@ class TerminalPicture:
         return self.past
 
     def let_go(self) -> None:
-        """Show what the terminal shows now."""
+        """Show the live screen."""
         self.past = None
         self._up = 0
         self.behind = False
 
     def move(self, rows: int) -> None:
-        """Show what is so many rows further down (up: negative), in the picture held still."""
+        """Scroll down by this many rows (negative: up) in the paused picture."""
         self._up = max(0, min(self.hold().total - self.height, self._up - rows))

@@ -1,7 +1,7 @@
-"""Reading a terminal: scrolling into its past, and searching from the newest line to the oldest.
+"""Reading a terminal: scrolling into its history, and searching from the newest line to the oldest.
 
-Owns when the picture is held still and when it goes on; pages of the past are fetched as they are needed. Refuses to
-draw, and keys that are for the program.
+Decides when the picture is paused and when it resumes; fetches pages of history as needed. Does not draw, and
+takes no keys meant for the program.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from gshtui.ui.terminal.terminal_rows import text_of
 
 
 class ScrollbackSearch:
-    """Lines in which the words are, whatever their case.
+    """The lines that contain the words, ignoring case.
 
     Attributes:
-        hits: lines that were found, counted from the lowest line, which is 0; the newest first.
-        at: which of them is in front; -1: none.
+        hits: matching lines, counted from the lowest line, which is 0; newest first.
+        at: index of the current one; -1: none.
     """
 
     def __init__(self, words: str) -> None:
@@ -33,7 +33,7 @@ class ScrollbackSearch:
         self._looked = 0
 
     def search_more(self, past: Scrollback) -> int:
-        """Look through what was loaded since the last time; gives how many lines were found."""
+        """Search the lines loaded since the last time; returns the number of matches."""
         found = [
             number
             for number in range(self._looked, len(past.lines))
@@ -44,7 +44,7 @@ class ScrollbackSearch:
         return len(found)
 
     def go(self, step: int, past: Scrollback) -> bool:
-        """Go to the next older (1) or newer (-1) line; at an end, to the other one. False: older lines are needed."""
+        """Go to the next older (1) or newer (-1) line, wrapping around. False: older lines are needed."""
         at = self.at + step
         if at >= len(self.hits) and not past.complete:
             return False
@@ -53,16 +53,16 @@ class ScrollbackSearch:
 
     @property
     def here(self) -> int | None:
-        """The line in front, counted from the lowest."""
+        """The current line, counted from the lowest."""
         return self.hits[self.at] if 0 <= self.at < len(self.hits) else None
 
 
 _CONTEXT = 3
-"""Rows that are shown below a line that was found."""
+"""Rows shown below a matching line."""
 
 
 class TerminalSearched(Message):
-    """A search has found more, or gone to another line. `at` counts from 1, 0: nowhere yet."""
+    """A search found more, or went to another line. `at` counts from 1; 0: none yet."""
 
     def __init__(self, at: int, hits: int, done: bool) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class TerminalSearched(Message):
 
 
 class ScrollbackReader:
-    """Scrolls and searches the picture that a widget shows."""
+    """Scrolls and searches a widget's picture."""
 
     def __init__(self, widget: KeptLines, picture: TerminalPicture, connection: TerminalConnection) -> None:
         self.search: ScrollbackSearch | None = None
@@ -96,7 +96,7 @@ class ScrollbackReader:
         return picture.hold()
 
     def let_go(self) -> None:
-        """Show what the terminal shows now; nothing is selected or searched any more."""
+        """Show the live screen, and clear the selection and the search."""
         self.search = None
         self._stepping = 0
         if self._widget.text_selection is not None:
@@ -108,21 +108,21 @@ class ScrollbackReader:
         self._connection.fit_soon()
 
     def go_on_if_read(self) -> None:
-        """Go on where the reader is at the end and holds on to nothing."""
+        """Resume if the reader is at the end and nothing holds the picture."""
         picture = self._picture
         selecting = self._widget.text_selection is not None
         if picture.past is not None and not picture.up and self.search is None and not selecting:
             self.let_go()
 
     def draw_all(self) -> None:
-        """Draw every row again."""
+        """Redraw every row."""
         self._widget.set_row_count(self._picture.total)
         self._widget.refresh()
 
     # Scrolling
 
     def scroll(self, rows: int) -> None:
-        """Show what is so many rows further down (up: negative)."""
+        """Scroll down by this many rows (negative: up)."""
         if self._picture.past is None and (rows >= 0 or not self._picture.top):
             return
         self._move(rows)
@@ -147,7 +147,7 @@ class ScrollbackReader:
             self._widget.run_worker(self._load_pages(past), exit_on_error=False, group="past")
 
     def _lacks(self, past: Scrollback) -> bool:
-        """Whether older lines are wanted: they would be on the screen, or a search has to go on in them."""
+        """Whether older lines are needed: they would be visible, or a search must continue in them."""
         picture = self._picture
         return not past.complete and (picture.top < past.missing + picture.height or self._stepping > 0)
 
@@ -178,7 +178,7 @@ class ScrollbackReader:
     # Search
 
     def find(self, words: str) -> None:
-        """Search for these words from the newest line on, and go to the first; no words: for nothing yet."""
+        """Search for these words from the newest line, and go to the first match; empty: no search."""
         if not words.strip():
             self.search = None
             self._stepping = 0
@@ -191,14 +191,14 @@ class ScrollbackReader:
         self._load()
 
     def find_more(self, step: int) -> None:
-        """Go to the next older (1) or newer (-1) line that was found."""
+        """Go to the next older (1) or newer (-1) match."""
         if self.search is not None and self._picture.past is not None:
             self._stepping = step
             self._look(self._picture.past)
             self._load()
 
     def _look(self, past: Scrollback) -> None:
-        """Search what is loaded, and take the step that waits as soon as there is somewhere to go."""
+        """Search the loaded lines, and take the pending step as soon as there is a match."""
         search = self.search
         if search is None:
             return
@@ -215,7 +215,7 @@ class ScrollbackReader:
             self._move(up - max(0, here - min(_CONTEXT, height // 2)))
 
     def ranges(self, text: str, y: int, palette: Palette) -> list[StyledRange]:
-        """Styles over the words that were found in a row of the tab."""
+        """Styles over the matches in a row of the tab."""
         search, past = self.search, self._picture.past
         if search is None or past is None:
             return []

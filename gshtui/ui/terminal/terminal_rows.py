@@ -1,7 +1,7 @@
-"""One row of a terminal, parsed from text with colours into segments; each text is parsed once.
+"""One row of a terminal, parsed from coloured text into segments; each text is parsed once.
 
-Owns the sixteen named colours as this window's themes show them; a colour that a program chose by its parts is left
-as it is. What is drawn went through `guard.styled`: nothing but words reaches the person's terminal.
+Owns the sixteen named colours as this window's themes show them; a program's RGB colours stay as they are. Drawn
+text has passed `guard.styled`: nothing but text reaches the person's terminal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TerminalColours:
     """How a program's styles are drawn on one theme.
 
     Args:
-        base: what is drawn where the program chose no colour.
+        base: the style where the program chose no colour.
         named: the sixteen; none: the terminal's own.
     """
 
@@ -83,13 +83,13 @@ def terminal_colours(base: Style, *, dark: bool, ansi: bool) -> TerminalColours:
 
 _COLOUR = re.compile(r"\x1b\[([0-9;:]*)m")
 _KEPT = 1_024
-"""Rows that stay read: some screens, so that what scrolls by or comes back is not read again."""
+"""Rows kept parsed: a few screens, so that rows that scroll by or come back are not parsed again."""
 _TAB = 8
 
 
 @dataclass(frozen=True, slots=True)
 class StyledRow:
-    """Text as it is drawn, in pieces of one style each, over the style of the whole terminal."""
+    """Text as drawn, in pieces of one style each, over the terminal's style."""
 
     text: str
     segments: tuple[Segment, ...]
@@ -97,14 +97,14 @@ class StyledRow:
 
 
 class RowParser:
-    """Reads rows, and remembers the last of them."""
+    """Parses rows, and caches the last ones."""
 
     def __init__(self, colours: TerminalColours) -> None:
         self._style = colours.style
         self._read: OrderedDict[str, StyledRow] = OrderedDict()
 
     def row(self, line: str) -> StyledRow:
-        """The row of this text, which stands alone: its colours begin in it."""
+        """The row for this text, which is self-contained: its colours begin in it."""
         row = self._read.get(line)
         if row is not None:
             self._read.move_to_end(line)
@@ -118,7 +118,7 @@ class RowParser:
 
 
 def spans(line: str) -> list[StyledSpan]:
-    """The line's words with their styles; no control character, no line end and no tab is in them."""
+    """The line's text with its styles, without control characters, line ends or tabs."""
     parts = _COLOUR.split(line)
     words = parts[::2]
     if RISKY.search("".join(words)) or "\n" in line:
@@ -135,7 +135,7 @@ def spans(line: str) -> list[StyledSpan]:
 
 
 def text_of(line: str) -> str:
-    """The words of a line, without colours and without the blanks at its end."""
+    """The text of a line, without colours and trailing spaces."""
     if "\t" not in line and not RISKY.search(line):
         return line.rstrip()
     return "".join([span.text for span in spans(line)]).rstrip()

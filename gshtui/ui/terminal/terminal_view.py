@@ -1,6 +1,6 @@
 """A terminal in a tab: mirrored while it is on the screen, typed into, read, and used with the mouse.
 
-Owns what keys mean, and holds the parts: the picture, its reader and painter, the connection, the mouse. Refuses to
+Decides what keys do, and holds the parts: the picture, its reader and painter, the connection, the mouse. Does not
 know whose terminal it is.
 """
 
@@ -46,10 +46,10 @@ class TerminalView(KeptLines):
     ]
 
     typing: reactive[bool] = reactive(False)
-    """Every key goes to the program."""
+    """Whether every key goes to the program."""
 
-    def __init__(self, terminal: Terminal, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, terminal: Terminal) -> None:
+        super().__init__()
         self.picture = TerminalPicture()
         self.connection = TerminalConnection(terminal, self, self.picture, self.action_leave)
         self.reader = ScrollbackReader(self, self.picture, self.connection)
@@ -58,13 +58,13 @@ class TerminalView(KeptLines):
 
     @property
     def takes_every_key(self) -> bool:
-        """No key means anything to the window while this has the focus."""
+        """While this has the focus, the window handles no keys."""
         return self.typing
 
     # The connection
 
     def connect(self, terminal: Terminal) -> None:
-        """Show another terminal from now on: the agent was started anew."""
+        """Switch to another terminal: the agent was restarted."""
         self.connection.connect(terminal)
         self.typing = False
         self.reader.let_go()
@@ -111,7 +111,7 @@ class TerminalView(KeptLines):
         self.on_focus()
 
     def on_blur(self) -> None:
-        # A window that is in the background for a while is typed into again when it comes back.
+        # Resume typing when the window comes back from the background.
         if app_of(self).app_focus:
             self.typing = False
         self.on_focus()
@@ -145,7 +145,7 @@ class TerminalView(KeptLines):
         self.reader.scroll(-self.picture.total)
 
     def action_end(self) -> None:
-        """Show what the terminal shows now."""
+        """Show the live screen."""
         self.reader.let_go()
 
     def action_back(self) -> None:
@@ -155,13 +155,13 @@ class TerminalView(KeptLines):
         self.reader.find_more(step)
 
     def action_copy(self) -> None:
-        """Copy what is selected, or else what is seen."""
+        """Copy the selection, or else the visible text."""
         text = self.screen.get_selected_text() or self.seen()
         if text.strip():
             copy_text(self, text)
 
     def seen(self) -> str:
-        """The words that are on the screen."""
+        """The text on the screen."""
         return self._painter.seen()
 
     # Mouse
@@ -195,7 +195,7 @@ class TerminalView(KeptLines):
             self.reader.go_on_if_read()
 
     def text_select_all(self) -> None:
-        """Select the row under the mouse: what a double click means."""
+        """Select the row under the mouse, on a double click."""
         y = app_of(self).mouse_position.y - self.region.y
         line = self.picture.line(y)
         if line is not None and line.strip():

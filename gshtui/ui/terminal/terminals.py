@@ -1,14 +1,17 @@
-"""Terminals of agents as the window needs them: a small port to watch one and to type into it, and who hands them out.
+"""Agents' terminals as the window needs them: a small port to watch and type into one, and their registry.
 
-Owns the protocols and one mirror a server; refuses to import tmux before a terminal is opened. Made by the app; the
-hub's fleet stands behind it.
+Owns the protocols and one mirror per server; does not import tmux before a terminal is opened. Created by the app;
+backed by the hub's fleet.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from textual.app import SuspendNotSupported
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.ui.kit.hub_port import SharedShellPort, TerminalFleet
@@ -36,18 +39,18 @@ class TerminalWatch(Protocol):
 
 
 class Terminal(Protocol):
-    """One terminal. What is asynchronous raises `gshtui.tmux.tmux_errors.TmuxError`."""
+    """One terminal. Its asynchronous methods raise `gshtui.tmux.tmux_errors.TmuxError`."""
 
     def watch(self, on_frame: Callable[[Frame], None], width: int, height: int) -> TerminalWatch: ...
     async def press(self, *names: str) -> None: ...
     async def type(self, data: bytes) -> None: ...
     async def paste(self, text: str) -> None: ...
     def way(self) -> str:
-        """How it is reached and at what cost, in a few words."""
+        """The kind of connection and its cost, in a few words."""
         ...
 
     async def visit(self, app: App[Any]) -> str:
-        """Give a person the whole screen; afterwards a sentence, if there is something to say."""
+        """Show it full screen; returns a sentence for the person, or an empty text."""
         ...
 
 
@@ -61,7 +64,7 @@ class TmuxTerminal:
         self._session = session
 
     def watch(self, on_frame: Callable[[Frame], None], width: int, height: int) -> TerminalWatch:
-        """Have it mirrored in a tab of this size."""
+        """Mirror it in a tab of this size."""
         return self._mirror.watch(self._pane, on_frame, width=width, height=height)
 
     async def press(self, *names: str) -> None:
@@ -69,7 +72,7 @@ class TmuxTerminal:
         await self._server.send_keys(self._pane, *names)
 
     async def type(self, data: bytes) -> None:
-        """Give the program these bytes, as a keyboard or a mouse does."""
+        """Send the program these bytes, as a keyboard or mouse would."""
         await self._server.type_bytes(self._pane, data)
 
     async def paste(self, text: str) -> None:
@@ -86,9 +89,20 @@ class TmuxTerminal:
 
     async def visit(self, app: App[Any]) -> str:
         """Attach full-screen; from inside the same server, switch the person's client there instead."""
-        from gshtui.ui.terminal.attach import attach_full_screen
+        from gshtui.tmux import attach_client
+        from gshtui.ui.kit.terminal_handoff import handoff
 
-        return await attach_full_screen(app, self._server, self._session)
+        client = await attach_client.client_here(self._server, os.environ)
+        if client:
+            await attach_client.switch(self._server, client, self._session)
+            return f"Your tmux now shows {self._session}. Press its prefix key, then L, to come back."
+        try:
+            with handoff(app):
+                await attach_client.attach(self._server, self._session)
+        except SuspendNotSupported:
+            line = self._server.attach_line(self._session)
+            return f"This terminal can't show it full screen. In another one, run: {line}"
+        return ""
 
 
 class TerminalSource(Protocol):
@@ -101,10 +115,10 @@ class TerminalSource(Protocol):
 
 
 class TerminalRegistry:
-    """Hands out terminals; keeps one mirror a server.
+    """Hands out terminals; keeps one mirror per server.
 
     Args:
-        source: gives the hub, once it runs; raises what says that there is none.
+        source: gives the hub once it is running; raises if there is none.
         cwd: the window's folder.
     """
 
@@ -118,16 +132,16 @@ class TerminalRegistry:
         """The agent's row. Raises `TerminalError`."""
         fleet = (await self._source()).fleet
         if fleet is None:
-            raise TerminalError("Agents in terminals are not running here; `gsh-tui doctor` says what is missing.")
+            raise TerminalError("Agents in terminals are not available here; `gsh-tui doctor` says what is missing.")
         row = fleet.get(agent)
         if row is None:
-            raise TerminalError(f"There is no agent {agent!r} in a terminal.")
+            raise TerminalError(f"No agent {agent!r} in a terminal.")
         if row.socket and row.socket not in self._servers:
             self._servers[row.socket] = fleet.terminals.server(row.socket)
         return row
 
     async def shared(self) -> AgentRow:
-        """The shared shell as if it were an agent, started if it is missing.
+        """The shared shell as if it were an agent, started if missing.
 
         Raises:
             TerminalError: there is none here.
@@ -135,7 +149,7 @@ class TerminalRegistry:
         """
         shell = (await self._source()).shared_shell
         if shell is None:
-            raise TerminalError("The shared shell is not there; `gsh-tui doctor` says what is missing.")
+            raise TerminalError("The shared shell is not available; `gsh-tui doctor` says what is missing.")
         info, server = await shell.open(self._cwd), shell.server
         socket = str(server.socket_path or server.socket_name)
         self._servers[socket] = server
@@ -152,19 +166,19 @@ class TerminalRegistry:
         )
 
     def terminal_of(self, row: AgentRow) -> Terminal:
-        """The terminal of a row that was given out here. Raises `TerminalError`."""
+        """The terminal of a row handed out here. Raises `TerminalError`."""
         server = self._servers.get(row.socket)
         if server is None or not row.pane:
             raise TerminalError(f"{row.name or row.id} has no terminal{'' if row.ended else ' yet'}.")
         return TmuxTerminal(server, self._mirror(row.socket, server), row.pane, row.tmux_session)
 
     def command(self, row: AgentRow) -> str:
-        """What a person runs to see it in a terminal of their own."""
+        """The command to see it in another terminal."""
         server = self._servers.get(row.socket)
         return server.attach_line(row.tmux_session) if server is not None and row.tmux_session else ""
 
     async def close(self) -> None:
-        """Stop mirroring; what runs in the terminals goes on."""
+        """Stop mirroring; the programs in the terminals keep running."""
         mirrors = tuple(self._mirrors.values())
         self._mirrors.clear()
         for mirror in mirrors:

@@ -1,7 +1,7 @@
-"""The workbench's window: it holds the features and hands them keys and messages, starts and ends the hub.
+"""The workbench's window: holds the features, passes them keys and messages, starts and stops the hub.
 
-Refuses to hold state of a conversation or to draw. `run` is called by the command line, with the first frame that is on
-the terminal already.
+Holds no conversation state and does not draw. The command line calls `run` with the first frame that is already on the
+terminal.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Workbench(AppBase):
         return next(part for part in self.parts if isinstance(part, kind))
 
     def _consumers(self) -> Iterator[EventConsumer]:
-        """Whoever wants events now: what concerns the window as a whole, then the widgets of all screens."""
+        """The current event consumers: those of the whole window, then the widgets of all screens."""
         yield from self._watchers
         for screen in self.screen_stack:
             for node in screen.walk_children(with_self=True):
@@ -127,7 +127,7 @@ class Workbench(AppBase):
             return
         settings = self.bridge.settings
         if settings is None:
-            return  # the window was left while its hub started
+            return  # the person quit while the hub was starting
         self.upkeep.apply(settings, self.bridge, self._watchers)
         self.bench.centre.connect()
         if not self.bridge.opening.session:
@@ -143,7 +143,7 @@ class Workbench(AppBase):
             self.bench.query_one(SessionOffer).offer(choice.id, choice.name, choice.detail)
 
     async def on_unmount(self) -> None:
-        """However the window ends, the hub ends in order."""
+        """However the window ends, the hub stops in order."""
         try:
             await self._end_parts()
         finally:
@@ -177,7 +177,7 @@ class Workbench(AppBase):
         return super().check_action(action, parameters)
 
     def action_press(self, key: str) -> None:
-        """Have the feature of this key do what it does."""
+        """Run the action of this key's feature."""
         for part in self.parts:
             if key in (*part.KEYS, *part.PALETTE):
                 part.press(key)
@@ -231,7 +231,7 @@ class Workbench(AppBase):
         try:
             await self.bridge.keep_prompt(text)
         except (NotReady, StoreError):
-            return  # the record says by itself that it cannot be written; the prompt is sent all the same
+            return  # the record reports write errors itself; the prompt is sent anyway
 
     @on(WorkbenchScreen.Backed)
     def _backed(self) -> None:
@@ -255,7 +255,7 @@ class Workbench(AppBase):
             if isinstance(watcher, Attention):
                 watcher.seen()
 
-    # What features need of the window
+    # What features need from the window
 
     def clock(self) -> float:
         """Seconds since the epoch."""
@@ -268,7 +268,7 @@ class Workbench(AppBase):
 
     @property
     def session(self) -> str:
-        """The conversation in front; empty: not known yet."""
+        """The conversation in front; empty: unknown so far."""
         agent = self.bench.header.state.agent
         return agent.row.session if agent is not None else ""
 
@@ -282,14 +282,14 @@ class Workbench(AppBase):
         return self.bench.input
 
     def publish(self, event: Event) -> None:
-        """Publish an intent; say so where there is no hub to take it."""
+        """Publish an intent; notify the person if there is no hub."""
         if not self.bridge.publish(event):
-            text = f"This could not be done: the hub is not running. {self.bridge.failed}"
+            text = f"Can't do that: the hub is not running. {self.bridge.failed}"
             self.notify(text, severity="error", markup=False)
 
     @property
     def runner(self) -> CommandRunner:
-        """Runs commands; made when the first is run."""
+        """Runs commands; created on first use."""
         if self._runner is None:
             from gshtui.ui.window.command_runner import CommandRunner
 
@@ -305,7 +305,7 @@ class Workbench(AppBase):
         self.run_worker(self.runner.run_value(parameters, then=then), exit_on_error=False, group="commands")
 
     async def result_of(self, parameters: Returns[R]) -> R | None:
-        """The result of a command that lists something; `None` where it cannot be had."""
+        """The result of a command that lists something; `None`: unavailable."""
         from gshtui.commands.declaration import CommandError
 
         try:
@@ -314,7 +314,7 @@ class Workbench(AppBase):
             return None
 
     def interrupt(self) -> bool:
-        """Stop the turn in progress, or without one the newest command of the input line; whether there was any."""
+        """Stop the turn in progress, or else the newest input-line command; returns whether there was one."""
         agent = self.bench.header.state.agent
         if agent is not None and agent.turn:
             self.publish(InterruptRequested(agent=self.front))
@@ -322,7 +322,7 @@ class Workbench(AppBase):
         return self.bridge.stop_command()
 
     def write(self, text: str) -> None:
-        """Put words into the input, to be finished there."""
+        """Put text into the input for the person to finish."""
         area = self.bench.input
         area.focus()
         if isinstance(area, TextArea):
@@ -381,14 +381,14 @@ def run(
     model: str = "",
     first_frame: FirstFrame | None = None,
 ) -> int:
-    """Show the window until the person leaves it; gives the exit code.
+    """Show the window until the person quits; returns the exit code.
 
     Args:
         cwd: the folder to work in.
-        session: `new`, `latest`, an id or a prefix of one; empty: a new one, and the last one is offered.
-        first_frame: what `first_frame.paint` has put on the terminal; taken over, or abandoned if nothing comes of it.
+        session: `new`, `latest`, an id or a prefix of one; empty: a new one, with the last one offered.
+        first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
     """
-    gc.disable()  # the bridge turns it on again once all is loaded
+    gc.disable()  # the bridge turns it on again once everything is loaded
     free_alt_digits()
     WorkbenchDriver.first_frame = first_frame
     try:

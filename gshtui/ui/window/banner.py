@@ -1,6 +1,6 @@
-"""Words across the screen, below the header, that stay until they are read: what does not run, and what to do.
+"""Notices across the screen, below the header, that stay until dismissed: what is not running, and what to do.
 
-Owns its lines; refuses markup. Escape or a click takes it away. Called by the app.
+Owns its lines; no markup. Escape or a click dismisses it. Called by the app.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 
 class Banner(Static):
-    """Hidden while it has nothing to say; several notices stand below each other, the newest last."""
+    """Hidden while empty; several notices are listed, newest last."""
 
     MOST = 3
 
@@ -19,19 +19,16 @@ class Banner(Static):
         self._lines: list[Content] = []
         self.display = False
 
-    def add_notice(self, text: str, hint: str = "", *, level: str = "error") -> None:
+    def add_notice(self, text: str, hint: str = "") -> None:
         """Add a notice: one sentence, and what to do."""
-        sign, colour = ("✗", "$error") if level == "error" else ("!", "$warning")
-        line = Content.assemble(
-            (f" {sign} ", f"bold {colour}"), text, (f" {hint}" if hint else "", "$foreground-muted")
-        )
+        line = Content.assemble((" ✗ ", "bold $error"), text, (f" {hint}" if hint else "", "$foreground-muted"))
         if line not in self._lines:
             self._lines = [*self._lines, line][-self.MOST :]
         self.update(Content("\n").join(self._lines))
         self.display = True
 
     def dismiss(self) -> bool:
-        """Take it away. False: there was nothing to take away."""
+        """Dismiss it. False: it was not shown."""
         if not self.display:
             return False
         self._lines = []

@@ -1,14 +1,14 @@
-"""Running commands in the window: typed, by key or from a menu, the same command asks the same and shows the same.
+"""Runs commands in the window: typed, by key or from a menu, a command asks and shows the same.
 
-Owns the way from a line or a value over its question to what is shown: a toast, the viewer, a list or a terminal.
-Refuses to know any one command. Made by the app when the first is run.
+Owns the path from a line or a value through its question to what is shown: a toast, the viewer, a list or a terminal.
+Knows no particular command. Created by the app on first use.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gshtui.commands.declaration import AttachView, CommandError, Question, Returns, ToastView, Unconfirmed
 from gshtui.system.tasks import report_unexpected
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 SHORT = 160
-"""Characters of an outcome that are shown for a moment; longer ones open the viewer."""
+"""Outcomes of up to this many characters are shown as a toast; longer ones open the viewer."""
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
-"""What outcomes are set in, which a few words for a moment are shown without."""
+"""The Markdown that is stripped from an outcome shown as a toast."""
 
 
 class CommandRunner:
-    """Runs lines and values as the person. Raises nothing that a command raises on purpose."""
+    """Runs lines and values as the person. Shows a command's own errors instead of raising them."""
 
     def __init__(self, app: WorkbenchPort) -> None:
         self._app = app
-        self._preparing: list[Returns[Any]] = []
-        """What a question is being made for: a second press of its key asks nothing twice."""
+        self._preparing: list[Returns[object]] = []
+        """What a question is being prepared for, so that pressing the key twice asks only once."""
 
     async def run_line(self, line: str) -> None:
-        """Run a line, once the person agrees where it asks, and show its outcome."""
+        """Run a line, after asking the person if needed, and show its outcome."""
         try:
             key = opening_key(line, await self._app.bridge.opens(line))
             if key:
@@ -53,12 +53,12 @@ class CommandRunner:
         elif value is not None:
             await self.run_value(value, line)
 
-    async def run_value(self, value: Returns[Any], title: str = "", then: Callable[[], None] | None = None) -> None:
-        """Run a command by its parameters, once the person agrees where it asks, and show its outcome.
+    async def run_value(self, value: Returns[object], title: str = "", then: Callable[[], None] | None = None) -> None:
+        """Run a command by its parameters, after asking the person if needed, and show its outcome.
 
         Args:
-            title: what it is called where its outcome is shown; empty: as the command says.
-            then: called once it has run, also when it failed; not where the person said no.
+            title: the title of its outcome; empty: the command's own.
+            then: called once it has run or failed; not if the person said no.
         """
         title = title or value.words()
         try:
@@ -78,21 +78,25 @@ class CommandRunner:
         else:
             self._ask(question, lambda: self._agreed(question, value, title, then))
 
-    def _agreed(self, question: Question, value: Returns[Any], title: str, then: Callable[[], None] | None) -> None:
+    def _agreed(self, question: Question, value: Returns[object], title: str, then: Callable[[], None] | None) -> None:
         if question.doing:
             self._app.notify(question.doing, markup=False, timeout=4)
         work = self._run(question.agreed, title, then, again=value)
         self._app.run_worker(work, exit_on_error=False, group="commands")
 
     async def _run(
-        self, parameters: Any, title: str, then: Callable[[], None] | None, again: Returns[Any] | None = None
+        self,
+        parameters: Returns[object],
+        title: str,
+        then: Callable[[], None] | None,
+        again: Returns[object] | None = None,
     ) -> None:
         try:
             outcome = await self._app.bridge.run(parameters)
         except Unconfirmed as error:
             if again is None:
                 self._failed(title, error)
-            else:  # something came up since it was asked
+            else:  # something has come up since the question
                 await self.run_value(again, title, then)
                 return
         except Exception as error:
@@ -109,7 +113,12 @@ class CommandRunner:
             self._preview(question.preview, question.note, agreed)
             return
         screen = ConfirmScreen(
-            question.title, question.text, yes=question.yes, losses=question.losses, note=question.note
+            question.title,
+            question.text,
+            yes=question.yes,
+            losses=question.losses,
+            note=question.note,
+            quoted=question.quoted,
         )
         self._app.push_screen(screen, lambda yes: agreed() if yes else None)
 

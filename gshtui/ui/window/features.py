@@ -1,4 +1,4 @@
-"""The list of the window's features, and the keys that it answers wherever the focus is."""
+"""The list of the window's features, and the keys that work wherever the focus is."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ FEATURES: tuple[type[Feature], ...] = (
 ACTIONS = {"app.palette": "command_palette", "app.help": "keys", "app.quit": "quit", "app.suspend": "sleep"}
 """Keys of the window itself → its actions."""
 WORDS = {"keys": "app.help"}
-"""Lines that are the window's own: no command of the hub has their names."""
+"""Lines that the window itself handles: no command of the hub has their names."""
 PALETTE = (
     "app.help", "app.quit", "app.suspend", "app.models", "app.sessions", "app.theme", "agents.spawn", "diff.open",
     "context.inspect", "terminal.shared", "session.continue",
 )  # fmt: skip
-"""The keys that are in the palette, in its order."""
+"""The keys in the palette, in order."""
 
 
 def own_keys() -> list[str]:
@@ -42,7 +42,7 @@ def action_of(key: str) -> str:
 
 
 def opening_key(line: str, opened: str) -> str:
-    """The key that does the same as a line; empty: the line is a command of the hub.
+    """The key equivalent to a line; empty: the line is a command of the hub.
 
     Args:
         opened: what the command opens by its bare name (`Command.opens`).

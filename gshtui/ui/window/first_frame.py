@@ -1,7 +1,7 @@
-"""The first frame: the window as it was last seen, on the terminal before Textual is even imported.
+"""The first frame: the window as last seen, on the terminal before Textual is even imported.
 
 Owns the terminal from there until Textual's driver takes over: raw, so that keys typed meanwhile wait in its queue, and
-put back if nothing takes over. Imports next to nothing; refuses to fail: no frame is always an answer. Called by the
+restored if nothing takes over. Imports next to nothing and never fails: at worst there is no frame. Called by the
 command line, first of all.
 """
 
@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 FORMAT = b"gsh-frame 1 "
 MOST = 1024 * 1024
-"""Bytes of a snapshot; a larger file is not ours."""
+"""Maximum bytes of a snapshot; a larger file is not ours."""
 _ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H"
 _LEAVE = b"\x1b[?7h\x1b[0m\x1b[?1049l\x1b[?25h"
 
 
 class FirstFrame:
-    """A painted frame. Exactly one of `handed_over` and `abandon` ends it; the end of the process abandons it too."""
+    """A painted frame. Either `handed_over` or `abandon` ends it; the end of the process abandons it too."""
 
     __slots__ = ("_open", "attributes", "fd", "size")
 
     def __init__(self, fd: int, attributes: "list[Any]", size: "tuple[int, int]") -> None:
         self.fd = fd
         self.attributes = attributes
-        """The terminal's attributes as they were found (`termios.tcgetattr`)."""
+        """The terminal's original attributes (`termios.tcgetattr`)."""
         self.size = size
         self._open = True
         atexit.register(self.abandon)
 
     def handed_over(self) -> None:
-        """Textual's driver has the terminal now, and will put it back."""
+        """Textual's driver has the terminal now, and will restore it."""
         self._open = False
         atexit.unregister(self.abandon)
 
     def abandon(self) -> None:
-        """Put the terminal back as it was found. Harmless after the first time, and after the hand-over."""
+        """Restore the terminal. Harmless after the first time, and after the hand-over."""
         if not self._open:
             return
         self.handed_over()
@@ -56,7 +56,7 @@ class FirstFrame:
 
 
 def paint(cwd: str) -> "FirstFrame | None":
-    """Paint the window's frame for work in this folder; `None` where there is no terminal that can show it."""
+    """Paint the window's frame for this folder; `None`: no terminal can show it."""
     if os.environ.get("TERM", "dumb") == "dumb" or "TEXTUAL_DRIVER" in os.environ:
         return None
     try:
@@ -81,7 +81,7 @@ def paint(cwd: str) -> "FirstFrame | None":
 
 
 def terminal_size() -> "tuple[int, int]":
-    """Columns and rows, found as Textual finds them."""
+    """Columns and rows, determined as Textual does."""
     found = [0, 0]
     for at, name in enumerate(("COLUMNS", "LINES")):
         value = os.environ.get(name, "")
@@ -106,14 +106,14 @@ def state_folder() -> str:
 
 
 def snapshot_name(cwd: str, columns: int, rows: int) -> str:
-    """Name of the snapshot of a folder's window in a terminal of this size and these abilities."""
+    """Name of the snapshot for a folder's window in a terminal of this size with these capabilities."""
     abilities = [os.environ.get(name, "") for name in ("TERM", "COLORTERM", "NO_COLOR", "TEXTUAL_COLOR_SYSTEM")]
     key = zlib.crc32("\0".join([cwd, *abilities]).encode("utf-8", "surrogateescape"))
     return f"{columns}x{rows}-{key:08x}.frame"
 
 
 def snapshot(cwd: str, columns: int, rows: int) -> bytes:
-    """What to write for the remembered frame of this folder and size; empty if there is none."""
+    """The bytes of the remembered frame for this folder and size; empty: none."""
     path = os.path.join(state_folder(), "frames", snapshot_name(cwd, columns, rows))
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -130,7 +130,7 @@ def snapshot(cwd: str, columns: int, rows: int) -> bytes:
 
 
 def _quiet(attributes: "list[Any]") -> "list[Any]":
-    """The attributes with no echo and no line editing, as Textual's driver sets them; ctrl+c still interrupts."""
+    """The attributes without echo and line editing, as Textual's driver sets them; ctrl+c still interrupts."""
     quiet = list(attributes)
     iflag, lflag, cc = quiet[0], quiet[3], quiet[6]
     quiet[0] = iflag & ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
@@ -141,14 +141,14 @@ def _quiet(attributes: "list[Any]") -> "list[Any]":
 
 
 def _simple(cwd: str, columns: int, rows: int) -> bytes:
-    """A frame that knows only the remembered sizes: header, edges, the input line, the line of keys."""
+    """A frame made from the remembered sizes alone: header, edges, input line, key bar."""
     from gshtui.ui.window.simple_frame import draw
 
     return draw(cwd, columns, rows, state_folder())
 
 
 def _put_back_when_killed(frame: FirstFrame) -> None:
-    """Leave the alternate screen also when a signal ends the process before Textual's driver is there."""
+    """Leave the alternate screen even if a signal ends the process before Textual's driver starts."""
     import signal
 
     def end(number: int, _: object) -> None:

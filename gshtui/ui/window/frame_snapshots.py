@@ -1,13 +1,13 @@
-"""Snapshots of the window, from which the next start paints its first frame before anything has happened.
+"""Snapshots of the window, from which the next start paints its first frame.
 
-Owns the folder of snapshots; refuses to keep what a conversation says: the bodies of panes are left blank. `ui_state`
-takes one after the first frame, after a change of the layout, and at the end.
+Owns the folder of snapshots. Never stores a conversation's text: the bodies of panes are left blank. `ui_state` takes
+one after the first frame, after a layout change, and at the end.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from pathlib import Path
 
 from rich.console import Console
@@ -18,15 +18,50 @@ from textual.widget import Widget
 
 from gshtui.settings.paths import state_dir
 from gshtui.system import private_files
+from gshtui.ui.kit.tabs import TabBar
+from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.window.first_frame import FORMAT, snapshot_name
-from gshtui.ui.window.workbench_screen import FrameScreen
+from gshtui.ui.window.header import HeaderState
+from gshtui.ui.window.main_area import SessionOffer
+from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 KEPT = 40
-"""Snapshots; those that were used longest ago go."""
+"""Maximum number of snapshots; the least recently used are deleted."""
 
 
-def capture_frame(screen: FrameScreen, blank: Iterable[Widget], console: Console) -> bytes:
-    """The screen as bytes for a terminal of its size, with the insides of some widgets left blank."""
+def is_plain(screen: WorkbenchScreen) -> bool:
+    """Whether the window stands as it will at its next start: nothing typed, nothing above the panes."""
+    unusual = screen.layout_now.zoomed or screen.banner.display or screen.query_one(SessionOffer).display
+    return app_of(screen).screen is screen and not unusual and not screen.centre.typed()
+
+
+def capture_frame(screen: WorkbenchScreen, console: Console) -> bytes:
+    """The screen as bytes for a terminal of its size, as it is before there is a conversation."""
+    blank = [screen.deck.body, *(pane for pane in screen.panes.values() if screen.on_screen(pane))]
+    with _as_at_first(screen):
+        return _bytes(screen, blank, console)
+
+
+@contextlib.contextmanager
+def _as_at_first(screen: WorkbenchScreen) -> Generator[None]:
+    """For the block, the lines that tell of the conversation say what they say before there is one."""
+    header, bar = screen.header, screen.deck.bar
+    state, note = header.state, bar.note
+    header.state = HeaderState(state.project, state.branch, state.front)
+    bar.set_reactive(TabBar.note, "")
+    header.refresh()
+    bar.refresh()
+    try:
+        yield
+    finally:
+        header.state = state
+        bar.set_reactive(TabBar.note, note)
+        header.refresh()
+        bar.refresh()
+
+
+def _bytes(screen: WorkbenchScreen, blank: Iterable[Widget], console: Console) -> bytes:
+    """With the insides of some widgets left blank."""
     regions = [(widget.content_region, widget.background_colors[1].rich_color) for widget in blank if widget.display]
     lines: list[str] = []
     for y, strip in enumerate(screen.drawn()):
@@ -47,13 +82,13 @@ def _blanked(strip: Strip, region: Region, colour: object) -> Strip:
     return Strip.join([strip.crop(0, region.x), space, strip.crop(region.right, strip.cell_length)])
 
 
-def save_frame(cwd: str, size: tuple[int, int], data: bytes, folder: Path | None = None) -> None:
-    """Keep a snapshot for this folder and size.
+def save_frame(cwd: str, size: tuple[int, int], data: bytes) -> None:
+    """Store a snapshot for this folder and size.
 
     Raises:
         OSError: it cannot be written.
     """
-    frames = (folder or state_dir()) / "frames"
+    frames = state_dir() / "frames"
     private_files.make_folder(frames)
     private_files.write_whole(frames / snapshot_name(cwd, *size), data)
     for old in sorted(frames.glob("*.frame"), key=_used, reverse=True)[KEPT:]:
@@ -61,9 +96,9 @@ def save_frame(cwd: str, size: tuple[int, int], data: bytes, folder: Path | None
             old.unlink()
 
 
-def forget_frames(folder: Path | None = None) -> None:
-    """Throw all snapshots away: they show another theme or layout than the window has now."""
-    for old in ((folder or state_dir()) / "frames").glob("*.frame"):
+def forget_frames() -> None:
+    """Delete all snapshots: they show an outdated theme or layout."""
+    for old in (state_dir() / "frames").glob("*.frame"):
         with contextlib.suppress(OSError):
             old.unlink()
 

@@ -1,4 +1,4 @@
-"""The line at the top: project, branch, agent, model, context meter, cost, and the state of the hub.
+"""The line at the top: project, branch, agent, model, context meter, cost, and the hub's state.
 
 `HeaderState` is a pure reducer over events; the bar draws it in one line and drops the least important first.
 """
@@ -68,7 +68,7 @@ def reduce(state: HeaderState, event: Event) -> HeaderState:
 
 
 def restored(state: HeaderState, iterations: Sequence[Iteration]) -> HeaderState:
-    """With what the record holds of the front agent, unless something was sent meanwhile."""
+    """With the front agent's data from the record, unless something was sent meanwhile."""
     agents = agents_state.restored(state.agents, state.front, iterations)
     return state if agents is state.agents else replace(state, agents=agents)
 
@@ -86,7 +86,7 @@ _HUB: dict[HubState, tuple[str, str]] = {
 
 
 class HeaderBar(Widget):
-    """One line that says where you are and what it costs."""
+    """One line that shows where you are and what it costs."""
 
     DEFAULT_CSS = "HeaderBar { height: 1; }"
     CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
@@ -104,12 +104,12 @@ class HeaderBar(Widget):
             self.refresh()
 
     def restore(self, iterations: Sequence[Iteration]) -> None:
-        """Show what the record holds of the agent in front, unless something was sent meanwhile."""
+        """Show the front agent's data from the record, unless something was sent meanwhile."""
         self.state = restored(self.state, iterations)
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """The figures at the right are a way to what they are about."""
+        """A click on the figures at the right opens what they are about."""
         if self.state.agent is not None and event.x > self.size.width // 2:
             self.post_message(ForContext("inspect", self.state.front))
 
@@ -119,7 +119,7 @@ class HeaderBar(Widget):
         self.refresh()
 
     def stopping(self) -> None:
-        """The window is being left."""
+        """The window is closing."""
         self.state = replace(self.state, hub="stopping")
         self.refresh()
 
@@ -133,7 +133,7 @@ def draw_header(state: HeaderState, width: int) -> Content:
     if state.branch:
         left.append(Content.styled(f"  {state.branch}", "$foreground-muted"))
     right = _right(state)
-    # The order in which things go when there is no room: model, agent, branch, cost, meter; hub and project stay.
+    # What is dropped first without room: model, agent, branch, cost, meter; hub and project stay.
     for name in ("", "model", "agent", "branch", "cost", "meter", "hub"):
         right.pop(name, None)
         if name == "branch" and len(left) > 2:
@@ -164,7 +164,7 @@ def _right(state: HeaderState) -> dict[str, Content]:
 
 
 def meter(agent: AgentView) -> Content:
-    """How full the window is: a bar with the trigger's mark and a percentage; the colour warns, and so does a sign."""
+    """How full the model's window is: a bar with a mark at the trigger, and a percentage; colour and a sign warn."""
     bar = context_meter.context_meter(agent.row.context, agent.row.window, agent.trigger, METER)
     warning = context_meter.meter_sign(agent.row.context, agent.row.window, agent.trigger)
     return Content.assemble(bar, f" {figures.percent(agent.row.context, agent.row.window)}{warning}")

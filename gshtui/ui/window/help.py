@@ -1,12 +1,11 @@
-"""The keys that work where you were when you asked, by group, then all the others of the key table.
+"""The keys that work where help was opened, by group, then the rest of the key table.
 
-Owns the list, made from the screen's active bindings; refuses keys that are written down anywhere else. Opened by F1
-and `?`.
+Builds the list from the screen's active bindings and the key table alone. Opened by F1 and `?`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from textwrap import wrap
 
@@ -21,9 +20,9 @@ from gshtui.ui.kit.transcript.text_screen import TextScreen
 
 WIDEST = 92
 KEYS_WIDTH = 22
-"""Cells of the column of keys."""
+"""Width of the key column in cells."""
 OTHER = "Here"
-"""Group of keys that a widget of Textual brings along."""
+"""Group of the keys that Textual's own widgets bind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class HelpRow:
     keys: str
     help: str
     id: str = ""
-    """What `[keybindings]` calls it; empty for a key of Textual's own."""
+    """Its id in `[keybindings]`; empty for Textual's own keys."""
 
 
 class HelpScreen(TextScreen):
@@ -72,12 +71,10 @@ def help_rows(bindings: list[Binding], display: Callable[[Binding], str]) -> lis
     ]
 
 
-def other_rows(working: set[str], table: Mapping[str, object] = KEYS) -> list[HelpRow]:
-    """The rows of the table that do not work here, so that they can be found from anywhere."""
+def other_rows(working: set[str]) -> list[HelpRow]:
+    """The rows of the table that do not work here, so that people can find them from anywhere."""
     return [
-        HelpRow(KEYS[id].group, KEYS[id].keys.replace(",", ", "), KEYS[id].help, id)
-        for id in table
-        if id not in working
+        HelpRow(KEYS[id].group, KEYS[id].keys.replace(",", ", "), KEYS[id].help, id) for id in KEYS if id not in working
     ]
 
 

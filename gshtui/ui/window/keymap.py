@@ -1,7 +1,7 @@
 """Remapping keys: `[keybindings]` of the settings, checked against the key table.
 
-Pure; Textual checks nothing itself: an unknown id is ignored, an impossible key never comes, and of two that clash one
-just stops working. Refuses such an entry with a sentence and keeps the default. Called by the app.
+Pure. Textual itself checks nothing: it ignores an unknown id, an impossible key never arrives, and of two clashing
+keys one just stops working. Rejects such an entry with a sentence and keeps the default. Called by the app.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from gshtui.ui.kit.textual.key_bindings import character_key
 
 MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
 SAME_BYTE = {"ctrl+i": "tab", "ctrl+m": "enter", "ctrl+left_square_bracket": "escape", "ctrl+[": "escape"}
-"""Keys that most terminals send as another one."""
+"""Keys that most terminals send as another key."""
 _NAMES = frozenset(key.value for key in Keys)
 _CHARACTERS = frozenset(character_key(character) for character in punctuation)
 """Textual names a character by its Unicode name, with few exceptions: question_mark, slash."""
@@ -29,11 +29,11 @@ _CHORD = re.compile(r"(?:\^.){2,}")
 def effective_keymap(
     configured: Mapping[str, str], *, elsewhere: Collection[str] = (), table: Mapping[str, Key] = KEYS
 ) -> tuple[dict[str, str], list[str]]:
-    """The remapping that can be applied, by id, and one sentence for each entry that cannot.
+    """The valid remappings by id, and one sentence for each invalid entry.
 
     Args:
         configured: id → keys, comma-separated, as Textual (`ctrl+g`) or zsh (`^G`) writes them.
-        elsewhere: ids that are right but not the window's, such as the shell plugin's.
+        elsewhere: valid ids that are not the window's, such as the shell plugin's.
     """
     keymap: dict[str, str] = {}
     problems: list[str] = []
@@ -42,14 +42,14 @@ def effective_keymap(
             continue
         if id not in table:
             near = difflib.get_close_matches(id, table, n=1, cutoff=0.6)
-            hint = f"Did you mean {near[0]!r}?" if near else "F1 lists the keys; the reference lists their ids."
-            problems.append(f"[keybindings] names no key of the workbench by {id!r}. {hint}")
+            hint = f"Did you mean {near[0]!r}?" if near else "F1 lists the keys with their ids."
+            problems.append(f"[keybindings] has an unknown key id: {id!r}. {hint}")
             continue
         keys = [normalised_key(key) for key in text.split(",") if key.strip()]
         wrong = next((why for key in keys if (why := why_impossible(key))), "" if keys else "it names no key")
         wrong = wrong or _clash(id, keys, {**{name: row.keys for name, row in table.items()}, **keymap}, table)
         if wrong:
-            problems.append(f"[keybindings] {id} = {text!r} is left out: {wrong}. The default stays: {table[id].keys}.")
+            problems.append(f"[keybindings] {id} = {text!r} is ignored: {wrong}. The default stays: {table[id].keys}.")
         else:
             keymap[id] = ",".join(keys)
     return keymap, problems
@@ -69,14 +69,14 @@ def normalised_key(key: str) -> str:
 
 
 def why_impossible(key: str) -> str:
-    """Why a key can never come; empty if it can."""
+    """Why a key can never arrive; empty: it can."""
     if _CHORD.fullmatch(key):
-        return f"{key} is a sequence of keys, and the window takes one key at a time"
+        return f"{key} is a key sequence, and the window takes one key at a time"
     if key in SAME_BYTE:
         return f"terminals send {key} as {SAME_BYTE[key]}"
     *modifiers, last = key.split("+")
     if unknown := [modifier for modifier in modifiers if modifier not in MODIFIERS]:
-        return f"{unknown[0]!r} is no modifier"
+        return f"{unknown[0]!r} is not a modifier"
     if len(last) == 1 or key in _NAMES or last in _NAMES:
         return ""
     return "" if last in _CHARACTERS else f"there is no key {last!r}"

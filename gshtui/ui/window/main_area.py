@@ -1,15 +1,15 @@
-"""The main area of the window: the conversation, and below it tasks, questions, queue, input line and status.
+"""The window's main area: the conversation, and below it tasks, questions, queue, input line and status.
 
-Owns these widgets, the offer to resume the last conversation, and how they are connected to the hub once it is up.
-Refuses to lay them out in the frame.
+Owns these widgets, the offer to resume the last conversation, and their connection to the hub once it is up. Does
+not lay them out.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from textual import events
@@ -36,6 +36,9 @@ from gshtui.ui.prompt.prompt_routing import Commands
 from gshtui.ui.prompt.prompt_status import PromptStatus
 from gshtui.ui.prompt.task_strip import TasksStrip
 
+if TYPE_CHECKING:
+    from gshtui.commands.registry import Registry
+
 
 def _no_text() -> str:
     return ""
@@ -49,33 +52,30 @@ class MainArea(msgspec.Struct, frozen=True):
     """The widgets of the centre, from top to bottom."""
 
     chat: Callable[[], Widget]
-    """Makes the conversation. Called after the first frame: it is the largest part, and empty at first anyway."""
+    """Creates the conversation. Called after the first frame: it is the largest part, and starts empty anyway."""
     below: Sequence[Widget]
     input: Widget
-    """The widget below that takes the focus, and to which one comes back."""
+    """The widget below that takes the focus, and that one returns to."""
     typed: Callable[[], str] = _no_text
-    """What stands in the input now."""
+    """The text in the input."""
     connect: Callable[[], None] = _nothing
-    """Called once the hub is up: what is known from then on goes into the input's completion and history."""
-
-
-MakeMainArea = Callable[[], MainArea]
+    """Called once the hub is up: connects the input's completion and history."""
 
 
 class SessionOffer(Static):
-    """Hidden until there is something to offer. `agent` is the one in front, whose turns settle the question."""
+    """Hidden until there is something to offer. `agent`: the one in front; its turns withdraw the offer."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = (SessionOpened, TurnStarted)
 
     class Taken(Message):
-        """The conversation shall be continued."""
+        """The person wants to continue the conversation."""
 
         def __init__(self, session: str) -> None:
             super().__init__()
             self.session = session
 
     class Listed(Message):
-        """The others shall be shown."""
+        """The person wants to see the others."""
 
     def __init__(self, agent: str = "main") -> None:
         super().__init__(id="offer", markup=False)
@@ -91,17 +91,17 @@ class SessionOffer(Static):
         about = Content.styled(f" {detail} · ", "$foreground-muted")
         listing = Content.assemble(("f3 ", "bold $primary"), "lists all")
         self._listing = (about.cell_length, about.cell_length + listing.cell_length)
-        second = Content.assemble(about, listing, (" · or just type for a new one", "$foreground-muted"))
+        second = Content.assemble(about, listing, (" · or just start typing", "$foreground-muted"))
         self.update(Content("\n").join([first, second]))
         self.display = True
 
     def withdraw(self) -> None:
-        """Take the offer back."""
+        """Withdraw the offer."""
         self.session = ""
         self.display = False
 
     def consume(self, events: Sequence[Event]) -> None:
-        """A prompt to the agent in front, or another conversation of it, settles the question."""
+        """A prompt to the agent in front, or another conversation, withdraws the offer."""
         if any(
             event.agent == self._agent and (isinstance(event, TurnStarted) or event.resumed)
             for event in events
@@ -165,7 +165,7 @@ class PromptArea(Vertical):
         self._fit()
 
     def _fit(self) -> None:
-        """Leave the conversation its part of the window."""
+        """Leave the conversation its share of the window."""
         height = self.screen.size.height
         self.input.styles.max_height = max(1, min(10, height // 3))
         self.status.display = height >= 8
@@ -176,12 +176,12 @@ class PromptArea(Vertical):
         return self.input
 
     def _type(self, character: str) -> None:
-        """A letter that was typed elsewhere and can only have been meant for the input."""
+        """Insert a letter typed elsewhere that was clearly meant for the input."""
         self.input.focus()
         self.input.insert_typed(character)
 
     async def action_review(self) -> None:
-        """Go to the question that waits."""
+        """Go to the waiting question."""
         summary = next((one for one in self.screen.query("#summaries") if one.display), None)
         if self.approvals.display:
             self.approvals.review()
@@ -191,11 +191,11 @@ class PromptArea(Vertical):
             self.notify("No question is waiting for you.", markup=False)
 
     def action_queue(self) -> None:
-        """Go to the prompts that wait."""
+        """Go to the waiting prompts."""
         if self.queue.display:
             self.queue.focus()
         else:
-            waiting = "The window is too low to show them." if self.queue.state.waiting else "No prompt waits."
+            waiting = "The window is too short to show them." if self.queue.state.waiting else "No prompts are queued."
             self.notify(waiting, markup=False)
 
     def on_completion_popup_chosen(self, message: CompletionPopup.Chosen) -> None:
@@ -211,7 +211,7 @@ class PromptArea(Vertical):
         self.status.draw()
 
     def on_prompt_history_searched(self, message: PromptHistory.Searched) -> None:
-        """Other keys matter while what was sent is searched."""
+        """Show the keys of the search."""
         message.stop()
         self.status.searching = message.searching
         self.status.draw()
@@ -223,7 +223,7 @@ class PromptArea(Vertical):
         self.status.draw()
 
     def on_queue_pane_changed(self, message: QueuePane.Changed) -> None:
-        """The prompt that is being changed may have been taken meanwhile."""
+        """The prompt being edited may have been started meanwhile."""
         message.stop()
         if self.input.editing and message.state.find(self.input.editing) is None:
             self.input.end_edit(keep_text=True)
@@ -261,15 +261,33 @@ def make_main_area(bridge: Bridge) -> MainArea:
     )
 
 
+class CommandFields(Mapping[str, frozenset[str]]):
+    """The names of a registry's commands → their parameters. A command is loaded only when it is looked up."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._registry
+
+    def __getitem__(self, name: str) -> frozenset[str]:
+        if name not in self._registry:
+            raise KeyError(name)
+        return frozenset(self._registry.get(name).parameters.model_fields)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registry.offered_names)
+
+    def __len__(self) -> int:
+        return len(self._registry.offered_names)
+
+
 def _connect(bridge: Bridge, area: PromptArea) -> None:
     from gshtui.ui.prompt.completion_sources import FileIndex, FileSource
 
     area.input.add_source(FileSource(FileIndex(bridge.opening.cwd)))
-    area.input.commands = {
-        name: frozenset(command.parameters.model_fields)
-        for command in bridge.registry or ()
-        for name in (command.name, *command.aliases)
-    }
+    if bridge.registry is not None:
+        area.input.commands = CommandFields(bridge.registry)
     area.run_worker(_recall(bridge, area), exit_on_error=False, group="history")
 
 

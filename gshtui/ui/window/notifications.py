@@ -1,7 +1,7 @@
-"""What a person is notified of: toasts, the banner, the terminal's badge and bell, and desktop notifications.
+"""Notifies the person: toasts, the banner, the terminal's badge and bell, and desktop notifications.
 
-`Notices` shows what concerns the window as a whole; `Attention` calls a person who looks elsewhere.
-All text is made harmless first; refuses markup. The bridge feeds both like panes.
+`Notices` shows what concerns the whole window; `Attention` calls a person who is elsewhere. All text is sanitised
+first; no markup. The bridge feeds both like panes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PUSH_TITLE, POP_TITLE = "\x1b[22;2t", "\x1b[23;2t"
 
 
 class Attention:
-    """Watches for what ends, or asks, while the terminal has no focus."""
+    """Watches for turns that end and for questions while the terminal has no focus."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = (
         AgentChanged,
@@ -49,7 +49,7 @@ class Attention:
         """`badge`, `bell`, `desktop_notification`, as configured."""
         self._badged = False
         self._needing: set[str] = set()
-        """Agents in terminals that wait for the person."""
+        """Agents in terminals that are waiting for the person."""
         self._terminals: set[str] = set()
         self._killed: set[str] = set()
 
@@ -58,9 +58,9 @@ class Attention:
         for event in events:
             match event:
                 case SummaryProposed():
-                    self._elsewhere(f"{event.agent} would compact its context: its summary waits for you")
+                    self._elsewhere(f"{event.agent} wants to compact its context: its summary needs your answer")
                 case ApprovalRequested():
-                    self._needing.add(event.agent)  # said here, and not once more when its row says so
+                    self._needing.add(event.agent)  # notified here, not again when its row changes
                     self._elsewhere(f"{event.agent} asks: {event.tool} {event.subject}")
                 case TurnFinished() if event.agent not in self._terminals:
                     self._elsewhere(f"{event.agent} {turn_outcome(event)}")
@@ -86,7 +86,7 @@ class Attention:
             self._everywhere(f"{row.name} needs you{doing}", severity="warning")
 
     def _over(self, event: AgentEnded) -> None:
-        """Say that an agent has ended, unless the person ended it."""
+        """Notify that an agent has ended, unless the person ended it."""
         if event.agent in self._killed:
             return
         words = {"done": "is done", "failed": "has failed", "lost": "is lost"}.get(event.status, event.status)
@@ -103,14 +103,14 @@ class Attention:
             self.call(text)
 
     def _everywhere(self, text: str, *, severity: Literal["information", "warning"]) -> None:
-        """Also for a person who looks at this window: the agent may be behind another tab."""
+        """Notify even a person who is looking at this window: the agent may be behind another tab."""
         from gshtui.text.sanitise import one_line
 
         self._app.notify(one_line(text, 200), severity=severity, markup=False, timeout=8)
         self._elsewhere(text)
 
     def call(self, text: str) -> None:
-        """Draw attention to this, in the ways that are configured."""
+        """Draw attention to this in the configured ways."""
         from gshtui.text.sanitise import one_line
 
         words = one_line(text, 120)
@@ -123,7 +123,7 @@ class Attention:
             self._badged = True
 
     def seen(self) -> None:
-        """The person looks again: take the badge away."""
+        """The person is back: remove the badge."""
         if self._badged:
             self._badged = False
             self._write(POP_TITLE)
@@ -147,7 +147,7 @@ def desktop_notification(text: str) -> str:
 
 
 class NoticeHost(WorkbenchPort, Protocol):
-    """The window, with what notices need of it."""
+    """The window as notices need it."""
 
     @property
     def bench(self) -> WorkbenchScreen: ...
@@ -185,7 +185,7 @@ class Notices:
                 severity = "warning" if event.level == "warning" else "information"
                 self._app.notify(text, severity=severity, markup=False, timeout=8)
             case PartFailed():
-                bench.banner.add_notice(f"{_line(event.part)} does not run: {_line(event.why)}", _line(event.hint))
+                bench.banner.add_notice(f"{_line(event.part)} is not running: {_line(event.why)}", _line(event.hint))
             case SubscriberFailed() | FaultReported():
                 self._failed(event)
             case QuitRequested():

@@ -1,13 +1,14 @@
 """The command palette: every command of the registry, every key's action, themes, models, conversations.
 
-Owns nothing but the search; what is found runs through the same doors as keys and lines do. Used by the app.
+Owns only the search; entries run the same way as keys and lines. Used by the app.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from gshtui.bus.agent_data import AgentRow
 
 PaletteEntry = tuple[str, str, Callable[[], Any]]
-"""Name, help, what to do."""
+"""Name, help, action."""
 
 
 class PaletteHost(WorkbenchPort, Protocol):
-    """The window, with what the palette needs of it."""
+    """The window as the palette needs it."""
 
     @property
     def available_themes(self) -> Mapping[str, object]: ...
@@ -39,20 +40,35 @@ class PaletteHost(WorkbenchPort, Protocol):
     def part(self, kind: type[ConversationFeature]) -> ConversationFeature: ...
 
 
+@dataclass
+class RankedHit(DiscoveryHit):
+    """An entry of the empty palette. Textual keeps providers in a set, so their order in the list needs a score."""
+
+    rank: int = 0
+    """Higher ranks come first."""
+
+    @property
+    def score(self) -> float:
+        return self.rank
+
+
 class WorkbenchProvider(Provider):
-    """Entries from a list that is made when the palette opens."""
+    """Entries from a list built when the palette opens."""
+
+    RANK: ClassVar[int] = 0
+    """Of its entries in the empty palette."""
 
     @property
     def workbench(self) -> PaletteHost:
         return cast("PaletteHost", self.app)
 
     def entries(self) -> Iterator[PaletteEntry]:
-        """What can be found here."""
+        """The entries."""
         raise NotImplementedError
 
     async def discover(self) -> Hits:
         for name, help, run in self.entries():
-            yield DiscoveryHit(_shown(Content(name), help), run, text=name)
+            yield RankedHit(_shown(Content(name), help), run, text=name, rank=self.RANK)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -66,12 +82,14 @@ class WorkbenchProvider(Provider):
 
 
 def _shown(name: Content, help: str) -> Content:
-    """Name and help. Textual's own help line, like its highlighting, would take what they say for markup."""
+    """Name and help. Textual's own help line and highlighting would interpret them as markup."""
     return Content.assemble(name, (f"\n{help}", "$foreground-muted")) if help else name
 
 
 class ActionProvider(WorkbenchProvider):
-    """What the keys do, with the keys, so that they are learnt."""
+    """The actions of keys, shown with the keys so that people learn them."""
+
+    RANK = 2
 
     def entries(self) -> Iterator[PaletteEntry]:
         for id, action in palette_actions():
@@ -80,7 +98,7 @@ class ActionProvider(WorkbenchProvider):
 
 
 def palette_actions() -> Iterator[tuple[str, str]]:
-    """Rows of the key table that can be done from the palette, with their actions."""
+    """The key table rows that the palette can run, with their actions."""
     for id in PALETTE:
         yield id, f"app.{action_of(id)}"
     for binding in WorkbenchScreen.BINDINGS:
@@ -92,14 +110,16 @@ def palette_actions() -> Iterator[tuple[str, str]]:
 
 
 class CommandProvider(WorkbenchProvider):
-    """Every command of the registry that a person may run."""
+    """Every command that a person may run."""
+
+    RANK = 1
 
     def entries(self) -> Iterator[PaletteEntry]:
         registry = self.workbench.bridge.registry
         for command in registry or ():
             name = f"/{command.name}"
             required = [name for name, field in command.parameters.model_fields.items() if field.is_required()]
-            # One that needs words is put into the input, where they can be written with completion.
+            # A command with required parameters goes into the input, where they can be completed.
             run = self.workbench.write if required else self.workbench.run_command
             yield name, command.summary, partial(run, f"{name} " if required else command.name)
 
@@ -113,7 +133,7 @@ class ThemeProvider(WorkbenchProvider):
 
 
 class ListProvider(WorkbenchProvider):
-    """Models, conversations and agents' terminals, asked for when the palette opens."""
+    """Models, conversations and agents' terminals, fetched when the palette opens."""
 
     def __init__(self, screen: Screen[Any], match_style: Style | None = None) -> None:
         super().__init__(screen, match_style)

@@ -1,4 +1,4 @@
-"""Which panes are shown and how large: what a person chose, fitted to the terminal that there is.
+"""Which panes are shown and how large: the person's choice, fitted to the terminal.
 
 Owns the layout and the arithmetic, without a terminal; refuses to touch a widget. Called by the workbench's screen,
 which applies an `Arrangement`, and by `ui_state`, which keeps the `PaneLayout`.
@@ -21,7 +21,7 @@ _WEIGHTS = {SHELL: 3, CONTEXT: 4, TIMELINE: 3}
 
 
 class PaneLayout(msgspec.Struct, frozen=True):
-    """What a person chose. Sizes in columns; 0: as fits the terminal."""
+    """The person's choice. Sizes in columns; 0: automatic."""
 
     left: int = 0
     right: int = 0
@@ -34,7 +34,7 @@ class PaneLayout(msgspec.Struct, frozen=True):
         return pane not in self.hidden
 
     def toggled(self, pane: str) -> PaneLayout:
-        """With this pane hidden if it was shown, and the other way round. The conversation is never hidden."""
+        """With this pane toggled. The conversation is never hidden."""
         if pane == CHAT:
             return self
         return replace(self, hidden=self.hidden ^ {pane}, zoomed="" if self.zoomed == pane else self.zoomed)
@@ -44,11 +44,11 @@ class PaneLayout(msgspec.Struct, frozen=True):
         return replace(self, hidden=self.hidden - {pane})
 
     def with_zoom(self, pane: str) -> PaneLayout:
-        """With this pane alone on the screen; the same pane again, or none, ends it."""
+        """With this pane alone on the screen; the same pane again, or none, ends the zoom."""
         return replace(self, zoomed="" if pane == self.zoomed else pane)
 
     def without_sides(self) -> PaneLayout:
-        """With all side panes hidden; if they all are, with all of them shown."""
+        """With all side panes hidden, or all shown if all are hidden."""
         sides = frozenset((*LEFT, *RIGHT))
         return replace(self, hidden=frozenset[str]() if self.hidden >= sides else self.hidden | sides, zoomed="")
 
@@ -74,7 +74,7 @@ class PaneLayout(msgspec.Struct, frozen=True):
 
 
 class Arrangement(msgspec.Struct, frozen=True):
-    """What is on the screen. Sizes in cells; 0: not shown."""
+    """The panes on the screen. Sizes in cells; 0: not shown."""
 
     left: int
     right: int
@@ -85,11 +85,11 @@ class Arrangement(msgspec.Struct, frozen=True):
     footer: bool = True
     tabs: bool = True
     compact: bool = False
-    """So little room that only the input and the end of the conversation are shown."""
+    """Whether there is only room for the input and the end of the conversation."""
 
 
 def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
-    """Fit a layout to a terminal of `width` by `height` cells: what has no room is left out, the centre last of all."""
+    """Fit a layout to a terminal of `width` by `height` cells; panes without room are left out, the centre last."""
     header, footer, tabs = height >= 8, height >= 10, height >= 14
     rows = height - header - footer
     right_panes = tuple(pane for pane in RIGHT if layout.shown(pane))[: max(1, rows // MIN_ROWS)]

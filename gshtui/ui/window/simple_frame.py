@@ -1,6 +1,6 @@
-"""The first frame where no snapshot fits: surfaces and edges, drawn from the remembered layout.
+"""The first frame if no snapshot fits: surfaces and edges, drawn from the remembered layout.
 
-Standard library only, and little of it. Refuses text of panes; what it draws, Textual's first frame draws over. Called
+Uses little of the standard library and nothing else. Draws no pane text; Textual's first frame draws over it. Called
 by `first_frame`.
 """
 
@@ -24,7 +24,7 @@ _LIGHT = {
 
 
 def draw(cwd: str, columns: int, rows: int, state: str) -> bytes:
-    """What to write to the terminal."""
+    """The bytes for the terminal."""
     left, right, light = _remembered(state)
     colours = _LIGHT if light else _DARK
     plain = "NO_COLOR" in os.environ or os.environ.get("COLORTERM", "") not in ("truecolor", "24bit")
@@ -61,7 +61,7 @@ def _centre(columns: int, left: int, right: int) -> int:
 
 
 def _remembered(state: str) -> "tuple[int, int, bool]":
-    """Columns of the left and the right side (defaults where nothing is remembered), and whether it is light."""
+    """Columns of the left and right side (defaults if nothing is remembered), and whether the theme is light."""
     left, right, light = 24, 32, False
     try:
         with open(os.path.join(state, "workbench.json"), encoding="utf-8") as file:

@@ -1,8 +1,7 @@
-"""What the window keeps for its next start: layout and theme in one small JSON file per user, and a
-snapshot of the frame.
+"""What the window stores for its next start: layout and theme in a small JSON file per user, and a frame snapshot.
 
-The file is written whole or not at all; a broken one counts as none. A state folder that cannot be written costs the
-memory and nothing else, and the person is told once. Refuses anything of a conversation.
+The file is written whole or not at all; a broken one is ignored. If the state folder cannot be written, only this
+memory is lost, and the person is told once. Stores nothing from conversations.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "workbench.json"
 LARGEST = 64 * 1024
-"""Bytes; a larger file is not ours."""
+"""Maximum bytes; a larger file is not ours."""
 
 
 class UiState(msgspec.Struct, frozen=True):
@@ -38,9 +37,9 @@ class UiState(msgspec.Struct, frozen=True):
 
     layout: PaneLayout = msgspec.field(default_factory=PaneLayout)
     theme: str = ""
-    """The theme that was chosen in the window; empty: none was."""
+    """The theme chosen in the window; empty: none."""
     configured: str = ""
-    """The theme of the settings when that was chosen: where the settings say another one since, they win."""
+    """The settings' theme at that time; if the settings have changed since, they win."""
 
     def theme_for(self, configured: str) -> str:
         """The theme to show, given the settings' one."""
@@ -52,7 +51,7 @@ class UiState(msgspec.Struct, frozen=True):
 
 
 def load_ui_state(folder: Path | None = None) -> UiState:
-    """What the file says; defaults for all that is missing or makes no sense."""
+    """The file's content; defaults for anything missing or invalid."""
     try:
         path = (folder or state_dir(create=False)) / NAME
         if path.stat().st_size > LARGEST:
@@ -126,7 +125,7 @@ class UiStateStore:
         self._cwd = cwd
         self.memory: UiState = load_ui_state()
         self.configured = self.memory.configured or DARK
-        """The theme of the settings, as far as they are known."""
+        """The settings' theme, as far as known."""
         self._complained = False
 
     @property
@@ -136,7 +135,7 @@ class UiStateStore:
         return wanted if wanted in self._app.available_themes else DARK
 
     def settings_say(self, theme: str) -> None:
-        """The settings are read, and say this theme."""
+        """The settings were read and name this theme."""
         self.configured = theme
         self._app.theme = self.theme
         if self.memory.configured != theme:
@@ -144,7 +143,7 @@ class UiStateStore:
             self._keep(self.memory.with_theme(self.theme, theme))
 
     def apply(self, settings: Settings, bridge: Bridge, watchers: Iterable[object]) -> None:
-        """The hub is up: what the settings say about the window holds from now on."""
+        """The hub is up: apply the settings for the window."""
         self.settings_say(settings.ui.theme)
         bridge.fps = settings.ui.fps
         for watcher in watchers:
@@ -159,31 +158,31 @@ class UiStateStore:
             bridge.publish(Noticed(level="warning", text=problem, about="keybindings"))
 
     def theme_chosen(self, theme: str) -> None:
-        """A person chose this theme."""
+        """The person chose this theme."""
         self._keep(self.memory.with_theme(theme, self.configured))
         self._forget_frames()
         self._app.call_after_refresh(self.keep_frame)
 
     def layout_chosen(self, layout: PaneLayout) -> None:
-        """A person changed the layout; it is written when the window ends, or soon."""
+        """The person changed the layout; it is saved soon, or when the window ends."""
         self.memory = UiState(layout, self.memory.theme, self.memory.configured)
         self._forget_frames()
 
     def keep_layout(self) -> None:
-        """Write layout and theme."""
+        """Save layout and theme."""
         self._keep(self.memory)
 
     def keep_frame(self) -> None:
-        """Take the snapshot of this folder and size: the window at rest, before anything has happened in it."""
+        """Take the snapshot for this folder and size, of the window at rest."""
         from gshtui.ui.window import frame_snapshots
 
         bench = self._app.screen
-        if self._app.is_headless or not isinstance(bench, WorkbenchScreen) or not bench.is_plain:
+        if self._app.is_headless or not isinstance(bench, WorkbenchScreen):
+            return
+        if not frame_snapshots.is_plain(bench):
             return
         try:
-            with bench.as_at_first():
-                blank = [bench.deck.body, *(pane for pane in bench.panes.values() if bench.on_screen(pane))]
-                data = frame_snapshots.capture_frame(bench, blank, self._app.console)
+            data = frame_snapshots.capture_frame(bench, self._app.console)
             frame_snapshots.save_frame(self._cwd, (bench.size.width, bench.size.height), data)
         except (OSError, FolderError) as error:
             self._complain(error)
@@ -206,5 +205,5 @@ class UiStateStore:
     def _complain(self, error: OSError) -> None:
         if not self._complained:
             self._complained = True
-            text = f"Layout and theme are not remembered: {error.strerror or error}."
+            text = f"Can't save the layout and theme: {error.strerror or error}."
             self._app.notify(text, severity="warning", markup=False)

@@ -1,4 +1,4 @@
-"""What the keys of the window itself do: copy or interrupt, another theme, the last conversation of this folder."""
+"""The actions of the window's own keys: copy or interrupt, change the theme, continue the last conversation."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 
 class WindowHost(WorkbenchPort, Protocol):
-    """The window, with what this feature needs beside what all need."""
+    """The window as this feature needs it."""
 
     theme: str
 
     @property
     def focused(self) -> Widget | None: ...
     def selected_text(self) -> str:
-        """What is selected on the screen in front."""
+        """The selected text on the screen in front."""
         ...
 
     def clear_selection(self) -> None: ...
     def interrupt(self) -> bool:
-        """Stop what goes on; whether there was anything."""
+        """Stop the current activity; returns whether there was any."""
         ...
 
     def themes(self) -> list[str]:
@@ -37,7 +37,7 @@ class WindowHost(WorkbenchPort, Protocol):
         ...
 
     def offered_session(self) -> str:
-        """The conversation that is offered to be continued; empty: none is."""
+        """The conversation offered to continue; empty: none."""
         ...
 
 
@@ -55,7 +55,7 @@ class WindowFeature(Feature):
         {"app.copy": self._copy_or_interrupt, "app.theme": self._pick_theme}.get(key, self._continue_last)()
 
     def _copy_or_interrupt(self) -> None:
-        """Copy what is selected; with nothing selected, interrupt what goes on; when nothing does, say how to leave."""
+        """Copy the selection; without one, interrupt the current activity; without any, show how to quit."""
         host = self._host
         selected = host.selected_text()
         if not selected and isinstance(host.focused, TextArea):
@@ -71,7 +71,7 @@ class WindowFeature(Feature):
         from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
         choices = [PickerChoice(name, name, current=name == self._host.theme) for name in self._host.themes()]
-        picker = Picker("Themes", choices, empty="", hint="enter takes it · escape closes")
+        picker = Picker("Themes", choices, empty="", hint="enter applies it · escape closes")
         self._host.push_screen(picker, lambda chosen: self._host.choose_theme(chosen or ""))
 
     def _continue_last(self) -> None:
@@ -79,5 +79,5 @@ class WindowFeature(Feature):
         if session:
             self._host.publish(SessionChangeRequested(agent=self._host.front, session=session))
         else:
-            words = "There is no earlier conversation to continue here. f3 lists all conversations."
+            words = "No earlier conversation to continue here. f3 lists all conversations."
             self._host.notify(words, markup=False, timeout=4)

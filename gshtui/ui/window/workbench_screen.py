@@ -1,17 +1,15 @@
-"""The main screen: the frame of panes, its keys, and where the focus goes.
+"""The main screen: the window's parts, its keys, and where the focus goes.
 
-`FrameScreen` owns places and sizes, also while the mouse drags an edge; `WorkbenchScreen` adds the keys.
-Refuses to know what panes show.
+Owns the current layout; `PaneFrame` owns places and sizes. Knows nothing about the panes' contents.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Vertical
 from textual.message import Message
 from textual.screen import Screen
 from textual.strip import Strip
@@ -20,225 +18,27 @@ from textual.widget import Widget
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.context.context_pane import ContextPane
 from gshtui.ui.context.timeline_pane import TimelinePane
-from gshtui.ui.kit.draggable_edges import Dragged, Splitter
+from gshtui.ui.kit.draggable_edges import Dragged
 from gshtui.ui.kit.key_bar import KeyBar
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.side_pane import Pane
-from gshtui.ui.kit.tabs import Deck, TabBar
+from gshtui.ui.kit.tabs import Deck
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.painting import focused_waits, paint_now
 from gshtui.ui.kit.textual.typed_app import app_of, takes_every_key
 from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.window.banner import Banner
-from gshtui.ui.window.header import HeaderBar, HeaderState
+from gshtui.ui.window.header import HeaderBar
 from gshtui.ui.window.main_area import MainArea, SessionOffer
-from gshtui.ui.window.pane_layout import CHAT, LEFT, PANES, RIGHT, PaneLayout, arrange
+from gshtui.ui.window.pane_frame import PaneFrame
+from gshtui.ui.window.pane_layout import CHAT, PANES, PaneLayout
 
 ECHO = 1 / 60
-"""Seconds from one showing of what is typed to the next, at least."""
+"""Minimum seconds between two repaints of typed text."""
 
 
-class FrameScreen(Screen[None]):
-    """The parts of the main screen, in their places."""
-
-    class LayoutChanged(Message):
-        """A person changed the layout."""
-
-        def __init__(self, layout: PaneLayout) -> None:
-            super().__init__()
-            self.layout = layout
-
-    class Ready(Message):
-        """The input is there and has the focus."""
-
-    def __init__(
-        self, layout: PaneLayout, project: str, branch: str, front: str, centre: MainArea, clock: Callable[[], float]
-    ) -> None:
-        super().__init__(id="workbench")
-        self._pieces = piece_compositor(self)
-        self._came_up = False
-        self._echoed = 0.0
-        self._cramped = ""
-        """The pane that has all of the window only because there was no room beside the chat."""
-        self.layout_now = layout
-        self.header = HeaderBar(project, branch, front)
-        self.banner = Banner()
-        self.deck = Deck(CHAT, "Chat")
-        self.centre = centre
-        self.input = centre.input
-        self.panes: dict[str, Pane] = {
-            "agents": AgentsPane(clock),
-            "shell": ShellPane(clock),
-            "context": ContextPane(front),
-            "timeline": TimelinePane(front),
-        }
-        self._edges = {"left": Splitter("left"), "right": Splitter("right")}
-        self.middle = Vertical(self.deck, SessionOffer(front), *centre.below, id="centre")
-        self.right = Vertical(*(self.panes[name] for name in RIGHT), id="right")
-        self._keybar = KeyBar()
-
-    def compose(self) -> ComposeResult:
-        self._place()  # before anything is laid out: each later change would lay all of it out again
-        yield self.header
-        yield self.banner
-        with Horizontal(id="body"):
-            yield self.panes["agents"]
-            yield self._edges["left"]
-            yield self.middle
-            yield self._edges["right"]
-            yield self.right
-        yield self._keybar
-
-    def on_mount(self) -> None:
-        self.set_focus(self.input)
-        self.post_message(self.Ready())
-
-    def update_node_styles(self, animate: bool = True) -> None:
-        # Textual styles every widget again when the screen comes up, right after it has styled each as it was mounted.
-        if self._came_up:
-            super().update_node_styles(animate)
-        self._came_up = True
-
-    def on_idle(self, event: events.Idle) -> None:
-        # What is typed is shown at once; all else waits for Textual's next frame.
-        if focused_waits(self) and event.time - self._echoed > ECHO:
-            self._echoed = event.time
-            event.prevent_default()
-            paint_now(self)
-
-    def on_resize(self, event: events.Resize) -> None:
-        beside = self.layout_now.with_zoom("")
-        if self._cramped and self.layout_now.zoomed == self._cramped and self._fits(beside, self._cramped):
-            self.set_layout(beside)
-        else:
-            self._arrange()
-
-    # What is shown, and how large
-
-    def _arrange(self) -> None:
-        """Fit the layout to the terminal, with the focus on something that is there."""
-        self._place()
-        focused = self.focused
-        if focused is None or not all(node.display for node in focused.ancestors_with_self if isinstance(node, Widget)):
-            self._focus_front()
-
-    def _fits(self, layout: PaneLayout, pane: str) -> bool:
-        """Whether the terminal has room for a pane in this layout."""
-        found = arrange(layout, *app_of(self).size)
-        return bool(found.left) if pane in LEFT else pane in found.right_panes
-
-    def _place(self) -> None:
-        width, height = app_of(self).size
-        found = arrange(self.layout_now, width, height)
-        agents = self.panes["agents"]
-        agents.display, agents.styles.width = bool(found.left), found.left or 1
-        self.right.display, self.right.styles.width = bool(found.right), found.right or 1
-        self._edges["left"].display = bool(found.left) and found.centre
-        self._edges["right"].display = bool(found.right) and found.centre
-        self.middle.display = found.centre
-        for name in RIGHT:
-            self.panes[name].display = name in found.right_panes
-        for name, weight in zip(found.right_panes, found.weights, strict=True):
-            self.panes[name].styles.height = f"{weight}fr"
-        self.header.display, self._keybar.display = found.header, found.footer
-        self.deck.bar.display = found.tabs
-        self.set_class(found.compact, "-compact")
-
-    def _focus_front(self) -> None:
-        zoomed = self.panes.get(self.layout_now.zoomed)
-        (zoomed or self.input).focus()
-
-    async def open_chat(self) -> None:
-        """Put the conversation into its tab."""
-        chat = self.centre.chat()
-        await self.deck.fill(chat)
-        self.call_after_refresh(self._tell_sizes, chat)
-
-    def _tell_sizes(self, chat: Widget) -> None:
-        """Tell new widgets how large they are. Textual fails to, where someone asks for a region before the layout."""
-        for widget in chat.walk_children(Widget, with_self=True):
-            if widget.size:
-                widget.post_message(events.Resize(widget.size, widget.virtual_size, widget.container_size))
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the window stands as it will at its next start: nothing typed, nothing above the panes."""
-        unusual = self.layout_now.zoomed or self.banner.display or self.query_one(SessionOffer).display
-        return app_of(self).screen is self and not unusual and not self.centre.typed()
-
-    def drawn(self) -> list[Strip]:
-        """The rows of the screen as they stand now."""
-        return self._pieces.drawn()
-
-    @contextmanager
-    def as_at_first(self) -> Generator[None]:
-        """For the block, the lines that tell of the conversation say what they say before there is one."""
-        header, note = self.header.state, self.deck.bar.note
-        self.header.state = HeaderState(header.project, header.branch, header.front)
-        self.deck.bar.set_reactive(TabBar.note, "")
-        for line in (self.header, self.deck.bar):
-            line.refresh()
-        try:
-            yield
-        finally:
-            self.header.state = header
-            self.deck.bar.set_reactive(TabBar.note, note)
-            for line in (self.header, self.deck.bar):
-                line.refresh()
-
-    def set_layout(self, layout: PaneLayout) -> None:
-        """Show this layout, and say that it changed."""
-        if layout != self.layout_now:
-            if not layout.zoomed:
-                self._cramped = ""
-            self.layout_now = layout
-            self._arrange()
-            self.post_message(self.LayoutChanged(layout))
-
-    @on(Dragged)
-    def _dragged(self, message: Dragged) -> None:
-        message.stop()
-        if message.name == "split-left":
-            self.set_layout(self.layout_now.widened("left", message.columns, app_of(self).size.width))
-        elif message.name == "split-right":
-            self.set_layout(self.layout_now.widened("right", -message.columns, app_of(self).size.width))
-        elif message.name in RIGHT and message.rows:
-            self._heighten_above(message.name, message.rows)
-
-    def _heighten_above(self, pane: str, rows: int) -> None:
-        heights = self._heights()
-        shown = [name for name in RIGHT if heights.get(name)]
-        at = shown.index(pane) if pane in shown else 0
-        if at:
-            self.set_layout(self.layout_now.heightened(shown[at - 1], rows, heights))
-
-    def _heights(self) -> dict[str, int]:
-        return {name: self.panes[name].outer_size.height for name in RIGHT if self.panes[name].display}
-
-    @on(Pane.Resized)
-    def _resized(self, message: Pane.Resized) -> None:
-        layout, width = self.layout_now, app_of(self).size.width
-        if message.columns:
-            side = "right" if message.pane in RIGHT else "left"
-            self.set_layout(layout.widened(side, message.columns, width))
-        elif message.pane in RIGHT:
-            self.set_layout(layout.heightened(message.pane, message.rows, self._heights()))
-
-    @on(Pane.Zoomed)
-    def _zoomed(self, message: Pane.Zoomed) -> None:
-        self.set_layout(self.layout_now.with_zoom(message.pane))
-        self.panes[message.pane].focus()
-
-    @on(Pane.Hidden)
-    def _hidden(self, message: Pane.Hidden) -> None:
-        self.set_layout(self.layout_now.toggled(message.pane))
-
-    def on_screen(self, pane: Pane) -> bool:
-        return bool(pane.display and (pane.pane not in RIGHT or self.right.display))
-
-
-class WorkbenchScreen(FrameScreen):
-    """The frame with its keys."""
+class WorkbenchScreen(Screen[None]):
+    """See the module."""
 
     BINDINGS = [
         bind("app.help_here", "app.keys"),
@@ -266,7 +66,142 @@ class WorkbenchScreen(FrameScreen):
     ]
 
     class Backed(Message):
-        """Escape was pressed where there is nothing left to back out of."""
+        """Escape was pressed with nothing left to back out of."""
+
+    class LayoutChanged(Message):
+        """The person changed the layout."""
+
+        def __init__(self, layout: PaneLayout) -> None:
+            super().__init__()
+            self.layout = layout
+
+    class Ready(Message):
+        """The input exists and has the focus."""
+
+    def __init__(
+        self, layout: PaneLayout, project: str, branch: str, front: str, centre: MainArea, clock: Callable[[], float]
+    ) -> None:
+        super().__init__(id="workbench")
+        self._pieces = piece_compositor(self)
+        self._came_up = False
+        self._echoed = 0.0
+        self._cramped = ""
+        """The pane that fills the window only because there was no room beside the chat."""
+        self.layout_now = layout
+        self.header = HeaderBar(project, branch, front)
+        self.banner = Banner()
+        self.deck = Deck(CHAT, "Chat")
+        self.centre = centre
+        self.input = centre.input
+        self.panes: dict[str, Pane] = {
+            "agents": AgentsPane(clock),
+            "shell": ShellPane(clock),
+            "context": ContextPane(front),
+            "timeline": TimelinePane(front),
+        }
+        self.middle = Vertical(self.deck, SessionOffer(front), *centre.below, id="centre")
+        self._frame = PaneFrame(self.panes, self.middle)
+        self._keybar = KeyBar()
+
+    def compose(self) -> ComposeResult:
+        self._place()  # before anything is laid out: each later change would lay all of it out again
+        yield self.header
+        yield self.banner
+        yield self._frame.body
+        yield self._keybar
+
+    def on_mount(self) -> None:
+        self.set_focus(self.input)
+        self.post_message(self.Ready())
+
+    def update_node_styles(self, animate: bool = True) -> None:
+        # Textual styles every widget again when the screen comes up, right after it has styled each as it was mounted.
+        if self._came_up:
+            super().update_node_styles(animate)
+        self._came_up = True
+
+    def on_idle(self, event: events.Idle) -> None:
+        # Typed text is shown at once; everything else waits for Textual's next frame.
+        if focused_waits(self) and event.time - self._echoed > ECHO:
+            self._echoed = event.time
+            event.prevent_default()
+            paint_now(self)
+
+    def on_resize(self, event: events.Resize) -> None:
+        beside = self.layout_now.with_zoom("")
+        zoomed = self.layout_now.zoomed == self._cramped
+        if self._cramped and zoomed and self._frame.fits(beside, self._cramped, app_of(self).size):
+            self.set_layout(beside)
+        else:
+            self._arrange()
+
+    # What is shown, and how large
+
+    def _arrange(self) -> None:
+        """Fit the layout to the terminal, with the focus on something visible."""
+        self._place()
+        focused = self.focused
+        if focused is None or not all(node.display for node in focused.ancestors_with_self if isinstance(node, Widget)):
+            self._focus_front()
+
+    def _place(self) -> None:
+        found = self._frame.place(self.layout_now, app_of(self).size)
+        self.header.display, self._keybar.display = found.header, found.footer
+        self.deck.bar.display = found.tabs
+        self.set_class(found.compact, "-compact")
+
+    def _focus_front(self) -> None:
+        zoomed = self.panes.get(self.layout_now.zoomed)
+        (zoomed or self.input).focus()
+
+    async def open_chat(self) -> None:
+        """Mount the conversation in its tab."""
+        chat = self.centre.chat()
+        await self.deck.fill(chat)
+        self.call_after_refresh(self._tell_sizes, chat)
+
+    def _tell_sizes(self, chat: Widget) -> None:
+        """Tell new widgets their size. Textual does not if a region is requested before the layout."""
+        for widget in chat.walk_children(Widget, with_self=True):
+            if widget.size:
+                widget.post_message(events.Resize(widget.size, widget.virtual_size, widget.container_size))
+
+    def drawn(self) -> list[Strip]:
+        """The rows of the screen as drawn now."""
+        return self._pieces.drawn()
+
+    def set_layout(self, layout: PaneLayout) -> None:
+        """Show this layout, and report the change."""
+        if layout != self.layout_now:
+            if not layout.zoomed:
+                self._cramped = ""
+            self.layout_now = layout
+            self._arrange()
+            self.post_message(self.LayoutChanged(layout))
+
+    @on(Dragged)
+    def _dragged(self, message: Dragged) -> None:
+        message.stop()
+        self.set_layout(self._frame.dragged(self.layout_now, message, app_of(self).size))
+
+    @on(Pane.Resized)
+    def _resized(self, message: Pane.Resized) -> None:
+        self.set_layout(self._frame.resized(self.layout_now, message, app_of(self).size))
+
+    @on(Pane.Zoomed)
+    def _zoomed(self, message: Pane.Zoomed) -> None:
+        self.set_layout(self.layout_now.with_zoom(message.pane))
+        self.panes[message.pane].focus()
+
+    @on(Pane.Hidden)
+    def _hidden(self, message: Pane.Hidden) -> None:
+        self.set_layout(self.layout_now.toggled(message.pane))
+
+    def on_screen(self, pane: Pane) -> bool:
+        """Whether the pane is shown."""
+        return self._frame.shows(pane)
+
+    # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return False if takes_every_key(self.focused) else super().check_action(action, parameters)
@@ -274,7 +209,7 @@ class WorkbenchScreen(FrameScreen):
     # Where the focus is
 
     def front_pane(self) -> str:
-        """The pane that has the focus, by its place in the layout; the chat when none has."""
+        """The focused pane, by its place in the layout; the chat if none is focused."""
         focused = self.focused
         for name, pane in self.panes.items():
             if focused is not None and pane in focused.ancestors_with_self:
@@ -282,7 +217,7 @@ class WorkbenchScreen(FrameScreen):
         return CHAT
 
     def _places(self) -> list[Widget]:
-        """Where the focus can go, in the order of the keys."""
+        """The widgets that can take the focus, in the order of the keys."""
         shown: list[Widget] = [self.input] if self.middle.display else []
         return shown + [pane for name in PANES if (pane := self.panes.get(name)) and self.on_screen(pane)]
 
@@ -293,7 +228,7 @@ class WorkbenchScreen(FrameScreen):
         places[(at + step) % len(places)].focus()
 
     def action_pane(self, name: str) -> None:
-        """Show a pane and go there; where it is already in front, hide it. With too little room it gets all of it."""
+        """Show a pane and go there; if it is already in front, hide it. With too little room it fills the window."""
         if name == CHAT:
             self.set_layout(self.layout_now.with_zoom(""))
             self.deck.show(CHAT)
@@ -332,7 +267,7 @@ class WorkbenchScreen(FrameScreen):
             best[1].focus()
 
     def action_back(self) -> None:
-        """End the zoom, else go back to the input, else tell the app that there is nothing to back out of."""
+        """End the zoom, else go back to the input, else report that there is nothing to back out of."""
         if self.banner.dismiss():
             return
         if self.layout_now.zoomed:
@@ -344,7 +279,7 @@ class WorkbenchScreen(FrameScreen):
             self.post_message(self.Backed())
 
     def action_zoom(self) -> None:
-        self._cramped = ""  # what a person chose stays, whatever room there is
+        self._cramped = ""  # the person's choice stays, whatever room there is
         self.set_layout(self.layout_now.with_zoom(self.layout_now.zoomed or self.front_pane()))
 
     def action_sides(self) -> None:
@@ -354,8 +289,8 @@ class WorkbenchScreen(FrameScreen):
         self.set_layout(PaneLayout())
 
     def action_edge(self, columns: int) -> None:
-        """Move the edge between the pane in front and the centre; from the chat, the right one (or the left one)."""
-        side = "left" if self.front_pane() == "agents" or not self.right.display else "right"
+        """Move the edge between the focused pane and the centre; from the chat, the right (or left) edge."""
+        side = "left" if self.front_pane() == "agents" or not self._frame.has_right else "right"
         by = columns if side == "left" else -columns
         self.set_layout(self.layout_now.widened(side, by, app_of(self).size.width))
 
@@ -363,6 +298,6 @@ class WorkbenchScreen(FrameScreen):
         self.deck.turn(step)
 
     async def action_below(self, action: str) -> None:
-        """Have what stands below the chat act, wherever the focus is."""
+        """Run an action of the area below the chat, wherever the focus is."""
         for widget in self.centre.below:
             await widget.run_action(action)

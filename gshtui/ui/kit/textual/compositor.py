@@ -8,8 +8,8 @@ not written again. A part that cannot be drawn costs its own place. Refuses to l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.style import Style
@@ -19,9 +19,6 @@ from textual.geometry import Offset, Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
-
-if TYPE_CHECKING:
-    from gshtui.ui.kit.textual.drawing_faults import DrawingFaults
 
 T = TypeVar("T")
 Shown = dict[tuple[int, int], str]
@@ -41,11 +38,36 @@ class ScreenPiece(NamedTuple):
     """What of it is not clipped by what it stands in."""
 
 
+class FaultHandler(Protocol):
+    """Says what a fault in drawing costs."""
+
+    @property
+    def failing(self) -> Container[Widget]:
+        """Parts that are not tried now."""
+        ...
+
+    def failed(self, widget: Widget, error: Exception) -> None:
+        """A part raised when it was drawn."""
+        ...
+
+    def sentence(self, widget: Widget, crop: Region, width: int, top: int) -> list[Strip]:
+        """What stands in the place of a part that failed; see `DrawingFaults.sentence`."""
+        ...
+
+    def shield(self, error: Exception) -> bool:
+        """Whether the part was found whose layout raised; it takes a plain place from now on."""
+        ...
+
+    def lost(self, error: Exception) -> None:
+        """Nothing was drawn."""
+        ...
+
+
 class PiecesUpdate(CompositorUpdate):
     """Strips with the places where they belong. Written, it leaves out what is there already."""
 
     def __init__(
-        self, strips: Sequence[tuple[int, int, Strip]], shown: Shown, drawing: DrawingFaults | None = None
+        self, strips: Sequence[tuple[int, int, Strip]], shown: Shown, drawing: FaultHandler | None = None
     ) -> None:
         self._strips = strips
         self._shown = shown
@@ -58,7 +80,7 @@ class PiecesUpdate(CompositorUpdate):
         for y, x, strip in self._strips:
             try:
                 text = strip.render(console)
-            except Exception as error:  # a style that is none
+            except Exception as error:  # an invalid style
                 if self._drawing is None:
                     raise
                 self._drawing.lost(error)
@@ -77,7 +99,7 @@ class PieceCompositor(Compositor):
     """A compositor with pieces. It draws within its size, whatever it was told about another one, and all but the parts
     that cannot be drawn."""
 
-    drawing: DrawingFaults | None = None
+    drawing: FaultHandler | None = None
     """Who takes a part's faults; set by the app. Without one they are raised."""
 
     def __init__(self) -> None:
@@ -104,7 +126,7 @@ class PieceCompositor(Compositor):
         if self._visible_widgets is None:
             found, screen = super().visible_widgets, self.size.region
             if self._laid_out_for != self.size:
-                # A layout that failed, or has yet to come, leaves the places of another size.
+                # After a failed or pending layout, the places are those of another size.
                 found = {widget: (region, clip.intersection(screen)) for widget, (region, clip) in found.items()}
             self._visible_widgets = found
         return self._visible_widgets
@@ -163,7 +185,7 @@ class PieceCompositor(Compositor):
         return super().render_full_update(simplify)
 
     def render_partial_update(self) -> PiecesUpdate | None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        # What was noted before the screen had this size may be outside of it.
+        # Regions noted before the screen had this size may lie outside.
         screen = self.size.region
         regions = {seen for region in self._dirty_regions if (seen := region.intersection(screen))}
         self._dirty_regions.clear()

@@ -140,7 +140,7 @@ class DrawingFaults:
         theme = self._app.current_theme
         try:
             return Style(color=theme.error, bgcolor=theme.background)
-        except Exception:  # a theme whose colours are none: the sentence can be read without
+        except Exception:  # a theme with invalid colours: the sentence is readable without
             return Style(reverse=True)
 
     # A frame that is lost
@@ -171,7 +171,7 @@ class DrawingFaults:
         self.distrust()
         size = self._app.size
         for screen in self._app.screen_stack:
-            screen.post_message(Resize(size, size))  # which lays all of it out, and draws it
+            screen.post_message(Resize(size, size))  # lays everything out and draws it
 
     def distrust(self) -> None:
         """Take nothing for granted that the terminal shows: it may have lost it, or never got it."""

@@ -114,7 +114,7 @@ class ReadingDriver(LinuxDriver):
             while not self.exit_event.is_set():
                 if selector.select(_LOOK / 10 if parser.waits else _LOOK):
                     data = os.read(self.fileno, _READ)
-                    if not data:  # nobody is at the other end any more
+                    if not data:  # the other end is gone
                         break
                     if text := decode(data):
                         self._pass_on(parser.feed(text))
@@ -193,7 +193,7 @@ class WorkbenchDriver(ReadingDriver):
             frame.handed_over()
 
     def write(self, data: str) -> None:
-        # Entering the alternate screen again would clear it in some terminals, and be seen as a flicker.
+        # Entering the alternate screen again would clear it in some terminals, which flickers.
         if self._painted and data == ENTER_ALTERNATE:
             return
         # A frame between its marks is one write: each one more would wake the thread that writes once more.

@@ -99,7 +99,7 @@ class Isolation:
         """A handler or callback of `owner` raised. False: as `caught`."""
         named = what.rpartition(".")[2].strip("_")
         doing = (
-            f"at {what_of(message)}" if isinstance(message, Message) else f"in {named}" if named.isidentifier() else ""
+            f"on {what_of(message)}" if isinstance(message, Message) else f"in {named}" if named.isidentifier() else ""
         )
         hint = ""
         if not isinstance(message, _LIFE):
@@ -107,7 +107,7 @@ class Isolation:
             if breaker is None:
                 breaker = self._breakers[owner] = Breaker()
             if breaker.failed(what):
-                hint = f"It fails every time, and is left alone for {breaker.rest:g} s; going to it starts it at once."
+                hint = f"It fails every time and is paused for {breaker.rest:g} s; moving to it resumes it at once."
         return self.caught(owner, doing, error, hint, vital=isinstance(message, _BUILDS))
 
 
@@ -136,7 +136,7 @@ class IsolatingApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         # Where Textual itself gives up: a layout, a screen's frame, a `compose`, a worker that may end the app.
         if isinstance(error, WorkerFailed) and self.isolation.standing:
-            return  # said where it was raised
+            return  # reported where it was raised
         owner = active_message_pump.get(self)
         if not self.is_running or not self.isolation.caught(owner, "while it was shown", error, vital=True):
             super()._handle_exception(error)
@@ -147,7 +147,7 @@ class IsolatingApp(App[int]):
         try:
             return await super()._dispatch_action(namespace, action_name, params)
         except Exception as error:
-            if not self.isolation.caught(namespace, f"at the action {action_name}", error):
+            if not self.isolation.caught(namespace, f"in the action {action_name}", error):
                 raise
             return True
 
@@ -155,7 +155,7 @@ class IsolatingApp(App[int]):
 def in_words(fault: Fault, hint: str = "") -> str:
     """One or two sentences: what failed, what to do, where the details are."""
     often = "" if fault.count == 1 else f" ({fault.count} times so far)"
-    goes_on = hint or "It goes on: do that again, or close this part and open it."
+    goes_on = hint or "You can go on: try again, or close this part and open it again."
     part = fault.part[:1].upper() + fault.part[1:]
     return f"{part} failed {fault.doing}".rstrip() + f"{often}: {fault.why}. {goes_on} {fault.details}"
 
@@ -218,7 +218,7 @@ async def _dispatch_isolated(self: MessagePump, message: Message) -> None:
         app = active_app.get(None)
         vital = isinstance(message, _BUILDS)
         if not isinstance(app, IsolatingApp) or not app.isolation.caught(
-            self, f"at {what_of(message)}", error, vital=vital
+            self, f"on {what_of(message)}", error, vital=vital
         ):
             raise
 

@@ -80,7 +80,7 @@ class KeptLines(ScrollView, inherit_bindings=False):
         self._syncing = False
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
-        # Textual fits the position to the new size by itself; that is no wish of the reader's.
+        # Textual adjusts the position to the new size by itself; the reader did not ask for that.
         self._syncing = True
         try:
             return super()._size_updated(size, virtual_size, container_size, layout)

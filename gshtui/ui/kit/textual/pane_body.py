@@ -23,7 +23,7 @@ class PaneBody(Static):
     def __init__(self, content: Content, *, classes: str) -> None:
         self._regions: tuple[Region, ...] = ()
         super().__init__(content, markup=False, classes=classes)
-        self.auto_links = False  # nothing here is one, and to look for them takes longer than drawing
+        self.auto_links = False  # there are none here, and looking for them takes longer than drawing
         self._lines: tuple[Content, ...] = ()
         self._checked: tuple[Content, ...] = ()
         self._fits = False

@@ -1,6 +1,6 @@
-"""The conversation laid out: entries in order, their heights, the way from a row to a block and back, selected text.
+"""The laid-out conversation: entries in order, their heights, mapping between rows and blocks, selected text.
 
-Owns the order and the sums; what is on the screen is `viewport.py`'s. A change costs O(log n), whatever the length.
+Owns the order and the sums; `viewport.py` owns the visible part. A change costs O(log n), whatever the length.
 Copied text has no decoration: no bars, gutters or wraps.
 """
 
@@ -20,12 +20,12 @@ from gshtui.ui.kit.transcript.entry_blocks import BlockCache, EntryBlock
 from gshtui.ui.kit.transcript.sheet import RowHeights, Sheet
 
 SLICE = 0.008
-"""Seconds that one entry may take of a frame to be cut into blocks; the rest of it comes in later frames."""
+"""Seconds of a frame for splitting one entry into blocks; the rest follows in later frames."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowPosition:
-    """A row of a block of an entry: what stays put when anything else changes."""
+    """A row of a block of an entry: a position that stays valid when anything else changes."""
 
     sheet: Sheet
     block: int = 0
@@ -35,33 +35,33 @@ class RowPosition:
 class TranscriptDocument:
     """The entries. Rows are counted from 0 at the top of the first one."""
 
-    def __init__(self, page: Page, cache: BlockCache | None = None) -> None:
+    def __init__(self, page: Page) -> None:
         self.page = page
-        self.cache = cache or BlockCache()
+        self.cache = BlockCache()
         self.sheets: list[Sheet] = []
         self.busy: dict[str, Sheet] = {}
-        """Entries with source that is still to be cut."""
+        """Entries with source that must still be split."""
         self._heights = RowHeights()
         self._by_id: dict[str, Sheet] = {}
         self._first = 0
 
     @property
     def height(self) -> int:
-        """Rows of everything."""
+        """Total number of rows."""
         return self._heights.total
 
     def get(self, id: str) -> Sheet | None:
         return self._by_id.get(id)
 
     def index(self, sheet: Sheet) -> int:
-        """Where the entry is in `sheets`."""
+        """The entry's index in `sheets`."""
         return sheet.order - self._first
 
     def has(self, sheet: Sheet) -> bool:
         return self._by_id.get(sheet.entry.id) is sheet
 
     def put(self, entry: Entry) -> Sheet:
-        """Append the entry, or show it in place of the one with its id."""
+        """Append the entry, or replace the one with its id."""
         sheet = self._by_id.get(entry.id)
         if sheet is not None:
             self._forget(sheet, changed=entry)
@@ -75,7 +75,7 @@ class TranscriptDocument:
         return sheet
 
     def prepend(self, entries: Iterable[Entry]) -> list[Sheet]:
-        """Entries before all others; those that are here already are left out."""
+        """Prepend entries; those already here are skipped."""
         new = [Sheet(entry, width=self.page.width) for entry in entries if entry.id not in self._by_id]
         before: Sheet | None = None
         for sheet in new:
@@ -93,7 +93,7 @@ class TranscriptDocument:
         return new
 
     def clear(self) -> None:
-        """Take all entries out."""
+        """Remove all entries."""
         self.cache = BlockCache()
         self.sheets = []
         self.busy.clear()
@@ -102,7 +102,7 @@ class TranscriptDocument:
         self._first = 0
 
     def remove(self, id: str) -> Sheet | None:
-        """Take the entry out."""
+        """Remove the entry."""
         sheet = self._by_id.pop(id, None)
         if sheet is None:
             return None
@@ -126,21 +126,21 @@ class TranscriptDocument:
         self._forget(sheet)
 
     def lay_out(self, sheet: Sheet, seconds: float = SLICE) -> None:
-        """Cut more of an entry's source into blocks."""
+        """Split more of an entry's source into blocks."""
         if not sheet.built:
             return
         sheet.lay_out(self.page, seconds)
         self._note(sheet)
 
     def refresh_header(self, sheet: Sheet) -> None:
-        """Draw a live thought's line anew."""
+        """Redraw a live thought's line."""
         if sheet.built and sheet.blocks:
             self.cache.drop(sheet.blocks[0])
             sheet.refresh_header(self.page)
             self._note(sheet)
 
     def built(self, sheet: Sheet) -> Sheet:
-        """The entry with its blocks made, or as many as a slice of time allows."""
+        """The entry with its blocks, or as many as fit in the time slice."""
         if not sheet.built:
             sheet.build(self.page, SLICE)
             self._note(sheet)
@@ -158,16 +158,16 @@ class TranscriptDocument:
         return block
 
     def top(self, place: RowPosition) -> int:
-        """The row, from the top of everything, of a place."""
+        """The absolute row of a position."""
         before = self._heights.before(self.index(place.sheet))
         return before + (place.sheet.heights.before(place.block) if place.sheet.built else 0) + place.row
 
     def top_of(self, sheet: Sheet, block: int = 0) -> int:
-        """The row, from the top of everything, where a block begins."""
+        """The absolute row where a block begins."""
         return self.top(RowPosition(sheet, block))
 
     def locate(self, row: int) -> RowPosition | None:
-        """The place of a row; `None` when there is nothing."""
+        """The position of a row; `None`: the document is empty."""
         if not self.sheets:
             return None
         at, within = self._heights.find(max(0, row))
@@ -176,7 +176,7 @@ class TranscriptDocument:
         return RowPosition(sheet, block, min(rest, max(0, sheet.heights[block] - 1)))
 
     def before(self, sheet: Sheet, block: int) -> tuple[Sheet, int] | None:
-        """The block before; its entry is made."""
+        """The previous block; lays its entry out."""
         if block > 0:
             return sheet, block - 1
         at = self.index(sheet)
@@ -186,7 +186,7 @@ class TranscriptDocument:
         return other, len(other.blocks) - 1
 
     def after(self, sheet: Sheet, block: int) -> tuple[Sheet, int] | None:
-        """The block after; its entry is made."""
+        """The next block; lays its entry out."""
         if block + 1 < len(sheet.blocks):
             return sheet, block + 1
         at = self.index(sheet)
@@ -218,7 +218,7 @@ class TranscriptDocument:
 
 
 def _gap(before: Sheet | None, sheet: Sheet) -> int:
-    """Empty rows between two entries: calls of a model stand close together, and notices; all else apart."""
+    """Empty rows between two entries: a model's calls are close together, and so are notices; all else is apart."""
     if before is None:
         return 0
     if isinstance(before.entry, ToolEntry) and before.entry.by_person:
@@ -232,12 +232,12 @@ _MOST_ROWS = 20_000
 
 
 def selected_text(document: TranscriptDocument, selection: Selection, shift: int, gutter: int) -> str:
-    """The selected words.
+    """The selected text.
 
     Args:
-        document: what is selected from.
+        document: where the selection is.
         selection: rows as the transcript numbered them, characters with the gutter.
-        shift: what to take off those numbers to have rows of the document.
+        shift: what to subtract from those numbers to get rows of the document.
         gutter: characters before each line.
     """
     if selection.start is None and selection.end is None:

@@ -1,7 +1,7 @@
-"""What a conversation shows, as plain data: prompts, answers, thoughts, tool calls, notices, each with an id.
+"""The entries of a conversation as plain data: prompts, answers, thoughts, tool calls, notices, each with an id.
 
-Owns the vocabulary between the conversation's reducer and the transcript; refuses to know how anything looks. Text in
-here is as it came: it is sanitised where blocks are made of it. Made by `conversation_state.py`.
+The vocabulary between the conversation's reducer and the transcript; knows nothing about looks. Text in here is raw:
+it is sanitised when blocks are made from it. Created by `conversation_state.py`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, Literal
 from gshtui.bus.messages import ResultStatus
 
 ToolStatus = Literal["asked", "running"] | ResultStatus
-"""`asked`: the model wants it, it has not begun."""
+"""`asked`: the model requested it; it has not started."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptEntry:
-    """What a person said."""
+    """A person's prompt."""
 
     id: str
     text: str
@@ -27,7 +27,7 @@ class PromptEntry:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEntry:
-    """What a model said, as Markdown. `live`: more will come by `Stream`."""
+    """A model's answer as Markdown. `live`: more will arrive with `Stream`."""
 
     id: str
     text: str
@@ -36,13 +36,13 @@ class AnswerEntry:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtEntry:
-    """A model's reasoning; folded until it is opened."""
+    """A model's reasoning; folded until opened."""
 
     id: str
     text: str
     live: bool = False
     seconds: float = 0.0
-    """How long it took; 0 when that is not known."""
+    """How long it took; 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +56,19 @@ class ToolEntry:
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     status: ToolStatus = "running"
     output: str = ""
-    """The result, or while it runs the end of what it has printed so far."""
+    """The result, or while it runs, the end of its output so far."""
     diff: str = ""
-    """Unified diff of what it changed."""
+    """Unified diff of its changes."""
     duration: float = 0.0
     """Seconds."""
     bytes: int = 0
     """Size of the whole output."""
     cut: bool = False
-    """`output` is a part of the whole."""
+    """Whether `output` is only part of the whole."""
     by_person: bool = False
-    """The person ran it, and wants to see what it printed without opening it."""
+    """The person ran it and wants to see the output without opening it."""
     word: str = ""
-    """Stands for the status, where it says more."""
+    """Shown instead of the status, if it says more."""
 
     @property
     def live(self) -> bool:
@@ -91,7 +91,7 @@ Entry = PromptEntry | AnswerEntry | ThoughtEntry | ToolEntry | NoticeEntry
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Show the entry: at the end, or in place of the one with its id."""
+    """Show the entry at the end, or replace the one with its id."""
 
     entry: Entry
 
@@ -106,7 +106,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """Show this entry no longer."""
+    """Remove this entry."""
 
     id: str
 
@@ -120,7 +120,7 @@ class Prepend:
 
 @dataclass(frozen=True, slots=True)
 class Clear:
-    """Show nothing: another conversation begins."""
+    """Remove everything: another conversation begins."""
 
 
 Operation = Put | Stream | Remove | Prepend | Clear

@@ -1,7 +1,7 @@
-"""Blocks: the parts of an entry that are laid out, drawn and copied one by one, how prompts and notices are cut into
-them, and the bounded cache of their drawn lines.
+"""Blocks: the parts of an entry that are laid out, drawn and copied one by one; the blocks of prompts and notices; and
+the bounded cache of drawn lines.
 
-Answers are cut by the splitter, calls of tools in `tool_blocks.py`. No block is larger than a chunk.
+The splitter splits answers, `tool_blocks.py` tool calls. No block is larger than a chunk.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Draw = Callable[[Page], list[StyledLine]]
 
 
 class EntryBlock:
-    """One part of an entry. `draw` makes its lines; what it made is kept here until the cache lets it go."""
+    """One part of an entry. `draw` makes its lines, which are kept here until the cache evicts them."""
 
     __slots__ = ("chunk", "copied", "draw", "exact", "gap", "goes_on", "height", "lines", "page", "toggles")
 
@@ -39,37 +39,37 @@ class EntryBlock:
     ) -> None:
         self.draw = draw
         self.copied = copied
-        """Its source, as it is copied."""
+        """Its source, as copied."""
         self.gap = gap
         """Empty rows above it; the height includes them."""
         self.goes_on = goes_on
-        """Part of the block before, for cursor and copy."""
+        """Part of the previous block, for cursor and copy."""
         self.toggles = toggles
         """Opens and closes its entry."""
         self.chunk = chunk
         self.height = 0
         self.exact = 0
-        """The width for which the height is exact; 0: it is an estimate."""
+        """The width for which the height is exact; 0: the height is an estimate."""
         self.lines: list[StyledLine] | None = None
         self.page: Page | None = None
 
     def estimate(self, width: int) -> int:
-        """About how many rows it has, from its length alone."""
+        """Estimates its rows from its length alone."""
         return self.gap + rows_of(self.copied, width)
 
     def row(self, row: int) -> StyledLine | None:
-        """The line at a row, once it is drawn; none for the gap above it."""
+        """The line at a row, once drawn; none for the gap above."""
         at = row - self.gap
         return self.lines[at] if self.lines is not None and 0 <= at < len(self.lines) else None
 
 
 def rows_of(text: str, width: int) -> int:
-    """About how many rows a text takes."""
+    """Estimates the rows of a text."""
     return text.count("\n") + 1 + len(text) // max(1, width)
 
 
 def chunk_block(chunk: MarkdownChunk, *, muted: bool = False) -> EntryBlock:
-    """The block of a piece of Markdown."""
+    """The block for a piece of Markdown."""
     if muted:
         return EntryBlock(partial(_muted, chunk), chunk.text, goes_on=chunk.goes_on, chunk=chunk)
     return EntryBlock(partial(chunk_lines, chunk), chunk.text, gap=chunk.gap, goes_on=chunk.goes_on, chunk=chunk)
@@ -82,7 +82,7 @@ def _muted(chunk: MarkdownChunk, page: Page) -> list[StyledLine]:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text cut into pieces of a bounded size, at the ends of lines where it can be."""
+    """A text split into pieces of bounded size, at line ends if possible."""
     rows: list[str] = []
     size = 0
     for line in text.split("\n"):
@@ -133,7 +133,7 @@ _SIGNS = {"quiet": "·", "info": "i", "warning": "!", "error": "✗"}
 
 
 def notice_blocks(notice: NoticeEntry) -> list[EntryBlock]:
-    """What happened, and what to do about it."""
+    """A notice: what happened, and what to do about it."""
     copied = f"{notice.text}\n{notice.hint}" if notice.hint else notice.text
     return [EntryBlock(partial(_notice, notice), copied)]
 
@@ -154,20 +154,19 @@ def _notice(notice: NoticeEntry, page: Page) -> list[StyledLine]:
 
 
 CACHED_LINES = 1_500
-"""Lines that are kept; a screen has 50."""
+"""Maximum number of lines kept; a screen has 50."""
 
 
 class BlockCache:
-    """The drawn blocks, by age of use."""
+    """The drawn blocks, least recently used first."""
 
-    def __init__(self, lines: int = CACHED_LINES) -> None:
-        self._limit = lines
+    def __init__(self) -> None:
         self._blocks: OrderedDict[int, EntryBlock] = OrderedDict()
         self.lines = 0
-        """Lines that are kept now."""
+        """Lines kept now."""
 
     def draw(self, block: EntryBlock, page: Page) -> None:
-        """Have the block's lines ready for the page."""
+        """Make sure the block's lines are drawn for the page."""
         key = id(block)
         if block.lines is not None and block.page is page:
             self._blocks.move_to_end(key)
@@ -177,12 +176,12 @@ class BlockCache:
         block.page = page
         self._blocks[key] = block
         self.lines += len(block.lines)
-        while self.lines > self._limit and len(self._blocks) > 1:
+        while self.lines > CACHED_LINES and len(self._blocks) > 1:
             _, oldest = self._blocks.popitem(last=False)
             self._forget(oldest)
 
     def drop(self, block: EntryBlock) -> None:
-        """Forget the block's lines."""
+        """Drop the block's lines."""
         if self._blocks.pop(id(block), None) is not None:
             self._forget(block)
 
@@ -192,10 +191,10 @@ class BlockCache:
 
 
 def _drawn(block: EntryBlock, page: Page) -> list[StyledLine]:
-    """The block's lines; as plain words, and saying so, where its text is more than a parser or lexer can take."""
+    """The block's lines; as plain text with a note if a parser or lexer fails on it."""
     try:
         return block.draw(page)
     except Exception as error:
-        why = f"(shown as it is: {type(error).__name__})"
+        why = f"(shown unformatted: {type(error).__name__})"
         lines = wrapped([Segment(plain(block.copied).expandtabs(4), page.palette.text)], page.width)
         return [*lines, *wrapped([Segment(why, page.palette.faint)], page.width)]

@@ -1,6 +1,6 @@
-"""Markdown chunks drawn as lines: headings, paragraphs, lists, quotes, rules, tables, code, and the words in them.
+"""Draws Markdown chunks as lines: headings, paragraphs, lists, quotes, rules, tables, code and inline text.
 
-Pure: chunk and page in, lines out. Raw HTML is shown as text, a link always shows where it leads, table cells wrap and
+Pure: chunk and page in, lines out. Raw HTML is shown as text, a link always shows its target, table cells wrap and
 are never cut off, and references stay as written (a chunk knows only itself).
 """
 
@@ -30,7 +30,7 @@ _OPENS = {"strong_open": _BOLD, "em_open": _ITALIC, "s_open": _STRIKE}
 
 
 def inline_runs(tokens: Sequence[Token], palette: Palette, base: Style | None = None) -> list[Segment]:
-    """The runs of an inline token's children; a newline in a run's text is a line's end."""
+    """The runs of an inline token's children; a newline in a run's text ends a line."""
     writer = _InlineWriter(palette, palette.text if base is None else base)
     for token in tokens:
         writer.add_token(token)
@@ -96,7 +96,7 @@ _LEAST = 4
 
 
 def table_lines(tokens: Sequence[Token], page: Page) -> list[StyledLine]:
-    """The lines of the table whose tokens (between its open and close) these are."""
+    """The lines of a table, given the tokens between its open and close."""
     rows, aligns = _rows(tokens, page)
     if not rows:
         return []
@@ -144,7 +144,7 @@ def _align(style: str) -> Align:
 
 
 def _widths(rows: Sequence[Sequence[Cell]], room: int) -> list[int] | None:
-    """Cells for each column: what it wants, or less for the widest until all fit; `None` when they cannot."""
+    """The width of each column: what it needs, or less for the widest until all fit; `None`: they cannot fit."""
     columns = len(rows[0])
     wanted = [max(1, *(_cell_width(row[at]) for row in rows if at < len(row))) for at in range(columns)]
     if sum(wanted) <= room:
@@ -190,7 +190,7 @@ def _row(
 
 
 def _stacked(rows: Sequence[Sequence[Cell]], page: Page) -> list[StyledLine]:
-    """Each row as a list of `heading: cell`, for a page too narrow for columns."""
+    """Each row as a list of `heading: cell`, if the page is too narrow for columns."""
     head = rows[0]
     lines: list[StyledLine] = []
     for row in rows[1:] or [head]:
@@ -207,7 +207,7 @@ _PAD = 1
 
 
 def code_lines(code: str, language: str, page: Page, *, label: bool = True) -> list[StyledLine]:
-    """The lines of a panel of code; `label`: with the language's name on top, where there is one."""
+    """The lines of a code panel; `label`: with the language's name on top, if there is one."""
     palette = page.palette
     width = max(1, page.width - 2 * _PAD)
     pad = Segment(" " * _PAD, palette.code)
@@ -229,12 +229,12 @@ _BULLETS = ("•", "◦", "▪")
 _TASKS = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 _NESTED_LIMIT = 12
 _BRACKETS, _CELLS = 300, 1_500
-"""Openings of links, and cells of a table, that a chunk is parsed with; of more, all are shown as they are written."""
+"""Up to this many link openings and table cells are parsed in a chunk; beyond that, all are shown as written."""
 
 
 @lru_cache(maxsize=1)
 def markdown_parser() -> MarkdownIt:
-    """The parser; importing it takes 0.1 s, see `load_markdown_parser`."""
+    """The parser. Importing it takes 0.1 s; see `load_markdown_parser`."""
     from markdown_it import MarkdownIt
 
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": 40}).enable(["table", "strikethrough"])
@@ -243,13 +243,13 @@ def markdown_parser() -> MarkdownIt:
 
 
 async def load_markdown_parser() -> None:
-    """Have the parser imported, in a thread: not before the first frame, and never on the window's own time."""
+    """Import the parser in a thread: not before the first frame, and never in the window's own thread."""
     await asyncio.to_thread(markdown_parser)
 
 
 @lru_cache(maxsize=1)
 def _careful() -> MarkdownIt:
-    """For what was written to take long: without the rules that look far ahead, or make more than there is."""
+    """The parser for input that would take long: without rules that look far ahead or multiply the text."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"html": False, "maxNesting": 40}).disable(
@@ -258,7 +258,7 @@ def _careful() -> MarkdownIt:
 
 
 def _takes_long(source: str) -> bool:
-    """Whether the text is made of brackets, each of which is looked at from all before it, or of a table's corners."""
+    """Whether the text is full of brackets, which take quadratic time, or of table cells."""
     lines = source.split("\n")
     return source.count("[") > _BRACKETS or max(line.count("|") for line in lines) * len(lines) > _CELLS
 
@@ -275,7 +275,7 @@ def chunk_lines(chunk: MarkdownChunk, page: Page, base: Style | None = None) -> 
 
 
 class _Renderer:
-    """Draws the blocks of one chunk; `number`: what its first ordered list begins with, when it is a later part."""
+    """Draws the blocks of one chunk; `number`: the first number of its ordered list, if it is a later part."""
 
     def __init__(self, base: Style, number: int) -> None:
         self._base = base
@@ -373,7 +373,7 @@ class _Renderer:
 
 
 def _closing(tokens: Sequence[Token], at: int) -> int:
-    """The index of the token that closes the one at `at`; itself, when it opens nothing."""
+    """The index of the token that closes the one at `at`; `at` itself if it opens nothing."""
     if tokens[at].nesting <= 0:
         return at
     level = tokens[at].level
@@ -398,7 +398,7 @@ def _label_words(token: Token) -> bool:
 
 
 def _task(mark: str, item: Sequence[Token], ordered: bool) -> tuple[str, Sequence[Token]]:
-    """The mark of a task item, and the item without it."""
+    """A task item's mark, and the item without it."""
     if len(item) < 2 or item[1].type != "inline" or not item[1].children:
         return mark, item
     first = item[1].children[0]

@@ -1,8 +1,8 @@
-"""Where a Markdown text may be cut into chunks that are drawn alone: all before the last cut is frozen.
+"""Splits a Markdown text into chunks that can be drawn alone: everything before the last split is final.
 
-Owns the chunk, its bounds (some milliseconds of drawing, whatever a model says) and the line-by-line recognition of
-blocks; what is in them `markdown_renderer.py` parses. Each line is looked at once, and a text gives the same chunks in
-whatever pieces it comes.
+Owns the chunk, its bounds (some milliseconds of drawing, whatever a model writes) and the line-by-line recognition of
+blocks; `markdown_renderer.py` parses their contents. Each line is read once, and a text gives the same chunks in
+whatever pieces it arrives.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Literal
 from gshtui.text.sanitise import plain
 
 LINE_LIMIT = 4_000
-"""Characters of one source line; a longer one goes on in the next chunk."""
+"""Maximum characters of a source line; a longer one continues in the next chunk."""
 SIZE_LIMIT = 6_000
-"""Characters of a chunk."""
+"""Maximum characters of a chunk."""
 ROWS = 64
-"""Source lines of a chunk."""
+"""Maximum source lines of a chunk."""
 CELLS = 1_000
-"""Cells of a table's chunk."""
+"""Maximum cells of a table's chunk."""
 LIST_ROWS = 12
-"""Source lines of a list after which the next item may begin a chunk: items look the same apart as together."""
+"""Source lines of a list after which the next item may start a chunk: items look the same apart as together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +31,16 @@ class MarkdownChunk:
 
     kind: Literal["markdown", "code"]
     text: str
-    """Sanitised source, without a newline at its end; of code the lines between the fences."""
+    """Sanitised source without a trailing newline; for code, the lines between the fences."""
     language: str = ""
     gap: int = 0
     """Empty lines before it."""
     goes_on: bool = False
-    """It continues the chunk before: no label, and one block for cursor and copy."""
+    """Whether it continues the previous chunk: no label, and one block for cursor and copy."""
     head: str = ""
-    """A table's header lines, when this is a later part of the table."""
+    """A table's header lines, if this is a later part of the table."""
     number: int = 0
-    """Number of the first item, when this is a later part of an ordered list; 0: what the source says."""
+    """Number of the first item, if this is a later part of an ordered list; 0: as in the source."""
 
 
 _SIGNS = frozenset("`~#-*_>+0123456789\t")
@@ -55,7 +55,7 @@ _DELIMITER = re.compile(r" {0,3}\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]
 
 
 class MarkdownSplitter:
-    """Takes source as it comes, gives chunks. `feed`, then `tail` as often as wanted, and `finish` at the end."""
+    """Splits source as it arrives. Call `feed`, then `tail` as often as needed, and `finish` at the end."""
 
     def __init__(self) -> None:
         self._rest: list[str] = []  # of the unfinished source line
@@ -77,7 +77,7 @@ class MarkdownSplitter:
         self._any = False
 
     def feed(self, text: str) -> list[MarkdownChunk]:
-        """Take more source; returns the chunks that are settled by it."""
+        """Take more source; returns the chunks that are now final."""
         end = text.rfind("\n") + 1
         done: list[MarkdownChunk] = []
         if end:
@@ -96,14 +96,14 @@ class MarkdownSplitter:
         return done
 
     def tail(self) -> list[MarkdownChunk]:
-        """The chunks of what is not settled yet, as if the text ended here."""
+        """The chunks of the unsettled rest, as if the text ended here."""
         copy = MarkdownSplitter.__new__(MarkdownSplitter)
         copy.__dict__.update(self.__dict__)
         copy._lines = self._lines.copy()
         return copy.finish()
 
     def finish(self) -> list[MarkdownChunk]:
-        """The rest, at the end of the text."""
+        """The remaining chunks at the end of the text."""
         done: list[MarkdownChunk] = []
         rest = "".join(self._rest)
         self._rest = []
@@ -117,8 +117,8 @@ class MarkdownSplitter:
         self._take(plain(rest), done)
 
     def _take_pieces(self, line: str, done: list[MarkdownChunk]) -> str:
-        """Take as many pieces of the limit's length as there are; returns the rest. Cut before it is cleaned, so that
-        the cut does not depend on how much was known when it was made."""
+        """Take all pieces of the maximum length; returns the rest. Splits before cleaning, so that
+        the split does not depend on how much had arrived by then."""
         at = 0
         while len(line) - at > LINE_LIMIT:
             space = line.rfind(" ", at + LINE_LIMIT // 2, at + LINE_LIMIT)
@@ -186,7 +186,7 @@ class MarkdownSplitter:
         self._open(begins, line, done)
 
     def _begins(self, line: str) -> str:
-        """The kind of block that the line would begin."""
+        """The kind of block that the line would start."""
         bare = line.lstrip(" ")
         if bare[0] not in _SIGNS:
             return "indented" if len(line) - len(bare) > 3 else "paragraph"
@@ -278,7 +278,7 @@ class MarkdownSplitter:
             self._kind = "paragraph"
 
     def _part(self, done: list[MarkdownChunk]) -> None:
-        """Settle what there is of the open chunk and go on with the same block."""
+        """Finish the open chunk and continue with the same block."""
         if not self._lines:
             return
         kind, head, items, inner = self._kind, self._head, self._items, self._inner
@@ -290,7 +290,7 @@ class MarkdownSplitter:
         self._goes_on = True
 
     def _emit(self, done: list[MarkdownChunk]) -> None:
-        """Settle the open chunk, if there is one."""
+        """Finish the open chunk, if there is one."""
         lines = self._lines
         if self._kind != "code":
             while lines and not lines[-1]:

@@ -1,7 +1,7 @@
-"""One entry laid out: an estimate until it is first looked at, then its blocks with their heights.
+"""One laid-out entry: an estimate until first viewed, then its blocks with their heights.
 
-Owns the cutting of its source, a slice of time at once, and sums of heights in O(log n). Its place in the conversation
-is the document's. One that nobody looks at is a single small object, so that ten thousand of them cost little.
+Splits its source, a slice of time at once, and keeps sums of heights in O(log n). The document owns its place in the
+conversation. An unviewed entry is a single small object, so that ten thousand of them cost little.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gshtui.ui.kit.transcript.tool_blocks import thought_header, tool_blocks
 
 
 class RowHeights:
-    """Heights in rows, none negative."""
+    """Heights in rows, never negative."""
 
     __slots__ = ("_tree", "_values", "total")
 
@@ -41,14 +41,14 @@ class RowHeights:
 
     @property
     def values(self) -> list[int]:
-        """All heights, in order; a list of the caller's own."""
+        """All heights in order; the list is the caller's."""
         return self._values.copy()
 
     def __getitem__(self, at: int) -> int:
         return self._values[at]
 
     def append(self, height: int) -> None:
-        """One more item at the end."""
+        """Append an item."""
         self._values.append(height)
         self.total += height
         at = len(self._values)
@@ -60,12 +60,12 @@ class RowHeights:
         self._tree.append(value)
 
     def pop(self) -> None:
-        """The last item away."""
+        """Remove the last item."""
         self.total -= self._values.pop()
         self._tree.pop()
 
     def put(self, at: int, height: int) -> None:
-        """Another height for the item."""
+        """Change the item's height."""
         change = height - self._values[at]
         if not change:
             return
@@ -85,7 +85,7 @@ class RowHeights:
         return rows
 
     def find(self, row: int) -> tuple[int, int]:
-        """The item that the row is in, and the row within it. Rows past the end count into the last item."""
+        """The item containing the row, and the row within it. Rows past the end belong to the last item."""
         at = 0
         step = 1 << (len(self._values).bit_length())
         while step:
@@ -101,7 +101,7 @@ class RowHeights:
 
 
 _PIECE = 8_192
-"""Characters that are cut at a time; some milliseconds at most."""
+"""Characters split at a time; some milliseconds at most."""
 
 
 class BlockLayout:
@@ -112,11 +112,11 @@ class BlockLayout:
     def __init__(self, blocks: Sequence[EntryBlock], gap: int, width: int, *, source: str | None, muted: bool) -> None:
         """
         Args:
-            blocks: those that are made already and stay.
+            blocks: existing blocks, which stay.
             gap: empty rows before the entry.
             width: cells, for the estimates.
-            source: Markdown that is to be cut into further blocks; none: there are no others.
-            muted: draw those others as thoughts.
+            source: Markdown to split into further blocks; none: no others.
+            muted: draw the further blocks as thoughts.
         """
         self.blocks = list(blocks)
         self.gap = gap
@@ -130,16 +130,16 @@ class BlockLayout:
 
     @property
     def busy(self) -> bool:
-        """Whether some of the source is still to be cut."""
+        """Whether some of the source must still be split."""
         return bool(self._incoming)
 
     def add_source(self, text: str) -> None:
-        """More source; `lay_out` cuts it."""
+        """Add source; `lay_out` splits it."""
         if self._splitter is not None:
             self._incoming.append(text)
 
     def lay_out(self, page: Page, seconds: float, *, more_comes: bool) -> None:
-        """Cut what has come, for at most about so many seconds; `more_comes`: the source is not yet whole."""
+        """Split the source so far, for about this many seconds at most; `more_comes`: the source is incomplete."""
         splitter = self._splitter
         if splitter is None:
             return
@@ -167,13 +167,13 @@ class BlockLayout:
             self._append(EntryBlock(_waiting if more_comes else _empty, ""), page.width)
 
     def set_first(self, block: EntryBlock, width: int) -> None:
-        """Another first block."""
+        """Replace the first block."""
         block.gap += self.gap
         self.blocks[0] = block
         self.heights.put(0, _first_height(block, width))
 
     def set_gap(self, gap: int) -> None:
-        """Other empty rows before the entry."""
+        """Change the empty rows before the entry."""
         if self.blocks:
             first = self.blocks[0]
             first.gap += gap - self.gap
@@ -207,7 +207,7 @@ def _first_height(block: EntryBlock, width: int) -> int:
 
 
 def _rest(characters: int, page: Page) -> list[StyledLine]:
-    return [StyledLine([Segment(f"⋯ {characters:,} more characters come in a moment", page.palette.faint)])]
+    return [StyledLine([Segment(f"⋯ loading {characters:,} more characters", page.palette.faint)])]
 
 
 def _waiting(page: Page) -> list[StyledLine]:
@@ -215,7 +215,7 @@ def _waiting(page: Page) -> list[StyledLine]:
 
 
 def _empty(page: Page) -> list[StyledLine]:
-    return [StyledLine([Segment("(an empty answer)", page.palette.faint)])]
+    return [StyledLine([Segment("(empty answer)", page.palette.faint)])]
 
 
 _NO_HEIGHTS = RowHeights()
@@ -231,14 +231,14 @@ class Sheet:
         self.opened = False
         self.width = width
         self.order = 0
-        """Its number in the document; the document's alone."""
+        """Its index in the document; only the document uses it."""
         self._gap = 0
         self._layout: BlockLayout | None = None
         self._streamed: list[str] | None = None
 
     @property
     def built(self) -> bool:
-        """Whether its blocks are made."""
+        """Whether its blocks exist."""
         return self._layout is not None
 
     @property
@@ -247,27 +247,27 @@ class Sheet:
 
     @property
     def heights(self) -> RowHeights:
-        """Of its blocks."""
+        """The heights of its blocks."""
         return self._layout.heights if self._layout is not None else _NO_HEIGHTS
 
     @property
     def height(self) -> int:
-        """Rows, exact as far as its blocks are."""
+        """Rows, as exact as its blocks are."""
         return self._gap + self._estimate() if self._layout is None else self._layout.heights.total
 
     @property
     def busy(self) -> bool:
-        """Whether some of its source is still to be cut."""
+        """Whether some of its source must still be split."""
         return self._layout is not None and self._layout.busy
 
     @property
     def live(self) -> bool:
-        """Whether more of it will come."""
+        """Whether more of it will arrive."""
         return isinstance(self.entry, (AnswerEntry, ThoughtEntry, ToolEntry)) and self.entry.live
 
     @property
     def text(self) -> str:
-        """All the source there is, as it came."""
+        """All the source so far, unchanged."""
         entry = self.entry
         if isinstance(entry, (AnswerEntry, ThoughtEntry)):
             if self._streamed is None:
@@ -289,7 +289,7 @@ class Sheet:
             self._layout.set_gap(gap)
 
     def build(self, page: Page, seconds: float) -> None:
-        """Make the blocks, for at most about so many seconds; what is left is done by `lay_out`."""
+        """Make the blocks, for about this many seconds at most; `lay_out` does the rest."""
         if self._layout is not None:
             return
         self.width = page.width
@@ -310,7 +310,7 @@ class Sheet:
         self.lay_out(page, seconds)
 
     def stream(self, text: str) -> None:
-        """Take more source of a live entry; `lay_out` cuts it."""
+        """Add source to a live entry; `lay_out` splits it."""
         if self._streamed is None:
             self._streamed = []
         self._streamed.append(text)
@@ -318,21 +318,21 @@ class Sheet:
             self._layout.add_source(text)
 
     def lay_out(self, page: Page, seconds: float) -> None:
-        """Cut what has come, for at most about so many seconds."""
+        """Split the source so far, for about this many seconds at most."""
         if self._layout is not None:
             self._layout.lay_out(page, seconds, more_comes=self.live)
 
     def refresh_header(self, page: Page) -> None:
-        """Make a live thought's line anew: it shows the end of what is thought."""
+        """Redraw a live thought's line: it shows the end of the thought."""
         if isinstance(self.entry, ThoughtEntry) and self._layout is not None:
             self._layout.set_first(self._thought_header(self.entry), page.width)
 
     def forget(self) -> None:
-        """Unmake the blocks: whether the entry is open has changed."""
+        """Drop the blocks, because the entry was opened or folded."""
         self._layout = None
 
     def become(self, entry: Entry) -> None:
-        """Show this in place of what was shown, without making anything again that stays as it is."""
+        """Replace the entry, reusing everything that has not changed."""
         if isinstance(entry, AnswerEntry) and isinstance(self.entry, AnswerEntry) and self.text == entry.text:
             self.entry = entry
             self._streamed = None

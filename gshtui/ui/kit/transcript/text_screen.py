@@ -1,6 +1,6 @@
-"""A viewer for text that is too long for a few words on the screen: what a command said, or the help.
+"""A viewer for text too long for a toast: a command's outcome, or the help.
 
-Owns scrolling and copying; text is shown as it is, or as Markdown, and never as markup. Opened by the app.
+Owns scrolling and copying; shows text as is or as Markdown, never as markup. Opened by the app.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gshtui.ui.kit.transcript.transcript import Transcript
 
 
 class TextScreen(ModalScreen[None]):
-    """Scrollable text under a title: styled `Content`, or the Markdown that commands speak."""
+    """Scrollable text under a title: styled `Content`, or a command's Markdown."""
 
     BINDINGS = [
         bind("text.close", "dismiss(None)"),
@@ -44,7 +44,7 @@ class TextScreen(ModalScreen[None]):
 
     @property
     def copied(self) -> str:
-        """What is copied where nothing is selected."""
+        """The text copied if nothing is selected."""
         return self.plain
 
     def compose(self) -> ComposeResult:

@@ -1,6 +1,6 @@
-"""Tool calls and thoughts drawn: one line when folded; input, diff and output, or the reasoning, when opened.
+"""Draws tool calls and thoughts: one line when folded; input, diff and output, or the reasoning, when opened.
 
-Owns the look of both; refuses to run or to judge anything. Called by `sheet.py`.
+Owns the look of both; runs nothing. Called by `sheet.py`.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _SIGNS = {
 _WORDS = {"asked": "waiting", "running": "running", "error": "failed", "timeout": "timed out"}
 _PREVIEW = 3
 _PRINTED = 12
-"""Rows that are shown under a folded command of the person."""
+"""Rows of output shown under a person's folded command."""
 _WIDEST = 600
-"""Characters of such a row."""
+"""Maximum characters of such a row."""
 _LONG = 160
 
 
 def tool_blocks(tool: ToolEntry, *, opened: bool) -> list[EntryBlock]:
-    """The blocks of a call: its line, and when it is open all there is to know."""
+    """The blocks of a call: its line, and all details when open."""
     header = EntryBlock(partial(_header, tool, opened), tool.subject or tool.name, toggles=True)
     if not opened:
         return [header]
@@ -52,12 +52,12 @@ def tool_blocks(tool: ToolEntry, *, opened: bool) -> list[EntryBlock]:
 
 
 def thought_header(thought: ThoughtEntry, *, opened: bool) -> EntryBlock:
-    """The line of a thought; what was thought follows it when it is open."""
+    """The line of a thought, followed by its text when open."""
     return EntryBlock(partial(_thought, thought, opened), thought.text, toggles=True)
 
 
 def seconds(duration: float) -> str:
-    """A duration as short as it can be said: `<0.1s`, `0.4s`, `12s`, `3m 05s`, `2h 10m`."""
+    """A duration in its shortest form: `<0.1s`, `0.4s`, `12s`, `3m 05s`, `2h 10m`."""
     if duration < 0.05:
         return "<0.1s"
     if duration < 10:
@@ -69,7 +69,7 @@ def seconds(duration: float) -> str:
 
 
 def size(count: int) -> str:
-    """A number of bytes as it is said: `812 B`, `4.1 kB`, `50 MB`."""
+    """A number of bytes for people: `812 B`, `4.1 kB`, `50 MB`."""
     if count < 1_000:
         return f"{count} B"
     amount, unit = (count / 1_000, "kB") if count < 1_000_000 else (count / 1_000_000, "MB")
@@ -99,7 +99,7 @@ def _header(tool: ToolEntry, opened: bool, page: Page) -> list[StyledLine]:
 
 
 def _meta(tool: ToolEntry, opened: bool, page: Page) -> list[Segment]:
-    """What stands at the right: change, size, word of the status, duration, and whether it is open."""
+    """The right end: change, size, status word, duration, and whether it is open."""
     palette = page.palette
     parts: list[list[Segment]] = []
     if tool.diff:
@@ -121,7 +121,7 @@ def _meta(tool: ToolEntry, opened: bool, page: Page) -> list[Segment]:
 
 
 def _ends(left: list[Segment], right: list[Segment], page: Page) -> StyledLine:
-    """One line with a left and a right end; the left one is cut where they would meet."""
+    """One line with a left and a right end; the left one is cut where they would overlap."""
     space = page.palette.text
     taken = sum(cell_len(segment.text) for segment in right)
     room = max(4, page.width - taken - 1)
@@ -144,7 +144,7 @@ def _ends(left: list[Segment], right: list[Segment], page: Page) -> StyledLine:
 
 
 def _preview(tool: ToolEntry, page: Page) -> list[StyledLine]:
-    """Under a folded call: why it failed, or the end of what a running one prints."""
+    """Under a folded call: why it failed, or the end of its output while it runs."""
     if tool.by_person:
         return _printed(tool, page)
     if tool.status in ("error", "denied", "timeout", "lost"):
@@ -161,7 +161,7 @@ def _preview(tool: ToolEntry, page: Page) -> list[StyledLine]:
 
 
 def _printed(tool: ToolEntry, page: Page) -> list[StyledLine]:
-    """The end of what a command of the person printed, and how much there is before it."""
+    """The end of the output of a person's command, and how many lines precede it."""
     text = tool.output.strip("\n")
     if not text:
         return []
@@ -170,7 +170,7 @@ def _printed(tool: ToolEntry, page: Page) -> list[StyledLine]:
     if before > 1:
         rows = rows[1:]
     lead = Segment("  │ ", page.palette.rule)
-    above = "…" if tool.live else f"… {before:,} lines before"  # while it runs only the end is here
+    above = "…" if tool.live else f"… {before:,} earlier lines"  # while it runs only the end is here
     lines = [StyledLine([Segment(above, page.palette.faint)]).behind(lead)] if before > 1 else []
     runs = _runs("\n".join(row[:_WIDEST] for row in rows), page.palette.text)
     return lines + [line.behind(lead) for line in wrapped(runs, page.narrower(4).width, hard=True)]
@@ -201,12 +201,12 @@ def _opened(tool: ToolEntry) -> Iterator[EntryBlock]:
 
 
 def _arguments(tool: ToolEntry) -> str:
-    """The arguments as text, one a line; long ones that the diff shows anyway by their length alone."""
+    """The arguments as text, one per line; long ones that the diff shows anyway by length only."""
     rows: list[str] = []
     for name, value in tool.arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if tool.diff and len(text) > _LONG:
-            rows.append(f"{name}: {len(text):,} characters, see the change")
+            rows.append(f"{name}: {len(text):,} characters, see the diff")
         elif "\n" in text:
             rows.append(f"{name}:\n" + "\n".join(f"  {row}" for row in text.split("\n")))
         else:
@@ -247,7 +247,7 @@ def _colour(colour: Colour) -> Color | None:
 
 def _diff(rows: list[DiffRow], first: bool, page: Page) -> list[StyledLine]:
     bar = Segment("  │ ", page.palette.rule)
-    top = [StyledLine([Segment("change", page.palette.faint)]).behind(Segment("  ╷ ", page.palette.rule))]
+    top = [StyledLine([Segment("diff", page.palette.faint)]).behind(Segment("  ╷ ", page.palette.rule))]
     return [*(top if first else []), *(line.behind(bar) for line in diff_lines(rows, page.narrower(4)))]
 
 
@@ -264,7 +264,7 @@ def _thought(thought: ThoughtEntry, opened: bool, page: Page) -> list[StyledLine
 
 
 def _gist(thought: ThoughtEntry) -> str:
-    """The line to show of a folded thought: the last one while it goes on, else the first."""
+    """The line to show of a folded thought: the last one while it streams, else the first."""
     part = thought.text[-400:] if thought.live else thought.text[:400]
     rows = [row.strip() for row in plain(part).split("\n") if row.strip()]
     return one_line(rows[-1 if thought.live else 0].strip("*# "), 200) if rows else ""

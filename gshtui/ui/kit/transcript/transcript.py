@@ -1,9 +1,8 @@
 """The transcript: a whole conversation in one widget, read with the keyboard or the mouse.
 
-Owns what keys and the mouse mean, and holds the parts: the document and the viewport onto it, the feed by which entries
-come in, the search, the page and the painter. No widget is made for a message and setting the height lays nothing out
-again, so a conversation of any length costs what is on the screen. Refuses to hold the conversation's state or to know
-the bus.
+Decides what keys and the mouse do, and holds the parts: the document and the viewport onto it, the feed of entries, the
+search, the page and the painter. No message has a widget of its own, and setting the height triggers no layout, so a
+conversation of any length costs only what is visible. Holds no conversation state and knows nothing about the bus.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, Viewport
 
 _FAR = 4
-"""Screens; a scroll by more goes to where the row is thought to be, without drawing all that lies between."""
+"""Screens; a longer scroll goes to the row's estimated place, without drawing everything between."""
 
 
 class Transcript(KeptLines, can_focus=True):
-    """Shows entries, which `feed` takes."""
+    """Shows the entries that `feed` receives."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("transcript.up", "up"),
@@ -50,17 +49,17 @@ class Transcript(KeptLines, can_focus=True):
     ]
 
     class SearchRequested(Message):
-        """The reader wants to search; the pane around the transcript asks for the words."""
+        """The reader wants to search; the surrounding pane asks for the words."""
 
     class NearTop(Message):
-        """The reader is close to the oldest entry that is here."""
+        """The reader is close to the oldest loaded entry."""
 
-    def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, *, empty: str = "", id: str | None = None) -> None:
         """
         Args:
-            empty: what to say while there are no entries.
+            empty: the text shown while there are no entries.
         """
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self.document = TranscriptDocument(empty_page())
         self.viewport = Viewport(self.document)
         self.cursor = BlockCursor(self.document, self.viewport)
@@ -76,7 +75,7 @@ class Transcript(KeptLines, can_focus=True):
 
     @property
     def drawing(self) -> bool:
-        """Whether something that was put in is still to be drawn."""
+        """Whether something added must still be drawn."""
         return self._pacer.scheduled or bool(self.document.busy)
 
     # Keys.
@@ -90,11 +89,11 @@ class Transcript(KeptLines, can_focus=True):
         self._redraw()
 
     def action_page_up(self) -> None:
-        """A screen towards the beginning."""
+        """Scroll a screen towards the beginning."""
         self.scroll_rows(-max(1, self.size.height - 2))
 
     def action_page_down(self) -> None:
-        """A screen towards the end."""
+        """Scroll a screen towards the end."""
         self.scroll_rows(max(1, self.size.height - 2))
 
     def action_home(self) -> None:
@@ -102,7 +101,7 @@ class Transcript(KeptLines, can_focus=True):
         self._redraw()
 
     def action_end(self) -> None:
-        """To the end, and stay there as more comes."""
+        """Go to the end, and follow new entries."""
         self.cursor.go_end()
         self._redraw()
 
@@ -117,7 +116,7 @@ class Transcript(KeptLines, can_focus=True):
         self._redraw()
 
     def action_copy_block(self) -> None:
-        """Copy what is selected, or else the block under the cursor."""
+        """Copy the selection, or else the block under the cursor."""
         text = self.screen.get_selected_text() or (self.cursor.text() if self.cursor.ready() else "")
         if text:
             copy_text(self, plain(text))
@@ -147,7 +146,7 @@ class Transcript(KeptLines, can_focus=True):
             self.refresh()
 
     def text_select_all(self) -> None:
-        """Select the block under the mouse: what a double click means."""
+        """Select the block under the mouse, on a double click."""
         rows = self.cursor.shown()
         if rows:
             line = self.viewport.rows[rows[-1]].line
@@ -188,7 +187,7 @@ class Transcript(KeptLines, can_focus=True):
         return self.viewport.top
 
     def scroll_rows(self, rows: int) -> None:
-        """Move by so many rows; exactly, unless it is far."""
+        """Move by this many rows; exactly, unless it is far."""
         if abs(rows) <= _FAR * self.viewport.height:
             self.viewport.scroll(rows)
         else:
@@ -196,7 +195,7 @@ class Transcript(KeptLines, can_focus=True):
         self.sync()
 
     def sync(self, *, whole: bool = False) -> None:
-        """Settle the viewport, tell Textual the height and the position, and have drawn what has changed.
+        """Settle the viewport, tell Textual the height and the position, and draw what has changed.
 
         Args:
             whole: draw every row again, changed or not.

@@ -1,7 +1,7 @@
-"""The feeding of a transcript: entries put, streamed, removed and prepended; and when the next frame of them is drawn.
+"""Feeds a transcript: puts, streams, removes and prepends entries; and decides when to draw the next frame.
 
-`FramePacer` owns the pace: taking text costs an append, and a frame does as much as its slice of time allows and leaves
-the rest to the next, so that no amount of text stalls the window. `TranscriptFeed` refuses to draw.
+`FramePacer` owns the pace: adding text costs an append, and a frame does as much as its time slice allows and leaves
+the rest to the next, so that no amount of text stalls the window. `TranscriptFeed` does not draw.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import BlockCursor, Viewport
 
 FRAME = 1 / 30
-"""Seconds between two drawings of a stream."""
+"""Seconds between two frames of a stream."""
 _SHARE = 11
 """The pause between two drawings, in times of what this thread worked since the one before (drawing it included): so
 a stream leaves most of a core free, in a large window on a slow machine too."""
 _LONGEST = 0.125
 _BUDGET = 0.012
-"""Seconds of a frame that go into cutting source."""
+"""Seconds of a frame spent on splitting source."""
 
 
 class FramePacer:
@@ -33,7 +33,7 @@ class FramePacer:
 
     Args:
         widget: what is drawn.
-        draw: draws one frame; it may cut source until the time that it is given (`time.perf_counter`).
+        draw: draws one frame; it may split source until the given time (`time.perf_counter`).
     """
 
     def __init__(self, widget: Widget, draw: Callable[[float], None]) -> None:
@@ -58,7 +58,7 @@ class FramePacer:
             asyncio.get_running_loop().call_later(wait, widget.call_next, self._frame)
 
     def go_on(self) -> None:
-        """Draw a frame at once: nothing new has to be waited for; only the window must get its turn."""
+        """Draw a frame at once, after giving the window its turn."""
         self._not_before = 0.0
         self.schedule()
 
@@ -74,8 +74,8 @@ class TranscriptFeed:
     """Carries out operations on entries.
 
     Args:
-        finder: the search, which has to know of entries that come in above and of a new conversation.
-        schedule: called when there is something to draw.
+        finder: the search, which must know about entries added above and about a new conversation.
+        schedule: called if there is something to draw.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class TranscriptFeed:
         self._streaming: dict[str, Sheet] = {}
 
     def apply(self, operations: Iterable[Operation]) -> None:
-        """Carry out what the reducer of a conversation says."""
+        """Carry out the operations of a conversation's reducer."""
         for operation in operations:
             if isinstance(operation, Stream):
                 self.stream(operation.id, operation.text)
@@ -109,7 +109,7 @@ class TranscriptFeed:
                 self.clear()
 
     def put(self, entry: Entry) -> None:
-        """Show an entry at the end, or in place of the one with its id."""
+        """Show an entry at the end, or replace the one with its id."""
         new = self._document.get(entry.id) is None
         sheet = self._document.put(entry)
         if new and self._all_open and isinstance(entry, (ToolEntry, ThoughtEntry)):
@@ -121,7 +121,7 @@ class TranscriptFeed:
         self._schedule()
 
     def stream(self, id: str, text: str) -> None:
-        """More text of a live entry. Cheap: it is cut and drawn with the next frame."""
+        """Add text to a live entry. Cheap: it is split and drawn with the next frame."""
         sheet = self._document.get(id)
         if sheet is None:
             return
@@ -133,13 +133,13 @@ class TranscriptFeed:
         self._schedule()
 
     def remove(self, id: str) -> None:
-        """Show the entry no longer."""
+        """Remove the entry."""
         self._streaming.pop(id, None)
         self._document.remove(id)
         self._schedule()
 
     def prepend(self, entries: Iterable[Entry]) -> None:
-        """Show older entries before all others; what the reader sees stays where it is."""
+        """Show older entries before all others; the visible part stays in place."""
         document, viewport = self._document, self._viewport
         viewport.settle()
         if document.sheets and not viewport.following:
@@ -153,7 +153,7 @@ class TranscriptFeed:
         self._finder.add_older(sheets)
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Remove all entries."""
         self._streaming.clear()
         self._document.clear()
         self._viewport.clear()
@@ -162,7 +162,7 @@ class TranscriptFeed:
         self._schedule()
 
     def toggle_all(self) -> None:
-        """Open all thoughts and calls, also those to come, or fold them all."""
+        """Open all thoughts and calls, including future ones, or fold them all."""
         self._all_open = not self._all_open
         self._viewport.hold()
         for sheet in self._document.sheets:
@@ -170,7 +170,7 @@ class TranscriptFeed:
                 self._document.toggle(sheet, self._all_open)
 
     def cut(self, deadline: float) -> None:
-        """Cut what has come into blocks, until a time of `time.perf_counter`."""
+        """Split the source so far into blocks, until a time of `time.perf_counter`."""
         document = self._document
         for id, sheet in list(self._streaming.items()):
             if isinstance(sheet.entry, ThoughtEntry) and not sheet.opened:

@@ -1,7 +1,7 @@
-"""Rows of a transcript as strips: the pointer of the cursor, what is lit up, the badge, what an empty one says.
+"""Rows of a transcript as strips: the cursor's pointer, highlights, the badge, the empty state.
 
-Refuses to move anything. `TranscriptPage` keeps what is drawn on up
-to date: its width, the theme's colours, the lexers of the languages that were met.
+Moves nothing. `TranscriptPage` keeps the page up to date: its width,
+the theme's colours, the lexers of the languages seen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from textual.widget import Widget
 
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import StyledRange, overlay_styles, selected_span
-from gshtui.ui.kit.page import NARROWEST, WIDEST, Page, Palette, make_palette
+from gshtui.ui.kit.page import NARROWEST, WIDEST, Page, Palette, ThemePalette, make_palette
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.document import TranscriptDocument
@@ -32,15 +32,15 @@ class TranscriptPainter:
     """Draws the rows of a viewport.
 
     Args:
-        widget: what is drawn: it knows what is selected, and whether keys go to it.
-        empty: what to say where there are no entries.
+        widget: the widget drawn: it knows the selection, and whether it has the focus.
+        empty: the text shown if there are no entries.
     """
 
     def __init__(
         self, widget: Widget, viewport: Viewport, cursor: BlockCursor, finder: TranscriptFinder, empty: str
     ) -> None:
         self.width = 0
-        """Of the widget: to ask Textual for it costs more than a row."""
+        """The widget's width: asking Textual for it costs more than drawing a row."""
         self._widget = widget
         self._viewport = viewport
         self._document = viewport.document
@@ -51,7 +51,7 @@ class TranscriptPainter:
         self._pointer = Segment("▌ ")
 
     def restyle(self, palette: Palette) -> None:
-        """Draw in these colours from now on."""
+        """Draw with this page from now on."""
         self._gutter = Segment(" " * GUTTER, palette.text)
         self._pointer = Segment("▌ ", palette.cursor)
 
@@ -78,7 +78,7 @@ class TranscriptPainter:
         return line.strip(gutter, width, fill)
 
     def _ranges(self, row: ScreenRow, line: StyledLine, y: int) -> list[StyledRange]:
-        """Styles over parts of a line, in order: what is selected, or else what was found."""
+        """Styles over parts of a line, in order: the selection, or else the matches."""
         selection = self._widget.text_selection
         if selection is not None:
             span = selected_span(selection, self._viewport.number(y), len(line.text) + GUTTER)
@@ -98,7 +98,7 @@ class TranscriptPainter:
         return line.strip_with(Segment(" " * spare, page.palette.text), self.width, page.palette.text)
 
     def _with_badge(self, strip: Strip) -> Strip:
-        """The row with how many entries have come below it."""
+        """The row with a badge for new entries below it."""
         words = f" ↓ {self._viewport.unseen} new below "
         look = self._document.page.palette.badge
         start = max(0, (self.width - cell_len(words)) // 2)
@@ -112,10 +112,10 @@ def empty_page() -> Page:
 
 
 class TranscriptPage:
-    """Keeps the page of a document as the widget needs it; a change of it has all blocks drawn anew.
+    """Keeps a document's page as the widget needs it; a change redraws all blocks.
 
     Args:
-        changed: called when it has other colours or lexers.
+        changed: called when its colours or lexers change.
     """
 
     def __init__(
@@ -125,11 +125,11 @@ class TranscriptPage:
         self._document = document
         self._painter = painter
         self._changed = changed
-        self._styled_for: tuple[object, ...] = ()
+        self._theme = ThemePalette(widget)
         self._loading: set[str] = set()
 
     def fit(self, columns: int) -> bool:
-        """Take the width of the widget; whether that gives lines of another length."""
+        """Adopt the widget's width; returns whether lines get another length."""
         self._painter.width = columns
         width = min(WIDEST, max(NARROWEST, columns - GUTTER - _MARGIN))
         if width == self._document.page.width:
@@ -138,20 +138,14 @@ class TranscriptPage:
         return True
 
     def restyle(self) -> None:
-        """Take the colours of the theme and of what lies behind, if they are other ones."""
-        background = self._widget.background_colors[1]
-        app = app_of(self._widget)
-        look = (app.theme, background, app.native_ansi_color)
-        if look == self._styled_for:
-            return
-        self._styled_for = look
-        palette = make_palette(app.theme_variables, background, ansi=app.native_ansi_color)
-        self._painter.restyle(palette)
-        self._document.page = replace(self._document.page, palette=palette)
-        self._changed()
+        """Adopt the theme's and the background's colours, if they changed."""
+        if self._theme.renew():
+            self._painter.restyle(self._theme.palette)
+            self._document.page = replace(self._document.page, palette=self._theme.palette)
+            self._changed()
 
     def load_languages(self) -> None:
-        """Have the lexers of languages that were met loaded in a thread; then draw their code again."""
+        """Load the lexers of new languages in a thread, then redraw their code."""
         wanted = self._document.page.code.wanted
         for name in sorted(wanted - self._loading):
             self._loading.add(name)

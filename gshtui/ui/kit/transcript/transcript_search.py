@@ -1,6 +1,6 @@
-"""Search in the transcript: the blocks that hold the words, found a slice of time at once, lit up where they are seen.
+"""Search in the transcript: finds the blocks with the words, a slice of time at once, and highlights them.
 
-Owns the hits, their order and the way from one to the next. What is folded is searched too, and opened on the way. The
+Owns the hits, their order and the steps between them. Folded entries are searched too, and opened when reached. The
 words come from the pane's search line.
 """
 
@@ -23,7 +23,7 @@ from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Vi
 
 @dataclass(frozen=True, slots=True)
 class TranscriptHit:
-    """A block that holds the words."""
+    """A block that contains the words."""
 
     sheet: Sheet
     block: int
@@ -36,15 +36,15 @@ class TranscriptSearch:
         self.words = words
         self.needle = words.casefold()
         self.hits: list[TranscriptHit] = []
-        """The newest first."""
+        """Newest first."""
         self.at = -1
-        """Index of the hit that was gone to."""
+        """Index of the current hit."""
         self._document = document
         self._left = list(document.sheets)
 
     @property
     def done(self) -> bool:
-        """Whether everything has been looked through."""
+        """Whether everything has been searched."""
         return not self._left
 
     @property
@@ -52,7 +52,7 @@ class TranscriptSearch:
         return self.hits[self.at] if 0 <= self.at < len(self.hits) else None
 
     def search_more(self, seconds: float) -> None:
-        """Look through more of the conversation, for about so many seconds."""
+        """Search more of the conversation, for about this many seconds."""
         deadline = time.perf_counter() + seconds
         while self._left and time.perf_counter() < deadline:
             sheet = self._left.pop()
@@ -60,11 +60,11 @@ class TranscriptSearch:
                 self.hits += reversed(self._in(sheet))
 
     def add_older(self, sheets: list[Sheet]) -> None:
-        """Entries that were loaded meanwhile are looked through last."""
+        """Search entries loaded meanwhile last."""
         self._left = sheets + self._left
 
     def go(self, step: int) -> TranscriptHit | None:
-        """To the next (1) older or (-1) newer hit, round the end."""
+        """Go to the next older (1) or newer (-1) hit, wrapping around."""
         hits = self.hits
         for _ in range(len(hits)):
             self.at = (self.at + step) % len(hits) if self.at >= 0 or step > 0 else len(hits) - 1
@@ -89,7 +89,7 @@ class TranscriptSearch:
         ]
 
     def _opened(self, hit: TranscriptHit) -> TranscriptHit:
-        """The hit as it can be seen: in a folded entry, which is opened, the first block that holds the words."""
+        """The visible form of a hit: in a folded entry, which is opened, the first block with the words."""
         sheet = hit.sheet
         entry = sheet.entry
         if not isinstance(entry, (ToolEntry, ThoughtEntry)):
@@ -110,7 +110,7 @@ _CONTEXT = 3
 
 
 class TranscriptSearched(Message):
-    """A search has found more, or gone to another place. `at` counts from 1, 0: nowhere yet."""
+    """A search found more, or moved to another hit. `at` counts from 1; 0: none yet."""
 
     def __init__(self, words: str, at: int, hits: int, done: bool) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ class TranscriptSearched(Message):
 
 
 class SearchedWidget(Protocol):
-    """The widget that is searched."""
+    """The searched widget."""
 
     def refresh(self) -> object: ...
     def sync(self, *, whole: bool = False) -> None: ...
@@ -130,7 +130,7 @@ class SearchedWidget(Protocol):
 
 
 class TranscriptFinder:
-    """The search of a transcript: begun, gone on with in slices of time, ended."""
+    """A search of a transcript, run in slices of time."""
 
     def __init__(
         self, document: TranscriptDocument, viewport: Viewport, cursor: BlockCursor, widget: SearchedWidget
@@ -142,7 +142,7 @@ class TranscriptFinder:
         self._widget = widget
 
     def find(self, words: str) -> None:
-        """Search for these words from the newest entry on, and go to the first place; no words end the search."""
+        """Search for these words from the newest entry, and go to the first hit; empty: end the search."""
         self.search = TranscriptSearch(self._document, words) if words.strip() else None
         self._widget.refresh()
         if self.search is None:
@@ -151,7 +151,7 @@ class TranscriptFinder:
             self._look()
 
     def find_more(self, step: int) -> None:
-        """Go to the next older (1) or newer (-1) place."""
+        """Go to the next older (1) or newer (-1) hit."""
         if self.search is None:
             return
         hit = self.search.go(step)
@@ -163,7 +163,7 @@ class TranscriptFinder:
         self._report()
 
     def add_older(self, sheets: list[Sheet]) -> None:
-        """Look through entries that came in above, too."""
+        """Also search entries added above."""
         if self.search is not None and sheets:
             done = self.search.done
             self.search.add_older(sheets)
@@ -171,11 +171,11 @@ class TranscriptFinder:
                 self._look()
 
     def end(self) -> None:
-        """Stop without a word: what was searched is gone."""
+        """Stop silently: the searched entries are gone."""
         self.search = None
 
     def ranges(self, row: ScreenRow, line: StyledLine) -> list[StyledRange]:
-        """Styles over the words that were found in a row of the screen and its line."""
+        """Styles over the matches in a row of the screen and its line."""
         search = self.search
         if search is None:
             return []

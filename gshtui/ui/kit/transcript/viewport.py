@@ -1,7 +1,7 @@
-"""The part of the conversation on the screen, and the block cursor in it.
+"""The visible part of the conversation, and the block cursor in it.
 
-Owns the reader's place: whatever is added, corrected or removed around it, the row at the top stays the row at the
-top. A block and the blocks that continue it are one to the cursor. Knows no terminal.
+Owns the reader's position: whatever is added, corrected or removed around it, the row at the top stays at the top.
+The cursor treats a block and its continuations as one. Knows no terminal.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
 from gshtui.ui.kit.transcript.sheet import Sheet
 
 GUTTER = 2
-"""Cells at the left that belong to the cursor."""
+"""Cells at the left reserved for the cursor."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScreenRow:
-    """One row of the screen. `line` is none where it is empty."""
+    """One row of the screen. `line` is `None` if the row is empty."""
 
     sheet: Sheet
     block: int
@@ -36,11 +36,11 @@ class Viewport:
         self.document = document
         self.height = 0
         self.rows: list[ScreenRow] = []
-        """What is shown, from the top."""
+        """The visible rows, from the top."""
         self.top = 0
-        """Row of the document that is at the top."""
+        """The document row at the top."""
         self.unseen = 0
-        """Entries that have come below while the reader was further up."""
+        """Entries added below while the reader was further up."""
         self.shift = 0
         """What a row's number for selections is above its number in the document."""
         self._place: RowPosition | None = None
@@ -51,17 +51,17 @@ class Viewport:
         return self._place is None
 
     def follow(self) -> None:
-        """Go to the end and stay there."""
+        """Go to the end and follow new entries."""
         self._place = None
 
     def hold(self) -> None:
-        """Stay where it is, also when more comes."""
+        """Stay in place when entries are added."""
         if self._place is None and self.rows:
             first = self.rows[0]
             self._place = RowPosition(first.sheet, first.block, first.at)
 
     def lowered(self, sheet: Sheet, rows: int) -> None:
-        """The first block of an entry has got so many empty rows above it."""
+        """The first block of an entry now has this many empty rows above it."""
         place = self._place
         if place is not None and place.sheet is sheet and place.block == 0:
             self._place = RowPosition(sheet, 0, place.row + rows)
@@ -75,17 +75,17 @@ class Viewport:
         self._place = self._moved(RowPosition(sheet, block, min(row, max(0, sheet.heights[block] - 1))), -at)
 
     def jump(self, row: int) -> None:
-        """Go to a row of the document, as far as that is known."""
+        """Go to a row of the document, as far as known."""
         self._place = self.document.locate(row)
 
     def scroll(self, rows: int) -> None:
-        """Move by so many rows, exactly: what is estimated in between is drawn first."""
+        """Move by exactly this many rows: estimated blocks in between are drawn first."""
         self.hold()
         if self._place is not None and self.document.has(self._place.sheet):
             self._place = self._moved(self._place, rows)
 
     def settle(self) -> None:
-        """Work out what is shown, with exact heights, and with the place kept."""
+        """Determine the visible rows with exact heights, keeping the position."""
         place = self._place
         if place is not None and not self.document.has(place.sheet):
             self._place = place = self.document.locate(self.top)
@@ -103,9 +103,9 @@ class Viewport:
             self._place = None
 
     def update(self) -> set[int] | None:
-        """Settle after something has changed, and give the rows of the screen that differ; `None`: all may.
+        """Settle after a change, and return the screen rows that differ; `None`: all may.
 
-        Rows keep their numbers for selections when something comes in above them.
+        Rows keep their selection numbers when something is added above them.
         """
         before, top = self.rows, self.top
         self.settle()
@@ -122,16 +122,16 @@ class Viewport:
         return {at for at in rows if at == badge or not _alike(_at(before, at), _at(now, at))}
 
     def clear(self) -> None:
-        """Show nothing: the document was cleared."""
+        """Reset: the document was cleared."""
         self.rows, self.top, self.unseen = [], 0, 0
         self._place = None
 
     def number(self, y: int) -> int:
-        """The number for selections of a row of the screen."""
+        """The selection number of a screen row."""
         return self.top + y + self.shift
 
     def row_of(self, sheet: Sheet, block: int) -> int | None:
-        """The row of the screen where a block's first shown row is; `None` when it is not shown."""
+        """The screen row of a block's first visible row; `None`: not visible."""
         for at, row in enumerate(self.rows):
             if row.sheet is sheet and row.block == block:
                 return at
@@ -155,7 +155,7 @@ class Viewport:
         self.top = max(0, document.height - self.height)
 
     def _fill(self, place: RowPosition) -> None:
-        """Collect the rows from a place downwards."""
+        """Collect the rows from a position downwards."""
         document = self.document
         rows: list[ScreenRow] = []
         sheet, number = place.sheet, min(place.block, len(place.sheet.blocks) - 1)
@@ -203,7 +203,7 @@ def _alike(one: ScreenRow | None, other: ScreenRow | None) -> bool:
 
 
 class BlockCursor:
-    """On a block, or nowhere."""
+    """The block cursor: on a block, or nowhere."""
 
     def __init__(self, document: TranscriptDocument, viewport: Viewport) -> None:
         self._document = document
@@ -212,7 +212,7 @@ class BlockCursor:
         self.block = 0
 
     def on(self, row: ScreenRow) -> bool:
-        """Whether the row belongs to its block, empty rows above it left out."""
+        """Whether the row belongs to its block, not counting empty rows above."""
         if row.sheet is not self.sheet or row.line is None:
             return False
         first, last = self.group()
@@ -223,19 +223,19 @@ class BlockCursor:
         self.sheet, self.block = sheet, block
 
     def go_home(self) -> None:
-        """To the first block of all, which is shown at the top."""
+        """Go to the very first block, shown at the top."""
         sheets = self._document.sheets
         if sheets:
             self.place(sheets[0])
             self._viewport.show(sheets[0], 0)
 
     def go_end(self) -> None:
-        """Nowhere: the viewport goes to the end, and stays there as more comes."""
+        """Clear the cursor: the viewport goes to the end, and follows new entries."""
         self._viewport.follow()
         self.place(None)
 
     def toggle(self) -> bool:
-        """Open or fold its entry, whose first line stays where it is; False: it is none that can be opened."""
+        """Open or fold its entry, whose first line stays in place; False: the entry cannot be opened."""
         sheet = self.sheet if self.ready() else None
         if sheet is None or not isinstance(sheet.entry, (ToolEntry, ThoughtEntry)):
             return False
@@ -248,11 +248,11 @@ class BlockCursor:
         return True
 
     def shown(self) -> list[int]:
-        """The rows of the screen on which it is."""
+        """The screen rows of its block."""
         return [y for y, row in enumerate(self._viewport.rows) if self.on(row)]
 
     def group(self) -> tuple[int, int]:
-        """The first and the last block that are one with its block."""
+        """The first and last blocks that form one with its block."""
         assert self.sheet is not None
         blocks = self.sheet.blocks
         first = min(self.block, max(0, len(blocks) - 1))
@@ -264,7 +264,7 @@ class BlockCursor:
         return first, last
 
     def ready(self) -> bool:
-        """Whether it is on a block; if not, it goes to the last one on the screen."""
+        """Whether it is on a block; if not, it moves to the last visible one."""
         if self.sheet is not None and self._document.has(self.sheet):
             self._document.built(self.sheet)
             return True
@@ -276,11 +276,11 @@ class BlockCursor:
         return True
 
     def visible(self) -> bool:
-        """Whether any of its rows is on the screen."""
+        """Whether any of its rows is visible."""
         return any(self.on(row) for row in self._viewport.rows)
 
     def move(self, direction: int) -> None:
-        """To the block after or before, and that into view; a block larger than the screen is scrolled through."""
+        """Go to the next or previous block, into view; a block larger than the screen is scrolled through."""
         if not self.ready() or self.sheet is None:
             return
         if not self.visible():
@@ -303,7 +303,7 @@ class BlockCursor:
         self.show()
 
     def show(self, *, context: int = 0) -> None:
-        """Its block into view, moving as little as possible; `context`: rows to leave above it when it has to move."""
+        """Scroll its block into view, moving as little as possible; `context`: rows to leave above if it moves."""
         if self.sheet is None:
             return
         document, viewport = self._document, self._viewport
@@ -334,7 +334,7 @@ class BlockCursor:
         return "\n".join(block.copied for block in self.sheet.blocks[first : last + 1])
 
     def _hidden(self, direction: int) -> int:
-        """Rows of its block that lie below (above) the screen."""
+        """Rows of its block below (above) the screen."""
         assert self.sheet is not None
         rows = [row for row in self._viewport.rows if self.on(row)]
         if not rows:

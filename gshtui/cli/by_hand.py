@@ -1,0 +1,37 @@
+"""The commands of `gsh-tui` that are not declared ones, each with the reason: a closed list, which a test checks.
+
+All others are made from the declarations (`declared_forms`). Imports nothing: the start of every call reads it.
+"""
+
+from __future__ import annotations
+
+MODULES = {
+    # A turn: it streams an agent's events, and its words are for a model.
+    "prompt": "gshtui.cli.prompt",
+    # Tells a question from a command before there is either.
+    "gsh": "gshtui.cli.at_prompt",
+    # The command language itself: one line, with anyone's rights.
+    "run": "gshtui.cli.run",
+    # The shells' side: their files and plugins, even where no hub and no settings work.
+    "shell": "gshtui.cli.shell",
+    # A script for a shell, made from this very command line.
+    "completion": "gshtui.cli.shell",
+    # Checks the things that a hub needs before it can start.
+    "doctor": "gshtui.cli.doctor",
+    # The help of this very command line.
+    "help": "gshtui.cli.root",
+    # Runs an agent in this process; the agent commands only call one.
+    "agent run": "gshtui.cli.agent_run",
+    # Gives the terminal to an editor, then reports the errors that are left in the file.
+    "config edit": "gshtui.cli.config_edit",
+    # Is the keeper: a process, not a call of one.
+    "hub run": "gshtui.cli.hub_run",
+}
+"""The module of each, by its words; `help` is the root's own."""
+
+
+def command_words() -> frozenset[str]:
+    """Every first word that is a command."""
+    from gshtui.cli.declared_forms import COMMANDS
+
+    return frozenset(name.partition(" ")[0] for name in (*MODULES, *(form.name for form in COMMANDS)))

@@ -1,0 +1,24 @@
+"""`gsh-tui hub run`: the keeper's own process."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(name="run", short_help="Be the keeper.", hidden=True)
+@click.option(
+    "--idle",
+    type=click.FloatRange(0),
+    default=None,
+    metavar="SECONDS",
+    help="End after so long without anything to do; 0: stay.",
+)
+def run(idle: float | None) -> int:
+    """Look after agents, shells and mail while no window is open.
+
+    gsh-tui starts this by itself; a system that starts it (`gsh-tui hub install`) uses `--idle 0`. It returns at once
+    if a keeper runs.
+    """
+    from gshtui.headless.keeper_process import IDLE_FOR, run_keeper
+
+    return run_keeper(IDLE_FOR if idle is None else idle)

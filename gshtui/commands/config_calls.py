@@ -1,0 +1,156 @@
+"""Commands about the settings as code calls them, `await hub.call(ShowSettings(key="agent"))`; their results.
+
+One pair of parameters and result for each word of `config`; the handlers are in `config_commands`. The shell's
+`config edit` opens an editor and belongs to the command line (`cli/config_edit.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from gshtui.commands.declaration import Parameters, Returns
+from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
+from gshtui.settings.loader import Loaded
+from gshtui.settings.toml_file import Problem
+
+NO_PARTS = frozenset[str]()
+CONFIG_GROUP = ShellGroup(
+    "Show and change the configuration.",
+    """\
+Show and change the configuration.
+
+A value comes from the last of these that sets it: the default, your file, the project's .gsh/config.toml (once you
+trust the folder, and only to make things stricter), a GSH_TABLE__KEY variable, --set.""",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSettings:
+    """The settings as they are now."""
+
+    loaded: Loaded
+    key: str
+    """The setting or table that is shown; empty: all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigPlaces:
+    """The paths of the files and folders, by their purpose."""
+
+    paths: dict[str, Path]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsSchema:
+    """The JSON schema of the configuration."""
+
+    schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedSetting:
+    """A value that was set in the user's file."""
+
+    key: str
+    value: object
+    """As it was written."""
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """The user's file, which exists now."""
+
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class SeenProject:
+    """The files of a project as a person saw them before trusting it."""
+
+    config: bytes | None
+    """The project's configuration; `None`: it has none."""
+    files: dict[str, str]
+    """The hash of each of its files, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectTrust:
+    """Whether a project is trusted, after a person decided."""
+
+    project: Path
+    trust: str
+    files: tuple[str, ...] = ()
+    """The files that it brings."""
+    refused: tuple[Problem, ...] = ()
+    """What its configuration must not set."""
+    revoked: bool = False
+
+
+class ShowSettings(Parameters, Returns[ShownSettings]):
+    """Show all values, or those of KEY, and where each comes from."""
+
+    COMMAND: ClassVar[str] = "config"
+    WORD: ClassVar[str] = "show"
+    SHELL = ShellForm(("key",), parts=NO_PARTS, takes_settings=True, quiet=True)
+    key: str = ""
+
+
+class ShowPlaces(Parameters, Returns[ConfigPlaces]):
+    """Print the paths of the files and folders."""
+
+    COMMAND: ClassVar[str] = "config"
+    WORD: ClassVar[str] = "path"
+    SHELL = ShellForm(parts=NO_PARTS)
+
+
+class ShowSchema(Parameters, Returns[SettingsSchema]):
+    """Print the JSON schema, which describes every key."""
+
+    COMMAND: ClassVar[str] = "config"
+    WORD: ClassVar[str] = "schema"
+    SHELL = ShellForm(parts=NO_PARTS)
+
+
+class SetSetting(Parameters, Returns[ChangedSetting]):
+    """Set KEY to VALUE in your file.
+
+    Comments and everything else stay unchanged. Write lists as JSON.
+    """
+
+    COMMAND: ClassVar[str] = "config"
+    WORD: ClassVar[str] = "set"
+    SHELL = ShellForm(("key", "value"), parts=NO_PARTS)
+    key: Annotated[str, ShellOption(required=True)] = ""
+    value: Annotated[str, ShellOption(required=True)] = ""
+
+
+class MakeConfigFile(Parameters, Returns[ConfigFile]):
+    """Create the user's file where it is missing, to be edited."""
+
+    COMMAND: ClassVar[str] = "config"
+    WORD: ClassVar[str] = "edit"
+
+
+class TrustProject(Parameters, Returns[ProjectTrust]):
+    """Trust this folder's configuration and AGENTS.md.
+
+    This trusts .gsh/config.toml as it is now, until it changes. It can still only make things stricter, and trusting it
+    starts nothing.
+    """
+
+    COMMAND: ClassVar[str] = "config"
+    WORD: ClassVar[str] = "trust"
+    SHELL = ShellForm(
+        parts=NO_PARTS,
+        quiet=True,
+        yes="Skip the preview and the question.",
+        needs_answer="only a person can trust a folder, and nobody is there to ask; or add --yes.",
+    )
+    revoke: bool = Field(default=False, description="Withdraw the trust.")
+    seen: Annotated[SeenProject | None, ShellOption(absent=True)] = None
+    """The files as the person saw them, which is how they are trusted; `None`: as they are now."""

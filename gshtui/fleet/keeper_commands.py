@@ -1,0 +1,263 @@
+"""The `hub` command: whether the keeper runs, starting and stopping it, and having the system start it at login.
+
+The settings are enough for it, so it works beside any window and without a record. Registered by the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Returns,
+)
+from gshtui.commands.family import Family
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellGroup
+from gshtui.fleet import keeper, keeper_unit
+from gshtui.settings.model import Settings
+from gshtui.tmux.server import TmuxServer
+from gshtui.tmux.tmux_errors import TmuxError
+
+_NONE = "No keeper runs."
+
+
+@dataclass(frozen=True, slots=True)
+class KeeperReport:
+    """Whether the keeper runs, and what it costs."""
+
+    running: bool
+    keep: str
+    """The setting `hub.keep`."""
+    pid: int = 0
+    version: str = ""
+    since: float = 0.0
+    """When it started, in seconds since the epoch."""
+    memory: int = 0
+    """Bytes of memory that it uses."""
+    processor: float = 0.0
+    """Seconds of processor time that it has used."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedKeeper:
+    """Whether there was a keeper to stop."""
+
+    was_running: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledUnit:
+    """The file that makes the system start the keeper at login."""
+
+    file: Path
+    removed: bool
+    commands: list[str]
+    """What the person runs next."""
+
+
+def _shell(summary: str) -> ShellForm:
+    return ShellForm(summary=summary, parts=frozenset())
+
+
+class ShowKeeper(Parameters, Returns[KeeperReport]):
+    """Say whether the keeper runs, since when, and what it uses."""
+
+    COMMAND: ClassVar[str] = "hub"
+    WORD: ClassVar[str] = "status"
+    SHELL = _shell("Say whether the keeper runs.")
+
+
+class StartKeeper(Parameters, Returns[KeeperReport]):
+    """Start the keeper now, rather than with the first agent."""
+
+    COMMAND: ClassVar[str] = "hub"
+    WORD: ClassVar[str] = "start"
+    SHELL = _shell("Start the keeper now.")
+
+
+class StopKeeper(Parameters, Returns[StoppedKeeper]):
+    """Stop the keeper. Agents keep running, and the next one that starts brings it back."""
+
+    COMMAND: ClassVar[str] = "hub"
+    WORD: ClassVar[str] = "stop"
+    SHELL = _shell("Stop the keeper.")
+
+
+class InstallKeeper(Parameters, Returns[InstalledUnit]):
+    """Have the system start the keeper when you log in, and keep it running: a user unit of systemd or launchd.
+
+    This is optional: gsh-tui starts the keeper by itself.
+    """
+
+    COMMAND: ClassVar[str] = "hub"
+    WORD: ClassVar[str] = "install"
+    SHELL = _shell("Have the system start the keeper at login.")
+    remove: bool = Field(default=False, description="Remove the unit instead.")
+
+
+class HubParameters(Parameters):
+    """Parameters of `hub`."""
+
+    SHELL = ShellGroup(
+        "The keeper, which looks after agents and shells while no window is open.",
+        """\
+The keeper looks after agents, shells and messages while no window is open.
+
+It starts with the first agent in a terminal or the first `gsh`, and ends after ten minutes with nothing to do;
+`[hub] keep = "never"` in the configuration turns it off.""",
+    )
+    action: Literal["status", "start", "stop", "install"] = Field(
+        default="status",
+        description="status: whether it runs. start, stop. install: have the system start it at login.",
+    )
+
+
+def commands(settings: Settings) -> list[AnyCommand]:
+    """The hub family."""
+    data = settings.general.session_dir
+
+    async def show(_: Invocation, _wanted: ShowKeeper) -> KeeperReport:
+        return await asyncio.to_thread(_report, data, settings.hub.keep)
+
+    async def start(_: Invocation, _wanted: StartKeeper) -> KeeperReport:
+        server = TmuxServer(settings.tmux.socket_name)
+        try:
+            await keeper.ensure_keeper(data, server, os.environ)
+            await keeper.wait_for_keeper(data)
+        except TmuxError as error:
+            raise CommandError(error.message, hint=error.hint) from error
+        except OSError as error:
+            raise CommandError(f"Cannot use the folder {data}: {error.strerror}.") from error
+        finally:
+            await server.close()
+        report = await asyncio.to_thread(_report, data, settings.hub.keep)
+        if not report.running:
+            raise CommandError(
+                "The keeper was started and ended at once.",
+                hint="Run `gsh-tui hub run` to see why, or `gsh-tui doctor`.",
+            )
+        return report
+
+    async def stop(_: Invocation, _wanted: StopKeeper) -> StoppedKeeper:
+        was = await asyncio.to_thread(keeper.running_keeper, data)
+        if not await keeper.stop_keeper(data):
+            assert was is not None
+            raise CommandError(
+                f"The keeper (pid {was.process.pid}) does not stop.", hint="`kill -9` ends it; nothing is lost."
+            )
+        return StoppedKeeper(was is not None)
+
+    async def install(_: Invocation, wanted: InstallKeeper) -> InstalledUnit:
+        change = keeper_unit.remove if wanted.remove else keeper_unit.write
+        try:
+            unit = await asyncio.to_thread(change, keeper.keeper_command(), sys.platform)
+        except OSError as error:
+            raise CommandError(f"Cannot write the unit: {error.strerror}: {error.filename}.") from error
+        return InstalledUnit(unit.file, wanted.remove, unit.next)
+
+    family = Family[HubParameters](
+        _bind,
+        Action(ShowKeeper, KeeperReport, show, _render_report),
+        Action(StartKeeper, KeeperReport, start, _render_report),
+        Action(StopKeeper, StoppedKeeper, stop, _render_stopped),
+        Action(InstallKeeper, InstalledUnit, install, _render_unit),
+    )
+    return [
+        Command(
+            "hub",
+            "Show, start or stop the keeper, which works while no window is open",
+            HubParameters,
+            family.handle,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.EXECUTE,
+            positions=("action",),
+            family="workbench",
+            actions=family.actions,
+            bind=family.bind,
+        )
+    ]
+
+
+def _bind(given: HubParameters) -> Parameters:
+    match given.action:
+        case "status":
+            return ShowKeeper()
+        case "start":
+            return StartKeeper()
+        case "stop":
+            return StopKeeper()
+        case "install":
+            return InstallKeeper()
+
+
+def _report(data: Path, keep: str) -> KeeperReport:
+    """Look at it. Blocks for a moment."""
+    import psutil
+
+    state = keeper.running_keeper(data)
+    if state is None:
+        return KeeperReport(False, keep)
+    try:
+        process = psutil.Process(state.process.pid)
+        memory, times = process.memory_info().rss, process.cpu_times()
+    except psutil.Error:
+        return KeeperReport(False, keep)
+    spent = times.user + times.system
+    return KeeperReport(True, keep, state.process.pid, state.version, state.since, memory, spent)
+
+
+def _render_report(_: Invocation, report: KeeperReport) -> Outcome:
+    data = {
+        "running": report.running,
+        "keep": report.keep,
+        "pid": report.pid,
+        "version": report.version,
+        "since": report.since,
+        "memory": report.memory,
+        "processor_seconds": round(report.processor, 2),
+    }
+    if report.running:
+        about = f"pid {report.pid}, version {report.version}, {report.memory / 1e6:.0f} MB"
+        text = f"The keeper has been running since {_since(report.since)} ({about})."
+    elif report.keep == "never":
+        text = f"{_NONE} `hub.keep` is never: agents and shells are looked after only while a window is open."
+    else:
+        text = f"{_NONE} It starts with the first agent in a terminal, or the first `gsh`."
+    return Outcome(data, text)
+
+
+def _since(at: float) -> str:
+    """The time, and the day where it is another one."""
+    then, now = datetime.fromtimestamp(at), datetime.now()
+    return f"{then:%H:%M}" if then.date() == now.date() else f"{then:%Y-%m-%d %H:%M}"
+
+
+def _render_stopped(_: Invocation, stopped: StoppedKeeper) -> Outcome:
+    text = "The keeper was stopped. Agents keep running." if stopped.was_running else _NONE
+    return Outcome({"was_running": stopped.was_running}, text)
+
+
+def _render_unit(_: Invocation, unit: InstalledUnit) -> Outcome:
+    said = f"Removed {unit.file}." if unit.removed else f"Wrote {unit.file}."
+    lines = [
+        said,
+        "Now run:" if len(unit.commands) == 1 else "Now run these:",
+        *(f"  {line}" for line in unit.commands),
+    ]
+    return Outcome({"file": str(unit.file), "removed": unit.removed, "commands": unit.commands}, "\n".join(lines))

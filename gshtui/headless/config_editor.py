@@ -1,0 +1,52 @@
+"""`gsh-tui config edit`: opens the user's file in their editor, then reports its problems.
+
+Not a declared command: it gives the terminal to another program, and judges the file as that leaves it. Works while a
+window is open. Called by `cli`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import subprocess
+
+from gshtui.headless import exits, streams
+from gshtui.headless.command_hub import working_folder
+
+
+def edit(*, as_json: bool) -> int:
+    """Open the user's file in an editor, then report its problems; returns the exit code."""
+    from gshtui.settings.loader import load
+    from gshtui.settings.user_config import EditError, make_ready
+    from gshtui.shell import plugin_files
+
+    if not (os.isatty(0) and os.isatty(1)):
+        streams.complain("`config edit` opens an editor and needs a terminal; `config set KEY VALUE` does not.")
+        return exits.USAGE
+    try:
+        file = make_ready()
+        words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or _some_editor())
+    except (EditError, ValueError) as error:
+        streams.complain(str(error))
+        return exits.ERROR
+    if not words or shutil.which(words[0]) is None:
+        streams.complain(f"there is no editor{f' {words[0]!r}' if words else ''} here; set EDITOR, or edit {file}.")
+        return exits.UNREACHABLE
+    code = subprocess.run([*words, str(file)], check=False).returncode
+    after = load(working_folder())
+    for problem in after.problems:
+        if problem.level == "warning":
+            streams.complain(str(problem))
+    with contextlib.suppress(OSError):  # then the shells' plugins keep what they know
+        plugin_files.write_options(after.settings)
+    if as_json:
+        from gshtui.commands.config_commands import problem_data
+
+        streams.result_json({"file": str(file), "problems": [problem_data(problem) for problem in after.problems]})
+    return exits.ERROR if code else exits.DONE
+
+
+def _some_editor() -> str:
+    return next((name for name in ("vi", "nano") if shutil.which(name)), "vi")

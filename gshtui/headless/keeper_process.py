@@ -1,0 +1,88 @@
+"""The keeper's process: a hub without a face, until nothing goes on for a while or somebody stops it.
+
+It looks after the agents of every folder that no window looks after, the shells, and the mail. `fleet/keeper.py` starts
+it; `gsh-tui hub` shows and stops it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from pathlib import Path
+
+from gshtui.fleet.fleet_context import is_over
+from gshtui.fleet.keeper import KeeperClaim
+from gshtui.headless import exits
+from gshtui.headless.command_hub import load_settings, running_hub
+from gshtui.headless.runner import Stop, run_command
+from gshtui.headless.streams import complain
+from gshtui.hub.hub import Hub
+from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
+from gshtui.store.store_errors import StoreError
+
+IDLE_FOR = 600.0
+"""Seconds without anything to look after until it ends."""
+_LOOK_EVERY = 20.0
+
+
+def run_keeper(idle: float = IDLE_FOR) -> int:
+    """Be the keeper; returns the exit code at once if another process is.
+
+    Args:
+        idle: seconds without anything to look after until it ends; 0: it stays.
+    """
+    return run_command(lambda stop: _run(stop, idle))
+
+
+async def _run(stop: Stop, idle: float) -> int:
+    loaded = load_settings(quiet=True)
+    claim = KeeperClaim(loaded.settings.general.session_dir)
+    try:
+        if not claim.acquire():
+            return exits.DONE
+    except OSError as error:
+        complain(
+            f"cannot be the keeper of {claim.folder}: {error.strerror or error}.", "Check its owner and free space."
+        )
+        return exits.ERROR
+    options = HubOptions(
+        cwd=Path.home(), loaded=loaded, approvals="refuse", parts=KEEPER_PARTS, where="the keeper", keeper=True
+    )
+    try:
+        async with running_hub(options) as hub:
+            await hub.start()
+            if hub.store is None or hub.fleet is None:
+                return exits.ERROR
+            await _until_idle(hub, stop, idle)
+    finally:
+        claim.release()
+    return exits.DONE
+
+
+async def _until_idle(hub: Hub, stop: Stop, idle: float) -> None:
+    """Until it is asked to stop, or nothing has been going on for so many seconds."""
+    busy_at = time.monotonic()
+    look_every = min(_LOOK_EVERY, idle / 4) if idle else _LOOK_EVERY
+    while not stop.asked.is_set():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(look_every):
+                await stop.asked.wait()
+        if await _goes_on(hub):
+            busy_at = time.monotonic()
+        elif idle and time.monotonic() - busy_at >= idle:
+            return
+
+
+async def _goes_on(hub: Hub) -> bool:
+    """Whether there are agents, shells that report, or messages that wait."""
+    assert hub.fleet is not None
+    assert hub.store is not None
+    if any(not is_over(row) for row in hub.fleet.rows()):
+        return True
+    if hub.shell_log is not None and hub.shell_log.connected:
+        return True
+    try:
+        return bool(await hub.store.mail.find_all(("queued",), limit=1))
+    except StoreError:
+        return True  # the record says by itself that it cannot be read

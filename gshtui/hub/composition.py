@@ -1,0 +1,122 @@
+"""The composition root: makes a hub with the one list of its parts, in the order in which they start.
+
+Each part imports what it needs when it starts: a command that uses one part loads nothing of the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.hub.hub import Hub, StartPart
+from gshtui.hub.hub_options import HubOptions
+
+
+def build_hub(options: HubOptions, bus: Bus | None = None) -> Hub:
+    """A hub that starts the parts named in the options.
+
+    Args:
+        bus: an existing one that outlives the hub; by default the hub has its own.
+    """
+    return Hub(options, PARTS, bus)
+
+
+async def start_store(hub: Hub) -> None:
+    """Open the record and the log, and start recording events. Raises `StoreError`."""
+    from gshtui.agents.telemetry import Journal, Telemetry
+    from gshtui.store.store import Store
+
+    telemetry = hub.telemetry = Telemetry(hub.bus, hub.settings, os.environ, hub.carries)
+    hub.parts.stops_with("log", telemetry.close)
+    if not hub.owns_bus:
+        hub.parts.stops_with("events", hub.bus.drained)
+    hub.store = await Store.open(
+        (hub.options.record or hub.settings.general.session_dir) / "gsh.db",
+        synchronous=hub.settings.store.synchronous,
+        on_notice=lambda text, hint: hub.bus.publish(
+            Noticed(level="warning", text=text, hint=hint, about=hub.options.about or "store")
+        ),
+    )
+    hub.journal = Journal(hub.bus, hub.store)
+    telemetry.keep_usage(hub.store)
+    hub.offers.offer_record(hub.store, hub.project, hub.session_of, hub.sync_shells)
+
+
+async def start_guard(hub: Hub) -> None:
+    """Start the guard, which judges tool calls and asks about them."""
+    from gshtui.guard.approval import Gate, NoGrants, ProjectGrants
+
+    automatic = frozenset(hub.settings.agent.auto_approve)
+    if hub.options.auto_approve is not None:
+        automatic &= frozenset(hub.options.auto_approve)
+    grants = NoGrants() if hub.store is None else ProjectGrants(hub.store.grants, str(hub.project))
+    hub.gate = Gate(hub.bus, grants, mode=hub.options.approvals, auto_approve=automatic)
+    hub.parts.stops_with("guard", hub.gate.close)
+
+
+async def start_socket(hub: Hub) -> None:
+    """Listen to agents in terminals. Raises `HubRegistryError`, `OSError`."""
+    from gshtui.fleet.native.relay import open_relay
+
+    answers = hub.options.approvals == "ask" and not hub.options.visiting
+    hub.relay = await open_relay(hub.bus, hub.gate, hub.journal, hub.options.cwd, hub.project, answers=answers)
+    hub.parts.stops_with("socket", hub.relay.stop)
+
+
+async def start_providers(hub: Hub) -> None:
+    """Make the models available, and the requests to them readable."""
+    from gshtui.agents.model_pool import ModelPool
+
+    models = hub.models = ModelPool(hub.settings, os.environ)
+    hub.parts.stops_with("providers", models.close)
+    for problem in models.catalog.problems:
+        hub.bus.publish(Noticed(level="warning", text=problem, about="models"))
+    hub.offers.offer_models(models, hub.options.agent, hub.agent_states)
+    if hub.store is None or hub.telemetry is None:
+        return
+    from gshtui.agents.context_assembly import make_contexts
+
+    hub.contexts = make_contexts(
+        hub.bus, hub.store, hub.settings.context, models, hub.local_agent, str(hub.options.cwd),
+        hub.telemetry.redactor.redact,
+    )  # fmt: skip
+    hub.offers.offer_contexts(hub.contexts, hub.store, lambda: [state.row.id for state in hub.agent_states.all()])
+
+
+async def _start_agents(hub: Hub) -> None:
+    from gshtui.hub.agents_part import start_agents
+
+    await start_agents(hub)
+
+
+async def _start_native(hub: Hub) -> None:
+    from gshtui.hub.native_part import start_native
+
+    await start_native(hub)
+
+
+async def _start_fleet(hub: Hub) -> None:
+    from gshtui.hub.fleet_part import start_fleet
+
+    await start_fleet(hub)
+
+
+async def _start_shell(hub: Hub) -> None:
+    from gshtui.hub.shell_part import start_shell
+
+    await start_shell(hub)
+
+
+PARTS: Mapping[str, StartPart] = {
+    "store": start_store,
+    "guard": start_guard,
+    "socket": start_socket,
+    "providers": start_providers,
+    "agents": _start_agents,
+    "native": _start_native,
+    "fleet": _start_fleet,
+    "shell": _start_shell,
+}
+"""In their order, by the names that `HubOptions.parts` gives."""

@@ -1,0 +1,29 @@
+"""The native agent whose own process a hub is: what it was started with, what it may spend, and who listens to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gshtui.fleet.native.permissions import SpendingBudget
+from gshtui.fleet.native.spec import Spec
+from gshtui.hub.command_offers import Spawner
+
+
+@dataclass(slots=True)
+class NativeAgent:
+    """Made by `agent run` before its hub."""
+
+    spec: Spec
+    linked: Callable[[], bool]
+    """Whether a window's hub is connected now."""
+    resumed: bool = False
+    """An earlier process has already worked on the first prompt; it is not sent again."""
+    budget: SpendingBudget = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.budget = SpendingBudget(self.spec.request.budget_usd, self.spec.agent)
+
+    def spawner(self) -> Spawner:
+        """The agent as a starter of agents: the process that receives its request asks about it."""
+        return Spawner(self.spec.depth, lambda: self.budget.left, ask=False)

@@ -1,0 +1,149 @@
+"""The part for a native agent in its own process: its one conversation, its permitted tools, its budget and its mail.
+
+Needs store, guard and providers, and refuses to start without. Started by the hub of `agent run`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from gshtui.agents.agent import Agent, LocalRoster
+from gshtui.agents.agent_factory import AgentCharacter, make_agent
+from gshtui.bus.events.agent_events import UsageReported
+from gshtui.bus.events.context_events import ContextCut
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.context.ports import Contribute
+from gshtui.context.retrieval.shell_summary import shell_summary
+from gshtui.context.system_section import system_sections
+from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.mail.inbox import MailInbox
+from gshtui.fleet.mail.outbox import Addresses, MailOutbox
+from gshtui.fleet.native.permissions import permitted_registry, spending_limit, unknown_tools
+from gshtui.fleet.native.spec import Spec
+from gshtui.fleet.terminal_tools.commands import terminal_targets
+from gshtui.hub.agents_part import open_roster, read_skills_section, surroundings
+from gshtui.hub.hub import Hub
+from gshtui.hub.hub_options import NATIVE_PARTS, HubOptions
+from gshtui.hub.native_agent import NativeAgent
+from gshtui.providers.port import ProviderError
+from gshtui.settings.loader import Loaded
+from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
+
+_TASK = """\
+You were started by {who} for one task, and work in a terminal of your own. Nobody watches while you work: your last \
+answer is your report, and all that {who} gets. So finish the task, or say plainly how far you got and what \
+remains, and put your findings into the report itself, for example “src/login.py:42 compares hashes with ==”, not \
+“see above”."""
+
+
+def native_options(native: NativeAgent, loaded: Loaded) -> HubOptions:
+    """A native agent's options for its hub, with the settings of its folder."""
+    spec = native.spec
+    return HubOptions(
+        cwd=Path(spec.cwd),
+        loaded=loaded,
+        session=spec.session,
+        agent=spec.agent,
+        provider=spec.request.provider,
+        model=spec.request.model,
+        approvals=spec.approvals,
+        max_iterations=spec.request.max_iterations,
+        parts=NATIVE_PARTS,
+        where=f"agent {spec.name or spec.agent}",
+        record=Path(spec.data),
+        auto_approve=spec.auto_approve,
+        about=spec.agent,
+        native=native,
+    )
+
+
+async def start_native(hub: Hub) -> None:
+    """Offer the agent its tools, open its conversation and start it. Raises `ProviderError`, `StoreError`."""
+    native, store = hub.options.native, hub.store
+    if native is None or store is None:
+        raise StoreError("closed", "A native agent needs its spec and the record.")
+    hub.bus.subscribe(native.budget.note, UsageReported, ContextCut, name="budget")
+    _offer_tools(hub, native.spec, store)
+    skills = await read_skills_section(hub)
+    roster = open_roster(hub)
+    agent = _make_agent(hub, native, store, roster, skills)
+    try:
+        await agent.think_with(hub.options.provider, hub.options.model)
+    except ProviderError as error:
+        await agent.stop()
+        hub.parts.fail("providers", error.message, error.hint)
+        return
+    await _converse(native, store, roster, agent)
+    inbox = MailInbox(hub.bus, store, native.spec.agent, linked=native.linked, working=lambda: agent.working)
+    inbox.start()
+    hub.parts.stops_with("inbox", inbox.stop)
+
+
+def system_texts(spec: Spec, cwd: Path, branch: str, skills: str) -> tuple[str, ...]:
+    """The texts in their order, the facts of the environment last."""
+    character, facts = system_sections(spec.name or spec.agent, cwd, branch, date.today())
+    who = "another agent" if spec.request.parent else "a person"
+    task = _TASK.format(who=who) if spec.request.background or spec.request.parent else ""
+    words = spec.persona.words.strip() if spec.persona else ""
+    return (character, *(part for part in (skills, words, task) if part), facts)
+
+
+def _offer_tools(hub: Hub, spec: Spec, store: Store) -> None:
+    terminals = AgentTerminals()
+    hub.parts.stops_with("terminals", terminals.close)
+    outbox = MailOutbox(hub.bus, store, Addresses(store, lambda name: ""))
+
+    async def close_outbox() -> None:
+        outbox.close()
+
+    hub.parts.stops_with("outbox", close_outbox)
+    hub.offers.offer_mail(store, lambda: outbox)
+    targets = terminal_targets(hub.settings, terminals, store.agents.find_all, socket=spec.tmux_socket)
+    hub.offers.offer_terminals(lambda: targets)
+    for tool in unknown_tools(hub.registry, spec.limits):
+        text = f"This agent should have the tool {tool!r}, which does not exist."
+        hub.bus.publish(Noticed(level="warning", text=text, about=spec.agent))
+
+
+def _make_agent(hub: Hub, native: NativeAgent, store: Store, roster: LocalRoster, skills: str) -> Agent:
+    around = surroundings(hub, permitted_registry(hub.registry, native.spec.limits), roster)
+    assert hub.telemetry is not None  # it starts with the store
+    spec = native.spec
+    budgets = hub.telemetry.budgets(spec.agent, store, around.gate)
+    shells: Sequence[Contribute] = (
+        () if spec.request.parent else (shell_summary(store.shells, hub.settings.context, hub.sync_shells),)
+    )
+    character = AgentCharacter(
+        spec.agent,
+        lambda: system_texts(spec, hub.options.cwd, hub.branch.name, skills),
+        attended=lambda: native.linked() and spec.approvals == "ask",
+        more=shells,
+        max_iterations=hub.options.max_iterations,
+        max_steps=spec.max_steps,
+        limit=spending_limit(native.budget, budgets, lambda: hub.session_of(spec.agent)),
+    )
+    return make_agent(around, character)
+
+
+async def _converse(native: NativeAgent, store: Store, roster: LocalRoster, agent: Agent) -> None:
+    """Open the agent's conversation for writing, and add up its cost so far."""
+    spec, session = native.spec, native.spec.session
+    if not session:
+        info = await store.sessions.create(
+            cwd=spec.cwd, agent=spec.agent, title=spec.name, parent=f"agent {spec.agent}"
+        )
+        session = info.id
+    opened = await roster.add(agent, session, name=spec.name)
+    if opened.conversation is None:
+        raise StoreError(
+            "held",
+            f"The conversation {session} of this agent is open in {opened.info.held_by or 'another process'}.",
+            hint="The agent is already running; `gsh-tui agent ls` shows where.",
+        )
+    messages = await agent.messages()
+    native.resumed = any(message.id == spec.prompt for message in messages[:-1])
+    if agent.model_handle is not None:
+        native.budget.spent_before(messages, agent.model_handle)

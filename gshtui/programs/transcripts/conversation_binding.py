@@ -1,0 +1,143 @@
+"""Which conversation a running program is in, exactly: by what its processes hold open, or by its own record of them.
+
+Claude notes the conversation of each of its processes; Codex and Vibe hold a lock of the conversation that they write;
+OpenCode shows the title of the one that is open. Where nothing is exact nothing is said: never a guess, and never a
+conversation that belongs to another agent. Reads other programs' files, writes none. Called by the fleet.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gshtui.programs.transcripts import claude_transcript, codex_transcript, opencode_transcript, vibe_transcript
+from gshtui.programs.transcripts.program_transcript import number, read_whole_file, safe_name, words_of
+
+if TYPE_CHECKING:
+    import psutil
+
+_LOCK = re.compile(r"/thread-writer-locks/([0-9a-f-]{36})\.lock\Z")
+_ROLLOUT = re.compile(r"/rollout-[^/]*?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
+_VIBE_LOCK = re.compile(r"/session/active/([0-9a-f-]{36})\.lock\Z")
+_EARLIER = 2.0
+"""Seconds by which a process may seem younger than what it has written."""
+
+
+@dataclass(frozen=True, slots=True)
+class BindingQuery:
+    """A running program, and what else is known of it.
+
+    Args:
+        program: its kind, as its profile's hooks or name say.
+        pid: the process in its terminal, which others may be below.
+        title: its terminal's title; empty: unknown.
+        taken: conversations of other agents.
+        alone: no other agent of this program in this folder is without a conversation.
+    """
+
+    program: str
+    pid: int
+    cwd: str
+    title: str = ""
+    taken: Collection[str] = ()
+    alone: bool = False
+
+
+def bound_conversation(wanted: BindingQuery, environ: Mapping[str, str], home: Path) -> str:
+    """The id of the conversation that the program is in; empty where that cannot be told. Blocks for milliseconds.
+
+    Args:
+        environ, home: of the program, which say where its files are.
+    """
+    finder = _FINDERS.get(wanted.program)
+    if finder is None or wanted.pid <= 0:
+        return ""
+    import psutil  # not needed for the first screen
+
+    try:
+        processes = [found := psutil.Process(wanted.pid), *found.children(recursive=True)]
+        id = finder(wanted, processes, environ, home)
+    except (psutil.Error, OSError, sqlite3.Error, ValueError):
+        return ""
+    return id if safe_name(id) and id not in wanted.taken else ""
+
+
+def _of_claude(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
+    folder = claude_transcript.root(environ, home) / "sessions"
+    for process in processes:
+        with suppress(OSError):
+            noted = read_whole_file(folder / f"{process.pid}.json") or {}
+            # A file of an earlier process of this number may have been left.
+            if number(noted.get("startedAt")) / 1000 >= process.create_time() - _EARLIER:
+                return words_of(noted.get("sessionId"))
+    return ""
+
+
+def _of_codex(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
+    files = list(_open_files(processes))
+    ids = _named(files, _LOCK) or _named(files, _ROLLOUT)
+    rollouts = {found.group(1): Path(path) for path in files if (found := _ROLLOUT.search(path))}
+    # Its helpers write conversations of their own, in the same process.
+    roots = [id for id in ids if id not in rollouts or not codex_transcript.is_helpers(rollouts[id])]
+    return _last_written(roots, rollouts)
+
+
+def _of_vibe(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
+    files = list(_open_files(processes))
+    folders = {
+        found.group(1): Path(path).parent.parent / vibe_transcript.KEPT / found.group(1)
+        for path in files
+        if (found := _VIBE_LOCK.search(path))
+    }
+    roots = [id for id in folders if not vibe_transcript.is_helpers(folders[id])]
+    return _last_written(roots, {id: folder / "CURRENT" for id, folder in folders.items()})
+
+
+def _of_opencode(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
+    since = min(process.create_time() for process in processes) - _EARLIER
+    found = opencode_transcript.sessions_since(wanted.cwd, since, environ, home)
+    free = {id: title for id, title in found.items() if id not in wanted.taken}
+    if shown := opencode_transcript.title_shown(wanted.title):
+        free = {id: title for id, title in free.items() if opencode_transcript.is_shown_as(title, shown)}
+    elif not wanted.alone:
+        return ""
+    return next(iter(free)) if len(free) == 1 else ""
+
+
+def _open_files(processes: list[psutil.Process]) -> Iterator[str]:
+    import psutil
+
+    for process in processes:
+        with suppress(psutil.Error, OSError):
+            yield from (file.path for file in process.open_files())
+
+
+def _named(files: list[str], pattern: re.Pattern[str]) -> list[str]:
+    """The ids that the names of these files contain, each once."""
+    return list(dict.fromkeys(found.group(1) for path in files if (found := pattern.search(path))))
+
+
+def _last_written(ids: list[str], files: Mapping[str, Path]) -> str:
+    """The conversation that was written last; one that nobody has written yet only where there is no other."""
+    written: list[tuple[float, str]] = []
+    for id in ids:
+        at = 0.0
+        with suppress(OSError, KeyError):
+            at = files[id].stat().st_mtime
+        written.append((at, id))
+    return max(written, default=(0.0, ""))[1]
+
+
+_Finder = Callable[[BindingQuery, "list[psutil.Process]", Mapping[str, str], Path], str]
+_FINDERS: Mapping[str, _Finder] = {
+    "claude": _of_claude,
+    "codex": _of_codex,
+    "opencode": _of_opencode,
+    "vibe": _of_vibe,
+}
+"""Gemini is missing: its conversation's id is always minted by us."""

@@ -1,0 +1,110 @@
+"""Vibe's transcripts: `logs/session/unified/<id>/`, whose file CURRENT names the generation that is valid now.
+
+A generation's manifest names the chunks of its checkpoint (the messages that are sent) and of its projection (the same
+for people, with times). A generation is written when a turn is over. Never writes. Called by `transcript_readers`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gshtui.programs.transcripts.program_transcript import (
+    ProgramTranscript,
+    TranscriptBuilder,
+    TranscriptQuery,
+    mapping,
+    newest_file,
+    read_json,
+    read_whole_file,
+    safe_name,
+    seconds,
+    sequence,
+    words_of,
+)
+
+PROGRAM = "vibe"
+KEPT = "unified"
+"""The folder of the conversations, beside the one of the locks."""
+_LOOKED_AT = 60
+
+
+def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
+    """The transcript of a conversation: by its id, else the folder's newest since the agent began."""
+    root = Path(environ.get("VIBE_HOME", "").strip() or home / ".vibe").expanduser() / "logs" / "session" / KEPT
+    if id := safe_name(wanted.id):
+        named = root / id / "CURRENT"
+        return named if named.is_file() else None
+    folders = {wanted.cwd, os.path.realpath(wanted.cwd)}
+    paths = newest_file(root.glob("*/CURRENT"), wanted.since)[:_LOOKED_AT]
+    return next((path for path in paths if _folder_of(path) in folders and not is_helpers(path.parent)), None)
+
+
+def is_helpers(folder: Path) -> bool:
+    """Whether a conversation's folder belongs to a helper that another conversation has started."""
+    return bool(words_of(_facts(folder).get("parent_session_id")))
+
+
+def _folder_of(path: Path) -> str:
+    return words_of(mapping(_facts(path.parent).get("environment")).get("working_directory"))
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    try:
+        return read_whole_file(folder / "meta.json") or {}
+    except OSError:
+        return {}
+
+
+def read(path: Path) -> ProgramTranscript:
+    """The whole transcript. Raises `OSError`."""
+    book = TranscriptBuilder(path, PROGRAM)
+    generation = safe_name(words_of((read_whole_file(path) or {}).get("generation")))
+    manifest = (read_whole_file(path.parent / "generations" / generation / "manifest.json") if generation else {}) or {}
+    shown = [mapping(entry) for entry in _chunks(path.parent, manifest.get("projection_state"))]
+    times = {words_of(entry.get("id")): seconds(entry.get("createdAt")) for entry in shown}
+    model = words_of(mapping(_facts(path.parent).get("config")).get("model_name"))
+    at = 0.0
+    for place, item in enumerate(_chunks(path.parent, manifest.get("checkpoint"))):
+        message = mapping(mapping(item).get("message"))
+        parts = [mapping(part) for part in sequence(message.get("content"))]
+        id = next((words_of(mapping(part.get("_meta")).get("vibe_client_message_id")) for part in parts), "")
+        at = times.get(id) or at
+        _note(book, message, parts, at, id or f"message {place}", model)
+    return book.transcript
+
+
+def _chunks(folder: Path, part: Any) -> list[Any]:
+    """The items of one part of a generation, in order."""
+    names = [safe_name(words_of(name)) for name in sequence(mapping(part).get("chunks"))]
+    return [item for name in names if name for item in sequence(read_json(folder / "chunks" / f"{name}.json"))]
+
+
+def _note(
+    book: TranscriptBuilder, message: dict[str, Any], parts: list[dict[str, Any]], at: float, id: str, model: str
+) -> None:
+    role = words_of(message.get("role"))
+    if role == "tool":
+        text = "\n".join(words_of(part.get("text")) for part in parts)
+        book.add_result(words_of(message.get("tool_call_id")), text, at, id)
+        return
+    if role == "assistant":
+        book.add_request(id, at, model, None)
+    for part in parts:
+        match part.get("type"):
+            case "text" if role == "system":
+                book.add_text("system", words_of(part.get("text")), at, id, kind="system")
+            case "text":
+                book.add_text(role or "user", words_of(part.get("text")), at, id)
+            case "reasoning" | "thinking":
+                book.add_thinking(words_of(part.get("text")), at, id)
+            case "tool_call":
+                given = mapping(part.get("arguments"))
+                arguments = given.get("value") if "value" in given else words_of(given.get("raw"))
+                book.add_call(words_of(part.get("id")), words_of(part.get("name")), arguments, at, id)
+            case "image":
+                book.add_picture("image", "image", at, id, role or "user")
+            case _:
+                pass

@@ -1,0 +1,21 @@
+"""A router of contexts to which every agent is one of ours, over a context service of a test's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gshtui.context.commands.context_router import ContextRouter
+from gshtui.programs.transcripts.reconstruction import Transcripts
+from gshtui.providers.port import Capabilities
+from tests.kit.fixed_contexts import FixedContexts
+from tests.kit.recorded_contexts import RecordedContexts
+
+
+def _known(_model: str) -> Capabilities:
+    return Capabilities()
+
+
+def router_without_programs(service: FixedContexts | RecordedContexts) -> ContextRouter:
+    """A router without a roster: nothing it is asked for is another program's."""
+    transcripts = lambda: Transcripts(_known, {}, Path("/nowhere"))  # noqa: E731
+    return ContextRouter(service, service, None, transcripts, _known)

@@ -1,0 +1,76 @@
+"""A model that does what the last prompt's words ask for, so that a real program can be led through its screens.
+
+`do:touch` calls a tool that writes, `do:sleep` one that takes a while, `do:list` answers with a numbered list,
+`do:long` at length, `do:fail` with an error; anything else is answered in a sentence. Knows no API but by its words
+for things.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from typing import Any
+
+from tests.kit.loopback.script import Answer, Call, Fault, Say, Think
+from tests.kit.loopback.server import Asked
+
+_RESULTS = ('"tool_result"', '"function_call_output"', '"functionResponse"', '"role": "tool"')
+_WISH = re.compile(r"do:(\w+)")
+LIST = "There are two ways:\n\n1. Yes, rewrite the parser\n2. No, keep it and add a test\n\nTell me which one you want."
+END = "That was all of it."
+LONG = "This sentence says nothing, at some length, about esc to interrupt. "
+
+
+def _messages(body: dict[str, Any]) -> list[Any]:
+    for name in ("messages", "input", "contents"):
+        if isinstance(body.get(name), list):
+            return body[name]
+    return []
+
+
+def _unanswered(messages: list[Any]) -> list[Any]:
+    """What came since the model spoke last; some programs put words of their own behind a person's."""
+    spoken = [at for at, each in enumerate(messages) if isinstance(each, dict) and _is_models(each)]
+    return messages[spoken[-1] + 1 :] if spoken else messages
+
+
+def _is_models(message: dict[str, Any]) -> bool:
+    return message.get("role") in ("assistant", "model") or message.get("type") in ("function_call", "reasoning")
+
+
+def follow_prompts(shell: str, argument: str, **more: Any) -> Any:
+    """`Loopback.choose` for a program whose tool for commands is `shell`, the command being its `argument`.
+
+    A program without a tool for commands (`shell` empty) has none at all, so every request is a turn.
+    """
+
+    numbers = itertools.count(1)
+
+    def run(command: str) -> Call:
+        return Call(shell, {argument: command, **more}, id=f"call_{next(numbers):08}")
+
+    def choose(asked: Asked) -> Answer:
+        body = asked.body if isinstance(asked.body, dict) else {}
+        if shell and not body.get("tools"):  # the program asks for a title, or whether the model is there
+            return [Say("Small talk")]
+        last = json.dumps(_unanswered(_messages(body)))
+        wishes = list(_WISH.finditer(last))
+        result = max(last.rfind(mark) for mark in _RESULTS)
+        if result > (wishes[-1].start() if wishes else -1):
+            return [Say("Done; the command has run.")]
+        match wishes[-1].group(1) if wishes else "":
+            case "touch":
+                return [Say("I make the file."), run("touch made.txt")]
+            case "sleep":
+                return [run("touch slept.txt; sleep 4; echo slept")]
+            case "list":
+                return [Say(LIST)]
+            case "long":
+                return [Think("How long is long?"), Say(LONG * 60 + END)]
+            case "fail":
+                return [Fault.status(400, message="the model is not in the mood")]
+            case _:
+                return [Say("Hello. I am here.")]
+
+    return choose

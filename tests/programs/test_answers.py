@@ -1,0 +1,43 @@
+"""The answer of a turn with each real program: its exact text alone, by its transcript where it keeps one."""
+
+from __future__ import annotations
+
+import pytest
+
+from gshtui.bus.events.agent_events import TurnFinished
+from tests.kit.native_agents import EventLog
+from tests.kit.prompt_driven_model import END, LIST, LONG
+from tests.programs.stage import Stage
+
+HELLO = "Hello. I am here."
+
+
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe")
+async def test_an_answer_is_the_text_of_its_turn_alone(stage: Stage) -> None:
+    heard = EventLog(stage.hub.bus)
+    await stage.status("idle")
+    turns = [("Good day to you", HELLO), ("do:list", LIST), ("Good day again", HELLO)]
+    if stage.program.name != "gemini":  # which stops what repeats itself
+        turns.append(("do:long", LONG * 60 + END))
+    for text, answer in turns:
+        await stage.still()  # Gemini takes no Enter for a moment after its turn
+        sent = await stage.command("agent", action="send", target=stage.id, text=text, wait=True, timeout=90)
+        assert not sent.timed_out, f"{text}: {sent.text}\n{await stage.account()}"
+        assert (sent.data["answer"].strip(), sent.data["source"]) == (answer, "transcript"), await stage.account()
+        assert "from its screen" not in sent.text
+    shown = await stage.command("agent", action="show", target=stage.id, answer=True)
+    assert (shown.data["answer"].strip(), shown.data["source"]) == (turns[-1][1], "transcript")
+    told = [event.source for event in heard.of(TurnFinished)]
+    assert told == ["transcript"] * len(turns), "each turn is told once"
+
+
+@pytest.mark.programs("aider")
+async def test_where_no_transcript_tells_it_the_screen_does_and_that_is_said(stage: Stage) -> None:
+    await stage.status("idle")
+    sent = await stage.command("agent", action="send", target=stage.id, text="Good day to you", wait=True, timeout=90)
+    assert sent.data["source"] == "screen"
+    assert "Hello. I am here." in sent.data["answer"]
+    assert "from its screen" in sent.text
+    shown = await stage.command("agent", action="show", target=stage.id, answer=True)
+    assert shown.data["source"] == "screen"
+    assert "Hello. I am here." in shown.data["answer"]

@@ -1,0 +1,190 @@
+"""The command line as a process: help, usage errors, exit codes, streams that are closed, faults nobody expected."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.kit.command import DEADLINE, ROOT, command, environment, run_gsh, start_gsh
+from tests.kit.home import Home
+
+COVERS = ("gshtui.cli.entry", "gshtui.headless.runner", "gshtui.headless.streams")
+
+
+def every_command() -> list[tuple[str, ...]]:
+    """The words of every command and group."""
+    from gshtui.cli.root import root
+
+    def below(group: click.Group, words: tuple[str, ...]) -> list[tuple[str, ...]]:
+        found = [words]
+        context = click.Context(group)
+        for name in group.list_commands(context):
+            sub = group.get_command(context, name)
+            found += below(sub, (*words, name)) if isinstance(sub, click.Group) else [(*words, name)]
+        return found
+
+    return below(root, ())
+
+
+def test_every_command_has_help_a_summary_and_json() -> None:
+    from gshtui.cli.root import root
+
+    words = every_command()
+    assert len(words) > 20
+    for path in words:
+        found: click.Command = root
+        for word in path:
+            assert isinstance(found, click.Group)
+            sub = found.get_command(click.Context(found), word)
+            assert sub is not None
+            found = sub
+        with click.Context(found, info_name="gsh-tui") as context:
+            text = found.get_help(context)
+        assert len(text.split("\n")) > 4, path
+        assert found.help, path
+        if not isinstance(found, click.Group) and path not in (("help",), ("hub", "run")):
+            assert any("--json" in option.opts for option in found.params), path
+
+
+def test_version_and_help() -> None:
+    from gshtui import __version__
+
+    assert run_gsh("--version").out == f"gsh-tui {__version__}\n"
+    assert run_gsh("--version", "--json").json["version"] == __version__
+    helped = run_gsh("--help")
+    assert (helped.code, helped.err) == (0, "")
+    assert "124 time-out" in helped.out
+    assert run_gsh("help", "session").out.startswith("Usage: gsh-tui session")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nosuch",), "no command or folder"),
+        (("promt", "x"), "prompt"),
+        (("--nosuch",), "--nosuch"),
+        (("--continue", "--new"), "cannot be combined"),
+        (("--resume",), "--resume"),
+        (("--json",), "for commands"),
+        (("--model", "x", "prompt", "hi"), "after the command"),
+        (("prompt", "--timeout", "soon", "hi"), "soon"),
+        (("prompt", "--timeout", "0", "hi"), "--timeout"),
+        (("prompt", "--max-iterations", "0", "hi"), "--max-iterations"),
+        (("prompt", "--set", "agent.max_steps", "hi"), "KEY=VALUE"),
+        (("prompt",), "no prompt given"),
+        (("run",), "LINE"),
+        (("completion", "tcsh"), "tcsh"),
+        (("session", "show", "a", "b"), "b"),
+        (("config", "set", "agent.max_steps"), "VALUE"),
+        ((), "needs a terminal"),
+        (("--continue",), "needs a terminal"),
+        (("session", "resume"), "needs a terminal"),
+        (("config", "edit"), "needs a terminal"),
+    ],
+)
+def test_wrong_usage_is_one_sentence_and_code_2(arguments: tuple[str, ...], said: str) -> None:
+    ran = run_gsh(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_a_dumb_terminal_gets_no_window() -> None:
+    leader, follower = pty.openpty()
+    try:
+        done = subprocess.run(
+            command([]),
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
+            env=environment({"TERM": "dumb"}),
+            timeout=DEADLINE,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert b"needs a terminal" in os.read(leader, 4096)
+    finally:
+        os.close(leader)
+        os.close(follower)
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("config", "schema"), ("completion", "zsh"), ("config", "show")])
+def test_a_reader_that_goes_away_is_no_traceback(arguments: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with start_gsh(*arguments, stdout=writing) as process:
+        os.close(writing)
+        _, err = process.communicate(timeout=DEADLINE)
+    assert err == b""
+    assert process.returncode == 1
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 0), (">&-", 1), ("2>&-", 0), ("<&- >&- 2>&-", 1)])
+def test_closed_streams_are_no_crash(closed: str, code: int, home: Home) -> None:
+    script = f'exec "$@" {closed}'
+    words = ["/bin/sh", "-c", script, "sh", *command(["config", "path"])]
+    done = subprocess.run(words, capture_output=True, env=environment(), timeout=DEADLINE, check=False)
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == code
+    assert not list(home.state.rglob("crash-*"))
+
+
+def test_an_output_without_room_is_one_sentence(tmp_path: Path) -> None:
+    script = 'ulimit -f 0; exec "$@" >output'
+    words = ["/bin/sh", "-c", script, "sh", *command(["config", "path"])]
+    done = subprocess.run(
+        words, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=DEADLINE, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, "gsh-tui: cannot write the output: File too large.\n")
+
+
+@pytest.mark.faults
+def test_a_fault_nobody_expected_becomes_a_file_and_a_sentence(home: Home) -> None:
+    code = (
+        "import sys\nfrom gshtui.cli import entry\n"
+        "def broken(_): raise RuntimeError('a fault\\x1b[2J with escapes')\n"
+        "entry._command = broken\nsys.exit(entry.main(['doctor']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), timeout=DEADLINE, check=False
+    )
+    (file,) = (home.state / "gsh" / "logs").glob("crash-*.log")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert str(file) in done.stderr
+    assert "\x1b" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Traceback" in file.read_text(encoding="utf-8")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    words = ["/bin/sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", *command(["config", "show"])]
+    done = subprocess.run(
+        words, capture_output=True, text=True, cwd=gone, env=environment(), timeout=DEADLINE, check=False
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "folder" in done.stderr
+
+
+def test_the_way_to_the_first_frame_loads_next_to_nothing() -> None:
+    """What `gsh-tui` alone imports before it paints: nothing of weight, and little at all."""
+    code = (
+        "import sys\nbefore = set(sys.modules)\nimport gshtui.cli.entry, gshtui.cli.window\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment(), cwd=ROOT, check=True
+    )
+    loaded = {name for name in done.stdout.split() if not name.startswith("gshtui")}
+    assert loaded <= {"__future__"}, loaded

@@ -1,0 +1,68 @@
+"""`gsh` in a real terminal: questions for approval are answered by keys that were meant for them, and by no others."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.kit.command import command
+from tests.kit.configuration import made_project
+from tests.kit.intent_oracle import WORDS
+from tests.kit.pty_child import PtyChild
+
+COVERS = ("gshtui.headless.approval_prompt", "gshtui.headless.prompt_turn", "gshtui.headless.reporter")
+
+ANSWERS = b"5 deny with a reason ? "
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return made_project(tmp_path / "project")
+
+
+@pytest.fixture
+def asked(project: Path) -> Generator[PtyChild]:
+    """`gsh run touch x`, not yet started."""
+    child = PtyChild(command(["gsh", "run touch x"]), project)
+    yield child
+    child.close()
+
+
+def until(child: PtyChild, words: bytes) -> None:
+    child.read_until(lambda: words in child.output)
+
+
+def test_a_key_answers_once_the_answers_are_shown(asked: PtyChild, project: Path) -> None:
+    asked.go()
+    until(asked, ANSWERS)
+    asked.write(b"1")
+    assert asked.wait() == 0
+    assert b"allowed once" in asked.output and (project / "x").exists()
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_what_was_typed_before_the_answers_were_shown_is_none(asked: PtyChild, project: Path, number: int) -> None:
+    """Type-ahead, and words that are typed while the question comes up; then a reason in one burst."""
+    chance = random.Random(number)
+    asked.go("".join(chance.choice(WORDS) + "\n" for _ in range(5)).encode() + b"1")
+    until(asked, b"touch x")
+    asked.write(b"".join(chance.choice((b"1", b"2", b"y", b"5", b"1\r")) for _ in range(3)))
+    until(asked, ANSWERS)
+    assert b"allowed" not in asked.output
+    asked.write(b"5try 1 another way\r")
+    assert asked.wait() == 4
+    assert b"denied" in asked.output and b"try 1 another way" in asked.output
+    assert not (project / "x").exists()
+
+
+def test_letters_and_pastes_are_no_answer(asked: PtyChild, project: Path) -> None:
+    asked.go()
+    until(asked, ANSWERS)
+    asked.write(b"\x1b[A11yes")
+    asked.write(b"y1")
+    asked.write(b"\x03")
+    assert asked.wait() == 130
+    assert not (project / "x").exists()

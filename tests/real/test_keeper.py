@@ -1,0 +1,283 @@
+"""The keeper as a process of its own on a real tmux: it starts by itself, and does its work without a window."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import plistlib
+import shlex
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.bus import Bus
+from gshtui.bus.letter import Letter
+from gshtui.fleet import keeper_unit
+from gshtui.fleet.keeper import KeeperState, keeper_environment, running_keeper, stop_keeper
+from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
+from gshtui.hub.composition import build_hub
+from gshtui.hub.hub_options import HubOptions
+from gshtui.settings.loader import load
+from gshtui.settings.paths import data_dir
+from gshtui.store.store import Store
+from gshtui.system.process_identity import is_alive
+from tests.kit.command import ROOT, command, environment, run_gsh, start_gsh
+from tests.kit.configuration import made_project
+from tests.kit.shells import Shell
+from tests.kit.tmux import end_server, eventually, short_folder
+
+COVERS = (
+    "gshtui.cli.hub_run",
+    "gshtui.fleet.keeper_commands",
+    "gshtui.fleet.keeper_unit",
+    "gshtui.headless.keeper_process",
+    "gshtui.hub.keeper_watch",
+)
+
+pytestmark = pytest.mark.tmux
+
+SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
+CLAUDE = shlex.join([sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--work", "0.3"])
+
+
+class Place:
+    """A person's project, whose record and keeper the test looks at."""
+
+    def __init__(self, project: Path, store: Store) -> None:
+        self.project = project
+        self.store = store
+
+    def run(self, *words: str) -> str:
+        """What a command printed; it must succeed."""
+        ran = run_gsh(*words, cwd=self.project)
+        assert ran.code == 0, ran.err
+        return ran.out
+
+    async def keeper(self, until: Callable[[KeeperState | None], object] = bool) -> KeeperState:
+        """The keeper, once it is so."""
+
+        async def look() -> KeeperState | None:
+            return await asyncio.to_thread(running_keeper, data_dir())
+
+        found = await eventually(look, until=until)
+        assert found is not None
+        return found
+
+    async def row(self, until: Callable[[AgentRow], object], id: str = "0001") -> AgentRow:
+        """An agent's row in the record, once it is so."""
+
+        async def look() -> AgentRow:
+            return await self.store.agents.find(id)
+
+        return await eventually(look, until=until)
+
+    async def post(self, text: str, to: AgentRow) -> Letter:
+        """A message as another agent's process leaves it in the record: queued."""
+        outbox = MailOutbox(Bus(), self.store, Addresses(self.store, lambda _: ""))
+        letter = await outbox.post("main", Address(to.id, to.name, row=to), text, kind="say", defer=True)
+        outbox.close()
+        return letter
+
+    async def letter(self, id: str, until: Callable[[Letter], object]) -> Letter:
+        """A message, once it is so."""
+
+        async def look() -> Letter:
+            return await self.store.mail.find(id)
+
+        return await eventually(look, until=until)
+
+
+@pytest.fixture
+async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Place]:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("GSH_HUB__KEEP", "auto")
+    with short_folder() as folder:
+        monkeypatch.setenv("TMUX_TMPDIR", str(folder))
+        store = await Store.open(data_dir() / "gsh.db")
+        try:
+            yield Place(made_project(tmp_path / "project"), store)
+        finally:
+            await stop_keeper(data_dir())
+            await store.close()
+            end_server(folder / f"tmux-{os.getuid()}" / "gsh")
+
+
+async def test_the_first_agent_brings_a_keeper_which_delivers_and_tells_the_truth(place: Place) -> None:
+    assert "No keeper runs" in place.run("hub", "status")
+    place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--name", "cc")
+    keeper = await place.keeper()
+    row = await place.row(lambda row: row.owner == keeper.process.pid and row.status == "idle")
+    letter = await place.post("what is the time?", row)
+    await place.letter(letter.id, lambda letter: letter.state in ("submitted", "acted"))
+    assert (await place.row(lambda row: "time" in row.report or row.unread)).status_source != "spawn"
+    shown = json.loads(place.run("hub", "status", "--json"))
+    assert (shown["running"], shown["pid"], shown["keep"]) == (True, keeper.process.pid, "auto")
+    assert [one["name"] for one in json.loads(place.run("agent", "ls", "--json"))] == ["cc"], "the keeper is no agent"
+
+
+async def test_the_first_question_at_the_prompt_brings_one_too(place: Place) -> None:
+    place.run("gsh", "what", "is", "here")
+    keeper = await place.keeper()
+    assert str(keeper.process.pid) in place.run("hub", "status")
+
+
+async def test_a_killed_keeper_is_back_with_the_next_call_and_nothing_is_lost(place: Place) -> None:
+    place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--name", "cc")
+    first = await place.keeper()
+    row = await place.row(lambda row: row.owner == first.process.pid and row.status == "idle")
+    os.kill(first.process.pid, signal.SIGKILL)
+    await place.row(lambda row: row.owner == 0)
+    letter = await place.post("still there?", row)
+    place.run("agent", "ls")
+    second = await place.keeper(lambda state: state is not None and state.process != first.process)
+    await place.letter(letter.id, lambda letter: letter.state in ("submitted", "acted"))
+    assert (await place.row(lambda row: row.owner)).owner == second.process.pid
+
+
+async def test_its_tmux_server_ends_and_it_is_back_with_the_next_agent(place: Place) -> None:
+    place.run("agent", "spawn", "--cli", "sh -c 'exec cat'", "--name", "a")
+    first = await place.keeper()
+    await asyncio.to_thread(end_server, Path(os.environ["TMUX_TMPDIR"]) / f"tmux-{os.getuid()}" / "gsh")
+
+    async def gone() -> bool:
+        return not is_alive(first.process)
+
+    assert await eventually(gone)
+    place.run("agent", "spawn", "--cli", "sh -c 'exec cat'", "--name", "b")
+    second = await place.keeper(lambda state: state is not None and state.process != first.process)
+    await place.row(lambda row: row.owner == second.process.pid, id="0002")
+
+
+async def test_a_window_takes_its_folders_agents_over_and_gives_them_back(place: Place) -> None:
+    place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--name", "cc")
+    elsewhere = made_project(place.project.parent / "elsewhere")
+    run_gsh("agent", "spawn", "--cli", "sh -c 'exec cat'", "--name", "far", cwd=elsewhere)
+    keeper = await place.keeper()
+    for id in ("0001", "0002"):
+        await place.row(lambda row: row.owner == keeper.process.pid, id=id)
+    window = build_hub(HubOptions(cwd=place.project, loaded=load(place.project)))
+    await window.start()
+    try:
+        assert window.failed == {}
+        row = await place.row(lambda row: row.owner == os.getpid())
+        assert (await place.store.agents.find("0002")).owner == keeper.process.pid, "that one is of another folder"
+        letter = await place.post("to the window's agent", row)
+        await place.letter(letter.id, lambda letter: letter.state in ("submitted", "acted"))
+    finally:
+        await window.stop()
+    await place.row(lambda row: row.owner == keeper.process.pid)
+    assert (await place.keeper()).process == keeper.process
+
+
+async def test_of_many_that_start_at_once_one_stays(place: Place) -> None:
+    starts = [
+        await asyncio.create_subprocess_exec(
+            *command(("hub", "start", "--json")), stdout=asyncio.subprocess.PIPE, env=environment(), cwd=place.project
+        )
+        for _ in range(4)
+    ]
+    told = [json.loads((await process.communicate())[0]) for process in starts]
+    keeper = await place.keeper()
+    assert {one["pid"] for one in told} == {keeper.process.pid}
+    assert place.run("hub", "run") == "", "one that comes later leaves at once"
+    assert (await place.keeper()).process == keeper.process
+
+
+async def test_it_ends_when_there_is_nothing_left_to_do(place: Place) -> None:
+    with start_gsh("hub", "run", "--idle", "0.4", cwd=place.project) as process:
+        assert await asyncio.to_thread(process.wait, 20) == 0
+    assert running_keeper(data_dir()) is None
+    place.run("hub", "start")
+    place.run("hub", "stop")
+    place.run("agent", "spawn", "--cli", "sh -c 'read -r line'", "--name", "a")
+    assert "stopped" in place.run("hub", "stop")
+    with start_gsh("hub", "run", "--idle", "0.4", cwd=place.project) as process:
+        keeper = await place.keeper()
+        assert keeper.process.pid == process.pid
+        await place.row(lambda row: row.owner == process.pid)
+        place.run("agent", "send", "a", "--now", "end")
+        assert await asyncio.to_thread(process.wait, 20) == 0
+    assert (await place.store.agents.find("0001")).status == "done"
+
+
+async def test_an_older_version_makes_way(place: Place) -> None:
+    place.run("hub", "start")
+    first = await place.keeper()
+    older = msgspec.structs.replace(first, version="0.0.1")
+    (data_dir() / "keeper.json").write_bytes(msgspec.json.encode(older))
+    place.run("hub", "start")
+    second = await place.keeper(lambda state: state is not None and state.process != first.process)
+    assert second.version != "0.0.1"
+
+
+@pytest.mark.parametrize("program", ["zsh", "bash"])
+async def test_what_is_typed_while_only_the_keeper_runs_is_in_the_record(place: Place, program: str) -> None:
+    place.run("hub", "start")
+    await place.keeper()
+    shell = await asyncio.to_thread(lambda: Shell(program=program, editor=program == "zsh"))
+    try:
+        assert await asyncio.to_thread(shell.run, "no-such-command-here") == 127
+
+        async def logged() -> str:
+            return place.run("shell", "log", "--json")
+
+        assert "no-such-command-here" in await eventually(logged, until=lambda out: "no-such-command-here" in out)
+    finally:
+        await asyncio.to_thread(shell.close)
+
+
+async def test_never_means_never(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+    place.run("agent", "spawn", "--cli", "sh -c 'exec cat'", "--name", "a")
+    place.run("agent", "ls")
+    assert "`hub.keep` is never" in place.run("hub", "status")
+    assert running_keeper(data_dir()) is None
+
+
+def test_it_gets_no_keys_and_nothing_of_a_terminal() -> None:
+    environ = {"HOME": "/h", "LANG": "C", "ANTHROPIC_API_KEY": "sk-1", "GSH_TOKEN": "t", "TMUX": "/s,1,0", "TERM": "x"}
+    assert keeper_environment(environ) == {"HOME": "/h", "LANG": "C"}
+
+
+def test_what_is_wrong_with_its_folder_is_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    ran = run_gsh("hub", "start", env={"GSH_GENERAL__SESSION_DIR": str(file)})
+    assert ran.code == 1
+    assert ran.err.count("\n") == 1
+    assert str(file) in ran.err
+    itself = run_gsh("hub", "run", env={"GSH_GENERAL__SESSION_DIR": str(file)})
+    assert (itself.code, itself.err.count("gsh-tui:")) == (1, 1)
+    assert str(file) in itself.err
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_the_unit_for_the_system(platform: str) -> None:
+    words = ["/a b/python", "-m", "gshtui", "hub", "run"]
+    unit = keeper_unit.write(words, platform)
+    content = unit.file.read_bytes()
+    if platform == "darwin":
+        assert plistlib.loads(content)["ProgramArguments"] == [*words, "--idle", "0"]
+    else:
+        assert b'ExecStart="/a b/python" -m gshtui hub run --idle 0\n' in content
+    assert any(str(unit.file.stem) in line for line in unit.next)
+    assert keeper_unit.remove(words, platform).file == unit.file
+    assert not unit.file.exists()
+    with contextlib.suppress(FileNotFoundError):
+        keeper_unit.remove(words, platform)
+
+
+def test_install_says_what_to_run_next() -> None:
+    ran = run_gsh("hub", "install", "--json")
+    assert ran.code == 0
+    assert Path(ran.json["file"]).exists()
+    assert ran.json["commands"]
+    assert run_gsh("hub", "install", "--remove", "--json").json["removed"] is True
+    assert not Path(ran.json["file"]).exists()

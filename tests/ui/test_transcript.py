@@ -1,0 +1,467 @@
+"""Reading a transcript: it stays where the reader is, opens what is asked for, and holds at any size."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual.geometry import Offset, Region
+from textual.selection import SELECT_ALL
+from textual.widgets import Static
+
+from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.textual.kept_lines import FastScrollBar
+from gshtui.ui.kit.transcript.entries import AnswerEntry, Entry, NoticeEntry, PromptEntry, ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entry_blocks import CACHED_LINES
+from tests.kit.transcript_host import TranscriptHost, screen_rows, wait_until_drawn
+
+COVERS = (
+    "gshtui.ui.kit.highlights",
+    "gshtui.ui.kit.textual.typed_app",
+    "gshtui.ui.kit.transcript.document",
+    "gshtui.ui.kit.transcript.entries",
+    "gshtui.ui.kit.transcript.entry_blocks",
+    "gshtui.ui.kit.transcript.sheet",
+    "gshtui.ui.kit.transcript.tool_blocks",
+    "gshtui.ui.kit.transcript.transcript_feed",
+    "gshtui.ui.kit.transcript.transcript_painter",
+    "gshtui.ui.kit.transcript.viewport",
+)
+
+DIFF = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n"
+TOOL = ToolEntry("tool", "edit", "x.py", {"path": "x.py"}, "ok", "edited", DIFF, 0.4)
+FAILED = ToolEntry("failed", "bash", "make", {"command": "make"}, "error", "no rule\nmore", duration=2.0)
+THOUGHT = ThoughtEntry("thought", "First line of it.\n\nSecond part.", seconds=4.0)
+
+
+def talk(count: int) -> list[Entry]:
+    """Prompts and answers, numbered."""
+    entries: list[Entry] = []
+    for n in range(count):
+        entries += [
+            PromptEntry(f"p{n}", f"question {n}"),
+            AnswerEntry(f"a{n}", f"answer {n}\n\n- one\n- two\n\nend {n}"),
+        ]
+    return entries
+
+
+async def test_it_follows_the_end() -> None:
+    app = TranscriptHost([*talk(20), AnswerEntry("live", "", live=True)])
+    async with app.run_test(size=(60, 12)) as pilot:
+        view = app.transcript
+        for n in range(60):
+            view.feed.stream("live", f"line {n}\n\n")
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[-1] == "line 59"
+        assert view.viewport.following and view.viewport.unseen == 0
+
+
+async def test_it_follows_the_end_while_what_is_below_it_comes_and_goes() -> None:
+    app = TranscriptHost(talk(20))
+    async with app.run_test(size=(60, 24)) as pilot:
+        view = app.transcript
+        question = Static("\n".join("?" * 10))
+        await app.mount(question)
+        for n in range(12):
+            question.display = bool(n % 2)
+            for _ in range(6):
+                view.feed.put(AnswerEntry(f"more{n}.{_}", f"more {n}.{_}"))
+                await asyncio.sleep(0)
+            await wait_until_drawn(pilot, view)
+            assert view.viewport.following and screen_rows(view)[-1] == f"more {n}.5"
+
+
+async def test_nothing_moves_under_a_reader_who_has_scrolled_up() -> None:
+    app = TranscriptHost([*talk(20), AnswerEntry("live", "", live=True)])
+    async with app.run_test(size=(60, 12)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("pageup")
+        before = screen_rows(view)
+        for n in range(100):
+            view.feed.stream("live", f"line {n}\n\n")
+        view.feed.put(AnswerEntry("live", "".join(f"line {n}\n\n" for n in range(100))))
+        view.feed.put(NoticeEntry("n", "info", "done"))
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[:-1] == before[:-1]
+        assert "↓ 2 new below" in screen_rows(view)[-1]
+        await pilot.click(view, offset=(30, 11))
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[-1] == "i done" and view.viewport.unseen == 0
+
+
+async def test_older_entries_come_in_above_without_moving_anything() -> None:
+    app = TranscriptHost(talk(10))
+    async with app.run_test(size=(60, 12)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("home")
+        before = screen_rows(view)
+        view.feed.prepend([PromptEntry(f"old{n}", f"old {n} " + "word " * 50) for n in range(200)])
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view) == before
+        await pilot.press("pageup")
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[-2:] == before[:2] or before[0] in screen_rows(view)
+        await pilot.press("home")
+        assert screen_rows(view)[0].startswith("▌❯ old 0")
+
+
+async def test_scrolling_by_the_wheel_moves_by_exact_rows_over_what_was_never_drawn() -> None:
+    app = TranscriptHost([AnswerEntry(f"a{n}", "word " * (n % 40) + "\n\n" + "x\n" * (n % 7)) for n in range(300)])
+    async with app.run_test(size=(40, 10)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        for _ in range(80):
+            before = screen_rows(view)
+            view.scroll_up(animate=False, immediate=True)
+            await pilot.pause()
+            assert screen_rows(view)[1:] == before[:-1]
+        for _ in range(80):
+            before = screen_rows(view)
+            view.scroll_down(animate=False, immediate=True)
+            await pilot.pause()
+            assert screen_rows(view)[:-1] == before[1:]
+        assert view.viewport.following
+
+
+async def test_the_bar_goes_to_any_place_and_back_to_the_end() -> None:
+    app = TranscriptHost(talk(500))
+    async with app.run_test(size=(60, 12)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        view.scroll_to(y=view.max_scroll_y // 2, animate=False)
+        await pilot.pause()
+        numbers = [int(row.split()[-1]) for row in screen_rows(view) if row.startswith(("end", "answer"))]
+        assert numbers and 150 < numbers[0] < 350
+        view.scroll_to(y=view.max_scroll_y, animate=False)
+        await pilot.pause()
+        assert view.viewport.following and screen_rows(view)[-1] == "end 499"
+
+
+async def test_the_bar_is_drawn_as_textual_draws_it() -> None:
+    app = TranscriptHost([AnswerEntry(f"a{n}", f"Words {n}.") for n in range(200)])
+    async with app.run_test(size=(60, 17)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        bar = app.transcript.vertical_scrollbar
+        assert isinstance(bar, FastScrollBar)
+        whole = bar.size.region
+        seen: set[tuple[str, ...]] = set()
+        for position in (0, 1, 37, 120.5, 200, 399):
+            for hover in (False, True):
+                bar.position, bar.mouse_over = position, hover
+                await pilot.pause()
+                drawn, textuals = bar.render_lines(whole), super(FastScrollBar, bar).render_lines(whole)
+                assert [list(strip) for strip in drawn] == [list(strip) for strip in textuals], position
+                assert bar.render_lines(Region(0, 3, 1, 5)) == drawn[3:8]
+                seen.add(tuple(strip.text for strip in drawn))
+        assert len(seen) > 3
+
+
+async def test_a_folded_call_is_one_line_and_a_failed_one_says_why() -> None:
+    app = TranscriptHost([TOOL, FAILED])
+    async with app.run_test(size=(50, 12)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        first, second, why = screen_rows(app.transcript)[:3]
+        assert first.startswith("✓ edit x.py") and first.endswith("+1 -1 0.4s ▸")
+        assert second.startswith("✗ bash make") and second.endswith("failed 2.0s ▸")
+        assert why.strip() == "└ no rule"
+
+
+@pytest.mark.parametrize("how", ["enter", "space", "click"])
+async def test_a_call_opens_and_folds_and_its_line_stays(how: str) -> None:
+    app = TranscriptHost([*talk(5), TOOL])
+    async with app.run_test(size=(60, 20)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        at = len(screen_rows(view)) - 1
+        assert screen_rows(view)[at].startswith("✓ edit")
+        await (pilot.click(view, offset=(5, at)) if how == "click" else pilot.press(how))
+        opened = screen_rows(view)
+        assert opened[at].endswith("▾")
+        await pilot.press("pagedown")
+        shown = "\n".join(screen_rows(view))
+        assert "path: x.py" in shown and "- old" in shown and "+ new" in shown and "edited" in shown
+        await pilot.press("enter")
+        assert not any("- old" in row for row in screen_rows(view))
+
+
+async def test_thoughts_are_folded_and_open() -> None:
+    app = TranscriptHost([THOUGHT])
+    async with app.run_test(size=(60, 12)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[0].startswith("✻ Thought for 4.0s  First line of it.")
+        assert not any("Second part" in row for row in screen_rows(view))
+        await pilot.press("enter")
+        assert any("Second part" in row for row in screen_rows(view))
+
+
+async def test_a_live_thought_shows_its_last_line() -> None:
+    app = TranscriptHost([ThoughtEntry("t", "", live=True)])
+    async with app.run_test(size=(60, 12)) as pilot:
+        view = app.transcript
+        view.feed.stream("t", "one thing\n")
+        view.feed.stream("t", "another thing")
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[0].startswith("✻ Thinking…  another thing")
+
+
+async def test_all_open_and_all_fold_and_what_comes_is_open_too() -> None:
+    app = TranscriptHost([THOUGHT, TOOL])
+    async with app.run_test(size=(60, 40)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("o")
+        view.feed.put(FAILED)
+        await wait_until_drawn(pilot, view)
+        shown = "\n".join(screen_rows(view))
+        assert all(words in shown for words in ("Second part", "+ new", "command: make"))
+        await pilot.press("o")
+        assert len([row for row in screen_rows(view) if row]) == 4
+
+
+async def test_the_cursor_moves_over_blocks_and_through_large_ones() -> None:
+    code = "```\n" + "\n".join(f"row {n}" for n in range(40)) + "\n```"
+    app = TranscriptHost([PromptEntry("p", "first"), AnswerEntry("a", f"second\n\n{code}\n\nlast")])
+    async with app.run_test(size=(40, 10)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("home")
+        seen = [view.cursor.text()]
+        for _ in range(12):
+            await pilot.press("down")
+            if view.cursor.text() != seen[-1]:
+                seen.append(view.cursor.text())
+        assert [text.split("\n")[0] for text in seen] == ["first", "second", "row 0", "last"]
+        assert screen_rows(view)[-1] == "last"
+        for _ in range(12):
+            await pilot.press("up")
+        assert view.cursor.text() == "first" and screen_rows(view)[0] == "▌❯ first"
+
+
+async def test_copying_a_block_copies_its_source() -> None:
+    app = TranscriptHost([AnswerEntry("a", "**bold** words\n\n```python\nif x:\n\treturn 1\n```")])
+    async with app.run_test(size=(40, 12)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        await pilot.press("y")
+        assert app.clipboard == "if x:\n\treturn 1"
+        await pilot.press("up", "y")
+        assert app.clipboard == "**bold** words"
+
+
+async def test_copying_a_long_code_block_copies_all_of_it() -> None:
+    code = "\n".join(f"line {n}" for n in range(300))
+    app = TranscriptHost([AnswerEntry("a", f"```\n{code}\n```")])
+    async with app.run_test(size=(40, 12)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        await pilot.press("y")
+        assert app.clipboard == code
+
+
+async def test_selecting_with_the_mouse_copies_words_without_decoration() -> None:
+    words = "one two three four five six seven eight nine ten"
+    app = TranscriptHost([AnswerEntry("a", f"{words}\n\n> quoted text\n\nend")])
+    async with app.run_test(size=(24, 12)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.mouse_down(view, offset=(2, 0))
+        await pilot.hover(view, offset=(20, 4))
+        await pilot.mouse_up(view, offset=(20, 4))
+        assert app.screen.get_selected_text() == f"{words}\n\nquoted text"
+        await pilot.press("y")
+        assert app.clipboard == f"{words}\n\nquoted text"
+
+
+async def test_a_selection_stays_on_its_words_when_something_comes_in_above() -> None:
+    app = TranscriptHost(talk(10))
+    async with app.run_test(size=(40, 12)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("pageup")
+        at = next(y for y, row in enumerate(screen_rows(view)) if row.startswith("answer"))
+        await pilot.mouse_down(view, offset=(2, at))
+        await pilot.hover(view, offset=(12, at))
+        await pilot.mouse_up(view, offset=(12, at))
+        chosen = app.screen.get_selected_text()
+        assert chosen and chosen.startswith("answer")
+        view.feed.prepend([PromptEntry(f"old{n}", f"old {n}") for n in range(50)])
+        await wait_until_drawn(pilot, view)
+        assert app.screen.get_selected_text() == chosen
+
+
+async def test_selecting_everything_copies_the_source_of_everything() -> None:
+    app = TranscriptHost(talk(3))
+    async with app.run_test(size=(40, 12)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        app.screen.selections = {app.transcript: SELECT_ALL}
+        assert (app.screen.get_selected_text() or "").startswith("question 0\n\nanswer 0\n\n- one")
+
+
+async def test_the_place_is_kept_when_the_window_changes_its_size() -> None:
+    app = TranscriptHost([AnswerEntry(f"a{n}", f"number {n}. " + "word " * 60) for n in range(50)])
+    async with app.run_test(size=(100, 20)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        view.viewport.show(view.document.sheets[20], 0, 1)
+        view.sync()
+        first = screen_rows(view)[0][:10]
+        assert first == "number 20."
+        for width in (40, 20, 160, 100):
+            await pilot.resize_terminal(width, 20)
+            await wait_until_drawn(pilot, view)
+            assert screen_rows(view)[0][:10] == first
+        await pilot.press("end")
+        for height in (8, 30, 3, 12):
+            await pilot.resize_terminal(30, height)
+            await wait_until_drawn(pilot, view)
+            assert view.viewport.following and screen_rows(view)[-1].split()[-1] == "word"
+
+
+@pytest.mark.parametrize("size", [(20, 5), (20, 1), (6, 3), (80, 24), (200, 50)])
+async def test_any_size_works(size: tuple[int, int]) -> None:
+    table = "| a | b | c | d | e | f |\n|---|---|---|---|---|---|\n| 1 | 2 | 3 | 4 | 5 | 6 |"
+    app = TranscriptHost(
+        [*talk(3), THOUGHT, TOOL, FAILED, AnswerEntry("t", f"# Title\n\n> - deep\n\n{table}\n\n日本語 👩‍👩‍👧")]
+    )
+    async with app.run_test(size=size) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("o")
+        for _ in range(30):
+            await pilot.press("pageup")
+            assert all(view.row_strip(y).cell_length == view.size.width for y in range(view.size.height))
+        await pilot.press("home")
+        assert screen_rows(view)[0].startswith("▌❯ question"[: size[0] - 3])
+
+
+async def test_a_line_of_a_million_characters_is_shown_and_reached() -> None:
+    app = TranscriptHost([PromptEntry("p", "go"), AnswerEntry("a", "x" * 999_990 + " the end")])
+    async with app.run_test(size=(80, 24)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[-1].endswith("the end")
+        await pilot.press("home")
+        assert screen_rows(view)[0] == "▌❯ go"
+
+
+async def test_what_is_kept_is_bounded_and_there_is_no_widget_for_a_message() -> None:
+    app = TranscriptHost([AnswerEntry(f"a{n}", "word\n\n" * 50) for n in range(200)])
+    async with app.run_test(size=(80, 50)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        for _ in range(100):
+            await pilot.press("pageup")
+        assert view.document.cache.lines <= CACHED_LINES
+        assert len(view.children) == 0
+
+
+async def test_what_cannot_be_drawn_is_shown_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> list[StyledLine]:
+        raise ValueError("lexer")
+
+    app = TranscriptHost([AnswerEntry("a", "before\n\n```python\nx = [1\n```\n\nafter")])
+    async with app.run_test(size=(60, 10)) as pilot:
+        monkeypatch.setattr("gshtui.ui.kit.highlighter.Highlighter.lines", broken)
+        await wait_until_drawn(pilot, app.transcript)
+        assert [row for row in screen_rows(app.transcript) if row] == [
+            "before",
+            "x = [1",
+            "(shown unformatted: ValueError)",
+            "after",
+        ]
+
+
+async def test_a_stream_below_the_reader_is_marked() -> None:
+    app = TranscriptHost([*talk(10), AnswerEntry("live", "", live=True)])
+    async with app.run_test(size=(60, 8)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("pageup")
+        view.feed.stream("live", "more\n\nand more")
+        view.feed.stream("live", " still")
+        await wait_until_drawn(pilot, view)
+        assert "↓ 1 new below" in screen_rows(view)[-1]
+        await pilot.press("G")
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[-1] == "and more still"
+
+
+async def test_a_double_click_selects_the_block() -> None:
+    app = TranscriptHost([AnswerEntry("a", "first words\n\nsecond words here")])
+    async with app.run_test(size=(40, 8)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        await pilot.double_click(app.transcript, offset=(5, 2))
+        assert app.screen.get_selected_text() == "second words here"
+
+
+async def test_a_theme_is_taken_over_at_once() -> None:
+    app = TranscriptHost([AnswerEntry("a", "words")])
+    async with app.run_test(size=(40, 5)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        dark = app.transcript.document.page.palette
+        app.theme = "gsh-light"
+        await wait_until_drawn(pilot, app.transcript)
+        assert app.transcript.document.page.palette != dark
+        colours = {segment.style.color for segment in app.transcript.row_strip(0) if segment.style}
+        assert dark.text.color not in colours
+
+
+@pytest.mark.parametrize("theme", ["gsh-dark", "gsh-light", "textual-dark", "ansi-dark", "ansi-light", "nord"])
+async def test_every_theme_has_a_palette(theme: str) -> None:
+    app = TranscriptHost([*talk(1), TOOL, THOUGHT, FAILED], theme)
+    async with app.run_test(size=(60, 20)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        await pilot.press("o")
+        assert screen_rows(app.transcript)[0] == "▌❯ question 0"
+
+
+async def test_an_empty_transcript_says_what_will_be_there() -> None:
+    app = TranscriptHost(empty="Nothing yet.\nType a prompt.")
+    async with app.run_test(size=(40, 9)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        assert [row.strip() for row in screen_rows(app.transcript) if row] == ["Nothing yet.", "Type a prompt."]
+        app.transcript.feed.put(PromptEntry("p", "x"))
+        await wait_until_drawn(pilot, app.transcript)
+        drawn = [strip.text.strip() for strip in app.screen._compositor.render_strips()]  # what the terminal got
+        assert drawn == ["▌❯ x", *[""] * 8]
+        app.transcript.feed.clear()
+        await wait_until_drawn(pilot, app.transcript)
+        assert any("Nothing yet." in row for row in screen_rows(app.transcript))
+
+
+HOSTILE = (
+    "[/ [/] [bold]x[/bold] [@click=app.exit]click[/] \x1b]52;c;aGk=\x07\x1b[2J\x1b[31mred\x1b[0m \x9b5n "
+    "\u202eevil\u202c \u200bhidden &#27;[2J ${x} {y} %s \\x1b[0m"
+)
+
+
+async def test_hostile_text_is_only_text_everywhere() -> None:
+    entries: list[Entry] = [
+        PromptEntry("p", HOSTILE, (HOSTILE,)),
+        AnswerEntry(
+            "a", f"# {HOSTILE}\n\n{HOSTILE}\n\n```{HOSTILE}\n{HOSTILE}\n```\n\n| {HOSTILE} |\n|---|\n| {HOSTILE} |"
+        ),
+        ThoughtEntry("t", HOSTILE),
+        ToolEntry(
+            "c", HOSTILE, HOSTILE, {HOSTILE: HOSTILE, "n": 3}, "error", HOSTILE, f"@@ -1 +1 @@\n-{HOSTILE}\n+{HOSTILE}"
+        ),
+        NoticeEntry("n", "error", HOSTILE, HOSTILE),
+    ]
+    app = TranscriptHost(entries)
+    async with app.run_test(size=(60, 60)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("o")
+        shown: list[str] = []
+        await pilot.press("home")
+        for _ in range(6):
+            shown += screen_rows(view)
+            await pilot.click(view, offset=Offset(20, 20))
+            await pilot.press("pagedown")
+        text = "".join(shown)
+        assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in text)
+        assert not any(letter in text for letter in "\u202e\u202c\u200b")
+        assert "[@click=app.exit]" in text and app.is_running
+        await pilot.press("y")
+        assert "\x1b" not in app.clipboard

@@ -1,0 +1,254 @@
+"""The main screen: panes by key and by mouse, in every size of terminal, and a layout that is remembered."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from gshtui.ui.window.pane_layout import PaneLayout
+from gshtui.ui.window.ui_state import UiState, load_ui_state, save_ui_state
+from tests.kit.home import Home
+from tests.kit.window import Window
+
+COVERS = (
+    "gshtui.ui.kit.bound_keys",
+    "gshtui.ui.kit.draggable_edges",
+    "gshtui.ui.kit.feature",
+    "gshtui.ui.kit.key_bar",
+    "gshtui.ui.kit.side_pane",
+    "gshtui.ui.window.pane_frame",
+)
+
+WIDE = (200, 50)
+
+
+def shown(app: Window) -> set[str]:
+    """The side panes that are on the screen."""
+    return {name for name, pane in app.bench.panes.items() if app.bench.on_screen(pane) and pane.region.area}
+
+
+def lines(app: Window) -> list[str]:
+    """The screen as text."""
+    return [strip.text for strip in app.screen._compositor.render_strips()]
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    await pilot.pause()
+    await pilot.pause()
+
+
+@pytest.mark.parametrize(
+    ("size", "panes"),
+    [
+        ((20, 5), set()),
+        ((80, 24), set()),
+        ((100, 30), {"agents"}),
+        ((120, 40), {"agents", "shell", "context", "timeline"}),
+        ((200, 50), {"agents", "shell", "context", "timeline"}),
+    ],
+)
+async def test_what_is_shown_in_a_terminal_of_a_size(size: tuple[int, int], panes: set[str]) -> None:
+    app = Window()
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        assert shown(app) == panes
+        assert app.focused is app.bench.input
+        await pilot.press(*"hi")
+        assert app.bench.centre.typed() == "hi"
+        assert any("hi" in line for line in lines(app))
+        assert all(len(line) == size[0] for line in lines(app)) and len(lines(app)) == size[1]
+
+
+async def test_a_terminal_that_changes_its_size_shows_what_fits() -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.resize_terminal(80, 24)
+        await settled(pilot)
+        assert shown(app) == set()
+        await pilot.resize_terminal(1, 1)
+        await settled(pilot)
+        await pilot.resize_terminal(*WIDE)
+        await settled(pilot)
+        assert shown(app) == {"agents", "shell", "context", "timeline"}
+        assert app.focused is app.bench.input
+
+
+@pytest.mark.parametrize(
+    ("key", "pane"), [("alt+2", "agents"), ("alt+3", "shell"), ("alt+4", "context"), ("alt+5", "timeline")]
+)
+async def test_a_number_moves_to_a_pane_and_hides_it_again(key: str, pane: str) -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press(key)
+        assert app.focused is app.bench.panes[pane]
+        await pilot.press(key)
+        await settled(pilot)
+        assert pane not in shown(app)
+        assert app.focused is app.bench.input
+        await pilot.press(key)
+        await settled(pilot)
+        assert pane in shown(app) and app.focused is app.bench.panes[pane]
+
+
+async def test_a_pane_without_room_gets_the_whole_screen_and_escape_takes_it_back() -> None:
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("alt+4")
+        await settled(pilot)
+        assert shown(app) == {"context"}
+        assert app.bench.panes["context"].region.width == 80
+        await pilot.press("escape")
+        await settled(pilot)
+        assert shown(app) == set() and app.focused is app.bench.input
+
+
+async def test_zoom_by_key_in_a_pane_and_from_the_input() -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("alt+5", "z")
+        await settled(pilot)
+        assert shown(app) == {"timeline"} and app.bench.panes["timeline"].region.width == 200
+        await pilot.press("z")
+        await settled(pilot)
+        assert len(shown(app)) == 4
+        await pilot.press("alt+1", "alt+z")
+        await settled(pilot)
+        assert shown(app) == set() and app.focused is app.bench.input
+
+
+async def test_f6_goes_round_and_arrows_go_where_they_point() -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        bench = app.bench
+        round_trip = []
+        for _ in range(5):
+            await pilot.press("f6")
+            round_trip.append(bench.front_pane())
+        assert round_trip == ["agents", "shell", "context", "timeline", "chat"]
+        await pilot.press("shift+f6")
+        assert bench.front_pane() == "timeline"
+        await pilot.press("alt+up")
+        assert bench.front_pane() == "context"
+        await pilot.press("alt+left")
+        assert app.focused is bench.input
+        await pilot.press("alt+left")
+        assert bench.front_pane() == "agents"
+        await pilot.press("alt+left")
+        assert bench.front_pane() == "agents"
+
+
+async def test_the_edge_is_dragged_with_the_mouse() -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        before = app.bench.panes["agents"].region.width
+        x = app.bench.query_one("#split-left").region.x
+        await pilot.mouse_down(offset=(x, 20))
+        await pilot.hover(offset=(x + 7, 20))
+        await pilot.mouse_up(offset=(x + 7, 20))
+        await settled(pilot)
+        assert app.bench.panes["agents"].region.width == before + 7
+        assert app.bench.layout_now.left == before + 7
+
+
+async def test_a_title_line_is_dragged_with_the_mouse() -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        context = app.bench.panes["context"].region
+        shell = app.bench.panes["shell"].region.height
+        await pilot.mouse_down(offset=(context.x + 5, context.y))
+        await pilot.hover(offset=(context.x + 5, context.y + 4))
+        await pilot.mouse_up(offset=(context.x + 5, context.y + 4))
+        await settled(pilot)
+        assert app.bench.panes["shell"].region.height == shell + 4
+        assert app.bench.panes["context"].region.y == context.y + 4
+
+
+async def test_a_title_line_clicked_twice_zooms() -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        context = app.bench.panes["context"].region
+        await pilot.click(offset=(context.x + 5, context.y), times=2)
+        await settled(pilot)
+        assert shown(app) == {"context"}
+
+
+async def test_panes_are_resized_by_key() -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        width = app.bench.panes["shell"].region.width
+        height = app.bench.panes["shell"].region.height
+        await pilot.press("alt+3", "greater_than_sign", "plus")
+        await settled(pilot)
+        assert app.bench.panes["shell"].region.width == width + 2
+        assert app.bench.panes["shell"].region.height == height + 1
+        await pilot.press("alt+1", "alt+shift+left")
+        await settled(pilot)
+        assert app.bench.panes["shell"].region.width == width + 4
+
+
+async def test_the_layout_is_remembered(home: Home) -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("alt+3", "x", "alt+2", "greater_than_sign")
+        await pilot.press("ctrl+q")
+        await pilot.pause()
+    kept = load_ui_state().layout
+    assert kept.hidden == {"shell"} and kept.left == 32
+    assert home.state.joinpath("gsh", "workbench.json").is_file()
+    again = Window()
+    async with again.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert shown(again) == {"agents", "context", "timeline"}
+        assert again.bench.panes["agents"].region.width == 32
+
+
+async def test_a_layout_of_nonsense_is_fitted() -> None:
+    save_ui_state(UiState(PaneLayout(left=900, right=900)))
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert app.bench.query_one("#centre").region.width >= 56
+
+
+async def test_a_state_folder_that_cannot_be_written_is_said_once(home: Home) -> None:
+    home.state.joinpath("gsh").write_text("a file where the folder should be")
+    app = Window()
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await pilot.press("alt+2", "x", "alt+3", "x", "ctrl+q")
+        await pilot.pause()
+        said = [notice.message for notice in app._notifications if "Can't save the layout" in notice.message]
+    assert len(said) == 1 and "is not a folder" in said[0]
+
+
+async def test_every_pane_says_what_will_appear_there() -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        text = " ".join(" ".join(lines(app)).split())
+        for words in ("No agents yet", "No shell commands yet", "Nothing has been sent yet", "No requests yet"):
+            assert words in text
+
+
+async def test_the_line_of_keys_follows_the_focus_and_takes_clicks() -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        await settled(pilot)
+        assert "Palette" in lines(app)[-1] and "Zoom" not in lines(app)[-1]
+        await pilot.press("alt+4")
+        await settled(pilot)
+        bottom = lines(app)[-1]
+        assert "z Zoom" in bottom and "x Hide" in bottom
+        await pilot.click(offset=(bottom.index("x Hide") + 2, 49))
+        await settled(pilot)
+        assert "context" not in shown(app)
+
+
+async def test_reset_brings_the_first_layout_back() -> None:
+    app = Window()
+    async with app.run_test(size=WIDE) as pilot:
+        await pilot.press("alt+0")
+        await settled(pilot)
+        assert shown(app) == set()
+        await pilot.press("alt+shift+z")
+        await settled(pilot)
+        assert len(shown(app)) == 4

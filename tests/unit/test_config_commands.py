@@ -1,0 +1,72 @@
+"""`config`: what a person sees of a project is what they trust, and others hear of a change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub_events import SettingChanged
+from gshtui.commands import execution
+from gshtui.commands.config_calls import SetSetting, ShowSettings, TrustProject
+from gshtui.commands.config_commands import commands
+from gshtui.commands.declaration import Caller, CommandError, Invocation, UsageError
+from gshtui.commands.registry import Registry
+from gshtui.settings.loader import Loaded, load
+from tests.kit.configuration import made_project, project_file
+from tests.kit.home import Home
+
+
+@pytest.fixture
+def project(home: Home, tmp_path: Path) -> Path:
+    return made_project(tmp_path / "project")
+
+
+def here(project: Path) -> Invocation:
+    return Invocation(Caller(), project, project)
+
+
+async def test_what_was_shown_is_what_is_trusted(project: Path) -> None:
+    file = project_file(project, "[agent]\nmax_steps = 3\n", trusted=False)
+    (project / "AGENTS.md").write_text("Rules.\n", encoding="utf-8")
+    registry = Registry(commands(load(project)))
+    value = execution.bound(registry, "config trust")
+    assert value is not None and value == TrustProject()
+    question = await execution.question(registry, value, here(project))
+    assert question is not None and question.title == f"Trust {project}?"
+    assert "max_steps = 3" in question.quoted and "AGENTS.md (new) says:\n\nRules." in question.quoted
+    file.write_text("[agent]\nmax_steps = 2\n", encoding="utf-8")  # changed while it was read
+    await execution.run_value(registry, question.agreed, here(project))
+    assert load(project).trust == "changed", "what nobody saw does not count"
+
+
+async def test_taking_trust_back_asks_nothing(project: Path) -> None:
+    project_file(project, "[agent]\nmax_steps = 3\n")
+    registry = Registry(commands(load(project)))
+    value = execution.bound(registry, "config untrust")
+    assert value is not None and await execution.question(registry, value, here(project)) is None
+    assert (await execution.run_value(registry, value, here(project))).data["trust"] == "untrusted"
+
+
+async def test_others_hear_of_a_change(project: Path) -> None:
+    published: list[Event] = []
+    changed: list[Loaded] = []
+    registry = Registry(commands(load(project), publish=published.append, changed=changed.append))
+    done = await execution.call(registry, SetSetting(key="agent.max_steps", value="9"), here(project))
+    assert done.value == 9
+    assert published == [SettingChanged(key="agent.max_steps", value=9)]
+    assert [loaded.settings.agent.max_steps for loaded in changed] == [9]
+    with pytest.raises(CommandError, match="There is no setting 'agnet'"):
+        await execution.call(registry, ShowSettings(key="agnet"), here(project))
+
+
+async def test_agents_look_and_change_nothing(project: Path) -> None:
+    registry = Registry(commands(load(project)))
+    agent = Invocation(Caller("main", is_agent=True), project, project)
+    assert "agent.max_steps" in (await execution.run_line(registry, "config show agent", agent)).text
+    for line in ("config set agent.max_steps 9", "config trust", "config edit"):
+        with pytest.raises(UsageError, match="Only a person"):
+            await execution.run_line(registry, line, agent)
+    with pytest.raises(UsageError, match="for people only"):
+        await execution.call(registry, SetSetting(key="agent.max_steps", value="9"), agent)

@@ -1,0 +1,115 @@
+"""Which conversation a process is in: by the files that it really holds open, and by what programs note of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from gshtui.programs.transcripts.conversation_binding import BindingQuery, bound_conversation
+
+CWD = "/home/ada/shop"
+FIRST, SECOND = "01a205ae-4312-73e1-b0c8-442737224224", "01a205b0-0000-73e1-b0c8-442737224224"
+HOLD = "import sys; kept = [open(name) for name in sys.argv[1:]]; print('held', flush=True); sys.stdin.read()"
+
+
+@contextmanager
+def holding(*files: Path) -> Iterator[int]:
+    """A shell whose child holds these files open; the shell's pid."""
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    child = [sys.executable, "-c", HOLD, *map(str, files)]
+    argv = ["sh", "-c", '"$@"; exit', "sh", *child]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            assert process.stdout.readline() == b"held\n"
+            yield process.pid
+        finally:
+            process.stdin.close()
+
+
+def bound(home: Path, program: str, pid: int, *, title: str = "", taken: Sequence[str] = (), alone: bool = True) -> str:
+    return bound_conversation(BindingQuery(program, pid, CWD, title, taken, alone), {}, home)
+
+
+def test_codex_holds_a_lock_before_anything_is_said_and_its_helpers_hold_others(tmp_path: Path) -> None:
+    root = tmp_path / ".codex"
+    locks = [root / "thread-writer-locks" / f"{id}.lock" for id in (FIRST, SECOND)]
+    with holding(locks[0]) as pid:
+        assert bound(tmp_path, "codex", pid) == FIRST
+        assert bound(tmp_path, "codex", pid, taken=[FIRST]) == "", "it is another agent's"
+    helpers = root / "sessions" / "2026" / f"rollout-2026-11-22T10-44-00-{SECOND}.jsonl"
+    helpers.parent.mkdir(parents=True)
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": FIRST}}}
+    helpers.write_text(json.dumps({"type": "session_meta", "payload": {"id": SECOND, "source": source}}) + "\n")
+    with holding(*locks, helpers) as pid:
+        assert bound(tmp_path, "codex", pid) == FIRST
+    rollouts = [helpers.with_name(f"rollout-2026-11-22T10-4{n}-00-{id}.jsonl") for n, id in enumerate((FIRST, SECOND))]
+    for age, file in enumerate(reversed(rollouts)):
+        file.write_text(json.dumps({"type": "session_meta", "payload": {"source": "cli"}}) + "\n")
+        os.utime(file, (1_795_000_000 - age, 1_795_000_000 - age))
+    with holding(*rollouts) as pid:
+        assert bound(tmp_path, "codex", pid) == SECOND, "the one that it writes now"
+
+
+def test_vibe_holds_a_lock_and_its_helpers_hold_others(tmp_path: Path) -> None:
+    session = tmp_path / ".vibe" / "logs" / "session"
+    (session / "unified" / SECOND).mkdir(parents=True)
+    (session / "unified" / SECOND / "meta.json").write_text(json.dumps({"parent_session_id": FIRST}))
+    with holding(*(session / "active" / f"{id}.lock" for id in (FIRST, SECOND))) as pid:
+        assert bound(tmp_path, "vibe", pid) == FIRST
+
+
+def test_claude_notes_the_conversation_of_each_process(tmp_path: Path) -> None:
+    with holding() as pid:
+        noted = tmp_path / ".claude" / "sessions" / f"{pid}.json"
+        noted.parent.mkdir(parents=True)
+        noted.write_text(json.dumps({"sessionId": FIRST, "startedAt": time.time() * 1000}))
+        assert bound(tmp_path, "claude", pid) == FIRST
+        noted.write_text(json.dumps({"sessionId": FIRST, "startedAt": (time.time() - 600) * 1000}))
+        assert bound(tmp_path, "claude", pid) == "", "an earlier process had this number"
+
+
+def test_opencode_is_known_by_the_title_that_it_shows(tmp_path: Path) -> None:
+    database = tmp_path / ".local" / "share" / "opencode" / "opencode.db"
+    database.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(database)) as made, made:
+        made.execute("CREATE TABLE session (id, parent_id, directory, title, time_updated)")
+
+    def add(id: str, title: str, parent: str | None = None, *, age: float = -1.0, folder: str = CWD) -> None:
+        with closing(sqlite3.connect(database)) as open, open:
+            row = (id, parent, folder, title, (time.time() - age) * 1000)
+            open.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?)", row)
+
+    with holding() as pid:
+        add("ses_before", "New session - 2026-11-22T10:00:00Z", age=600)
+        add("ses_elsewhere", "New session - 2026-11-22T10:00:00Z", folder="/tmp")
+        assert bound(tmp_path, "opencode", pid, title="OpenCode") == "", "nobody has said anything yet"
+        add("ses_one", "New session - 2026-11-22T10:44:00Z")
+        assert bound(tmp_path, "opencode", pid, title="OpenCode") == "ses_one"
+        assert bound(tmp_path, "opencode", pid, title="OpenCode", alone=False) == "", "it may be another one's"
+        add("ses_two", "A parser for dates, times and time zones with tests")
+        add("ses_helper", "A parser for dates, times and time zones with tests", "ses_two")
+        assert bound(tmp_path, "opencode", pid, title="OpenCode") == ""
+        shown = "OC | A parser for dates, times and time ..."
+        assert bound(tmp_path, "opencode", pid, title=shown, alone=False) == "ses_two"
+        add("ses_three", "A parser for dates, times and time zones with tests")
+        assert bound(tmp_path, "opencode", pid, title=shown) == "", "two have the same title"
+        assert bound(tmp_path, "opencode", pid, title=shown, taken=["ses_three"]) == "ses_two"
+
+
+@pytest.mark.parametrize("program", ["claude", "codex", "gemini", "opencode", "vibe", "bash"])
+def test_where_nothing_is_known_nothing_is_said(tmp_path: Path, program: str) -> None:
+    assert bound(tmp_path, program, os.getpid()) == ""
+    assert bound(tmp_path, program, 0) == ""
+    assert bound(tmp_path, program, 2**22 + 1) == ""
