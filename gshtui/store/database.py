@@ -12,7 +12,6 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeVar, cast
@@ -21,7 +20,8 @@ from urllib.parse import quote
 import aiosqlite
 
 from gshtui.store import migrations, record_files, recovery
-from gshtui.store.store_errors import StoreError, from_sqlite, is_corrupt, is_index_damage
+from gshtui.store.store_errors import StoreError, closed, from_sqlite, is_corrupt, is_index_damage
+from gshtui.store.table import Notice, Work
 
 Synchronous = Literal["normal", "full"]
 
@@ -68,7 +68,7 @@ def open_file(path: Path, synchronous: Synchronous, opened: OpenedFile) -> sqlit
         if problem.kind not in ("readonly", "full", "io") or not path.exists():
             raise problem from error
     opened.readonly = True
-    opened.notices.append((problem.message + " It is open for reading only; nothing new is kept.", problem.hint))
+    opened.notices.append((problem.message + " It is open read-only, so nothing new is saved.", problem.hint))
     try:
         return _open_readonly(path)
     except sqlite3.Error as error:
@@ -101,14 +101,14 @@ def _open_writable(path: Path, synchronous: Synchronous, opened: OpenedFile) -> 
 
 def _demand_sound(connection: sqlite3.Connection, path: Path) -> None:
     if recovery.is_marked(path):
-        raise StoreError("corrupt", f"The record {path} was found damaged.")
+        raise StoreError("corrupt", f"The record {path} is damaged.")
     if path.stat().st_size <= CHECK_AT_OPEN and (problems := recovery.quick_check(connection)):
         raise StoreError("corrupt", f"The record {path} is damaged: {problems[0]}.")
 
 
 def _up_to_date(connection: sqlite3.Connection, path: Path, opened: OpenedFile) -> sqlite3.Connection:
     if backup := migrations.migrate(connection, path):
-        opened.notices.append(("The record was brought to a newer format.", f"A copy of the old one is {backup}."))
+        opened.notices.append(("The record was upgraded to a newer format.", f"The old one is kept as {backup}."))
     connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
     return connection
 
@@ -148,8 +148,8 @@ def _open_readonly(path: Path) -> sqlite3.Connection:
     connection.close()
     raise StoreError(
         "readonly" if version < migrations.VERSION else "newer",
-        f"The record {path} has format {version}, this gsh-tui reads {migrations.VERSION}.",
-        hint="Make its folder writable, so that it can be brought up to date.",
+        f"The record {path} has format {version}, but this gsh-tui reads {migrations.VERSION}.",
+        hint="Make its folder writable, so that it can be upgraded.",
     )
 
 
@@ -176,12 +176,9 @@ def _connect_readonly(path: Path, mode: str) -> sqlite3.Connection:
 
 
 T = TypeVar("T")
-Work = Callable[[sqlite3.Connection], T]
 
 _LAST_WORD = 5.0
 """Seconds for the thread to end after it failed to open the record."""
-Notice = Callable[[str, str], None]
-"""Receives what to tell a person: a sentence, and what to do."""
 
 
 class Database(aiosqlite.Connection):
@@ -213,15 +210,20 @@ class Database(aiosqlite.Connection):
         Raises:
             StoreError: for any failure of SQLite; `closed` after the end.
         """
-        if self._connection is None or not self._running:
-            raise StoreError("closed", "The record is closed.")
+        if self._is_closed() or not self._running:
+            raise closed()
         try:
             done = await self._execute(self._work, work)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
             return cast("T", done)
         except (sqlite3.Error, OSError) as error:
+            if self._is_closed():
+                raise closed() from error
             raise from_sqlite(error, self.path) from error
         finally:
             self.report_opening()
+
+    def _is_closed(self) -> bool:
+        return self._connection is None
 
     def report_opening(self) -> None:
         """Pass on what there is to tell after opening, or following, the file."""
@@ -230,18 +232,29 @@ class Database(aiosqlite.Connection):
 
     def _work(self, work: Work[T]) -> T:
         if self.opened.readonly:
-            return work(self._conn)
+            return work(self._open_connection())
         if identity_of(self.path) != self.opened.identity:
             self._follow()
         try:
-            return work(self._conn)
+            return work(self._open_connection())
         except sqlite3.DatabaseError as error:
             if not is_corrupt(error):
                 raise
             index_alone = is_index_damage(error)
         if not (index_alone and self._index_rebuilt()):
             self._heal()
-        return work(self._conn)
+        return work(self._open_connection())
+
+    def _open_connection(self) -> sqlite3.Connection:
+        """The connection, asked for once: the loop takes it away at any moment while this thread works.
+
+        Raises:
+            StoreError: `closed`.
+        """
+        connection = self._connection
+        if connection is None:
+            raise closed()
+        return connection
 
     def _index_rebuilt(self) -> bool:
         from gshtui.store import (
@@ -250,17 +263,17 @@ class Database(aiosqlite.Connection):
         )
 
         try:
-            message_table.rebuild_index(self._conn)
-            command_history.rebuild(self._conn)
+            message_table.rebuild_index(self._open_connection())
+            command_history.rebuild(self._open_connection())
         except sqlite3.DatabaseError:
             return False  # not even its first entry is readable
         return True
 
     def _follow(self) -> None:
         """The name leads to another file now, or to none: what is committed to ours would be lost with it."""
-        restored = _put_back(self._conn, self.path)
+        restored = _put_back(self._open_connection(), self.path)
         self._reopen()
-        what = "had been removed, and was written again." if restored else "was replaced; the new one is in use now."
+        what = "had been removed and was written again." if restored else "was replaced; the new one is in use now."
         self.opened.notices.append((f"The record's file {self.path} {what}", ""))
 
     def _heal(self) -> None:
@@ -269,7 +282,7 @@ class Database(aiosqlite.Connection):
         self._reopen()
 
     def _reopen(self) -> None:
-        old = self._conn
+        old = self._open_connection()
         self._connection = open_file(self.path, self.synchronous, self.opened)
         old.close()
 

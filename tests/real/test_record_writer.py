@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import sys
 from collections.abc import AsyncGenerator
 
 import pytest
@@ -15,6 +16,8 @@ from gshtui.store.record_writer import BATCH, RecordWriter
 from gshtui.store.store_errors import StoreError
 from tests.kit.home import Home
 from tests.kit.record import Notices
+
+COVERS = ("gshtui.store.record_files", "gshtui.store.store_errors")
 
 
 @pytest.fixture
@@ -109,9 +112,9 @@ async def test_an_entry_that_no_table_takes_is_given_up_and_the_others_are_writt
     notices = Notices()
     writer = RecordWriter(database, notices, retry_every=0.01)
     writer.record(JournalEntry("s", "T", float("nan"), b"{}"))
-    await notices.told("refused")
+    await notices.wait_for("refused")
     writer.record(JournalEntry("s", "T", 1.0, b'{"type":"T"}'))
-    assert "1 events were lost" in (await notices.told("goes on"))[0]
+    assert "1 events were lost" in (await notices.wait_for("continues"))[0]
     assert len(await database.run(lambda connection: journal.read(connection, "s", 0, 9))) == 1
     await writer.close(5)
 
@@ -129,3 +132,23 @@ async def test_closing_does_not_wait_for_ever_for_another_process(database: Data
     other.execute("ROLLBACK")
     other.close()
     assert await database.run(_typed) == []
+
+
+async def test_what_still_waits_when_the_record_is_closed_is_told_so(home: Home) -> None:
+    switches = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # the record's thread and the loop meet at every line
+    try:
+        for _ in range(40):
+            database = Database(home.data / "gsh" / "gsh.db", "normal", Notices())
+            await database.ready()
+            reads = [asyncio.create_task(database.run(_typed)) for _ in range(3)]
+            closing = asyncio.create_task(database.close())
+            reads += [asyncio.create_task(database.run(_typed)) for _ in range(12)]
+            results = await asyncio.gather(*reads, return_exceptions=True)
+            await closing
+            assert results[:3] == [[], [], []]
+            for error in results[3:]:
+                assert isinstance(error, StoreError), repr(error)
+                assert error.kind == "closed"
+    finally:
+        sys.setswitchinterval(switches)
