@@ -226,6 +226,8 @@ class Outcome:
     """The text that its shell form prints, if it differs."""
     aside: str = ""
     """The text for a person on standard error, beside `plain` or when there is nothing to print."""
+    is_piece: bool = False
+    """`plain` is a piece of a longer text, printed without a line break behind it."""
 
 
 @dataclass(frozen=True, slots=True)

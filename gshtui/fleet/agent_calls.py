@@ -108,6 +108,10 @@ class SentMessage:
     """Where the answer comes from."""
     timed_out: float | None = None
     """Seconds after which the wait for the answer ended."""
+    piece: str | None = None
+    """A piece of the answer, as it came; the last one of a stream has the whole `answer` and no piece."""
+    told: bool = False
+    """The pieces before this one were the whole answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +178,8 @@ class AttachAgent(_ForAgent, Returns[Attachment]):
 class SendToAgent(_ForAgent, Returns[SentMessage]):
     """Send an agent a message. If TEXT is -, read standard input.
 
-    With --wait, print its answer when the turn that handles the message is over; exits with 124 if the time runs out.
+    With --wait, print its answer when the turn that handles the message is over, with --stream as it grows; exits with
+    124 if the time runs out. Interrupting either leaves the agent alone.
     """
 
     WORD: ClassVar[str] = "send"
@@ -185,7 +190,12 @@ class SendToAgent(_ForAgent, Returns[SentMessage]):
     )
     now: bool = Field(default=False, description="Deliver it even while the agent is busy, instead of when it is idle.")
     wait: bool = Field(default=False, description="Wait for its answer, and print that.")
-    timeout: float = Field(default=600.0, description="With --wait: give up after this many seconds.", ge=0, le=1e6)
+    stream: bool = Field(
+        default=False, description="The same, but print its words as it writes them down. With --json, a line for each."
+    )
+    timeout: float = Field(
+        default=600.0, description="With --wait and --stream: give up after this many seconds.", ge=0, le=1e6
+    )
 
 
 class WaitForAgent(_ForAgent, Returns[AwaitedStatus]):

@@ -13,11 +13,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.fleet.ports import AgentStart, FleetError, Kind
 from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError, load
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
-from gshtui.programs.transcripts.transcript_readers import TurnText, home_of, last_turn
+from gshtui.programs.transcripts.transcript_readers import LastTurns, TurnText, home_of
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -40,6 +42,7 @@ class Programs:
     def __init__(self) -> None:
         self._loaded: LoadedProfiles | None = None
         self._sessions: dict[tuple[str, int], CliSession] = {}
+        self._turns = LastTurns()
 
     async def profile(self, row: AgentRow) -> Profile:
         """An agent's profile, or the generic one if its own no longer exists."""
@@ -120,6 +123,11 @@ class Programs:
         environ = {**os.environ, **launch.assigned(row.argv), **profile.environment}
         return await asyncio.to_thread(conversation_binding.bound_conversation, wanted, environ, home_of(environ))
 
+    async def bound(self, server: TmuxServer, row: AgentRow, others: Sequence[AgentRow]) -> AgentRow:
+        """The row with the conversation that the agent's program is in now, or with the last one that is known."""
+        id = await self.conversation(server, row, others) or row.external_id
+        return msgspec.structs.replace(row, external_id=id)
+
     async def last_turn(self, row: AgentRow) -> TurnText | None:
         """The last turn of exactly the agent's conversation, by its program's transcript; `None` where it has none."""
         from gshtui.programs import launch
@@ -129,7 +137,7 @@ class Programs:
         profile = await self.profile(row)
         wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
         environ = {**os.environ, **launch.assigned(row.argv), **profile.environment}
-        return await asyncio.to_thread(last_turn, wanted, environ)
+        return await asyncio.to_thread(self._turns.find, wanted, environ)
 
     async def glance(self, server: TmuxServer, row: AgentRow) -> dict[str, Any]:
         """The program's current status according to its screen, for callers that do not follow it."""

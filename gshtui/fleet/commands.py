@@ -7,12 +7,15 @@ started. Each line becomes one of the calls in `agent_calls`. Registered by the 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
 from gshtui.bus.agent_data import AT_WORK, AgentRow, AnswerSource
+from gshtui.bus.letter import Letter
 from gshtui.commands.command_errors import command_error, raising_command_errors
 from gshtui.commands.declaration import (
     Access,
@@ -171,12 +174,13 @@ def _action(
     access: Access = Access.HUMAN_ONLY,
     effect: Effect = Effect.EXECUTE,
     where: Where[calls.ListedAgent, A] | None = None,
+    streams: Callable[[Invocation, A], AsyncIterator[R] | None] | None = None,
 ) -> Action[A, R]:
     """`effect`: the effect of an agent's call; text for a program can make it run anything."""
     asks = None if asks is None else raising_command_errors(asks, FleetError)
     places = () if where is None else (where,)
     run = raising_command_errors(run, FleetError)
-    return Action(parameters, result, run, render, asks, shows, access, effect, places)
+    return Action(parameters, result, run, render, asks, shows, access, effect, places, streams)
 
 
 def _on(
@@ -228,7 +232,10 @@ class _Family:
                     where=_on("agents.report", calls.ShowAgent, _any),
                 ),
                 _action(calls.AttachAgent, calls.Attachment, self._attach, _render_attachment, shows=_terminal),
-                _action(calls.SendToAgent, calls.SentMessage, self._send, _render_sent, access=shared),
+                _action(
+                    calls.SendToAgent, calls.SentMessage, self._send, _render_sent, access=shared,
+                    streams=self._streams,
+                ),
                 _action(
                     calls.WaitForAgent, calls.AwaitedStatus, self._wait, _render_awaited, access=shared, effect=read
                 ),
@@ -393,26 +400,55 @@ class _Family:
     async def _send(self, invocation: Invocation, parameters: calls.SendToAgent) -> calls.SentMessage:
         sender = invocation.caller.name if invocation.caller.is_agent else "person"
         row = await self._fleet.find(parameters.agent)
-        if parameters.wait:
+        answered = parameters.wait or parameters.stream
+        if answered:
             await self._fleet.follow(row.id)
         message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
-        if parameters.wait:
+        if answered:
             return await self._answered(row, message, parameters.timeout)
         waits = not parameters.now and row.status in AT_WORK and await self._fleet.is_queued(message)
         return calls.SentMessage(row, message, waits)
 
+    def _streams(
+        self, invocation: Invocation, parameters: calls.SendToAgent
+    ) -> AsyncIterator[calls.SentMessage] | None:
+        return self._stream(invocation, parameters) if parameters.stream else None
+
+    async def _stream(self, invocation: Invocation, parameters: calls.SendToAgent) -> AsyncGenerator[calls.SentMessage]:
+        """The answer's words as the agent writes them down, then the whole of it."""
+        sender = invocation.caller.name if invocation.caller.is_agent else "person"
+        try:
+            row = await self._fleet.find(parameters.agent)
+            await self._fleet.follow(row.id)
+            stream = await self._fleet.answer_stream(row.id)
+            message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
+            async with aclosing(stream.pieces(message, parameters.timeout)) as pieces:
+                async for piece in pieces:
+                    yield calls.SentMessage(row, message, waits=False, piece=piece)
+            if stream.letter is None:
+                yield await self._unanswered(row, message, parameters.timeout)
+            else:
+                yield replace(self._answer_of(row, stream.letter), told=stream.is_told)
+        except FleetError as error:
+            raise command_error(error) from error
+
     async def _answered(self, row: AgentRow, message: str, timeout: float) -> calls.SentMessage:
         """Wait for the answer to a message."""
         try:
-            letter = await self._fleet.answer_to(message, timeout)
+            return self._answer_of(row, await self._fleet.answer_to(message, timeout))
         except TimeoutError:
-            now = await self._fleet.find(row.id)
-            return calls.SentMessage(now, message, waits=False, timed_out=timeout)
+            return await self._unanswered(row, message, timeout)
+
+    async def _unanswered(self, row: AgentRow, message: str, timeout: float) -> calls.SentMessage:
+        now = await self._fleet.find(row.id)
+        return calls.SentMessage(now, message, waits=False, timed_out=timeout)
+
+    def _answer_of(self, row: AgentRow, letter: Letter) -> calls.SentMessage:
         if not letter.answered:
             why = letter.why or "It ended before it answered."
             raise CommandError(f"{row.name} ({row.id}) did not answer: {why}", hint="`mail ls` lists its messages.")
         self._fleet.seen(row.id)
-        return calls.SentMessage(row, message, waits=False, answer=letter.answer, source=letter.answer_source)
+        return calls.SentMessage(row, letter.id, waits=False, answer=letter.answer, source=letter.answer_source)
 
     async def _interrupt(self, invocation: Invocation, parameters: calls.InterruptAgent) -> AgentRow:
         row = await self._fleet.find(parameters.agent)
@@ -503,12 +539,16 @@ def _render_attachment(_invocation: Invocation, found: calls.Attachment) -> Outc
 def _render_sent(_invocation: Invocation, sent: calls.SentMessage) -> Outcome:
     waits = " It is busy; it gets the message when it is idle." if sent.waits else ""
     data: dict[str, Any] = {"agent": sent.row.id, "message": sent.message}
+    if sent.piece is not None:
+        return Outcome(data | {"piece": sent.piece}, sent.piece, plain=sent.piece, is_piece=True)
     if sent.timed_out is not None:
         now = agent_tables.status_words(sent.row)
         text = f"{sent.row.name} ({sent.row.id}) has not answered within {sent.timed_out:g} s; it is {now}."
         return Outcome(data, text, is_error=True, timed_out=True)
     if sent.answer is not None:
         data |= {"answer": sent.answer, "source": sent.source}
+        if sent.told:
+            return Outcome(data)
         return _answer_outcome(sent.row, data, sent.answer, sent.source)
     return Outcome(data, f"Sent to {sent.row.name} ({sent.row.id}).{waits}")
 

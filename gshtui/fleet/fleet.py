@@ -28,6 +28,7 @@ from gshtui.system.tasks import end_all
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
+    from gshtui.fleet.answer_stream import AnswerStream
     from gshtui.fleet.follower import AgentFollower
     from gshtui.fleet.killer import Killer
     from gshtui.fleet.starter import Recoverer, Starter
@@ -276,19 +277,36 @@ class Fleet:
         Raises:
             TimeoutError: the turn is not over within `timeout` seconds.
         """
-        store = self._context.store
+        async with asyncio.timeout(timeout):
+            while True:
+                if (letter := await self.handled(message)) is not None:
+                    return letter
+                await asyncio.sleep(_STALE / 4)
+
+    async def handled(self, message: str) -> Letter | None:
+        """The message, if the turn that handles it is over, or never will be; `None` while it goes on."""
+        letter = await self.letter(message)
+        if letter.answered or letter.state in ("dropped", "held"):
+            return letter
+        row = self._context.rows.get(letter.recipient)
+        if row is None or is_over(row):
+            return await self.letter(message)  # its end may have answered it in this very moment
+        if self._context.options.visiting:
+            await self.refresh()
+        return None
+
+    async def answer_stream(self, id: str) -> AnswerStream:
+        """What the agent says from now on in the turn that handles a message that is about to be sent."""
+        from gshtui.fleet.answer_stream import AnswerStream
+
+        stream = AnswerStream(self._context, self._programs, await self.find(id), self.handled)
+        await stream.begin()
+        return stream
+
+    async def letter(self, message: str) -> Letter:
+        """A message that was sent, as it is on record now."""
         try:
-            async with asyncio.timeout(timeout):
-                while True:
-                    letter = await store.mail.find(message)
-                    if letter.answered or letter.state in ("dropped", "held"):
-                        return letter
-                    row = self._context.rows.get(letter.recipient)
-                    if row is None or is_over(row):
-                        return await store.mail.find(message)  # its end may have answered it in this very moment
-                    if self._context.options.visiting:
-                        await self.refresh()
-                    await asyncio.sleep(_STALE / 4)
+            return await self._context.store.mail.find(message)
         except StoreError as error:
             raise from_store_error(error) from error
 
@@ -297,9 +315,8 @@ class Fleet:
         row = await self.find(id)
         if row.kind == "native":
             return await self._reports.report_of(row), ""
-        server = self.terminals.server(row.socket)
-        bound = await self._programs.conversation(server, row, self.rows()) or row.external_id
-        turn = await self._programs.last_turn(msgspec.structs.replace(row, external_id=bound))
+        bound = await self._programs.bound(self.terminals.server(row.socket), row, self.rows())
+        turn = await self._programs.last_turn(bound)
         if turn is not None and turn.answer:
             return turn.answer, "transcript"
         return row.report, "screen" if row.report else ""

@@ -147,7 +147,10 @@ async def run_on(
 ) -> DeclaredRun | int:
     """Run it on this host. If it asks, a person has to agree first; returns 4 if they do not.
 
-    A result that comes piece by piece is written as it comes.
+    A result that comes piece by piece is written as it comes, and the last piece decides the exit code.
+
+    Args:
+        before_asking: makes room on the terminal for a question or a piece.
 
     Raises:
         CommandError: the command failed; or, as `Unconfirmed`, there is nobody to ask.
@@ -160,9 +163,11 @@ async def run_on(
     value = call.value(host.registry)
     pieces = execution.stream(host.registry, value, invocation)
     if pieces is not None:
+        code = exits.DONE
         async for piece in pieces:
-            write_outcome(piece, as_json=call.json, text=piece.plain, lines=call.form.json_lines)
-        return exits.DONE
+            before_asking()
+            code = write_outcome(piece, as_json=call.json, text=piece.plain, lines=call.form.json_lines)
+        return code
     outcome: Outcome | None = None
     while outcome is None:
         asks = not call.yes and (bool(call.form.needs_answer) or _somebody_is_here())

@@ -25,6 +25,8 @@ def write_outcome(outcome: Outcome, *, as_json: bool, text: str = "", lines: boo
         streams.write_all(streams.STDOUT, b"".join(map(streams.json_line, outcome.data)))
     elif as_json:
         streams.result_json(outcome.data if outcome.data is not None or not outcome.text else outcome.text)
+    elif outcome.is_piece:
+        streams.write_all(streams.STDOUT, streams.shown(text, streams.STDOUT))
     elif text:
         streams.result(text)
         if outcome.aside:

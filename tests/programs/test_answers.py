@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.commands import execution
+from gshtui.commands.declaration import Caller
+from gshtui.fleet.agent_calls import SendToAgent
 from tests.kit.native_agents import EventLog
 from tests.kit.prompt_driven_model import END, LIST, LONG
 from tests.programs.stage import Stage
@@ -29,6 +32,26 @@ async def test_an_answer_is_the_text_of_its_turn_alone(stage: Stage) -> None:
     assert (shown.data["answer"].strip(), shown.data["source"]) == (turns[-1][1], "transcript")
     told = [event.source for event in heard.of(TurnFinished)]
     assert told == ["transcript"] * len(turns), "each turn is told once"
+
+
+@pytest.mark.programs("claude", "codex", "opencode", "gemini")
+async def test_an_answer_is_streamed_as_it_is_written_down(stage: Stage) -> None:
+    await stage.status("idle")
+    wanted = SendToAgent(agent=stage.id, text="do:touch", stream=True, timeout=90)
+    stream = execution.stream(stage.hub.registry, wanted, stage.hub.invocation(Caller()))
+    assert stream is not None
+    pieces: list[str] = []
+    async for outcome in stream:
+        assert not outcome.is_error, outcome.text
+        if not pieces:
+            assert outcome.plain.startswith("I make the file.")
+            await stage.status("waiting")
+            await stage.person("Enter")
+        pieces.append(outcome.plain)
+        last = outcome
+    assert "".join(pieces) == "I make the file.\n\nDone; the command has run.\n"
+    assert (last.data["answer"], last.data["source"]) == ("Done; the command has run.", "transcript")
+    assert (stage.folder / "made.txt").exists()
 
 
 @pytest.mark.programs("aider")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -101,6 +102,12 @@ def test_a_script_waits_for_an_answer_and_may_send_a_file(project: Path) -> None
         assert (refused.code, why in refused.err) == (2, True), refused.err
     missing = run_gsh("agent", "send", "sh", "--message-file", "none.txt", cwd=project)
     assert (missing.code, "cannot read none.txt" in missing.err) == (2, True), missing.err
+    streamed = run_gsh("agent", "send", "sh", "--stream", "echo one; sleep 1; echo two", cwd=project)
+    assert (streamed.code, streamed.out, "from its screen" in streamed.err) == (0, "one\ntwo\n", True), "in one piece"
+    plain = run_gsh("agent", "send", "sh", "--stream", "--json", "echo three", cwd=project)
+    assert [json.loads(line)["answer"] for line in plain.out.splitlines()] == ["three"]
+    late = run_gsh("agent", "send", "sh", "--stream", "--timeout", "1", "sleep 2", cwd=project)
+    assert (late.code, "has not answered within 1 s" in late.out + late.err) == (124, True)
     late = run_gsh("agent", "send", "sh", "--wait", "--timeout", "2", "sleep 60", cwd=project)
     assert (late.code, "has not answered within 2 s" in late.out + late.err) == (124, True)
 

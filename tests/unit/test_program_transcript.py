@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -91,6 +92,31 @@ def test_claude_asks_once_for_an_answer_of_several_records() -> None:
     assert marks[0].usage == Usage(input=9, output=160, cache_write=14_000)
     assert [mark.compacted for mark in marks] == [False, False, False, True]
     assert [(mark.start, mark.end) for mark in marks] == [(0, 2), (0, 7), (0, 9), (10, 13)]
+
+
+def test_claude_may_write_a_prompt_after_the_beginning_of_its_answer(tmp_path: Path) -> None:
+    def record(id: str, parent: str | None, **fields: Any) -> str:
+        return json.dumps({"uuid": id, "parentUuid": parent, **fields})
+
+    def said(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        return {"type": role, "message": {"id": "m", "role": role, "content": list(parts)}}
+
+    earlier = [
+        record("u0", None, **said("user", {"type": "text", "text": "Good day"})),
+        record("a0", "u0", **said("assistant", {"type": "text", "text": "Hello."})),
+    ]
+    turn = [
+        record("u1", "a0", **said("user", {"type": "text", "text": "Make a file"})),
+        record("x1", "u1", type="attachment"),
+        record("a1", "x1", **said("assistant", {"type": "text", "text": "I make it."})),
+        record("a2", "a1", **said("assistant", {"type": "tool_use", "id": "c", "name": "Bash", "input": {}})),
+    ]
+    for order in itertools.permutations(turn):
+        path = tmp_path / "claude.jsonl"
+        path.write_text("\n".join([*earlier, *order]) + "\n")
+        found = turn_of(claude_transcript.read(path))
+        assert found is not None
+        assert (found.prompt, found.said, found.over) == ("Make a file", ("I make it.",), False), order
 
 
 def test_codex_sends_its_replaced_history() -> None:
@@ -488,10 +514,9 @@ def test_whatever_is_in_the_file_is_survived(tmp_path: Path, reader: Any, cut: i
     assert all(mark.start <= mark.end <= len(found.entries) for mark in found.marks)
 
 
-def test_a_long_transcript_is_read_from_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_transcript, "MOST_BYTES", 4_000)
+def test_a_long_transcript_is_read_from_its_end(tmp_path: Path) -> None:
     path = placed(FIXTURES / "codex.jsonl", tmp_path / "codex.jsonl")
-    found = codex_transcript.read(path)
+    found = codex_transcript.read(path, 4_000)
     assert sent(found)[-1] == ("text", "They say so now.")
     assert "Only its last" in found.notes[0]
 

@@ -15,6 +15,7 @@ from typing import Any
 from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.program_transcript import (
+    MOST_BYTES,
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
@@ -54,10 +55,10 @@ def slug(cwd: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "-", cwd)[:_SLUG_LENGTH]
 
 
-def read(path: Path) -> ProgramTranscript:
-    """The whole transcript. Raises `OSError`."""
+def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
+    """The transcript, of a long one only the last `most` bytes. Raises `OSError`."""
     lost: list[str] = []
-    found = [record for record in read_records(path, lost) if not record.get("isSidechain")]
+    found = [record for record in read_records(path, lost, most) if not record.get("isSidechain")]
     book = TranscriptBuilder(path, PROGRAM)
     for record in _way(found):
         _note(book, record)
@@ -66,17 +67,19 @@ def read(path: Path) -> ProgramTranscript:
 
 
 def _way(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The records from the first root to the last one, in the file's order."""
+    """The records from the first root to the last one, each after the one that it follows.
+
+    They may stand in another order: a prompt is sometimes written after the beginning of its answer.
+    """
     by_id = {words_of(record.get("uuid")): record for record in found if record.get("uuid")}
     spoken = [record for record in found if record.get("type") in ("user", "assistant")]
     if not spoken or "parentUuid" not in spoken[-1]:
         return found
     way: set[str] = set()
-    at = words_of(spoken[-1].get("uuid"))
+    at = _leaf(spoken[-1], found)
     while at and at not in way and at in by_id:
         way.add(at)
-        record = by_id[at]
-        at = words_of(record.get("parentUuid")) or words_of(record.get("logicalParentUuid"))
+        at = _parent(by_id[at])
     answers = {_message_id(by_id[id]) for id in way} - {""}
     calls = {call for id in way for call in _ids(by_id[id], "tool_use", "id")}
     beside = [record for record in spoken if words_of(record.get("uuid")) not in way]
@@ -90,7 +93,29 @@ def _way(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if given and given <= calls and not given & answered:
             answered |= given
             way.add(words_of(record.get("uuid")))
-    return [record for record in found if words_of(record.get("uuid")) in way]
+    ordered: dict[str, dict[str, Any]] = {}
+    for record in found:
+        line: dict[str, dict[str, Any]] = {}
+        at = words_of(record.get("uuid"))
+        while at in way and at not in ordered and at not in line:
+            line[at] = by_id[at]
+            at = _parent(by_id[at])
+        ordered |= dict(reversed(line.items()))
+    return list(ordered.values())
+
+
+def _leaf(last: dict[str, Any], found: list[dict[str, Any]]) -> str:
+    """The id of the record at the end of the way on which this one is."""
+    children = {_parent(record): words_of(record.get("uuid")) for record in found if record.get("uuid")}
+    at, seen = words_of(last.get("uuid")), set[str]()
+    while at in children and at not in seen:
+        seen.add(at)
+        at = children[at]
+    return at
+
+
+def _parent(record: dict[str, Any]) -> str:
+    return words_of(record.get("parentUuid")) or words_of(record.get("logicalParentUuid"))
 
 
 def _message_id(record: dict[str, Any]) -> str:

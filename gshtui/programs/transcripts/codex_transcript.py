@@ -14,6 +14,7 @@ from typing import Any
 from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.program_transcript import (
+    MOST_BYTES,
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
@@ -74,10 +75,10 @@ def is_helpers(path: Path) -> bool:
     return first is not None and bool(mapping(mapping(first.get("payload")).get("source")).get("subagent"))
 
 
-def read(path: Path) -> ProgramTranscript:
-    """The whole transcript. Raises `OSError`."""
+def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
+    """The transcript, of a long one only the last `most` bytes. Raises `OSError`."""
     reader = _Reader(path)
-    for record in read_records(path, reader.book.transcript.notes):
+    for record in read_records(path, reader.book.transcript.notes, most):
         reader.read_record(record)
     return reader.book.transcript
 

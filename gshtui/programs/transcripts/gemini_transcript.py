@@ -16,6 +16,7 @@ from typing import Any
 from gshtui.bus.context_data import BlockKind
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.program_transcript import (
+    MOST_BYTES,
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
@@ -70,8 +71,8 @@ def _session(path: Path) -> str:
         return ""
 
 
-def read(path: Path) -> ProgramTranscript:
-    """The whole transcript. Raises `OSError`."""
+def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
+    """The transcript, of a long one only the last `most` bytes. Raises `OSError`."""
     book = TranscriptBuilder(path, PROGRAM)
     messages: list[Any]
     if path.suffix == ".json":
@@ -80,7 +81,7 @@ def read(path: Path) -> ProgramTranscript:
             book.transcript.notes.append("It is not valid JSON.")
         messages = sequence((found or {}).get("messages"))
     else:
-        messages = _replayed(read_records(path, book.transcript.notes))
+        messages = _replayed(read_records(path, book.transcript.notes, most))
     for number_, message in enumerate(messages):
         _note(book, mapping(message), number_)
     return book.transcript

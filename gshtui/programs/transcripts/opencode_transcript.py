@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.program_transcript import (
+    MOST_BYTES,
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
@@ -35,7 +36,9 @@ from gshtui.programs.transcripts.program_transcript import (
 PROGRAM = "opencode"
 _CLEARED = "[Old tool result content cleared]"
 _MOST = 20_000
-"""Messages and parts that are read of one conversation: the newest."""
+"""Messages that are read of one conversation: the newest."""
+_BYTES = 20_000
+"""Bytes that a message takes with its parts, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +133,12 @@ def _opened(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=2.0)
 
 
-def read(place: OpenCodeFiles) -> ProgramTranscript:
-    """The whole transcript. Raises `OSError`."""
+def read(place: OpenCodeFiles, most: int = MOST_BYTES) -> ProgramTranscript:
+    """The transcript, of a long one only the newest messages, about `most` bytes. Raises `OSError`."""
     book = TranscriptBuilder(place.path, PROGRAM)
+    newest = _MOST if most >= MOST_BYTES else max(1, most // _BYTES)
     try:
-        messages = list(_of_database(place) if place.database else _of_files(place))
+        messages = list(_of_database(place, newest) if place.database else _of_files(place, newest))
     except sqlite3.Error as error:
         raise OSError(0, f"Cannot read OpenCode's database: {error}", str(place.path)) from error
     for message in messages:
@@ -142,18 +146,18 @@ def read(place: OpenCodeFiles) -> ProgramTranscript:
     return book.transcript
 
 
-def _of_database(place: OpenCodeFiles) -> Iterator[_Message]:
+def _of_database(place: OpenCodeFiles, newest: int) -> Iterator[_Message]:
     with closing(_opened(place.path)) as connection:
         found: dict[str, _Message] = {}
         rows = connection.execute(
             "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created DESC, id DESC LIMIT ?",
-            (place.session, _MOST),
+            (place.session, newest),
         ).fetchall()
         for id, data in reversed(rows):
             found[str(id)] = _Message(_parsed(data) | {"id": id})
         parts = connection.execute(
             "SELECT message_id, id, data FROM part WHERE session_id = ? ORDER BY id DESC LIMIT ?",
-            (place.session, 4 * _MOST),
+            (place.session, 4 * newest),
         ).fetchall()
         for message, id, data in reversed(parts):
             if str(message) in found:
@@ -161,9 +165,9 @@ def _of_database(place: OpenCodeFiles) -> Iterator[_Message]:
     yield from found.values()
 
 
-def _of_files(place: OpenCodeFiles) -> Iterator[_Message]:
+def _of_files(place: OpenCodeFiles, newest: int) -> Iterator[_Message]:
     session = safe_name(place.session)
-    for path in sorted((place.path / "message" / session).glob("*.json"))[-_MOST:]:
+    for path in sorted((place.path / "message" / session).glob("*.json"))[-newest:]:
         folder = place.path / "part" / path.stem
         yield _Message(_object(path) | {"id": path.stem}, [_object(part) for part in sorted(folder.glob("*.json"))])
 

@@ -25,15 +25,18 @@ def safe_name(id: str) -> str:
     return id if _SAFE_ID.match(id) and ".." not in id else ""
 
 
-def read_records(path: Path, lost: list[str]) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file of lines, in order. `lost` gets a sentence when something could not be read."""
+def read_records(path: Path, lost: list[str], most: int = MOST_BYTES) -> Iterator[dict[str, Any]]:
+    """The JSON objects in the last `most` bytes of a file of lines, in order.
+
+    `lost` gets a sentence when something could not be read.
+    """
     torn = 0
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        if size > MOST_BYTES:
-            file.seek(size - MOST_BYTES)
+        if size > most:
+            file.seek(size - most)
             file.readline(LONGEST_LINE)
-            lost.append(f"Only its last {MOST_BYTES // 1_000_000} MB were read.")
+            lost.append(f"Only its last {most // 1_000_000} MB were read.")
         while line := file.readline(LONGEST_LINE):
             if not line.endswith(b"\n") and len(line) >= LONGEST_LINE:
                 torn += 1

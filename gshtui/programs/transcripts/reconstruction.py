@@ -21,14 +21,14 @@ import msgspec
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.context_data import Block, Change, Iteration, Receipt, SectionName
 from gshtui.context.views import ContextError, ContextView
-from gshtui.programs.transcripts import conversation_binding, opencode_transcript
+from gshtui.programs.transcripts import conversation_binding
 from gshtui.programs.transcripts.program_transcript import (
     ProgramTranscript,
     RequestMark,
     TranscriptEntry,
     TranscriptQuery,
 )
-from gshtui.programs.transcripts.transcript_readers import READERS
+from gshtui.programs.transcripts.transcript_readers import READERS, stamp_of
 from gshtui.providers.port import Capabilities, estimate
 
 DEADLINE = 30.0
@@ -134,7 +134,7 @@ class Transcripts:
         return read
 
     def _fresh(self, reader: Any, place: Any) -> _Read:
-        key, stamp = str(place), _stamp(place)
+        key, stamp = str(place), stamp_of(place)
         known = self._read.get(key)
         if known is not None and known.stamp == stamp:
             self._read.move_to_end(key)
@@ -195,23 +195,6 @@ def program_of(row: AgentRow) -> str:
     """Which program an agent is: its profile, else the name of its executable."""
     names = (row.profile, Path(row.argv[0]).name if row.argv else "")
     return next((name for name in names if name in READERS), "")
-
-
-def _stamp(place: Any) -> tuple[int, ...]:
-    """What changes when the transcript does."""
-    paths: list[Path] = [place] if isinstance(place, Path) else []
-    if isinstance(place, opencode_transcript.OpenCodeFiles):
-        log = place.path.with_name(place.path.name + "-wal")
-        messages = place.path / "message" / place.session
-        paths = [place.path, log] if place.database else [messages, *sorted(messages.glob("*.json"))[-2:]]
-    stamp: list[int] = []
-    for path in paths:
-        try:
-            status = path.stat()
-        except OSError:
-            continue
-        stamp += [status.st_ino, status.st_size, status.st_mtime_ns]
-    return tuple(stamp)
 
 
 def _block(entry: TranscriptEntry, number: int, texts: dict[str, str]) -> Block:

@@ -17,7 +17,12 @@ from gshtui.programs.transcripts import (
     opencode_transcript,
     vibe_transcript,
 )
-from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptEntry, TranscriptQuery
+from gshtui.programs.transcripts.program_transcript import (
+    MOST_BYTES,
+    ProgramTranscript,
+    TranscriptEntry,
+    TranscriptQuery,
+)
 
 READERS: Mapping[str, Any] = {
     "claude": claude_transcript,
@@ -63,22 +68,82 @@ class TurnText:
     """The id of the prompt that began it."""
     at: float
     """When that was, in epoch seconds; 0: unknown."""
+    prompt: str
+    """What was asked."""
+    said: tuple[str, ...]
+    """Everything that the program has said in it so far, in order."""
     answer: str
-    """What the program said last in it, so far."""
+    """What it said last, after its last tool call."""
     over: bool
     """Nothing but that has come since."""
 
+    def answers(self, text: str) -> bool:
+        """Whether this text is what was asked, however its white space was changed on the way."""
+        wanted = "".join(text.split())
+        return bool(wanted) and wanted in "".join(self.prompt.split())
 
-def last_turn(wanted: TranscriptQuery, environ: Mapping[str, str]) -> TurnText | None:
-    """The last turn of exactly this conversation; `None` where it has none, or cannot be read."""
-    reader = READERS.get(wanted.program)
-    if reader is None or not wanted.id:
-        return None
-    try:
-        path = reader.find(wanted, environ, home_of(environ))
-        return None if path is None else turn_of(reader.read(path))
-    except OSError:
-        return None
+
+_TAILS = (1_000_000, 16_000_000, MOST_BYTES)
+"""Bytes at a transcript's end in which its last turn is looked for, one after the other."""
+_KEPT = 64
+"""Conversations whose last turn is remembered."""
+
+
+class LastTurns:
+    """The last turns of conversations. Reads no more of a transcript than that takes, and again only what changed.
+
+    Calls may come from several threads; each one blocks.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[TranscriptQuery, tuple[Any, tuple[int, ...], TurnText | None]] = {}
+
+    def find(self, wanted: TranscriptQuery, environ: Mapping[str, str]) -> TurnText | None:
+        """The last turn of exactly this conversation; `None` where it has none, or cannot be read."""
+        reader = READERS.get(wanted.program)
+        if reader is None or not wanted.id:
+            return None
+        place, stamp, turn = self._known.get(wanted, (None, (), None))
+        now = stamp_of(place)
+        if now and now == stamp:
+            return turn
+        try:
+            if not now:  # it was moved, or never seen
+                place = reader.find(wanted, environ, home_of(environ))
+                now = stamp_of(place)
+            turn = None if place is None else _last_turn(reader, place)
+        except OSError:
+            return None
+        self._known.pop(wanted, None)
+        self._known[wanted] = (place, now, turn)
+        for old in list(self._known)[:-_KEPT]:
+            self._known.pop(old, None)
+        return turn
+
+
+def _last_turn(reader: Any, place: Any) -> TurnText | None:
+    for most in _TAILS:
+        turn = turn_of(reader.read(place, most))
+        if turn is not None or (isinstance(place, Path) and place.stat().st_size <= most):
+            return turn
+    return None
+
+
+def stamp_of(place: Any) -> tuple[int, ...]:
+    """What changes when the transcript at a place does; empty where there is none."""
+    paths: list[Path] = [place] if isinstance(place, Path) else []
+    if isinstance(place, opencode_transcript.OpenCodeFiles):
+        log = place.path.with_name(place.path.name + "-wal")
+        messages = place.path / "message" / place.session
+        paths = [place.path, log] if place.database else [messages, *sorted(messages.glob("*.json"))[-2:]]
+    stamp: list[int] = []
+    for path in paths:
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        stamp += [status.st_ino, status.st_size, status.st_mtime_ns]
+    return tuple(stamp)
 
 
 def turn_of(found: ProgramTranscript) -> TurnText | None:
@@ -86,14 +151,15 @@ def turn_of(found: ProgramTranscript) -> TurnText | None:
     begun = next((at for at in reversed(range(len(found.entries))) if _is_said(found.entries[at])), None)
     if begun is None:
         return None
+    said: list[str] = []
     answer: list[str] = []
-    over = True
-    for entry in reversed(found.entries[begun + 1 :]):
+    over = False
+    for entry in found.entries[begun + 1 :]:
         if entry.role == "assistant" and entry.kind == "text":
-            answer.append(entry.text.strip("\n"))
-        elif answer and entry.kind in ("tool_call", "tool_result"):
-            break  # what it said before it went to work is not its answer
-        elif not answer and entry.kind in ("tool_call", "tool_result"):
+            said.append(entry.text.strip("\n"))
+            answer = [*(answer if over else ()), said[-1]]  # what it said before it went to work is not its answer
+            over = True
+        elif entry.kind in ("tool_call", "tool_result"):
             over = False
     first = found.entries[begun]
-    return TurnText(first.message, first.at, "\n\n".join(reversed(answer)), over and bool(answer))
+    return TurnText(first.message, first.at, first.text, tuple(said), "\n\n".join(answer), over)

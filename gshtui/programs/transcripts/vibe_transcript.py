@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.programs.transcripts.program_transcript import (
+    MOST_BYTES,
     ProgramTranscript,
     TranscriptBuilder,
     TranscriptQuery,
@@ -58,8 +59,8 @@ def _facts(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def read(path: Path) -> ProgramTranscript:
-    """The whole transcript. Raises `OSError`."""
+def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
+    """The whole transcript, whatever `most` is: it is in pieces that say nothing alone. Raises `OSError`."""
     book = TranscriptBuilder(path, PROGRAM)
     generation = safe_name(words_of((read_whole_file(path) or {}).get("generation")))
     manifest = (read_whole_file(path.parent / "generations" / generation / "manifest.json") if generation else {}) or {}
