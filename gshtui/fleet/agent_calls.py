@@ -5,7 +5,7 @@ One pair of parameters and result for each word of `agent`; the handlers are in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Protocol
 
 from pydantic import Field
@@ -14,7 +14,7 @@ from gshtui.bus.agent_data import AgentRow, AnswerSource
 from gshtui.commands.declaration import Parameters, Returns
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.fleet.agent_states import AgentState
-from gshtui.fleet.ports import RevivedAgent
+from gshtui.fleet.ports import RecoveredAgents, RecoveryPlan, RevivedAgent
 
 FLEET_PARTS = frozenset({"store", "fleet"})
 """The parts of the hub that these commands need."""
@@ -133,11 +133,12 @@ class UnsavedWork:
 
 
 @dataclass(frozen=True, slots=True)
-class RecoveredAgents:
-    """The agents that run again, and for each other one a sentence that says why not."""
+class RecoveryReport:
+    """What became of lost agents or, of a dry run, what would."""
 
-    back: list[RevivedAgent]
-    troubles: list[str]
+    done: RecoveredAgents = field(default_factory=RecoveredAgents)
+    plans: list[RecoveryPlan] | None = None
+    """`None`: it was no dry run."""
 
 
 class ListAgents(Parameters, Returns[AgentList]):
@@ -264,14 +265,20 @@ class UndoKill(_ForAgent, Returns[AgentRow]):
     WORD: ClassVar[str] = "undo"
 
 
-class RecoverAgents(_ForAgent, Returns[RecoveredAgents]):
+class RecoverAgents(_ForAgent, Returns[RecoveryReport]):
     """Restore a lost agent with its conversation.
 
-    `all` restores every lost agent of this folder, one at a time.
+    `all` restores every lost agent of this folder, one at a time: each has to come up before the next one is started,
+    and after two that do not the rest are left. With --dry-run nothing is started. Exits with 1 if any agent is, or
+    would be, left lost.
     """
 
     WORD: ClassVar[str] = "recover"
     SHELL = _shell(waiting="Recovering")
+
+    dry_run: Annotated[bool, ShellOption("--dry-run")] = Field(
+        default=False, description="Only say what would become of each."
+    )
 
 
 class MarkAgentRead(_ForAgent, Returns[AgentRow]):

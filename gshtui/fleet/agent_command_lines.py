@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from gshtui.tools.worktree_setup import Consent
 
 
+_RESUMED = "resumed its conversation"
+
+
 class CommandLines:
     """Makes command lines, and worktrees."""
 
@@ -62,8 +65,14 @@ class CommandLines:
     async def restart(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For one that was there before. Raises `FleetError`."""
         if row.kind == "native":
-            return replace(await self._native_again(row, request), how="resumed its conversation")
+            return replace(await self._native_again(row, request), how=_RESUMED)
         return await self._program(row, request, again=True)
+
+    async def plan(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
+        """What `restart` would make of its conversation, with nothing to run. Raises `FleetError`."""
+        if row.kind == "native":
+            return AgentStart((), external_id=row.session, how=_RESUMED)
+        return await self._programs.plan(row, request, program_environment(os.environ, row.id))
 
     async def worktree(self, row: AgentRow, branch: str) -> Path:
         """Its git worktree: a new one, or the one that the branch has already. Raises `FleetError`."""

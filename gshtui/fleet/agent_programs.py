@@ -74,6 +74,28 @@ class Programs:
         """What to run. Raises `FleetError`."""
         from gshtui.programs import launch
 
+        profile, argv = await self._command(row, request)
+        if again:
+            made = await launch.next_launch(
+                profile, argv, row.external_id, agent=row.id, data=data, environ=environ, cwd=row.cwd, since=row.created
+            )
+        else:
+            made = await launch.first_launch(profile, argv, agent=row.id, data=data, environ=environ)
+        prompt = "" if again else request.prompt
+        env = made.environment(environ)
+        return AgentStart(made.argv, env, prompt, made.blank, made.external_id, profile.name, made.how)
+
+    async def plan(self, row: AgentRow, request: SpawnRequest, environ: Mapping[str, str]) -> AgentStart:
+        """What a restart would make of its conversation, with nothing to run. Raises `FleetError`."""
+        from gshtui.programs import launch
+
+        profile, argv = await self._command(row, request)
+        far = await launch.resumption(profile, argv, row.external_id, environ=environ, cwd=row.cwd, since=row.created)
+        goes_on = far.external_id if far.how == launch.RESUMED else ""
+        return AgentStart((), blank=far.blank, external_id=goes_on, profile=profile.name, how=far.how)
+
+    async def _command(self, row: AgentRow, request: SpawnRequest) -> tuple[Profile, tuple[str, ...]]:
+        """The profile and the whole command line. Raises `FleetError`."""
         loaded = await self._profiles()
         try:
             profile = loaded.get(request.profile) if request.profile else loaded.for_argv(request.cli)
@@ -84,16 +106,24 @@ class Programs:
             raise FleetError(
                 "invalid", f"The profile {profile.name} does not name a program.", hint="Name it with `cli`."
             )
-        argv = (await asyncio.to_thread(find_program, argv[0], Path(row.cwd)), *argv[1:])
-        if again:
-            made = await launch.next_launch(
-                profile, argv, row.external_id, agent=row.id, data=data, environ=environ, cwd=row.cwd, since=row.created
-            )
-        else:
-            made = await launch.first_launch(profile, argv, agent=row.id, data=data, environ=environ)
-        prompt = "" if again else request.prompt
-        env = made.environment(environ)
-        return AgentStart(made.argv, env, prompt, made.blank, made.external_id, profile.name, made.how)
+        return profile, (await asyncio.to_thread(find_program, argv[0], Path(row.cwd)), *argv[1:])
+
+    async def booted(self, server: TmuxServer, row: AgentRow) -> str:
+        """Wait until a started program takes input or asks something; why it does not, or empty.
+
+        A program that shows neither within its profile's time may have opened its conversation: that is enough.
+        """
+        from gshtui.programs.pane_view import SessionError
+
+        session = await self.session(server, row)
+        try:
+            await session.start()
+        except SessionError as error:
+            if error.kind == "ended":
+                return error.message
+            if not await self.conversation(server, row, ()):
+                return error.message
+        return ""
 
     async def conversation(self, server: TmuxServer, row: AgentRow, others: Sequence[AgentRow]) -> str:
         """The id of the conversation that the agent's running program is in; empty where that cannot be told.

@@ -41,7 +41,7 @@ from gshtui.fleet import agent_tables
 from gshtui.fleet.agent_states import AgentState
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.fleet_context import from_store_error, is_over
-from gshtui.fleet.ports import FleetError, RevivedAgent
+from gshtui.fleet.ports import FleetError, RecoveredAgents, RecoveryPlan, RevivedAgent
 from gshtui.fleet.spawn_command import spawn_command
 from gshtui.store.store_errors import StoreError
 from gshtui.text.markdown_table import padded
@@ -79,6 +79,7 @@ class AgentParameters(Parameters):
     answer: bool = Field(False, description="show: only what it said last.")
     all: bool = Field(False, description="ls: agents of every folder.")
     now: bool = Field(False, description="send: even while it is busy. kill: at once, for good.")
+    dry_run: bool = Field(False, description="recover: only say what would become of each.")
     yes: bool = Field(False, description="kill: even if something is unsaved.")
 
 
@@ -147,6 +148,8 @@ def _bindings(given: AgentParameters) -> Parameters:
         case "wait":
             words = tuple(word.strip() for word in given.status.split(",") if word.strip())
             return calls.WaitForAgent(agent=target, statuses=words, timeout=given.timeout)
+        case "recover":
+            return calls.RecoverAgents(agent=target, dry_run=given.dry_run)
         case "rename":
             return calls.RenameAgent(agent=target, name=text)
         case "kill":
@@ -157,7 +160,7 @@ def _bindings(given: AgentParameters) -> Parameters:
 
 _BY_NAME: dict[str, Callable[..., Parameters]] = {
     "attach": calls.AttachAgent, "interrupt": calls.InterruptAgent,
-    "restart": calls.RestartAgent, "undo": calls.UndoKill, "recover": calls.RecoverAgents,
+    "restart": calls.RestartAgent, "undo": calls.UndoKill,
     "remove": calls.RemoveAgent, "unsaved": calls.FindUnsaved, "seen": calls.MarkAgentRead,
 }  # fmt: skip
 """The actions that take only an agent."""
@@ -257,7 +260,7 @@ class _Family:
                     where=_on("agents.undo", calls.UndoKill, _is_killed),
                 ),
                 _action(
-                    calls.RecoverAgents, calls.RecoveredAgents, self._recover, self._render_recovered,
+                    calls.RecoverAgents, calls.RecoveryReport, self._recover, self._render_recovered,
                     where=_on("agents.recover", calls.RecoverAgents, _is_lost),
                 ),
                 _action(
@@ -420,7 +423,7 @@ class _Family:
         try:
             row = await self._fleet.find(parameters.agent)
             await self._fleet.follow(row.id)
-            stream = await self._fleet.answer_stream(row.id)
+            stream = await self._fleet.answer_feed(row.id)
             message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
             async with aclosing(stream.pieces(message, parameters.timeout)) as pieces:
                 async for piece in pieces:
@@ -505,15 +508,26 @@ class _Family:
     async def _undo(self, _invocation: Invocation, parameters: calls.UndoKill) -> AgentRow:
         return await self._fleet.undo_kill(parameters.agent)
 
-    async def _recover(self, _invocation: Invocation, parameters: calls.RecoverAgents) -> calls.RecoveredAgents:
-        if parameters.agent != "all":
-            return calls.RecoveredAgents([await self._fleet.recover(parameters.agent)], [])
-        return calls.RecoveredAgents(*await self._fleet.recover_all())
+    async def _recover(self, _invocation: Invocation, parameters: calls.RecoverAgents) -> calls.RecoveryReport:
+        everyone = parameters.agent == "all"
+        if parameters.dry_run:
+            return calls.RecoveryReport(plans=await self._fleet.plan_recovery("" if everyone else parameters.agent))
+        if everyone:
+            return calls.RecoveryReport(await self._fleet.recover_all())
+        return calls.RecoveryReport(RecoveredAgents([await self._fleet.recover(parameters.agent)]))
 
-    def _render_recovered(self, _invocation: Invocation, done: calls.RecoveredAgents) -> Outcome:
-        names = [f"{one.row.name} ({one.row.id}){f', which {one.how}' if one.how else ''}" for one in done.back]
-        text = "\n".join((f"Recovered: {'; '.join(names) or 'nobody'}.", *done.troubles))
-        return Outcome([*map(self._revived, done.back)], text, is_error=bool(done.troubles))
+    def _render_recovered(self, _invocation: Invocation, found: calls.RecoveryReport) -> Outcome:
+        if found.plans is not None:
+            return _planned(found.plans)
+        done = found.done
+        names = [f"{_named(one.row)}{f', which {one.how}' if one.how else ''}" for one in done.back]
+        lines = [f"Recovered: {'; '.join(names) or 'nobody'}."]
+        lines += [f"Not recovered: {_named(one.row)}. {one.why}" for one in done.lost if one.tried]
+        if left := [one for one in done.lost if not one.tried]:
+            lines.append(f"Left: {', '.join(_named(one.row) for one in left)}. {left[0].why}")
+        data = [self._revived(one) | {"recovered": True, "why": ""} for one in done.back]
+        data += [self._plain(one.row) | {"recovered": False, "tried": one.tried, "why": one.why} for one in done.lost]
+        return Outcome(data, "\n".join(lines), is_error=bool(done.lost))
 
     async def _remove(self, _invocation: Invocation, parameters: calls.RemoveAgent) -> AgentRow:
         row = await self._fleet.find(parameters.agent)
@@ -525,6 +539,31 @@ class _Family:
 
     def _plain(self, row: AgentRow) -> dict[str, Any]:
         return agent_tables.row_json(row, self._fleet.attach_words(row))
+
+
+def _named(row: AgentRow) -> str:
+    return f"{row.name} ({row.id})"
+
+
+def _planned(plans: list[RecoveryPlan]) -> Outcome:
+    """What recovering would do, a line and an item of the data for each agent."""
+    lines: list[str] = []
+    data: list[dict[str, Any]] = []
+    for plan in plans:
+        would = "" if plan.why else "resume" if plan.conversation else "start anew"
+        data.append(
+            {"id": plan.row.id, "name": plan.row.name, "would": would, "how": plan.how,
+             "conversation": plan.conversation, "why": plan.why}
+        )  # fmt: skip
+        if plan.why:
+            lines.append(f"{_named(plan.row)} would not be recovered. {plan.why}")
+        elif plan.conversation:
+            lines.append(f"{_named(plan.row)} would resume its conversation {plan.conversation}.")
+        elif plan.how:
+            lines.append(f"{_named(plan.row)} would start anew: it {plan.how.split(';')[0]}.")
+        else:
+            lines.append(f"{_named(plan.row)} would start as its command line says.")
+    return Outcome(data, "\n".join(lines) or "No agent is lost.", is_error=any(plan.why for plan in plans))
 
 
 async def _terminal(_invocation: Invocation, found: calls.Attachment) -> AttachView:

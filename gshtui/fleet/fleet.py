@@ -20,7 +20,15 @@ from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.fleet_context import AgentRows, FleetContext, from_store_error, is_over
 from gshtui.fleet.handlers import FleetHandlers, Reports
-from gshtui.fleet.ports import FleetError, FleetOptions, Launcher, MessageTransport, RevivedAgent
+from gshtui.fleet.ports import (
+    FleetError,
+    FleetOptions,
+    Launcher,
+    MessageTransport,
+    RecoveredAgents,
+    RecoveryPlan,
+    RevivedAgent,
+)
 from gshtui.fleet.reconciler import JournalReader, Reconciler
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
@@ -28,7 +36,7 @@ from gshtui.system.tasks import end_all
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
-    from gshtui.fleet.answer_stream import AnswerStream
+    from gshtui.fleet.answer_feed import AnswerFeed
     from gshtui.fleet.follower import AgentFollower
     from gshtui.fleet.killer import Killer
     from gshtui.fleet.starter import Recoverer, Starter
@@ -110,7 +118,7 @@ class Fleet:
     def _starter(self) -> Starter:
         from gshtui.fleet.starter import Starter
 
-        return Starter(self._context)
+        return Starter(self._context, self._programs)
 
     @cached_property
     def _killer(self) -> Killer:
@@ -295,11 +303,11 @@ class Fleet:
             await self.refresh()
         return None
 
-    async def answer_stream(self, id: str) -> AnswerStream:
+    async def answer_feed(self, id: str) -> AnswerFeed:
         """What the agent says from now on in the turn that handles a message that is about to be sent."""
-        from gshtui.fleet.answer_stream import AnswerStream
+        from gshtui.fleet.answer_feed import AnswerFeed
 
-        stream = AnswerStream(self._context, self._programs, await self.find(id), self.handled)
+        stream = AnswerFeed(self._context, self._programs, await self.find(id), self.handled)
         await stream.begin()
         return stream
 
@@ -368,14 +376,18 @@ class Fleet:
         """Restore a lost agent with its conversation, and verify that it lives."""
         return await self._recoverer.recover(await self.find(id))
 
-    async def recover_all(self) -> tuple[list[RevivedAgent], list[str]]:
-        """Restore every lost agent of this folder, one at a time; stops when several in a row fail.
+    async def recover_all(self) -> RecoveredAgents:
+        """Restore every lost agent of this folder, one at a time; stops when two do not come up."""
+        return await self._recoverer.recover_all(await self._lost())
 
-        Returns:
-            The restored agents, and a sentence for each failure.
-        """
+    async def plan_recovery(self, id: str = "") -> list[RecoveryPlan]:
+        """What restoring this agent, or every lost one of this folder, would do; changes nothing."""
+        lost = await self._lost()
+        return await self._recoverer.plan([await self.find(id)] if id else lost)
+
+    async def _lost(self) -> list[AgentRow]:
         await self.refresh()
-        return await self._recoverer.recover_all([row for row in self.rows(everywhere=False) if row.status == "lost"])
+        return [row for row in self.rows(everywhere=False) if row.status == "lost"]
 
     async def remove(self, id: str) -> None:
         """Remove an ended agent from the roster, and close its terminal; its conversation is kept."""

@@ -87,6 +87,37 @@ class RevivedAgent:
     how: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class FailedRecovery:
+    """An agent that is still lost."""
+
+    row: AgentRow
+    why: str
+    """A sentence, and what to do."""
+    tried: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveredAgents:
+    """The agents that run again, and those that do not."""
+
+    back: list[RevivedAgent] = field(default_factory=list[RevivedAgent])
+    lost: list[FailedRecovery] = field(default_factory=list[FailedRecovery])
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryPlan:
+    """What recovering an agent would do. `how` and `conversation` are empty where it would refuse."""
+
+    row: AgentRow
+    how: str = ""
+    """What would become of its conversation (`AgentStart.how`)."""
+    conversation: str = ""
+    """The id of the conversation that would go on."""
+    why: str = ""
+    """Why it would refuse: a sentence, and what to do."""
+
+
 class Launcher(Protocol):
     """Makes the command line of an agent."""
 
@@ -96,6 +127,14 @@ class Launcher(Protocol):
 
     async def restart(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For one that was there before, with its conversation where that can be. Raises `FleetError`."""
+        ...
+
+    async def plan(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
+        """What `restart` would make of its conversation, with nothing to run; the id is of one that would go on.
+
+        Raises:
+            FleetError: it could not be started.
+        """
         ...
 
     async def worktree(self, row: AgentRow, branch: str) -> Path:

@@ -12,12 +12,12 @@ from pathlib import Path
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.agent_programs import Programs, is_known
 from gshtui.fleet.agent_terminals import session_mark, socket_name
 from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_over
 from gshtui.fleet.killer import Killer
 from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
-from gshtui.fleet.ports import AgentStart, FleetError, RevivedAgent
+from gshtui.fleet.ports import AgentStart, FailedRecovery, FleetError, RecoveredAgents, RecoveryPlan, RevivedAgent
 from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
 from gshtui.system.tasks import start_job
@@ -65,14 +65,17 @@ _NAMES_TRIED = 20
 _AGAIN = 1.0
 """Seconds between attempts to take back the row of an agent that could not be started."""
 PROVEN_AFTER = 1.0
-"""Seconds that a restarted program must live before it counts as back."""
+"""Seconds that a restarted agent must live before it counts as back; a known program has to show that it is up."""
+ENDED_AT_ONCE = "ended at once"
 
 
 class Starter:
     """Starts agents on one server."""
 
-    def __init__(self, context: FleetContext) -> None:
+    def __init__(self, context: FleetContext, programs: Programs) -> None:
+        """`programs`: tells when another program is up."""
         self._context = context
+        self._programs = programs
         self._row_at_a_time = asyncio.Lock()
         self._places = asyncio.Semaphore(AT_ONCE)
         self._briefings: set[asyncio.Task[None]] = set()
@@ -124,32 +127,44 @@ class Starter:
             request = await context.store.agents.request(row.id)
             start = await context.launcher.restart(row, request)
             if start.blank and not blank_is_fine:
-                raise FleetError(
-                    "blank",
-                    f"{row.name} ({row.id}) cannot continue where it was: the conversation of its program is unknown.",
-                    hint=f"`agent restart {row.id}` restarts it without its memory.",
-                )
+                raise _unknown_conversation(row)
             async with self._places:
                 return RevivedAgent(await self._run(row, start), start.how)
         except (TmuxError, StoreError) as error:
             raise _plain(error) from error
 
-    async def proven(self, row: AgentRow) -> bool:
-        """Whether the agent is alive after a moment: it has spoken, or its program has at least not ended."""
+    async def plan(self, row: AgentRow) -> RecoveryPlan:
+        """What recovering it would do; changes nothing. Raises `StoreError`."""
+        context = self._context
+        try:
+            if not await asyncio.to_thread(Path(row.cwd).is_dir):
+                raise FleetError("invalid", f"Its folder {row.cwd} does not exist.")
+            start = await context.launcher.plan(row, await context.store.agents.request(row.id))
+            if start.blank:
+                raise _unknown_conversation(row)
+        except FleetError as error:
+            return RecoveryPlan(row, why=f"{error.message} {error.hint}".strip())
+        return RecoveryPlan(row, start.how, start.external_id)
+
+    async def trouble(self, row: AgentRow) -> str:
+        """Wait until a restarted agent is up; what is wrong with it, as the end of a sentence, or empty."""
         server = self._context.terminals.server(row.socket)
         deadline = time.monotonic() + PROVEN_AFTER
         while time.monotonic() < deadline:
             try:
                 if (await server.pane(row.pane)).dead:
-                    return False
+                    return ENDED_AT_ONCE
             except TmuxError as error:
                 if error.kind in ("no_such_pane", "gone"):
-                    return False
+                    return ENDED_AT_ONCE
             now = self._context.rows.get(row.id)
             if now is not None and now.status_source in ("event", "hook"):
-                return True
+                return ""
             await asyncio.sleep(0.1)
-        return True
+        if row.kind == "native" or not is_known(row):
+            return ""
+        why = await self._programs.booted(server, row)
+        return f"is not up: {why}" if why else ""
 
     async def briefed(self) -> None:
         """Wait until every first prompt is typed; a command that leaves at once calls it."""
@@ -293,6 +308,14 @@ class Starter:
             return
 
 
+def _unknown_conversation(row: AgentRow) -> FleetError:
+    return FleetError(
+        "blank",
+        f"{row.name} ({row.id}) cannot continue where it was: the conversation of its program is unknown.",
+        hint=f"`agent restart {row.id}` restarts it without its memory.",
+    )
+
+
 async def _close(server: TmuxServer, pane: PaneInfo | AgentRow) -> None:
     try:
         await server.kill_pane(pane.pane)
@@ -308,8 +331,8 @@ def _plain(error: FleetError | TmuxError | StoreError) -> FleetError:
     return FleetError("tmux", error.message, hint=error.hint)
 
 
-ENOUGH = 3
-"""Failures in a row after which no further agent is tried: their cause is a common one (a login that has expired)."""
+ENOUGH = 2
+"""Failures after which no further agent is tried: their cause is likely a common one (a login that has expired)."""
 
 
 class Recoverer:
@@ -347,41 +370,46 @@ class Recoverer:
             except StoreError as error:
                 raise from_store_error(error) from error
 
-    async def recover_all(self, rows: list[AgentRow]) -> tuple[list[RevivedAgent], list[str]]:
-        """Bring back as many as can be; stops after several failures in a row.
-
-        Returns:
-            Those that are back, and a sentence for each trouble; the bus hears of the troubles too.
-        """
-        back: list[RevivedAgent] = []
-        troubles: list[str] = []
+    async def recover_all(self, rows: list[AgentRow]) -> RecoveredAgents:
+        """Bring back as many as can be, one by one; stops after two that did not come up, and warns of them."""
+        done = RecoveredAgents()
         failures = 0
+        rows = sorted(rows, key=lambda row: row.failures)  # one that failed before keeps no other from its turn
         for at, row in enumerate(rows):
             try:
-                back.append(await self.recover(row))
-                failures = 0
+                done.back.append(await self.recover(row))
             except FleetError as error:
-                failures += 0 if error.kind == "blank" else 1
-                text = f"{row.name} ({row.id}) could not be recovered: {error.message}"
-                troubles.append(f"{text} {error.hint}".rstrip())
-                self._warn(text, error.hint, row.id)
-            if failures >= ENOUGH and at + 1 < len(rows):
-                text = f"{failures} agents in a row could not be recovered; {len(rows) - at - 1} more were not tried."
+                failures += 0 if error.kind in ("blank", "invalid") else 1
+                done.lost.append(FailedRecovery(row, f"{error.message} {error.hint}".rstrip()))
+                self._warn(f"{row.name} ({row.id}) could not be recovered: {error.message}", error.hint, row.id)
+            left = rows[at + 1 :]
+            if failures >= ENOUGH and left:
+                names = ", ".join(f"{one.name} ({one.id})" for one in left)
+                text = f"{failures} agents could not be recovered; {len(left)} more were not tried: {names}."
                 hint = "Find the common cause (a login, the network, a program), then `agent recover all` again."
-                troubles.append(f"{text} {hint}")
+                done.lost.extend(FailedRecovery(one, f"It was not tried. {hint}", tried=False) for one in left)
                 self._warn(text, hint, "agents")
                 break
-        return back, troubles
+        return done
+
+    async def plan(self, rows: list[AgentRow]) -> list[RecoveryPlan]:
+        """What recovering these would do; changes nothing."""
+        try:
+            return [await self._starter.plan(row) for row in rows]
+        except StoreError as error:
+            raise from_store_error(error) from error
 
     async def _recover(self, row: AgentRow) -> RevivedAgent:
         await self._killer.clear(row)
         back = await self._starter.restart(row, blank_is_fine=False)
-        if await self._starter.proven(back.row):
+        trouble = await self._starter.trouble(back.row)
+        if not trouble:
             return RevivedAgent(await self._context.rows.change(back.row.id, failures=0), back.how)
         fresh = await self._context.rows.change(back.row.id, failures=row.failures + 1)
+        times = f", {fresh.failures} times in a row" if trouble == ENDED_AT_ONCE else ""
         raise FleetError(
             "failed",
-            f"{row.name} ({row.id}) was restarted but ended at once, {fresh.failures} times in a row.",
+            f"{row.name} ({row.id}) was restarted but {trouble}{times}".rstrip(".") + ".",
             hint=f"`agent show {row.id}` prints its last output.",
         )
 

@@ -104,19 +104,29 @@ async def first_launch(
     return await _started(profile, words, arguments, conversation, agent, data, environ, folder)
 
 
-async def next_launch(
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """What a restart makes of an agent's conversation."""
+
+    how: str
+    """As words about the agent; empty where there is nothing to say."""
+    external_id: str = ""
+    arguments: tuple[str, ...] = ()
+    blank: bool = False
+    why: str = ""
+    """Why it is blank."""
+
+
+async def resumption(
     profile: Profile,
     argv: Sequence[str],
     external_id: str,
     *,
-    agent: str,
-    data: Path,
     environ: Mapping[str, str],
-    folder: Path | None = None,
     cwd: str = "",
     since: float = 0.0,
-) -> Launch:
-    """How to restart an agent: with its conversation, or `blank` and the reason.
+) -> Resumption:
+    """How an agent's conversation would go on; changes nothing.
 
     An agent that was never spoken to has no conversation to lose: it starts again, where we choose the id under the
     same one, or under another one if the program has already used the old one.
@@ -133,18 +143,37 @@ async def next_launch(
         far = await asyncio.to_thread(conversation_state, wanted, around)
     unsaid = far in ("absent", "empty")
     if not (unsaid and not external_id) and (why := can_resume(profile, external_id)):
-        new = await first_launch(profile, words, agent=agent, data=data, environ=environ, folder=folder)
         how = f"started anew, since {why}" if profile.conversation.resume and not own else ""
-        return replace(new, blank=True, why=why, how=how)
-    arguments: tuple[str, ...] = ()
+        return Resumption(how, blank=True, why=why)
     if unsaid:
         if far == "empty" or not external_id or not profile.conversation.mint:
             external_id = new_conversation_id(profile)
-        arguments = _filled(profile.conversation.mint, external_id) if external_id else ()
-    elif not own:
-        arguments = _filled(profile.conversation.resume, external_id)
-    made = await _started(profile, words, arguments, external_id, agent, data, environ, folder)
-    return replace(made, how=ANEW if unsaid else "" if own else RESUMED)
+        return Resumption(ANEW, external_id, _filled(profile.conversation.mint, external_id) if external_id else ())
+    if own:
+        return Resumption("", external_id)
+    return Resumption(RESUMED, external_id, _filled(profile.conversation.resume, external_id))
+
+
+async def next_launch(
+    profile: Profile,
+    argv: Sequence[str],
+    external_id: str,
+    *,
+    agent: str,
+    data: Path,
+    environ: Mapping[str, str],
+    folder: Path | None = None,
+    cwd: str = "",
+    since: float = 0.0,
+) -> Launch:
+    """How to restart an agent: with its conversation, or `blank` and the reason. See `resumption`."""
+    words = tuple(argv) or profile.argv
+    far = await resumption(profile, words, external_id, environ=environ, cwd=cwd, since=since)
+    if far.blank:
+        new = await first_launch(profile, words, agent=agent, data=data, environ=environ, folder=folder)
+        return replace(new, blank=True, why=far.why, how=far.how)
+    made = await _started(profile, words, far.arguments, far.external_id, agent, data, environ, folder)
+    return replace(made, how=far.how)
 
 
 def assigned(argv: Sequence[str]) -> dict[str, str]:

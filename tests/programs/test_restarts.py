@@ -42,9 +42,10 @@ async def test_one_that_was_lost_before_it_was_spoken_to_is_recovered(stage: Sta
     await stage.bound()
     await kill_server(stage.server)
     await stage.until(stage.look, lambda row: row.status == "lost")
-    back, troubles = await stage.fleet.recover_all()
-    assert ([one.row.id for one in back], troubles) == ([stage.id], [])
-    assert back[0].how == "had no conversation yet; started anew"
+    (plan,) = await stage.fleet.plan_recovery()
+    assert (plan.how, plan.why) == ("had no conversation yet; started anew", "")
+    done = await stage.fleet.recover_all()
+    assert [(one.row.id, one.how) for one in done.back] == [(stage.id, plan.how)], done.lost
     again = await stage.started_anew(first)
     assert again.external_id == first.external_id or stage.program.name != "claude"
 
@@ -69,7 +70,9 @@ async def test_two_in_one_folder_keep_their_own_conversations(stage: Stage) -> N
         assert f"I am the {others} one" not in said
     await kill_server(stage.server)
     await asyncio.gather(*(one.until(one.look, lambda row: row.status == "lost") for one in (stage, other)))
-    back, troubles = await stage.fleet.recover_all()
-    assert ([one.how for one in back], troubles) == (["resumed its conversation"] * 2, [])
+    plans = await stage.fleet.plan_recovery()
+    assert {plan.conversation for plan in plans} == {stage.row.external_id, other.row.external_id}
+    done = await stage.fleet.recover_all()
+    assert ([one.how for one in done.back], done.lost) == (["resumed its conversation"] * 2, [])
     for one, words in ((stage, "I am the first one"), (other, "I am the second one")):
         await one.shows(words)

@@ -27,6 +27,7 @@ from tests.kit.tmux import end_server, eventually, kill_server, short_folder
 COVERS = (
     "gshtui.cli.agent_run",
     "gshtui.fleet.agent_calls",
+    "gshtui.fleet.answer_feed",
     "gshtui.fleet.agent_command_lines",
     "gshtui.fleet.agent_states",
     "gshtui.fleet.agent_tables",
@@ -221,6 +222,9 @@ async def test_all_that_a_killed_server_took_come_back_without_a_window(project:
     server = TmuxServer("gsh")
     await kill_server(server)
     await server.close()
+    planned = run_gsh("agent", "recover", "all", "--dry-run", "--json", cwd=project)
+    assert planned.code == 0, planned.err
+    assert [(one["id"], one["would"], one["why"]) for one in planned.json] == [("0001", "resume", "")]
     recovered = run_gsh("agent", "recover", "all", cwd=project)
     assert (recovered.code, recovered.out) == (0, "Recovered: scout (0001), which resumed its conversation.\n")
     assert run_gsh("agent", "wait", "scout", "--status", "idle", "--timeout", "30", cwd=project).code == 0

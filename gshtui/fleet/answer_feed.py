@@ -28,7 +28,7 @@ _LOOKED_BACK = 60
 Handled = Callable[[str], Awaitable[Letter | None]]
 
 
-class AnswerStream:
+class AnswerFeed:
     """What an agent says in the turn that handles one message. Nothing is told twice."""
 
     def __init__(self, context: FleetContext, programs: Programs, row: AgentRow, handled: Handled) -> None:
