@@ -10,8 +10,8 @@ class FormValue:
     """One field of a command's parameters: an option, or an argument if its name has no dashes."""
 
     __slots__ = (
-        "choices", "default", "each", "field", "file", "help", "high", "kind", "lines", "low", "many", "metavar",
-        "name", "piped", "required", "synonyms",
+        "alone", "choices", "default", "each", "field", "file", "help", "high", "kind", "lines", "low", "many",
+        "metavar", "name", "piped", "required", "synonyms",
     )  # fmt: skip
 
     def __init__(
@@ -33,6 +33,7 @@ class FormValue:
         piped: bool = False,
         file: str = "",
         lines: bool = False,
+        alone: bool = False,
     ) -> None:
         """One field.
 
@@ -53,6 +54,7 @@ class FormValue:
             piped: a lone `-` means all of standard input.
             file: the option that names a file with the text instead; empty: there is none.
             lines: a lone `-` means that each line of standard input is a question of its own.
+            alone: with it, the keeper is not asked.
         """
         self.field = field
         self.name = name
@@ -70,6 +72,7 @@ class FormValue:
         self.piped = piped
         self.file = file
         self.lines = lines
+        self.alone = alone
 
     @property
     def is_argument(self) -> bool:
@@ -80,7 +83,7 @@ class FormValue:
 class CommandForm:
     """One command: `name` is the words that call it, `parameters` the class built from its values."""
 
-    __slots__ = ("help", "module", "name", "parameters", "summary", "takes_settings", "values", "yes")
+    __slots__ = ("by_keeper", "help", "module", "name", "parameters", "summary", "takes_settings", "values", "yes")
 
     def __init__(
         self,
@@ -92,6 +95,7 @@ class CommandForm:
         summary: str = "",
         yes: str = "",
         takes_settings: bool = False,
+        by_keeper: str = "",
     ) -> None:
         """One command.
 
@@ -104,6 +108,7 @@ class CommandForm:
             summary: its line in the list of commands; empty: the first sentence of the help.
             yes: the help of `--yes`; empty: it asks nothing.
             takes_settings: it has `--set`.
+            by_keeper: the progress line while the keeper does it; empty: it never does.
         """
         self.name = name
         self.module = module
@@ -113,6 +118,7 @@ class CommandForm:
         self.summary = summary
         self.yes = yes
         self.takes_settings = takes_settings
+        self.by_keeper = by_keeper
 
 
 class GroupForm:

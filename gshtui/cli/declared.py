@@ -18,6 +18,7 @@ from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
 from gshtui.cli.declared_forms import COMMANDS, GROUPS
 from gshtui.cli.options import KINDS, json_option, set_option, yes_option
 
+_STOP = "`gsh-tui hub stop` ends it, and the next call starts it again."
 Run = Callable[[CommandForm, dict[str, Any]], int]
 """Runs a command with the given values by field name, plus `as_json`, `yes` and `flags`."""
 
@@ -129,14 +130,25 @@ def _text_of(file: str) -> str:
 
 
 def _run(form: CommandForm, given: dict[str, Any]) -> int:
+    found, yes, silent = values(form, given), bool(given.get("yes")), 0
+    if form.by_keeper and not any(value.alone and given[value.field] for value in form.values):
+        from gshtui.headless import streams
+        from gshtui.headless.keeper_call import KeeperCall, Silent, run_by_keeper
+
+        by_keeper = KeeperCall(form.name, found, json=given["as_json"], yes=yes, waiting=form.by_keeper)
+        try:
+            if (code := run_by_keeper(by_keeper)) is not None:
+                return code
+        except Silent as keeper:
+            silent = keeper.pid
+            streams.complain(f"the keeper (pid {silent}) does not answer, so this is done without it.", _STOP)
     from gshtui.headless.declared_command import DeclaredCall, run_call
 
     parameters = getattr(importlib.import_module(form.module), form.parameters)
-    yes = bool(given.get("yes"))
     flags: dict[str, str] = given.get("flags") or {}
     lines = any(value.lines and given[value.name] == "-" for value in form.values)
     call = DeclaredCall(
-        parameters, values(form, given), form.name, json=given["as_json"], yes=yes, lines=lines, flags=flags
+        parameters, found, form.name, json=given["as_json"], yes=yes, lines=lines, flags=flags, silent=silent
     )
     return run_call(call, _open_session)
 

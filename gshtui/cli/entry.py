@@ -75,7 +75,7 @@ def main(argv: list[str] | None = None) -> int:
         no_room = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
         if isinstance(error, OSError) and error.errno in no_room and not error.filename:
             return _unwritten(error)
-        from gshtui.headless.runner import report_crash
+        from gshtui.headless.crash import report_crash
 
         return report_crash(error)
 
@@ -102,7 +102,7 @@ def _command(arguments: list[str]) -> int:
     # Loading creates tens of thousands of objects that all stay: collecting garbage now would find none.
     gc.set_threshold(50_000, 20, 100)
     from gshtui.cli.root import run
-    from gshtui.headless.runner import catch_in_threads
+    from gshtui.headless.crash import catch_in_threads
 
     catch_in_threads()
     return run(arguments)

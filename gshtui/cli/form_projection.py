@@ -69,6 +69,7 @@ def _form(parameters: type[Parameters], named: str, *, asks: bool) -> CommandFor
         summary=shell.summary,
         yes=shell.yes if asks else "",
         takes_settings=shell.takes_settings,
+        by_keeper=shell.waiting if shell.by_keeper else "",
     )
 
 
@@ -100,6 +101,7 @@ def _value(name: str, field: FieldInfo, option: ShellOption, *, place: bool = Fa
         piped=option.piped,
         file=option.file,
         lines=option.lines,
+        alone=option.alone,
     )
 
 
@@ -162,7 +164,13 @@ def source(groups: Iterable[GroupForm], commands: Iterable[CommandForm]) -> str:
         lines.append(f"    CommandForm({form.name!r}, {form.module!r}, {form.parameters!r},")
         lines += [f"        {_value_source(value)}," for value in form.values]
         settings = ("takes_settings", form.takes_settings)
-        more = (("help", form.help), ("summary", form.summary), ("yes", form.yes), settings)
+        more = (
+            ("help", form.help),
+            ("summary", form.summary),
+            ("yes", form.yes),
+            settings,
+            ("by_keeper", form.by_keeper),
+        )
         lines.append(f"        {_keywords(more)}),")
     return "\n".join([*lines, ")", ""])
 
@@ -172,7 +180,7 @@ def _value_source(value: FormValue) -> str:
         ("help", value.help), ("metavar", value.metavar), ("choices", value.choices), ("synonyms", value.synonyms),
         ("low", value.low), ("high", value.high), ("default", value.default), ("many", value.many),
         ("each", value.each), ("required", value.required), ("piped", value.piped),
-        ("file", value.file), ("lines", value.lines),
+        ("file", value.file), ("lines", value.lines), ("alone", value.alone),
     )  # fmt: skip
     places = [repr(value.field), repr(value.name), *([repr(value.kind)] if value.kind != "text" else [])]
     return f"FormValue({', '.join([*places, *filter(None, [_keywords(more)])])})"

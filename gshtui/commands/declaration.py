@@ -144,6 +144,8 @@ class Invocation:
     output: Callable[[str], None] = _silent
     """Receives output as it arrives, already sanitised."""
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    leaves: bool = False
+    """The caller leaves with the answer: what is sent is on its way by then, as far as it can be."""
     output_bytes: int | None = None
     """Most bytes of an answer to the caller; 0: no limit, `None`: the settings decide."""
 

@@ -7,9 +7,11 @@ Every failure of a handler becomes a `CommandError`; cancellation passes through
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from gshtui.commands.declaration import (
     Access,
@@ -20,7 +22,9 @@ from gshtui.commands.declaration import (
     Parameters,
     Question,
     Returns,
+    Unconfirmed,
     UsageError,
+    option_of,
 )
 from gshtui.commands.language import parse, strip_slash, validate
 from gshtui.commands.registry import AnyCommand, Registry, may_run
@@ -51,6 +55,7 @@ async def run_parsed(command: AnyCommand, parameters: Parameters, invocation: In
 
 
 T = TypeVar("T")
+P = TypeVar("P", bound=Parameters)
 
 
 async def call(registry: Registry, parameters: Returns[T], invocation: Invocation) -> T:
@@ -71,6 +76,21 @@ async def question(registry: Registry, parameters: Returns[Any], invocation: Inv
     if action.asks is None:
         return None
     return await _guarded(parameters.COMMAND, action.asks(invocation, parameters))
+
+
+async def run_asked(
+    registry: Registry, parameters: Returns[Any], invocation: Invocation, ask: Callable[[Question], Awaitable[bool]]
+) -> Outcome | None:
+    """Ask what its action asks, run it once a person agrees, and render its result; `None`: they do not agree.
+
+    It is asked again where the situation changed after the question. Raises as `run_line` does.
+    """
+    while (asked := await question(registry, parameters, invocation)) is not None:
+        if not await ask(asked):
+            return None
+        with suppress(Unconfirmed):
+            return await run_value(registry, asked.agreed, invocation)
+    return await run_value(registry, parameters, invocation)
 
 
 def stream(registry: Registry, parameters: Returns[Any], invocation: Invocation) -> AsyncIterator[Outcome] | None:
@@ -101,6 +121,28 @@ def answering(registry: Registry, parameters: Returns[Any], invocation: Invocati
     if answers is None:
         raise UsageError(f"{parameters.COMMAND} reads no lines from standard input.")
     return lambda value: answers(invocation, value)
+
+
+def from_shell(parameters: type[P], values: Mapping[str, Any], *, as_json: bool, yes: bool) -> P:
+    """The parameters as its shell form gives them, with the switches that are always on there.
+
+    Args:
+        values: by field name; omitted fields are left out.
+        as_json: `--json` was given.
+        yes: `--yes` was given.
+
+    Raises:
+        UsageError: the values are not valid.
+    """
+    fields = parameters.model_fields
+    always = {name: True for name, field in fields.items() if option_of(field).fixed}
+    always |= {name: True for name, field in fields.items() if option_of(field).with_json and as_json}
+    always |= {"yes": True} if yes and "yes" in fields else {}
+    try:
+        return parameters(**{**values, **always})
+    except ValidationError as error:
+        wrong = error.errors(include_url=False, include_context=False)[0]
+        raise UsageError(f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}.") from error
 
 
 def bound(registry: Registry, line: str) -> Returns[Any] | None:

@@ -45,6 +45,8 @@ class ShellOption:
     """A switch that is always on in the shell, without an option."""
     with_json: bool = False
     """A switch that `--json` turns on."""
+    alone: bool = False
+    """With this switch the command waits long, so its own process does it, not the keeper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,9 @@ class ShellForm:
     """The error, with exit code 4, where it has a question and there is nobody to ask; empty: the command decides."""
     json_lines: bool = False
     """Whether `--json` prints each item of the data as a line."""
+    by_keeper: bool = False
+    """The keeper does it where one runs, so that the command's own process need not start a hub. It needs nothing of
+    that process: no environment for a program that it starts, and no standard input."""
     quiet: bool = False
     """Problems of the settings are not printed on stderr, because the result reports those that matter."""
 

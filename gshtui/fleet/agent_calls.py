@@ -30,8 +30,8 @@ zeros, or use the agent's name.""",
 )
 
 
-def _shell(*places: str, waiting: str = "Working") -> ShellForm:
-    return ShellForm(("agent", *places), parts=FLEET_PARTS, waiting=waiting)
+def _shell(*places: str, waiting: str = "Working", by_keeper: bool = False) -> ShellForm:
+    return ShellForm(("agent", *places), parts=FLEET_PARTS, waiting=waiting, by_keeper=by_keeper)
 
 
 class _ForAgent(Parameters):
@@ -146,7 +146,7 @@ class ListAgents(Parameters, Returns[AgentList]):
 
     COMMAND: ClassVar[str] = "agent"
     WORD: ClassVar[str] = "ls"
-    SHELL = ShellForm(parts=FLEET_PARTS, waiting="Looking at the agents")
+    SHELL = ShellForm(parts=FLEET_PARTS, waiting="Looking at the agents", by_keeper=True)
     everywhere: Annotated[bool, ShellOption("--all")] = Field(
         default=False, description="List the agents of every folder."
     )
@@ -161,7 +161,7 @@ class ShowAgent(_ForAgent, Returns[AgentReport]):
     """
 
     WORD: ClassVar[str] = "show"
-    SHELL = _shell(waiting="Looking at the agent")
+    SHELL = _shell(waiting="Looking at the agent", by_keeper=True)
 
     answer: bool = Field(default=False, description="Print only what it said last in its last turn.")
 
@@ -184,14 +184,16 @@ class SendToAgent(_ForAgent, Returns[SentMessage]):
     """
 
     WORD: ClassVar[str] = "send"
-    SHELL = _shell("text", waiting="Waiting for the agent to accept the message")
+    SHELL = _shell("text", waiting="Waiting for the agent to accept the message", by_keeper=True)
 
     text: Annotated[str, ShellOption(words=-1, piped=True, file="--message-file")] = Field(
         default="", description="The text to send."
     )
     now: bool = Field(default=False, description="Deliver it even while the agent is busy, instead of when it is idle.")
-    wait: bool = Field(default=False, description="Wait for its answer, and print that.")
-    stream: bool = Field(
+    wait: Annotated[bool, ShellOption(alone=True)] = Field(
+        default=False, description="Wait for its answer, and print that."
+    )
+    stream: Annotated[bool, ShellOption(alone=True)] = Field(
         default=False, description="The same, but print its words as it writes them down. With --json, a line for each."
     )
     timeout: float = Field(
@@ -215,7 +217,7 @@ class InterruptAgent(_ForAgent, Returns[AgentRow]):
     """Stop what an agent is doing, but keep the agent."""
 
     WORD: ClassVar[str] = "interrupt"
-    SHELL = _shell()
+    SHELL = _shell(by_keeper=True)
 
 
 class RestartAgent(_ForAgent, Returns[RevivedAgent]):
@@ -232,7 +234,7 @@ class RenameAgent(_ForAgent, Returns[AgentRow]):
     """Rename an agent."""
 
     WORD: ClassVar[str] = "rename"
-    SHELL = _shell("name")
+    SHELL = _shell("name", by_keeper=True)
 
     name: Annotated[str, ShellOption(required=True)] = ""
 
@@ -251,7 +253,13 @@ class KillAgent(_ForAgent, Returns[AgentRow]):
     """
 
     WORD: ClassVar[str] = "kill"
-    SHELL = ShellForm(("agent",), parts=FLEET_PARTS, yes="Do not ask, even if work is unsaved.")
+    SHELL = ShellForm(
+        ("agent",),
+        parts=FLEET_PARTS,
+        yes="Do not ask, even if work is unsaved.",
+        waiting="Killing the agent",
+        by_keeper=True,
+    )
 
     now: Annotated[bool, ShellOption(fixed=True)] = Field(
         default=False, description="Kill it at once, without a chance to undo."
@@ -285,11 +293,11 @@ class MarkAgentRead(_ForAgent, Returns[AgentRow]):
     """Mark an agent's report as read."""
 
     WORD: ClassVar[str] = "seen"
-    SHELL = _shell()
+    SHELL = _shell(by_keeper=True)
 
 
 class RemoveAgent(_ForAgent, Returns[AgentRow]):
     """Remove an ended agent from the list. Its conversation is kept."""
 
     WORD: ClassVar[str] = "remove"
-    SHELL = _shell()
+    SHELL = _shell(by_keeper=True)

@@ -312,7 +312,8 @@ class _Family:
 
     async def _ls(self, invocation: Invocation, parameters: calls.ListAgents) -> calls.AgentList:
         await self._fleet.refresh()
-        rows = agent_tables.family_order(self._fleet.rows(everywhere=parameters.everywhere))
+        home = None if invocation.caller.is_agent else invocation.cwd
+        rows = agent_tables.family_order(self._fleet.rows(everywhere=parameters.everywhere, home=home))
         agents = self._local()
         if parameters.windows:
             agents = await self._in_windows(None if parameters.everywhere else str(invocation.cwd))
@@ -409,7 +410,10 @@ class _Family:
         message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
         if answered:
             return await self._answered(row, message, parameters.timeout)
-        waits = not parameters.now and row.status in AT_WORK and await self._fleet.is_queued(message)
+        busy = not parameters.now and row.status in AT_WORK
+        if invocation.leaves and not busy:
+            await self._fleet.collected(message)
+        waits = busy and await self._fleet.is_queued(message)
         return calls.SentMessage(row, message, waits)
 
     def _streams(

@@ -5,6 +5,7 @@ Parts that only some calls need (starting, killing, following, recovering) are i
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Collection
 from functools import cached_property
 from pathlib import Path
@@ -61,6 +62,8 @@ def remove_agent_files(data: Path, agent: str) -> None:
 KEPT_DAYS = 14.0
 """Days that an ended agent stays on the roster."""
 _STALE = 1.0
+_COLLECTED_WITHIN, _COLLECTED_EVERY = 15.0, 0.02
+"""Seconds that a caller who leaves waits for its message to be delivered, and between looks."""
 
 
 class Fleet:
@@ -182,10 +185,14 @@ class Fleet:
 
     # What is there
 
-    def rows(self, *, everywhere: bool = True) -> list[AgentRow]:
-        """The agents on the roster, ordered by number; only this folder's unless `everywhere`."""
-        home = str(self._context.options.home)
-        return [row for row in self._context.rows.all() if everywhere or row.home == home]
+    def rows(self, *, everywhere: bool = True, home: Path | None = None) -> list[AgentRow]:
+        """The agents on the roster, ordered by number; unless `everywhere`, only those of one folder.
+
+        Args:
+            home: that folder; by default the fleet's own.
+        """
+        folder = str(home or self._context.options.home)
+        return [row for row in self._context.rows.all() if everywhere or row.home == folder]
 
     def get(self, id: str) -> AgentRow | None:
         """The agent with exactly this id, from memory; `None` if unknown."""
@@ -337,6 +344,23 @@ class Fleet:
             if error.kind == "unknown":
                 return False
             raise from_store_error(error) from error
+
+    async def collected(self, message: str) -> None:
+        """Wait until a message that an agent can take now has been delivered, for a caller that then leaves."""
+        until = time.monotonic() + _COLLECTED_WITHIN
+        try:
+            while (letter := await self._context.store.mail.find(message)).state in ("queued", "typed"):
+                if time.monotonic() > until:
+                    hint = "It stays queued and is delivered later; `mail drop` withdraws it."
+                    raise FleetError("busy", f"{letter.recipient_name} was not ready for the message.", hint=hint)
+                await asyncio.sleep(_COLLECTED_EVERY)
+        except StoreError as error:
+            if error.kind != "unknown":  # one that was typed at once was never stored
+                raise from_store_error(error) from error
+            return
+        if letter.state in ("held", "dropped"):
+            kind = "ended" if letter.state == "dropped" else "tmux"
+            raise FleetError(kind, letter.why, hint="`mail ls` shows it.")
 
     async def interrupt(self, id: str) -> None:
         """Stop what the agent is doing, but keep the agent."""

@@ -30,6 +30,7 @@ _STATE, _LOCK = "keeper.json", "keeper.lock"
 _STATE_LIMIT = 64 * 1024
 _STOP_WITHIN = 10.0
 """Seconds for a keeper to stop; its hub's parts have deadlines of their own."""
+_KILLED_WITHIN = 2.0
 _START_WITHIN = 10.0
 _LOOK_EVERY = 0.05
 
@@ -122,14 +123,27 @@ async def ensure_keeper(data: Path, server: TmuxServer, environ: Mapping[str, st
 
 
 async def stop_keeper(data: Path) -> bool:
-    """Stop the keeper, if it runs, and wait until it has ended. Returns whether it did."""
+    """Stop the keeper, if it runs, and wait until it has ended. Returns whether it did.
+
+    One that does not end by itself is killed: what it accepted is in the record.
+    """
     running = await asyncio.to_thread(running_keeper, data)
     if running is None:
         return True
+    process = running.process
+    # One that was stopped by a signal gets the other only when it continues.
+    return await _ends(process, _STOP_WITHIN, signal.SIGTERM, signal.SIGCONT) or await _ends(
+        process, _KILLED_WITHIN, signal.SIGKILL
+    )
+
+
+async def _ends(process: Process, within: float, *signals: signal.Signals) -> bool:
+    """Send it these signals; returns whether it has ended within so many seconds."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(running.process.pid, signal.SIGTERM)
-    until = time.monotonic() + _STOP_WITHIN
-    while is_alive(running.process):
+        for number in signals:
+            os.kill(process.pid, number)
+    until = time.monotonic() + within
+    while is_alive(process):
         if time.monotonic() > until:
             return False
         await asyncio.sleep(_LOOK_EVERY)

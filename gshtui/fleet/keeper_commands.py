@@ -71,8 +71,8 @@ class InstalledUnit:
     """What the person runs next."""
 
 
-def _shell(summary: str) -> ShellForm:
-    return ShellForm(summary=summary, parts=frozenset())
+def _shell(summary: str, *, by_keeper: bool = False) -> ShellForm:
+    return ShellForm(summary=summary, parts=frozenset(), by_keeper=by_keeper)
 
 
 class ShowKeeper(Parameters, Returns[KeeperReport]):
@@ -80,7 +80,7 @@ class ShowKeeper(Parameters, Returns[KeeperReport]):
 
     COMMAND: ClassVar[str] = "hub"
     WORD: ClassVar[str] = "status"
-    SHELL = _shell("Say whether the keeper runs.")
+    SHELL = _shell("Say whether the keeper runs.", by_keeper=True)
 
 
 class StartKeeper(Parameters, Returns[KeeperReport]):
@@ -158,9 +158,7 @@ def commands(settings: Settings) -> list[AnyCommand]:
         was = await asyncio.to_thread(keeper.running_keeper, data)
         if not await keeper.stop_keeper(data):
             assert was is not None
-            raise CommandError(
-                f"The keeper (pid {was.process.pid}) does not stop.", hint="`kill -9` ends it; nothing is lost."
-            )
+            raise CommandError(f"The keeper (pid {was.process.pid}) does not end, not even killed.")
         return StoppedKeeper(was is not None)
 
     async def install(_: Invocation, wanted: InstallKeeper) -> InstalledUnit:

@@ -60,6 +60,8 @@ class FleetOptions:
     """It looks after the agents of every folder, until a window of their folder takes them over."""
     visiting: bool = False
     """A command that looks in and leaves: it looks after no agent, and changes only what nobody looks after."""
+    silent: int = 0
+    """Process of a keeper that does not answer: its agents are taken for those that nobody looks after."""
     grace: float = 60.0
     """Seconds in which a kill can be undone."""
 

@@ -166,7 +166,8 @@ class Reconciler:
 
     def _is_mine(self, row: AgentRow) -> bool:
         """Whether this process is the one that writes about the row."""
-        return row.owner == os.getpid() or (self._context.options.visiting and not row.owner)
+        options = self._context.options
+        return row.owner == os.getpid() or (options.visiting and row.owner in (0, options.silent))
 
     async def _record_probe(self, before: AgentRow, seen: agent_terminals.PaneProbe) -> AgentRow | None:
         """Write down what was seen of one row; the row, when it is lost by that."""

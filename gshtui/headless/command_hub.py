@@ -50,6 +50,8 @@ class HubNeeds:
     """Seconds after which the command is stopped; 0: never."""
     waiting: str = "Working"
     """The progress line that a person sees after a second of silence."""
+    silent: int = 0
+    """Process of a keeper that does not answer; 0: there is none."""
     started: Callable[[AgentSpawned], None] | None = None
     """Called with each agent that the command starts, as soon as it runs."""
 
@@ -69,6 +71,7 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
         approvals=needs.approvals,
         parts=needs.parts,
         visiting=True,
+        silent=needs.silent,
         where=needs.where,
     )
     async with running_hub(options) as hub, watching(hub, needs.waiting, started=needs.started) as progress:

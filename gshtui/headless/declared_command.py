@@ -55,6 +55,8 @@ class DeclaredCall:
     """Answer each line of standard input."""
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings for this run only."""
+    silent: int = 0
+    """Process of a keeper that does not answer; 0: there is none."""
 
     @property
     def form(self) -> ShellForm:
@@ -71,20 +73,10 @@ class DeclaredCall:
         Raises:
             UsageError: the given values are not valid.
         """
-        from pydantic import ValidationError
+        from gshtui.commands.declaration import Returns
+        from gshtui.commands.execution import bound_parameters, from_shell
 
-        from gshtui.commands.declaration import Returns, UsageError, option_of
-        from gshtui.commands.execution import bound_parameters
-
-        fields = self.parameters.model_fields
-        always = {name: True for name, field in fields.items() if option_of(field).fixed}
-        always |= {name: True for name, field in fields.items() if option_of(field).with_json and self.json}
-        always |= {"yes": True} if self.yes and "yes" in fields else {}
-        try:
-            given = self.parameters(**{**self.values, **always})
-        except ValidationError as error:
-            wrong = error.errors(include_url=False, include_context=False)[0]
-            raise UsageError(f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}.") from error
+        given = from_shell(self.parameters, self.values, as_json=self.json, yes=self.yes)
         return given if isinstance(given, Returns) else bound_parameters(registry.get(self.name), given)
 
 
@@ -117,7 +109,12 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
     async def work() -> int:
         if form.parts:
             needs = HubNeeds(
-                form.parts, where=f"gsh-tui {call.name}", flags=call.flags, waiting=form.waiting, started=started
+                form.parts,
+                where=f"gsh-tui {call.name}",
+                flags=call.flags,
+                waiting=form.waiting,
+                silent=call.silent,
+                started=started,
             )
             ran = await on_hub(needs, lambda hub, progress: run_on(hub, call, progress.clear))
         else:
@@ -158,6 +155,7 @@ async def run_on(
     from gshtui.bus.events.session_events import SessionChangeRequested
     from gshtui.commands import execution
     from gshtui.commands.declaration import AttachView, Caller
+    from gshtui.hub.asked_commands import question_text
 
     invocation = host.invocation(Caller())
     value = call.value(host.registry)
@@ -168,20 +166,20 @@ async def run_on(
             before_asking()
             code = write_outcome(piece, as_json=call.json, text=piece.plain, lines=call.form.json_lines)
         return code
-    outcome: Outcome | None = None
-    while outcome is None:
-        asks = not call.yes and (bool(call.form.needs_answer) or _somebody_is_here())
-        question = await execution.question(host.registry, value, invocation) if asks else None
-        if question is None:
-            outcome = await execution.run_value(host.registry, value, invocation)
-            break
+
+    async def ask(question: Question) -> bool:
         if not _somebody_is_here():
             streams.complain(call.form.needs_answer)
-            return exits.DENIED
+            return False
         before_asking()
-        if not streams.ask_yes_no(_question_text(question)):
-            return exits.DENIED
-        outcome = await _agreed(host, question)
+        return streams.ask_yes_no(question_text(question))
+
+    if not call.yes and (call.form.needs_answer or _somebody_is_here()):
+        outcome = await execution.run_asked(host.registry, value, invocation, ask)
+    else:
+        outcome = await execution.run_value(host.registry, value, invocation)
+    if outcome is None:
+        return exits.DENIED
     if isinstance(outcome.view, AttachView) and not call.json:
         from gshtui.fleet.agent_calls import AttachAgent
 
@@ -256,33 +254,8 @@ def _resume(session: SessionInfo, open_session: Callable[[str], int]) -> int:
     return open_session(session.id)
 
 
-async def _agreed(host: CommandHost, question: Question) -> Outcome | None:
-    """The outcome; `None` if the situation changed after the question, so that it has to be asked again."""
-    from gshtui.commands import execution
-    from gshtui.commands.declaration import Caller, Unconfirmed
-
-    try:
-        return await execution.run_value(host.registry, question.agreed, host.invocation(Caller()))
-    except Unconfirmed:
-        return None
-
-
 def _somebody_is_here() -> bool:
     return os.isatty(0) and os.isatty(2)
-
-
-def _question_text(question: Question) -> str:
-    """The question as a terminal shows it: the losses first, then the text and the note."""
-    said = [*question.losses, question.text, question.note, question.title or "Do it?"]
-    text = " ".join(filter(None, said))
-    if question.quoted:
-        return f"{question.quoted}\n{text}"
-    if question.preview is None:
-        return text
-    from gshtui.context.commands.tables import receipt
-    from gshtui.text.verbatim import bare
-
-    return f"{bare(receipt(question.preview, limit=12))}\n\n{text}"
 
 
 def _attach(argv: tuple[str, ...]) -> int:

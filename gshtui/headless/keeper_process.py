@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gshtui.fleet.fleet_context import is_over
@@ -17,8 +20,14 @@ from gshtui.headless import exits
 from gshtui.headless.command_hub import load_settings, running_hub
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
+from gshtui.hub.asked_commands import AskedCommands
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
+from gshtui.settings import paths
+from gshtui.shell import hub_registry
+from gshtui.shell.event_table import COMMAND
+from gshtui.shell.hub_listener import HubListener
+from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
 from gshtui.store.store_errors import StoreError
 
 IDLE_FOR = 600.0
@@ -54,10 +63,39 @@ async def _run(stop: Stop, idle: float) -> int:
             await hub.start()
             if hub.store is None or hub.fleet is None:
                 return exits.ERROR
-            await _until_idle(hub, stop, idle)
+            async with _listening(hub):
+                await _until_idle(hub, stop, idle)
     finally:
         claim.release()
     return exits.DONE
+
+
+@asynccontextmanager
+async def _listening(hub: Hub) -> AsyncGenerator[None]:
+    """Run commands for those that ask; without a socket they do it themselves."""
+    listener = HubListener({COMMAND: AskedCommands(hub)}, _at_once)
+    try:
+        if (claimed := await asyncio.to_thread(_claimed)) is not None:
+            await listener.listen(*claimed)
+    except (HubRegistryError, OSError) as error:
+        complain(f"commands cannot ask the keeper: {error}")
+    try:
+        yield
+    finally:
+        await listener.stop()
+
+
+def _claimed() -> tuple[socket.socket, Path] | None:
+    """The first socket that no other keeper has. Raises `HubRegistryError`."""
+    hub_registry.folder()
+    for path in paths.keeper_sockets():
+        with contextlib.suppress(SocketInUse):
+            return hub_registry.claim(path), path
+    return None
+
+
+async def _at_once() -> None:
+    """Commands come one by one, so there is nothing to slow down."""
 
 
 async def _until_idle(hub: Hub, stop: Stop, idle: float) -> None:

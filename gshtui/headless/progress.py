@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -54,9 +55,12 @@ _HEARD = (
 class Progress:
     """The line. `words` says what the command is waiting for, without a full stop; it may change at any time."""
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, words: str, *, began: float | None = None) -> None:
+        """`began`: when the command began, by the monotonic clock; by default now."""
         self.words = words
-        self._began = time.monotonic()
+        self._began = time.monotonic() if began is None else began
+        self._turn = itertools.count()
+        self._said = False
         self._moves = streams.is_terminal(STDERR) and os.environ.get("TERM") != "dumb"
         self._drawn = False
         self._task: asyncio.Task[None] | None = None
@@ -80,20 +84,22 @@ class Progress:
             self._drawn = False
             _write(b"\r\x1b[K")
 
-    async def _redraw(self) -> None:
-        if not self._moves:
-            await asyncio.sleep(SAID_AFTER)
+    def show(self) -> None:
+        """Draw the line, or say it once, if it is time."""
+        seconds = time.monotonic() - self._began
+        if self._moves and seconds >= SHOWN_AFTER:
+            self._draw(_FRAMES[next(self._turn) % len(_FRAMES)], seconds)
+        elif not self._moves and not self._said and seconds >= SAID_AFTER:
+            self._said = True
             streams.complain(f"{self.words} …")
-            return
-        await asyncio.sleep(SHOWN_AFTER)
-        turn = 0
-        while True:
-            self._draw(_FRAMES[turn % len(_FRAMES)])
-            turn += 1
+
+    async def _redraw(self) -> None:
+        await asyncio.sleep(SHOWN_AFTER if self._moves else SAID_AFTER)
+        while not self._said:
+            self.show()
             await asyncio.sleep(_EVERY)
 
-    def _draw(self, frame: str) -> None:
-        seconds = time.monotonic() - self._began
+    def _draw(self, frame: str, seconds: float) -> None:
         with contextlib.suppress(OSError):
             columns = os.get_terminal_size(STDERR).columns
             line = cells.head(f"{frame} {plain(self.words)} · {seconds:.0f} s", columns - 1)

@@ -3,47 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
 import os
 import signal
-import sys
-import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
+from gshtui.headless.crash import report_crash, written
 from gshtui.headless.exits import INTERRUPTED
-from gshtui.headless.streams import STDERR, write_all
-from gshtui.settings import paths
-from gshtui.system.faults import write_report
-
-
-def report_crash(error: BaseException) -> int:
-    """Write a report and print where it is; returns the exit code."""
-    what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    said = f"gsh-tui: internal error: {what}. {_written(error)}\n"
-    shown = "".join(char if char.isprintable() or char == "\n" else "?" for char in said)
-    with contextlib.suppress(OSError):
-        write_all(STDERR, shown.encode("utf-8", "replace"))
-    return 1
-
-
-def catch_in_threads() -> None:
-    """Report exceptions that escape a thread or a finaliser, and keep libraries' warnings off the terminal."""
-
-    def in_thread(escaped: threading.ExceptHookArgs) -> None:
-        if escaped.exc_value is not None:
-            report_crash(escaped.exc_value)
-
-    def unraisable(escaped: sys.UnraisableHookArgs) -> None:
-        # In a finaliser at the very end of a process: nothing was lost, so the file is enough.
-        if isinstance(escaped.exc_value, Exception):
-            _written(escaped.exc_value)
-
-    threading.excepthook = in_thread
-    sys.unraisablehook = unraisable
-    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def catch_in_loop(loop: asyncio.AbstractEventLoop) -> None:
@@ -54,18 +21,9 @@ def catch_in_loop(loop: asyncio.AbstractEventLoop) -> None:
         if isinstance(error, BaseException):
             report_crash(error)
         elif context.get("message"):
-            _written(RuntimeError(str(context["message"])))
+            written(RuntimeError(str(context["message"])))
 
     loop.set_exception_handler(escaped)
-
-
-def _written(error: BaseException) -> str:
-    """Write the report; returns a sentence that says where it is."""
-    try:
-        file = write_report(paths.logs_dir(), error)
-    except OSError as failure:
-        return f"The details could not be written: {failure.strerror or failure}."
-    return f"The details are in {file}."
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import json
 import os
@@ -154,6 +153,8 @@ async def piped_input() -> tuple[str, bool]:
     """
     if os.isatty(0):
         return "", False
+    import asyncio  # a command that reads nothing has no loop
+
     loop = asyncio.get_running_loop()
     done: asyncio.Future[bytes] = loop.create_future()
 

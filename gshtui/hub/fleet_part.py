@@ -80,6 +80,7 @@ class _FleetMaker:
                 tmux.session_prefix,
                 everywhere=hub.options.keeper,
                 visiting=self.visiting,
+                silent=hub.options.silent,
             ),
             launcher,
             transport=self._transport,
@@ -103,6 +104,7 @@ class _FleetMaker:
             terminals=self._terminals,
             programs=self._programs,
             visiting=self.visiting,
+            silent=hub.options.silent,
         )
         hub.parts.stops_with("mail", mail.stop)
         return mail

@@ -13,6 +13,10 @@ from gshtui.system import private_files
 
 NAME = "gsh"
 PRIVATE = private_files.FOLDER
+VARIABLES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "TMPDIR", "TMUX_TMPDIR")
+"""The variables that, with `XDG_RUNTIME_DIR`, say where things are."""
+_KEEPERS = 4
+"""Most keepers that listen to commands at once."""
 
 
 class FolderError(OSError):
@@ -65,6 +69,12 @@ def runtime_dir(*, create: bool = True) -> Path:
         temporary = os.environ.get("TMPDIR", "")
         folder = Path(temporary if temporary.startswith("/") else "/tmp") / f"{NAME}-{os.getuid()}"
     return _private(folder) if create else folder
+
+
+def keeper_sockets() -> list[Path]:
+    """Where keepers may listen to commands, in the order in which they are tried: each record has a keeper."""
+    folder = runtime_dir(create=False)
+    return [folder / "keeper.sock", *(folder / f"keeper-{number}.sock" for number in range(1, _KEEPERS))]
 
 
 def config_file() -> Path:

@@ -24,6 +24,7 @@ FACE = "face"
 SHELL = "shell"
 HUB = "hub"
 READER = "reader"
+COMMAND = "command"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class VisitorKind:
     """It must prove that it knows its secret before anything is accepted from it, and the hub must prove that to it."""
     answered: bool = True
     """It reads acknowledgements and events; if not, it is sent only errors."""
+    asks: bool = False
+    """Its lines are requests, not events."""
     max_line: int = 64 * 1024
     """Bytes."""
 
@@ -109,12 +112,14 @@ KINDS: dict[str, VisitorKind] = {
             max_line=4 * 1024 * 1024,
         ),
         VisitorKind(READER, ()),
+        VisitorKind(COMMAND, (), asks=True, max_line=8 * 1024 * 1024),
     )
 }
 """`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin. `hub`:
 another window of this user, which hears what shells do from the one that they report to. `reader`: a process of this
 user that is about to read the record; it is answered `{"synced": true}` once what stood in the spool is stored, or
-`false` if not all of it could be.
+`false` if not all of it could be. `command`: a command of this user, `gsh-tui agent ls`, which the keeper runs for it
+(`hub/asked_commands.py`).
 
 A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
 inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its

@@ -188,6 +188,9 @@ class HubConnection:
             if isinstance(line, BadLine):
                 raise line
             fields = of_line(line)
+            if self.kind.asks:
+                self._listener.visitor(self.kind.name).asked(self, fields)
+                return
             if "ack" in fields and "type" not in fields:
                 self._listener.visitor(self.kind.name).acked(self, number_of({"seq": fields["ack"]}))
                 return
@@ -250,6 +253,10 @@ class ConnectionHost(Protocol):
         """Take an event. Raises `BadLine` to refuse it."""
         ...
 
+    def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
+        """Handle a request, from a kind that makes them. Raises `BadLine` to refuse it."""
+        ...
+
     def acked(self, connection: HubConnection, number: int) -> None:
         """Handle its acknowledgement of everything up to this number."""
         ...
@@ -279,6 +286,9 @@ class NoHost:
 
     def handle_event(self, connection: HubConnection, event: Event, number: int) -> None:
         """Nothing is done with it."""
+
+    def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
+        """Nobody answers."""
 
     def acked(self, connection: HubConnection, number: int) -> None:
         """Nothing was sent."""

@@ -16,7 +16,7 @@ from tests.kit.home import Home
 from tests.kit.pty_child import PtyChild
 from tests.kit.shells import Shell
 
-CRASH = "from gshtui.headless.runner import report_crash; report_crash(RuntimeError('made up'))"
+CRASH = "from gshtui.headless.crash import report_crash; report_crash(RuntimeError('made up'))"
 
 
 @pytest.fixture(params=[0o000, 0o022], ids=oct)

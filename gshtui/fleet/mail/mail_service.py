@@ -49,6 +49,7 @@ class MailService:
         terminals: AgentTerminals | None = None,
         programs: Programs | None = None,
         visiting: bool = False,
+        silent: int = 0,
     ) -> None:
         """
         Args:
@@ -56,11 +57,12 @@ class MailService:
             connected: whether an agent's own process is connected to this hub's bus.
             terminals, programs: shared with the fleet.
             visiting: a short command, which delivers only what it sends itself.
+            silent: process of a keeper that does not answer; 0: there is none.
         """
         self.terminals = terminals or AgentTerminals()
         self.programs = programs or Programs()
         self.outbox = MailOutbox(bus, store, Addresses(store, here))
-        carriers = MailTransports(bus, store, self.terminals, self.programs, here, connected, visiting)
+        carriers = MailTransports(bus, store, self.terminals, self.programs, here, connected, visiting, silent)
         self.delivery = Delivery(bus, store, carriers)
         self.visiting = visiting
         self._bus = bus

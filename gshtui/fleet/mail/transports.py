@@ -83,12 +83,14 @@ class MailTransports:
         here: Callable[[str], str],
         connected: Callable[[str], bool],
         visiting: bool = False,
+        silent: int = 0,
     ) -> None:
         """
         Args:
             here: name of an agent that lives in this window → its conversation.
             connected: whether an agent's own process listens to this hub's bus.
             visiting: nobody connects to this process, which leaves at once.
+            silent: process of a keeper that does not answer, whose agents are reached from here; 0: there is none.
         """
         self.busy = BusyAgents()
         self._bus = bus
@@ -98,6 +100,7 @@ class MailTransports:
         self._here = here
         self._connected = connected
         self._visiting = visiting
+        self._near = (0, os.getpid(), silent)
         self._started: set[tuple[str, int]] = set()
 
     async def route(self, letter: Letter) -> Route:
@@ -110,7 +113,7 @@ class MailTransports:
             row = None
         if row is None:
             return self._to_window(letter)
-        if row.owner not in (0, os.getpid()):
+        if row.owner not in self._near:
             return Route("elsewhere", row)
         if row.killed or (row.ended and row.status in ("done", "failed")):
             return Route("gone", row, why=f"{row.name} ({row.id}) has ended.")

@@ -141,6 +141,9 @@ class Relay:
                 self._bus.publish(event)
         self._since_pace += 1
 
+    def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
+        """No agent makes requests."""
+
     def acked(self, connection: HubConnection, number: int) -> None:
         """The agent has received everything up to this number."""
         if (remote := self._remote_of(connection)) is not None:
@@ -264,6 +267,9 @@ class _FaceHost:
         self._bus.publish(event)
         if number:
             connection.send_fields(ack=number)
+
+    def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
+        """No agent makes requests."""
 
     def acked(self, connection: HubConnection, number: int) -> None:
         """Nothing was sent."""

@@ -35,6 +35,9 @@ class _Host:
     def ready(self, connection: HubConnection) -> None:
         """Nothing waits for it."""
 
+    def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
+        """None of these kinds makes requests."""
+
     def acked(self, connection: HubConnection, number: int) -> None:
         """It is not told anything that has to arrive."""
 

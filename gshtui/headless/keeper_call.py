@@ -1,0 +1,247 @@
+"""Has the keeper run a command, where one runs: this process then only prints, and starts no hub.
+
+The keeper declines what it is not sure to do as this process would (`hub/asked_commands.py`), and does nothing before
+it is told to go on. Where none answers in time, the command goes on alone; so does one that only reads and whose keeper
+ends meanwhile. Loads little, and no `asyncio`: that is what the call is for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+from gshtui import __version__
+from gshtui.headless import exits, streams
+from gshtui.settings import paths
+from gshtui.system.peer import peer_of
+
+if TYPE_CHECKING:
+    from gshtui.headless.progress import Progress
+
+ANSWER_WITHIN = 1.0
+"""Seconds for the keeper to say that it is ready."""
+SILENT_FOR = 3.0
+"""Seconds without a sign of life from it while it works."""
+_QUIET_FOR = 1.0
+"""Seconds in which there is no progress line, so that nothing is loaded for one."""
+_TICK = 0.1
+_CHUNK = 64 * 1024
+
+
+class KeeperCall:
+    """A command and the values given on the command line."""
+
+    __slots__ = ("json", "name", "values", "waiting", "yes")
+
+    def __init__(self, name: str, values: dict[str, Any], *, json: bool, yes: bool, waiting: str) -> None:
+        """
+        Args:
+            name: the words that call it.
+            values: by field name; omitted fields are left out.
+            json: print its data.
+            yes: do not ask.
+            waiting: the progress line shown after a second of silence.
+        """
+        self.name = name
+        self.values = values
+        self.json = json
+        self.yes = yes
+        self.waiting = waiting
+
+
+class Silent(Exception):
+    """The keeper of this process does not answer."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(pid)
+        self.pid = pid
+
+
+class _Ended(Exception):
+    """It answered, and then hung up or said nothing more."""
+
+
+def run_by_keeper(call: KeeperCall) -> int | None:
+    """Have it run by the keeper; returns its exit code, or `None` where it has to be done here.
+
+    Raises:
+        Silent: a keeper runs and does not answer; nothing was done.
+    """
+    for path in paths.keeper_sockets():
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connected:
+            connected.settimeout(ANSWER_WITHIN)
+            try:
+                connected.connect(str(path))
+                peer = peer_of(connected)
+            except OSError:
+                continue  # none listens there
+            if not peer.is_us:
+                continue
+            conversation = _Conversation(connected)
+            try:
+                reads = conversation.begin(call)
+            except TimeoutError:
+                raise Silent(peer.pid) from None
+            except (OSError, _Ended):
+                continue
+            if reads is None:
+                continue  # it is the keeper of another record, or of another version
+            try:
+                return conversation.run(call)
+            except (OSError, _Ended):
+                if reads:
+                    return None
+                streams.complain(
+                    "The keeper ended before it answered, so it is not known whether this was done.",
+                    "`gsh-tui agent ls` and `gsh-tui run 'mail ls'` show how things are.",
+                )
+                return exits.ERROR
+    return None
+
+
+class _Conversation:
+    """Lines to and from the keeper."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
+        self._rest = b""
+
+    def begin(self, call: KeeperCall) -> bool | None:
+        """Ask whether it will do it: whether the command only reads, or `None` if it declines.
+
+        Raises:
+            TimeoutError: it does not answer.
+        """
+        until = time.monotonic() + ANSWER_WITHIN
+        self._send(hello="command", pid=os.getpid())
+        if self._next(until).get("serves") != __version__:
+            return None
+        try:
+            cwd = os.getcwd()  # noqa: PTH109  (`Path` costs as much as the rest of this call)
+        except OSError:
+            return None
+        environ = {name: value for name, value in os.environ.items() if _matters(name)}
+        asks = not call.yes and _somebody_is_here()
+        self._send(run=call.name, values=call.values, cwd=cwd, environ=environ, json=call.json, yes=call.yes, asks=asks)
+        reads = self._next(until).get("reads")
+        return reads if isinstance(reads, bool) else None
+
+    def run(self, call: KeeperCall) -> int:
+        """Let it go on, answer its questions, print the outcome; returns the exit code."""
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.default_int_handler)
+        self._send(go=True)
+        with _Waiting(call.waiting) as waiting:
+            for said in self._lines(waiting):
+                if "question" in said:
+                    waiting.clear()
+                    self._send(answer=streams.ask_yes_no(said["question"]))
+                elif "works" not in said:
+                    break
+            else:
+                raise _Ended
+        return _print(said)
+
+    def _send(self, **fields: Any) -> None:
+        self._socket.settimeout(ANSWER_WITHIN)
+        self._socket.sendall(json.dumps(fields).encode() + b"\n")
+
+    def _next(self, until: float) -> dict[str, Any]:
+        """The next line. Raises `TimeoutError`, `_Ended`."""
+        while b"\n" not in self._rest:
+            self._socket.settimeout(max(until - time.monotonic(), 0.001))
+            self._read()
+        line, _, self._rest = self._rest.partition(b"\n")
+        try:
+            said: object = json.loads(line)
+        except ValueError as error:
+            raise _Ended from error
+        if not isinstance(said, dict):
+            raise _Ended
+        return cast("dict[str, Any]", said)
+
+    def _lines(self, waiting: _Waiting) -> Iterator[dict[str, Any]]:
+        """What it says, as long as it gives signs of life."""
+        heard = time.monotonic()
+        while True:
+            try:
+                said = self._next(time.monotonic() + _TICK)
+            except TimeoutError:
+                waiting.tick()
+                if time.monotonic() - heard > SILENT_FOR:
+                    return
+                continue
+            yield said
+            heard = time.monotonic()
+
+    def _read(self) -> None:
+        chunk = self._socket.recv(_CHUNK)
+        if not chunk:
+            raise _Ended
+        self._rest += chunk
+
+
+class _Waiting:
+    """The progress line, loaded only if there is something to wait for."""
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+        self._began = time.monotonic()
+        self._line: Progress | None = None
+
+    def __enter__(self) -> _Waiting:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.clear()
+
+    def tick(self) -> None:
+        """Draw it if it is time."""
+        if time.monotonic() - self._began < _QUIET_FOR:
+            return
+        if self._line is None:
+            from gshtui.headless.progress import Progress
+
+            self._line = Progress(self._words, began=self._began)
+        self._line.show()
+
+    def clear(self) -> None:
+        """Remove it."""
+        if self._line is not None:
+            self._line.clear()
+
+
+def _print(said: dict[str, Any]) -> int:
+    for level, text in said.get("problems", ()):
+        if level == "warning" or streams.is_terminal(streams.STDERR):
+            streams.complain(text)
+    if "failed" in said:
+        streams.complain(said["failed"])
+        return exits.USAGE if said["usage"] else exits.ERROR
+    if said.get("refused"):
+        return exits.DENIED
+    if "data" in said:
+        streams.result_json(said["data"])
+    else:
+        streams.result(said["text"])
+        if said["aside"]:
+            streams.complain(said["aside"])
+    if said["timed_out"]:
+        return exits.TIMED_OUT
+    return exits.ERROR if said["is_error"] else exits.DONE
+
+
+def _matters(name: str) -> bool:
+    """Whether a variable says where things are or sets something; keys stay here."""
+    return name in paths.VARIABLES or (
+        name.startswith("GSH_") and "__" in name and not name.startswith("GSH_PROVIDERS__")
+    )
+
+
+def _somebody_is_here() -> bool:
+    return streams.is_terminal(0) and streams.is_terminal(streams.STDERR)

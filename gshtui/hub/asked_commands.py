@@ -1,0 +1,204 @@
+"""Runs commands for the processes of this user that ask for it: `gsh-tui agent ls` beside a running keeper.
+
+The other side sends one request, is told that it will be done, says go, answers the questions that it is then asked,
+and prints the outcome. Taken are only commands whose shell form says so (`ShellForm.by_keeper`), with the settings, the
+folders and the version of this hub: all else is declined before anything is done, and the other side does it by itself.
+A process that disconnects has interrupted its command. Its user could do the same without asking, so nothing is allowed
+here that is not allowed there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gshtui import __version__
+from gshtui.commands import execution
+from gshtui.commands.declaration import (
+    AnyAction,
+    Caller,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Question,
+    UsageError,
+)
+from gshtui.commands.shell_form import ShellForm
+from gshtui.hub.hub import Hub
+from gshtui.settings import paths
+from gshtui.settings.loader import Loaded, load
+from gshtui.shell.hub_listener import HubConnection, NoHost
+from gshtui.shell.line_stream import BadLine
+from gshtui.system.tasks import start_job
+from gshtui.text.truncation import shorten
+from gshtui.text.verbatim import bare
+
+ALIVE_EVERY = 0.5
+"""Seconds after which the other side is told that its command still runs."""
+_TABLES = ("general", "tmux", "hub", "store")
+"""The settings that decide which record and which terminals a command is about."""
+
+
+class CommandRequest(msgspec.Struct, frozen=True):
+    """What a process asks for."""
+
+    run: str
+    """The words that call it, such as `agent ls`."""
+    values: dict[str, Any]
+    """Values by field name; omitted fields are left out."""
+    cwd: str
+    environ: dict[str, str]
+    """The variables that say where things are, and those that set something."""
+    json: bool = False
+    yes: bool = False
+    asks: bool = False
+    """Ask before it acts; somebody is there."""
+
+
+class Declined(Exception):
+    """Nothing was done, and the other side has to do it; the text says why."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """A command of one connection, and the answers to its questions."""
+
+    task: asyncio.Task[None]
+    answers: asyncio.Queue[bool] = field(default_factory=asyncio.Queue[bool])
+
+
+class AskedCommands(NoHost):
+    """Handles connections of the kind `command`."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._runs: dict[HubConnection, _Run] = {}
+
+    def admit(self, connection: HubConnection) -> dict[str, Any]:
+        """Say which version this is."""
+        return {"serves": __version__}
+
+    def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
+        """Take the request, or the answer to a question."""
+        run = self._runs.get(connection)
+        if run is not None:
+            run.answers.put_nowait(fields.get("go", fields.get("answer")) is True)
+            return
+        try:
+            request = msgspec.convert(fields, CommandRequest)
+        except msgspec.ValidationError as error:
+            raise BadLine(str(error)) from error
+        self._runs[connection] = _Run(start_job(self._serve(connection, request), f"the command {request.run[:40]}"))
+
+    def disconnected(self, connection: HubConnection) -> None:
+        """Stop what it asked for, if that still runs."""
+        run = self._runs.pop(connection, None)
+        if run is not None:
+            run.task.cancel()
+
+    async def _serve(self, connection: HubConnection, request: CommandRequest) -> None:
+        alive = start_job(_tell_alive(connection), "the signs of life")
+        try:
+            answer = await self._answer(connection, request)
+        except Declined as declined:
+            answer = {"declined": str(declined)}
+        except CommandError as error:
+            answer = {"failed": str(error), "usage": isinstance(error, UsageError)}
+        finally:
+            alive.cancel()
+        _send(connection, answer)
+
+    async def _answer(self, connection: HubConnection, request: CommandRequest) -> dict[str, Any]:
+        registry = self._hub.registry
+        loaded = await asyncio.to_thread(self._settings_there, request)
+        action = self._action(request)
+        _send(connection, {"reads": action.effect is Effect.READ})
+        if not await self._said(connection):
+            raise Declined("it was not told to go on")
+        value = execution.from_shell(action.parameters, request.values, as_json=request.json, yes=request.yes)
+        invocation = Invocation(Caller(), loaded.cwd, loaded.project, leaves=True)
+
+        async def ask(question: Question) -> bool:
+            _send(connection, {"question": question_text(question)})
+            return await self._said(connection)
+
+        if request.asks:
+            outcome = await execution.run_asked(registry, value, invocation, ask)
+        else:
+            outcome = await execution.run_value(registry, value, invocation)
+        said = {"problems": [[problem.level, str(problem)] for problem in loaded.problems]}
+        return said | ({"refused": True} if outcome is None else _printed(outcome, as_json=request.json))
+
+    async def _said(self, connection: HubConnection) -> bool:
+        """Whether the other side's next word is yes."""
+        return await self._runs[connection].answers.get()
+
+    def _settings_there(self, request: CommandRequest) -> Loaded:
+        """The settings as the other side would load them. Raises `Declined` if they mean another record than ours."""
+        here, there = os.environ, request.environ
+        if any(here.get(name, "") != there.get(name, "") for name in paths.VARIABLES):
+            raise Declined("it is about other folders")
+        cwd = Path(request.cwd)
+        if not (cwd.is_absolute() and cwd.is_dir()):
+            raise Declined("its folder is gone")
+        loaded = load(cwd, environ=there)
+        ours = self._hub.settings
+        if any(getattr(loaded.settings, table) != getattr(ours, table) for table in _TABLES):
+            raise Declined("it has other settings")
+        return loaded
+
+    def _action(self, request: CommandRequest) -> AnyAction:
+        """What is called. Raises `Declined`."""
+        name, _, word = request.run.partition(" ")
+        try:
+            actions = self._hub.registry.get(name).actions
+        except UsageError as error:
+            raise Declined(error.message) from error
+        for action in actions:
+            form = action.parameters.SHELL
+            if word == action.parameters.WORD and isinstance(form, ShellForm) and form.by_keeper:
+                return action
+        raise Declined(f"{request.run} is not for the keeper")
+
+
+async def _tell_alive(connection: HubConnection) -> None:
+    while True:
+        await asyncio.sleep(ALIVE_EVERY)
+        _send(connection, {"works": True})
+
+
+def _send(connection: HubConnection, fields: Mapping[str, Any]) -> None:
+    """Send whatever a command's data holds, as a terminal is shown it: pure ASCII."""
+    connection.send(json.dumps(fields, default=str).encode() + b"\n")
+
+
+def _printed(outcome: Outcome, *, as_json: bool) -> dict[str, Any]:
+    """What the other side prints, and how it ends."""
+    end = {"is_error": outcome.is_error, "timed_out": outcome.timed_out}
+    if as_json:
+        return end | {"data": outcome.data if outcome.data is not None or not outcome.text else outcome.text}
+    text = outcome.plain
+    if not text and not outcome.aside:
+        text = bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text)
+    return end | {"text": text, "aside": outcome.aside}
+
+
+def question_text(question: Question) -> str:
+    """The question as a terminal shows it: the losses first, then the text and the note."""
+    said = [*question.losses, question.text, question.note, question.title or "Do it?"]
+    text = " ".join(filter(None, said))
+    if question.quoted:
+        return f"{question.quoted}\n{text}"
+    if question.preview is None:
+        return text
+    from gshtui.context.commands.tables import receipt
+
+    return f"{bare(receipt(question.preview, limit=12))}\n\n{text}"

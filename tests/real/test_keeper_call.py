@@ -1,0 +1,255 @@
+"""Commands beside a running keeper: it does them, prints the same as they would alone, and is never waited for long."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui import __version__
+from gshtui.fleet.keeper import running_keeper
+from gshtui.settings import paths
+from gshtui.settings.paths import data_dir
+from gshtui.shell.hub_registry import is_live
+from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh, start_gsh
+from tests.kit.tmux import eventually
+from tests.real.test_keeper import CLAUDE, Place, place
+
+COVERS = ("gshtui.hub.asked_commands", "gshtui.headless.keeper_call", "gshtui.headless.crash")
+
+pytestmark = pytest.mark.tmux
+__all__ = ["place"]
+
+ALONE = {"GSH_HUB__KEEP": "never"}
+"""With another setting than the keeper's, a command goes on alone."""
+LOADED = """
+import os, sys
+sys.argv = ["gsh-tui", *{words!r}]
+from gshtui.cli.entry import main
+code = main()
+print(*sys.modules, file=sys.stderr)
+sys.exit(code)
+"""
+
+
+async def made(place: Place) -> None:
+    """Two agents, and a keeper that looks after them."""
+    place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--name", "cc")
+    place.run("agent", "spawn", "--cli", "sh -c 'exec cat'", "--name", "cat")
+    keeper = await place.keeper()
+    await place.row(lambda row: row.owner == keeper.process.pid and row.status == "idle")
+    await place.row(lambda row: row.owner == keeper.process.pid and row.status == "idle", id="0002")
+    await eventually(listening, until=bool)
+
+
+async def listening() -> bool:
+    """Whether the keeper takes commands."""
+    return is_live(paths.keeper_sockets()[0])
+
+
+def settled(ran: CommandResult) -> tuple[int, str, str]:
+    """What a command did, without ages and ids."""
+    out = re.sub(r"\d+(\.\d+)? s\)|\"status_age_s\": [\d.]+|\"message\": \"\w+\"", "…", ran.out)
+    return ran.code, re.sub(r", *…", ", …", re.sub(r" +", " ", out)), ran.err
+
+
+async def test_each_command_prints_what_it_prints_alone(place: Place) -> None:
+    await made(place)
+    lines = [
+        ("ls",), ("ls", "--json"), ("ls", "--all"), ("show", "cc"), ("show", "cc", "--json"), ("show", "nobody"),
+        ("show", "cat", "--answer"), ("seen", "1"), ("seen", "1", "--json"), ("remove", "cc"), ("kill", "nobody"),
+        ("rename", "cat", ""), ("rename", "cat", "cat"), ("send", "cat", ""), ("interrupt", "nobody"), ("ls", "--what"),
+        ("send", "cat", "--message-file", "/nowhere"), ("send", "cat", "moss"), ("send", "--json", "cat", "fern"),
+    ]  # fmt: skip
+    for line in lines:
+        beside = run_gsh("agent", *line, cwd=place.project)
+        alone = run_gsh("agent", *line, cwd=place.project, env=ALONE)
+        assert settled(beside) == settled(alone), line
+    elsewhere = run_gsh("agent", "ls", cwd=place.project.parent)
+    assert (elsewhere.code, elsewhere.out.count("\n")) == (0, 1), "those of another folder are left out"
+    assert run_gsh("agent", "ls", "--all", cwd=place.project.parent).out.count("\n") == 3
+
+
+async def test_such_a_command_loads_no_hub(place: Place) -> None:
+    await made(place)
+    for words in (["agent", "ls"], ["agent", "send", "cat", "moss"], ["hub", "status"]):
+        ran = await asyncio.to_thread(
+            subprocess.run, [command(())[0], "-c", LOADED.format(words=words)], cwd=place.project, env=environment(),
+            capture_output=True, text=True, timeout=DEADLINE,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        heavy = {"asyncio", "pydantic", "msgspec", "sqlite3", "subprocess", "gshtui.hub", "gshtui.settings.loader"}
+        assert heavy.isdisjoint(ran.stderr.split()), words
+    assert json.loads(place.run("hub", "status", "--json"))["pid"] == (await place.keeper()).process.pid
+
+
+async def test_what_was_sent_has_arrived_when_the_command_ends(place: Place) -> None:
+    await made(place)
+    for number in range(5):
+        place.run("agent", "send", "cat", f"leaf {number}")
+        letters = await place.store.mail.find_all((), recipient="0002")
+        assert letters[-1].text == f"leaf {number}"
+        assert letters[-1].state in ("submitted", "acted")
+    shown = [line for line in place.run("agent", "show", "cat").splitlines() if line.startswith("leaf")]
+    assert shown == [f"leaf {number}" for number in range(5) for _ in "ab"], "typed and echoed, each once and in order"
+
+
+async def test_it_asks_the_person_through_the_command(place: Place) -> None:
+    await made(place)
+    for word, code in (("n", 4), ("y", 0)):
+        with on_terminal(place.project, "agent", "kill", "cat") as (process, typed, shown):
+            await asyncio.to_thread(shown, "[y/N]")
+            typed(word)
+            assert await asyncio.to_thread(process.wait, DEADLINE) == code
+        ended = (await place.store.agents.find("0002")).ended
+        assert bool(ended) == (word == "y")
+
+
+async def test_a_keeper_that_hangs_is_not_waited_for(place: Place) -> None:
+    with start_gsh("hub", "run", "--idle", "0", cwd=place.project) as process:  # tmux continues what it started
+        await made(place)
+        os.kill(process.pid, signal.SIGSTOP)
+        began = time.monotonic()
+        listed = run_gsh("agent", "ls", "--json", cwd=place.project)
+        assert time.monotonic() - began < 5, "about a second more than alone"
+        assert (listed.code, [one["name"] for one in listed.json]) == (0, ["cc", "cat"])
+        assert f"(pid {process.pid}) does not answer" in listed.err
+        sent = run_gsh("agent", "send", "cat", "over here", cwd=place.project)
+        assert (sent.code, sent.out) == (0, "Sent to cat (0002).\n"), sent.err
+        assert "over here" in run_gsh("agent", "show", "cat", cwd=place.project).out
+        assert "was stopped" in run_gsh("hub", "stop", cwd=place.project).out
+        assert await asyncio.to_thread(process.wait, DEADLINE) == 0
+    assert running_keeper(data_dir()) is None
+    assert place.run("agent", "show", "cat").count("over here") == 2, "typed once, and echoed"
+    assert (await place.keeper()).process.pid != process.pid, "it is back with the next call"
+
+
+async def test_it_does_not_act_for_other_settings_or_folders(place: Place, tmp_path: Path) -> None:
+    await made(place)
+    assert json.loads(place.run("agent", "ls", "--json"))
+    for other in ({"GSH_GENERAL__SESSION_DIR": str(tmp_path)}, {"XDG_DATA_HOME": str(tmp_path)}):
+        assert run_gsh("agent", "ls", "--json", cwd=place.project, env=other | ALONE).json == []
+
+
+@contextmanager
+def on_terminal(
+    cwd: Path, *words: str
+) -> Generator[tuple[subprocess.Popen[bytes], Callable[[str], None], Callable[[str], None]]]:
+    """The command on a terminal of its own: its process, what types a line, and what waits for a text."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command(words), stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd, env=environment(), start_new_session=True
+    )
+    os.close(theirs)
+    seen = bytearray()
+
+    def wait_for(text: str) -> None:
+        until = time.monotonic() + DEADLINE
+        while text.encode() not in seen:
+            assert time.monotonic() < until, seen.decode(errors="replace")
+            if select.select([ours], [], [], 0.5)[0]:
+                seen.extend(os.read(ours, 4096))
+
+    def type_line(line: str) -> None:
+        os.write(ours, f"{line}\n".encode())
+
+    try:
+        yield process, type_line, wait_for
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        os.close(ours)
+
+
+@contextmanager
+def stand_in(*answers: dict[str, Any] | str | None) -> Generator[list[dict[str, Any]]]:
+    """A keeper that answers one line after another with these, and then hangs up; `None`: it never answers.
+
+    Gives what it was told.
+    """
+    told: list[dict[str, Any]] = []
+    paths.runtime_dir()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(paths.keeper_sockets()[0]))
+        listening.listen()
+
+        def serve() -> None:
+            connected, _ = listening.accept()
+            with connected, connected.makefile("rwb") as lines:
+                for answer in answers:
+                    told.append(json.loads(lines.readline()))
+                    if answer is None:
+                        lines.readline()  # until the other side has had enough
+                        return
+                    lines.write((answer if isinstance(answer, str) else json.dumps(answer)).encode() + b"\n")
+                    lines.flush()
+                lines.readline()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield told
+        finally:
+            thread.join(DEADLINE)
+
+
+SERVES = {"welcome": "x", "serves": __version__}
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ({"welcome": "x"},),
+        ({"welcome": "x", "serves": "0.0.1"},),
+        ({"error": "the first line must be …"},),
+        ("not JSON",),
+        ("[1]",),
+        (SERVES, {"declined": "it has other settings"}),
+        (SERVES, {"reads": True}),
+        (SERVES, {"reads": True}, "{"),
+    ],
+)
+def test_a_command_that_reads_goes_on_alone(answers: tuple[dict[str, Any] | str, ...]) -> None:
+    with stand_in(*answers) as told:
+        ran = run_gsh("agent", "ls")
+        assert (ran.code, ran.err) == (0, "")
+        assert "There are no agents here" in ran.out
+    assert told[0]["hello"] == "command"
+
+
+def test_one_that_acts_does_not_act_twice() -> None:
+    with stand_in(SERVES, {"reads": False}) as told:
+        keys = {"GSH_PROVIDERS__OPENAI__BASE_URL": "x", "OPENAI_API_KEY": "k"}
+        ran = run_gsh("agent", "send", "cat", "moss", env=keys)
+        assert (ran.code, ran.out) == (1, "")
+        assert "not known whether this was done" in ran.err
+    assert (told[1]["run"], told[1]["values"]["text"]) == ("agent send", "moss")
+    assert not any("OPENAI" in name for name in told[1]["environ"]), "no keys"
+
+
+@pytest.mark.parametrize("answers", [(None,), (SERVES, None)])
+def test_one_that_never_answers_is_told_of(answers: tuple[Any, ...]) -> None:
+    with stand_in(*answers):
+        ran = run_gsh("agent", "ls")
+        assert (ran.code, ran.err.count("does not answer")) == (0, 1)
+
+
+def test_without_a_runtime_folder_nothing_is_asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert run_gsh("agent", "ls").code == 0
