@@ -59,6 +59,10 @@ class AgentRows:
         for id, row in fresh.items():
             self._store_row(msgspec.structs.replace(row, **self._pending.get(id, {})))
 
+    async def is_stale(self) -> bool:
+        """Whether the record has other rows than those in memory. Raises `StoreError`."""
+        return await self._store.agents.revision() != self._revision
+
     async def add(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
         """Add a new row to the record. Raises `StoreError`."""
         row = await self._store.agents.add(row, request)

@@ -5,6 +5,7 @@ It catches up on native agents that had no hub meanwhile by reading the journals
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import Awaitable, Callable
@@ -21,6 +22,7 @@ from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext, is_over
 from gshtui.fleet.keeper import running_keeper
 from gshtui.store.store_errors import StoreError
+from gshtui.system.process_watch import ProcessWatch
 from gshtui.system.tasks import attempt, keep_on
 
 _PAGE = 1_000
@@ -62,10 +64,14 @@ def _news(row: AgentRow, told: AgentRow) -> dict[str, Any]:
     return fields
 
 
+_APART = 2.0
+"""Seconds from one look to the next that only a change of the record causes."""
 LOOK_EVERY = 2.0
 """Seconds between two looks while agents are at work."""
 IDLE_LOOK_EVERY = 5.0
 """Seconds between two looks at the record alone, while none is."""
+CALM_EVERY = 30.0
+"""Seconds between two looks while whatever may happen is told: by the terminals, and by changes of the record."""
 OnRow = Callable[[AgentRow], Awaitable[None]]
 
 
@@ -90,20 +96,30 @@ class Reconciler:
         """Told after each look which agents of this hub are alive and not killed."""
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._asked = False
+        self._looked = 0.0
+        self._processes: ProcessWatch | None = None
+        self._unwatch: Callable[[], None] = lambda: None
         self._looking = asyncio.Lock()
 
     def start(self) -> None:
         """Go on looking until `stop`."""
+        self._processes = ProcessWatch(self.check_now)
+        self._unwatch = self._context.store.changes.on_change(self._wake.set)
         self._task = keep_on(self._watch, "the watch on agents")
 
     async def stop(self) -> None:
         """Look no more."""
+        self._unwatch()
+        if self._processes is not None:
+            self._processes.close()
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
 
     def check_now(self) -> None:
         """Something has changed: look now."""
+        self._asked = True
         self._wake.set()
 
     async def find_lost(self) -> list[AgentRow]:
@@ -193,18 +209,47 @@ class Reconciler:
         return row if row.status == "lost" else None
 
     async def _watch(self) -> None:
+        failed = False
         while True:
-            busy = any(not is_over(row) for row in self._context.rows.all())
+            timed_out = not await self._woken(IDLE_LOOK_EVERY if failed else self._pause())
             try:
-                async with asyncio.timeout(LOOK_EVERY if busy else IDLE_LOOK_EVERY):
-                    await self._wake.wait()
-            except TimeoutError:
-                pass
-            self._wake.clear()
-            try:
+                if not (timed_out or self._asked) and not await self._news():
+                    continue
+                self._asked = False
+                self._looked = time.monotonic()
                 self.tell_lost(await self.find_lost())
+                failed = False
             except StoreError:
-                continue  # the record says by itself that it cannot be read; what is known stays
+                failed = True  # the record says by itself that it cannot be read; what is known stays
+
+    async def _woken(self, within: float) -> bool:
+        """Whether something was told within so many seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._wake.wait()
+        woken = self._wake.is_set()
+        self._wake.clear()
+        return woken
+
+    async def _news(self) -> bool:
+        """Whether a row was changed. Looks that only this causes are some time apart."""
+        if not await self._context.rows.is_stale():
+            return False
+        while not self._asked and (left := self._looked + _APART - time.monotonic()) > 0:
+            await self._woken(left)
+        return True
+
+    def _pause(self) -> float:
+        """Seconds until the next look, if nothing is told before."""
+        rows = [row for row in self._context.rows.all() if not is_over(row)]
+        told = self._context.store.changes.works and self._processes is not None
+        if not told:
+            return LOOK_EVERY if rows else IDLE_LOOK_EVERY
+        me = os.getpid()
+        changing = any(row.owner == me and (row.kind != "cli" or row.status_source == "spawn") for row in rows)
+        pids = {row.pid for row in rows if row.owner == me and row.pid} | ({row.owner for row in rows} - {0, me})
+        assert self._processes is not None
+        return LOOK_EVERY if not self._processes.watch(pids) or changing else CALM_EVERY
 
     def tell_lost(self, lost: list[AgentRow]) -> None:
         """Say who is gone, once for all of them."""

@@ -32,7 +32,7 @@ from gshtui.store.store_errors import StoreError
 
 IDLE_FOR = 600.0
 """Seconds without anything to look after until it ends."""
-_LOOK_EVERY = 20.0
+_LOOK_EVERY = 60.0
 
 
 def run_keeper(idle: float = IDLE_FOR) -> int:
@@ -101,10 +101,9 @@ async def _at_once() -> None:
 async def _until_idle(hub: Hub, stop: Stop, idle: float) -> None:
     """Until it is asked to stop, or nothing has been going on for so many seconds."""
     busy_at = time.monotonic()
-    look_every = min(_LOOK_EVERY, idle / 4) if idle else _LOOK_EVERY
     while not stop.asked.is_set():
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(look_every):
+            async with asyncio.timeout(min(_LOOK_EVERY, idle / 4) if idle else None):
                 await stop.asked.wait()
         if await _goes_on(hub):
             busy_at = time.monotonic()

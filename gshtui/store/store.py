@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gshtui.store.session_table import SessionTable
     from gshtui.store.shell_tables import ShellTables
     from gshtui.store.usage_table import UsageTable
+    from gshtui.system.folder_watch import FolderWatch
 
 CLOSE_DEADLINE = 10.0
 """Seconds to write the queue when the store closes."""
@@ -162,12 +163,22 @@ class Store:
 
         return PromptTable(self._database, self._writer)
 
+    @cached_property
+    def changes(self) -> FolderWatch:
+        """Tells soon after each commit, of this process and all others, that something is new."""
+        from gshtui.system.folder_watch import FolderWatch
+
+        log = f"{self.path.name}-wal"
+        return FolderWatch(self.path.parent, lambda name: name == log)
+
     async def check(self) -> list[str]:
         """Everything that is wrong with the file, one sentence each; empty if it is intact. Reads all of it."""
         return await self._checker.full()
 
     async def close(self) -> None:
         """Write the queue, release what is held, end the thread. Never raises."""
+        if "changes" in self.__dict__:
+            self.changes.close()
         await self.holds.release_all(CLOSE_DEADLINE)
         await self._writer.close(CLOSE_DEADLINE)
         await self._checker.stop()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from gshtui.bus.bus import Bus
@@ -28,8 +28,9 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import keep_on, start_job
 from gshtui.text.sanitise import one_line
 
-LOOK_EVERY = 0.5
-"""Seconds between looks at what other processes left: most of what a message to an idle agent waits."""
+LOOK_EVERY, CALM_EVERY = 0.5, 30.0
+"""Seconds between looks at what other processes left: where the system tells of no change in the record, and where it
+does."""
 _LATER = 2.0
 """Seconds until a message that could not be delivered is tried again."""
 AGAIN_AFTER = 0.7
@@ -60,6 +61,7 @@ class Delivery:
         self._waiting = False
         """Whether a message is queued here that could not be delivered yet."""
         self._life: asyncio.Task[None] | None = None
+        self._unwatch: Callable[[], None] = lambda: None
         self._subscription = bus.subscribe(
             self._listen,
             *DELIVERY_EVENTS,
@@ -70,11 +72,13 @@ class Delivery:
         """Resume what was left over, and start delivering. Raises `StoreError`."""
         await self._store.mail.delete_old(KEPT_DAYS)
         await self._take_over()
+        self._unwatch = self._store.changes.on_change(self._stirred.set)
         self._life = keep_on(self._poll, "the delivery of mail")
 
     async def stop(self) -> None:
         """Stop delivering; waiting messages stay in the record."""
         self._subscription.unsubscribe()
+        self._unwatch()
         for task in (self._life, *self._busy_with.values()):
             if task is not None:
                 task.cancel()
@@ -127,7 +131,9 @@ class Delivery:
                 self._revision = -1  # busy or full: the next look tries again
             waits = [until - time.monotonic() for until in self._not_before.values()]
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(max(0.05, min([LOOK_EVERY, *waits]))):
+                told = self._store.changes.works and self._revision >= 0
+                every = CALM_EVERY if told else LOOK_EVERY
+                async with asyncio.timeout(max(0.05, min([every, *waits]))):
                     await self._stirred.wait()
             self._stirred.clear()
             if any(until <= time.monotonic() for until in self._not_before.values()):

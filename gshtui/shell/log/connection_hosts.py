@@ -133,9 +133,14 @@ class ReaderConnections(_Host):
 class WindowConnections(_Host):
     """The other hubs of this user."""
 
-    def __init__(self, on_event: Callable[[Event], None]) -> None:
-        """`heard` receives what happened at one of them; all the others are sent it."""
+    def __init__(self, on_event: Callable[[Event], None], on_left: Callable[[], None]) -> None:
+        """
+        Args:
+            on_event: receives what happened at one of them; all the others are sent it.
+            on_left: called when one has disconnected.
+        """
         self._on_event = on_event
+        self._on_left = on_left
         self._open: set[HubConnection] = set()
 
     @property
@@ -156,6 +161,7 @@ class WindowConnections(_Host):
     def disconnected(self, connection: HubConnection) -> None:
         """Stop sending to it."""
         self._open.discard(connection)
+        self._on_left()
 
     def send_event(self, event: Event, *, but: HubConnection | None = None) -> None:
         """Send all windows what happened. Never blocks."""

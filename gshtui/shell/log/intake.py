@@ -24,6 +24,8 @@ from gshtui.shell.log.branch_cache import BranchCache
 from gshtui.shell.pairing import PairedLine, Pairing, PairingResult
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+from gshtui.system import private_files
+from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.tasks import report
 
 BATCH = 250
@@ -179,8 +181,9 @@ def event_of(note: ShellNote) -> Event | None:
     return None
 
 
-EVERY = 1.0
-"""Seconds between two looks at the folder."""
+EVERY, CALM_EVERY = 1.0, 60.0
+"""Seconds between two looks at the folder, at least; and at most, where the system tells of changes."""
+_TIDY_EVERY = 600.0
 _ABANDONED = 86_400.0
 """Seconds after which the empty file of a shell that nobody knows is removed."""
 
@@ -211,14 +214,32 @@ class SpoolIntake:
 
     async def run(self) -> None:
         """Take in existing and future lines."""
-        tidied = 0.0
-        while True:
-            await self.read_spools()
-            if time.monotonic() - tidied > 600:
-                tidied = time.monotonic()
-                async with self._lock:
-                    await asyncio.to_thread(_tidy, self._where)
-            await asyncio.sleep(EVERY)
+        tidied = -_TIDY_EVERY
+        stirred = asyncio.Event()
+        with contextlib.suppress(OSError):  # then there is nothing to watch
+            await asyncio.to_thread(private_files.make_folder, self._where)
+        watch = FolderWatch(self._where, lambda name: name.endswith(".jsonl"))
+        watch.on_change(stirred.set)
+        try:
+            while True:
+                stirred.clear()
+                all_read = await self.read_spools()
+                tidied = await self._tidied(tidied)
+                await asyncio.sleep(EVERY)
+                if watch.works and all_read:
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(CALM_EVERY):
+                            await stirred.wait()
+        finally:
+            watch.close()
+
+    async def _tidied(self, before: float) -> float:
+        """Remove files of shells that are long gone, if it is time; returns when that was done last."""
+        if time.monotonic() - before <= _TIDY_EVERY:
+            return before
+        async with self._lock:
+            await asyncio.to_thread(_tidy, self._where)
+        return time.monotonic()
 
     async def read_spools(self) -> bool:
         """Take in the lines that are there now; returns whether every file could be locked and read."""

@@ -17,6 +17,12 @@ def process_name(pid: int) -> str:
     return "" if started is None else f"{this_process().machine} {pid} {started}"
 
 
+def shell_process(info: ShellInfo) -> int:
+    """The number of its process; 0: not known."""
+    parts = info.process.rsplit(" ", 2)
+    return int(parts[1]) if len(parts) == 3 and parts[1].isdigit() else max(info.pid, 0)
+
+
 def gone_shells(shells: Iterable[ShellInfo]) -> list[str]:
     """The ids of the shells whose process no longer exists."""
     return [info.shell for info in shells if not is_shell_alive(info)]

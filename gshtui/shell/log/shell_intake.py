@@ -17,7 +17,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.log.branch_cache import BranchCache
 from gshtui.shell.log.intake import LineIntake, SpoolIntake
-from gshtui.shell.log.liveness import gone_shells
+from gshtui.shell.log.liveness import gone_shells, shell_process
 from gshtui.shell.log.virtual_shells import PROGRAM
 from gshtui.shell.pairing import Pairing, PairingRules, ShellInfo
 from gshtui.store.store import Store
@@ -78,6 +78,10 @@ class ShellIntake:
         except StoreError:
             return False
         return read
+
+    def processes(self) -> set[int]:
+        """The processes of the shells that are known to run."""
+        return {pid for info in self.pairing.shells.values() if (pid := shell_process(info)) > 0}
 
     async def dead_shells(self) -> set[str]:
         """The shells whose process is gone, and those of running commands of which no process is known."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -38,12 +37,15 @@ from gshtui.shell.socket_lease import SocketLease
 from gshtui.shell.spool import folder as spool_folder
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+from gshtui.system.folder_watch import FolderWatch
+from gshtui.system.process_watch import ProcessWatch
 from gshtui.system.tasks import end_all, keep_on
 
-LOOK_EVERY = 1.0
-"""Seconds between two looks at what can only be looked at: shells that died, the socket's place."""
-_WINDOWS_EVERY = 5
-"""Such looks from one for windows that died to the next."""
+LOOK_EVERY, CALM_EVERY = 1.0, 60.0
+"""Seconds between two looks for shells that died and at the socket's place, at least; and at most, where the system
+tells of both."""
+_WINDOWS_EVERY = 5.0
+"""Seconds from one look for windows that died to the next."""
 _TRY_AGAIN = 0.2
 """Seconds until the socket is tried again, where neither it nor its owner could be had."""
 _SYNC_WITHIN = 2.0
@@ -77,6 +79,8 @@ class ShellLog:
         self._bus = bus
         self._store = store
         self._terms = terms
+        self._stirred = asyncio.Event()
+        """A shell or a window came or went, or the socket's place was changed."""
         rules = IntakeRules(redact, ignore_filter(terms.ignore))
         self._outputs = PaneOutputs(terms.output_lines, self._store_output, redact)
 
@@ -86,7 +90,7 @@ class ShellLog:
         self._intake = make_intake()
         self._sync = SpoolSync(terms.socket, spool_folder(terms.data), make_intake)
         self._shells = ShellConnections(self._intake.lines)
-        self._windows = WindowConnections(self._publish_here)
+        self._windows = WindowConnections(self._publish_here, self._stirred.set)
         self._readers = ReaderConnections(self._intake.read_now)
         self._following = HubFollower(self._publish_here)
         self._catching_up = MissedEvents(store, self._publish_here)
@@ -107,10 +111,11 @@ class ShellLog:
         self._lease = SocketLease(terms.socket)
         self._listener: HubListener | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._check_ticks = itertools.count()
+        self._windows_at = 0.0
         self._last_complaint = ""
         self._reported_bad = (0, 0.0)
-        self._grown = True
+        self._grown = asyncio.Event()
+        self._grown.set()
 
     @property
     def listens(self) -> bool:
@@ -212,11 +217,24 @@ class ShellLog:
         self._catching_up.compare()
         self._listener = listener
         spooling = keep_on(self._intake.spools.run, "the spool of shells")
+        place = self._lease.path
+        watch = FolderWatch(place.parent, lambda name: name == place.name)
+        watch.on_change(self._stirred.set)
+        processes = ProcessWatch(self._stirred.set)
         try:
-            while self._lease.is_held():
-                await asyncio.sleep(LOOK_EVERY)
+            while True:
+                self._stirred.clear()
+                if not self._lease.is_held():
+                    return
                 await self._close_dead_shells(listener)
+                if processes.watch(self._intake.processes()) and watch.works:
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(CALM_EVERY):
+                            await self._stirred.wait()
+                await asyncio.sleep(LOOK_EVERY)
         finally:
+            watch.close()
+            processes.close()
             spooling.cancel()
             await asyncio.gather(spooling, return_exceptions=True)
 
@@ -229,7 +247,8 @@ class ShellLog:
             text = f"{more} lines from shells could not be understood and were left out."
             self._bus.publish(Noticed(level="warning", text=text, about="shell"))
         dead = await self._intake.dead_shells()
-        if next(self._check_ticks) % _WINDOWS_EVERY == 0:
+        if time.monotonic() - self._windows_at > _WINDOWS_EVERY:
+            self._windows_at = time.monotonic()
             with contextlib.suppress(StoreError):
                 dead |= await self._own_shells.find_dead()
         if dead:
@@ -238,6 +257,7 @@ class ShellLog:
     def _publish_everywhere(self, event: Event) -> None:
         """Send something that happened here to the bus and to all other hubs."""
         self._publish_here(event)
+        self._stirred.set()
         if self._listener is not None:
             self._windows.send_event(event)
         else:
@@ -250,7 +270,7 @@ class ShellLog:
         self._bus.publish(event)
 
     def _on_stored(self, record: ShellRecord, info: ShellInfo | None) -> None:
-        self._grown = True
+        self._grown.set()
         if info is not None:
             self._outputs.record_stored(record, info)
 
@@ -263,8 +283,9 @@ class ShellLog:
     async def _trim_regularly(self) -> None:
         while True:
             await asyncio.sleep(_TRIM_EVERY)
-            if self._terms.keep and self.listens and self._grown:
-                self._grown = False
+            await self._grown.wait()
+            self._grown.clear()
+            if self._terms.keep and self.listens:
                 with contextlib.suppress(StoreError):
                     await self._trim_all()
 
