@@ -126,6 +126,9 @@ class ProfileTiming(_Table, frozen=True, kw_only=True):
     """A hook that says `working` is believed for this long without any sign of life on the screen."""
     veto: Seconds = 2.0
     """A screen that contradicts a newer source has to do so for this long."""
+    rest: Seconds = 1.5
+    """Where no title says more, a screen that looks idle must have stood still for this long: an answer may be growing
+    above the input. Less where the program shows all the time that it works."""
 
 
 class ProfileKeys(_Table, frozen=True, kw_only=True):

@@ -14,8 +14,6 @@ from gshtui.programs.screen_reading import ScreenReading, by_title, search
 
 NOTHING = ScreenReading()
 WORKING = frozenset({"thinking", "tool"})
-_MOVING = 1.5
-"""Seconds: a screen that changed within them is moving."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,8 @@ class StatusFacts:
     reading: ScreenReading = NOTHING
     since: float = 0.0
     """When the screen and the title last changed."""
+    asked: float = 0.0
+    """When the screen last showed a question."""
     ready: bool = False
     """It has been idle before."""
     front: Foreground | None = None
@@ -103,6 +103,8 @@ def decide(profile: Profile, hook: HookEvent | None, facts: StatusFacts, now: fl
         return _alone(profile, hook, facts, now)
     if _same(hook.status, outside.status):
         return KnownStatus(hook.status, "hook", hook.at, hook.doing or outside.doing)
+    if hook.status == "waiting" and facts.asked > hook.at:
+        return outside  # its question was on the screen and is answered: no program reports that
     # They contradict each other. What is seen has to last, since a screen is painted later than a hook is told.
     lasted = now - max(outside.at, hook.at)
     if lasted >= profile.timing.veto:
@@ -155,7 +157,7 @@ def _outside(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | 
         return KnownStatus(reading.status, "screen", facts.since, reading.doing) if reading.status else None
     if titles.idle and search(titles.idle, facts.title):
         return KnownStatus("idle", "title", facts.since, reading.doing)
-    moving = _MOVING - (now - facts.moved)
+    moving = profile.timing.rest - (now - facts.moved)
     if profile.ai and not titles.busy and not reading.draft and moving > 0:
         # An input that looks idle above an answer that still grows.
         return KnownStatus("thinking", "activity", facts.moved, sure=False, again=moving)

@@ -24,9 +24,14 @@ _APART = 0.005
 
 
 class Pacer:
-    """Lets callers pass one at a time; the first passes at once."""
+    """Lets callers pass one at a time; the first passes at once.
+
+    Attributes:
+        close: the programs that are looked at all the time at this moment.
+    """
 
     def __init__(self) -> None:
+        self.close = set[object]()
         self._next = 0.0
 
     async def wait(self) -> None:
@@ -42,6 +47,14 @@ _LOOKS_APART = 0.4
 """Seconds between two looks at the screen of a program that keeps printing."""
 _SOON = 0.05
 _SETTLED = 1.2
+_CLOSELY = 0.2
+"""Seconds between two looks at a program that is about to do something else and that does not report by itself: tmux
+tells of output once a second only, and of nothing that a program takes away from its screen in the same second."""
+_EACH = 0.04
+"""What every program that is looked at closely adds to them: together they cost no more than 25 looks a second."""
+_FADES, _STIRRED = 10.0, 2.0
+"""Seconds after its screen's last change, of a program that works and of one that rests: then what tmux tells is
+enough."""
 OnKnown = Callable[[KnownStatus], None]
 
 
@@ -130,6 +143,7 @@ class CliStatus:
         for end in self._ends:
             end()
         self._ends.clear()
+        self._pace.close.discard(self)
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -190,18 +204,34 @@ class CliStatus:
     async def _run(self) -> None:
         while True:
             # Activity is told once a second, so what comes later in that second is seen by a second look.
-            again = min((wait for wait in (self.known.again, _SETTLED if self._moving else 0.0) if wait), default=None)
+            waits = (self.known.again, _SETTLED if self._moving else 0.0, self._closely())
+            again = min((wait for wait in waits if wait), default=None)
             try:
                 async with asyncio.timeout(max(again, _SOON) if again is not None else None):
                     await self._stirred.wait()
             except TimeoutError:
                 pass
-            await asyncio.sleep(max(_SOON, self._looked + _LOOKS_APART - time.monotonic()))
+            await asyncio.sleep(max(_SOON, self._looked + self._apart() - time.monotonic()))
             await self._pace.wait()
             self._stirred.clear()
             self._looked = time.monotonic()
             await self._check_screen()
             self._judge()
+
+    def _closely(self) -> float:
+        """Seconds until the next look, where its status is about to change; 0: it is not, or is told by the program."""
+        known, facts = self.known, self._facts
+        still = self._clock() - facts.moved
+        flux = known.status in WORKING or known.status == "starting" or facts.reading.draft
+        until = _FADES if flux else _STIRRED
+        if known.source in ("hook", "spawn") or still > until or facts.dead or facts.gone:
+            self._pace.close.discard(self)
+            return 0.0
+        self._pace.close.add(self)
+        return max(_CLOSELY, still / 8, _EACH * len(self._pace.close))
+
+    def _apart(self) -> float:
+        return _CLOSELY if self in self._pace.close else _LOOKS_APART
 
     async def _check_screen(self) -> None:
         """Read the screen. Where tmux does not answer, everything stays as it was."""
@@ -226,8 +256,11 @@ class CliStatus:
         ready = facts.ready or reading.status in ("idle", "waiting") or (here is not None and here.prompt)
         # What a first look finds may have been so since the start: it is no news that came after a hook's.
         since = facts.since if stays or not self._lines else now
+        asked = now if reading.status == "waiting" else facts.asked
         self._lines = lines
-        self._facts = dataclasses.replace(facts, reading=reading, moved=moved, since=since, ready=ready, front=here)
+        self._facts = dataclasses.replace(
+            facts, reading=reading, moved=moved, since=since, asked=asked, ready=ready, front=here
+        )
 
     def _judge(self) -> None:
         before, self.known = self.known, decide(self._profile, self._hook, self._facts, self._clock())

@@ -133,9 +133,17 @@ class Watcher:
                         self._ringing.discard(words[4])
                     self._soon(_SOON)
                 elif words[0] == MOVED:
+                    self._moved(words[4], value)
                     self._soon(_LATER)
         elif kind in _HINTS:
             self._soon(_SOON)
+
+    def _moved(self, pane: str, at: str) -> None:
+        """tmux tells of output once a second; whoever watches the pane hears it before the next look at all panes."""
+        before = self._infos.get(pane)
+        if before is not None and at.isdecimal() and int(at) != before.activity:
+            self._infos[pane] = now = replace(before, activity=int(at))
+            self._publish_change(pane, frozenset(("activity",)), now)
 
     def _on_mode(self, mode: Mode, why: str) -> None:
         self._ringing.clear()

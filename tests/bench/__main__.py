@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.bench.figures import Report
 from tests.bench.place import place
 from tests.bench.pty_probe import Late
+from tests.kit import real_programs
 
 NAMES = (
     "bus",
@@ -24,6 +25,7 @@ NAMES = (
     "mirror",
     "agents",
     "terminals",
+    "statuses",
     "search",
     "shell",
     "shell_log",
@@ -43,6 +45,7 @@ def main() -> None:
     chosen = parser.parse_args()
     if unknown := set(chosen.names) - set(NAMES):
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    print(f"{len(real_programs.FOUND)} of other people's programs, found before there is a made-up home")
     report = Report()
     for name in chosen.names or NAMES:
         print(f"\n{name}", flush=True)

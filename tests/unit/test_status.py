@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from gshtui.programs import profile as profiles
@@ -64,6 +65,14 @@ def test_an_answered_question_is_not_waited_for_any_longer() -> None:
     assert (known.status, known.source) == ("tool", "screen")
 
 
+def test_a_question_that_was_seen_and_is_gone_is_answered_at_once() -> None:
+    """What is on the screen then is no older than the hook, so it need not last."""
+    working = replace(facts("tool", since=0.1), asked=NOW - 1)
+    assert decide(CLAUDE, hook("waiting", 2), working, NOW).status == "tool"
+    next_one = decide(CLAUDE, hook("waiting", 0.2), working, NOW)
+    assert next_one.status == "waiting", "another question, which is still to be painted"
+
+
 def test_a_hook_that_says_working_for_hours_is_stale() -> None:
     known = decide(CLAUDE, hook("thinking", 7200), facts("", moved=7000), NOW)
     assert (known.status, known.sure) == ("idle", False)
@@ -94,6 +103,8 @@ def test_an_input_above_which_an_answer_grows_is_unsure() -> None:
     assert known.again > 0
     typing = decide(opencode, None, facts("idle", moved=0.2, draft="half"), NOW)
     assert typing.status == "idle", "it is a person who types"
+    rests = decide(opencode, None, facts("idle", moved=0.5), NOW)
+    assert (rests.status, rests.sure) == ("idle", True), "it says all the time that it works"
 
 
 def test_a_program_that_nothing_is_known_of_is_idle_when_still_for_long_enough() -> None:

@@ -14,6 +14,7 @@ from gshtui.programs.status import KnownStatus
 from gshtui.programs.status_watcher import CliStatus, Pacer
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.watcher import PaneChange
+from tests.kit.tmux import eventually
 
 SCREENS = next((Path(__file__).parents[1] / "fixtures" / "screens" / "claude").iterdir())
 IDLE, QUESTION = (
@@ -61,6 +62,30 @@ async def test_what_changes_in_the_second_of_the_last_look_is_seen() -> None:
             await asked.wait()
     finally:
         await status.stop()
+
+
+async def test_a_program_is_looked_at_all_the_time_while_something_goes_on_there_alone() -> None:
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server, pace, clock = SilentServer(), Pacer(), [time.time()]
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    status = CliStatus(server, row, claude, lambda _: None, pace=pace, clock=lambda: clock[0])
+    server.looks = 9
+    await status.start()
+
+    async def looked() -> int:
+        return server.looks
+
+    async def close() -> int:
+        return len(pace.close)
+
+    try:
+        await eventually(looked, until=lambda looks: looks > 15)
+        assert len(pace.close) == 1
+        clock[0] += 60
+        await eventually(close, until=lambda count: not count)
+    finally:
+        await status.stop()
+    assert not pace.close
 
 
 async def test_the_first_goes_on_at_once_and_the_others_one_by_one_in_their_order() -> None:

@@ -52,6 +52,8 @@ class Loopback:
     strict: bool = True
     choose: Callable[[Asked], Answer | None] | None = None
     """The answer for one request, where it depends on what was asked; `None`: the next of the script."""
+    finished: Callable[[Asked, Answer], None] | None = None
+    """Called when an answer has been sent whole."""
     port: int = 0
     url: str = ""
     requests: list[Asked] = field(default_factory=list[Asked])
@@ -132,7 +134,10 @@ class Loopback:
         if wrong is not None and wrong.kind == "garbage":
             page = b"<!doctype html><title>Welcome</title><h1>It works!</h1>"
             return await self._whole(writer, 200, {"content-type": "text/html"}, page)
-        return await self._stream(writer, answer, wrong, model, gone)
+        whole = await self._stream(writer, answer, wrong, model, gone)
+        if whole and self.finished is not None:
+            self.finished(asked, answer)
+        return whole
 
     def _next(self) -> Answer:
         number = self.answered

@@ -1,0 +1,319 @@
+"""How much of the time an agent's status is wrong: real programs, shells and an interpreter, at work for a while.
+
+The truth is what the provider behind a program has sent, when its person pressed a key, and when a command of a shell
+began and ended by the machine's own clock. `BENCH_MINUTES` is how long they work (10 by default), and
+`BENCH_PACE` the average pause between two tasks in seconds (40). Programs that `.ci/programs` has not installed
+are left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import random
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gshtui.bus.agent_data import SpawnRequest
+from gshtui.fleet.fleet import Fleet
+from gshtui.hub.composition import build_hub
+from gshtui.hub.hub import Hub
+from gshtui.hub.hub_options import HubOptions
+from gshtui.programs import hooks
+from gshtui.programs import profile as profiles
+from gshtui.programs.screen_reading import without_styles
+from gshtui.settings.loader import load
+from gshtui.tmux.server import TmuxServer
+from tests.bench.figures import Report, median
+from tests.bench.place import Place
+from tests.kit.loopback.apis import loopback
+from tests.kit.loopback.script import Answer, Say
+from tests.kit.loopback.server import Asked, Loopback
+from tests.kit.real_programs import FOLDER, FOUND, MISSING, Program
+from tests.kit.tmux import short_folder
+
+NAMES = ("claude", "codex", "opencode")
+MINUTES = float(os.environ.get("BENCH_MINUTES", "10"))
+PACE = float(os.environ.get("BENCH_PACE", "40"))
+TRACE = bool(os.environ.get("BENCH_TRACE"))
+START = 120.0
+"""Seconds for a program to be idle for the first time."""
+PATIENCE = 90.0
+_LOOK, _GLANCE = 0.01, 0.03
+_KINDS = {"idle": "idle", "thinking": "busy", "tool": "busy", "starting": "busy", "waiting": "waiting"}
+_TASKS = ("Good day to you", "do:list", "do:long", "do:touch", "do:sleep")
+_BOXES = {
+    "claude": "Do you want to proceed",
+    "codex": "Would you like to run",
+    "opencode": "Permission required",
+}
+"""What stands in each program's question whether a command may run."""
+_COMMANDS = ("true", "sleep 0.4", "sleep 2", "sleep 6", "seq 1 20000", "less -X +1 big.txt", "false")
+
+
+@dataclass
+class Watched:
+    """One agent: what is true of it, and what its row says."""
+
+    name: str
+    id: str
+    truth: str = "idle"
+    wrong: float = 0.0
+    watched: float = 0.0
+    lags: list[float] = field(default_factory=list[float])
+    """Seconds from a change of the truth until the row said so."""
+    worst: str = ""
+    _since: float = 0.0
+    _right: bool = True
+    _longest: float = 0.0
+    _said: str = ""
+
+    def becomes(self, truth: str) -> None:
+        """The truth from here on."""
+        if TRACE:
+            print(f"{time.monotonic():.2f} {self.name} is {truth}")
+        if truth != self.truth:
+            self._ended(self._right, "changed before it was said")
+            self.truth, self._since, self._right = truth, time.monotonic(), False
+
+    def look(self, status: str, elapsed: float) -> None:
+        """What the row has said for `elapsed` seconds."""
+        right = _KINDS.get(status, status) == self.truth
+        self.watched += elapsed
+        self.wrong += 0.0 if right else elapsed
+        if status != self._said:
+            self._said = status
+            if TRACE:
+                print(f"{time.monotonic():.2f} {self.name} says {status}; it is {self.truth}")
+        if right and not self._right:
+            self._ended(False, status)
+            self._right = True
+        elif not right and self._right:
+            self._since, self._right = time.monotonic(), False  # it left a truth that stayed
+
+    def _ended(self, right: bool, what: str) -> None:
+        if right or not self._since:
+            return
+        lag = time.monotonic() - self._since
+        self.lags.append(lag)
+        if lag > self._longest:
+            self._longest, self.worst = lag, f"{lag:.1f} s until {what!r} where it was {self.truth}"
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The hub, its agents' server, and where they work."""
+
+    hub: Hub
+    folder: Path
+    chance: random.Random
+
+    @property
+    def fleet(self) -> Fleet:
+        assert self.hub.fleet is not None
+        return self.hub.fleet
+
+    async def spawn(self, name: str, argv: tuple[str, ...]) -> Watched:
+        """Start one, and wait until it is idle."""
+        row = await self.fleet.spawn(SpawnRequest(cli=argv, name=name), by_person=True)
+        made = Watched(name, row.id)
+        await self.until(made, lambda: self.status(made) in ("idle", "waiting"), "does not start", START)
+        if self.status(made) == "waiting":  # of Codex, whether our hooks are trusted
+            await self.press(made, "Down")
+            await self.press(made, "Enter")
+            await self.until(made, lambda: self.status(made) == "idle", "is not idle", START)
+        return made
+
+    async def until(self, agent: Watched, right: Callable[[], bool], what: str, seconds: float = PATIENCE) -> None:
+        """Wait until it is so. Raises `Stuck` with the screen."""
+        ends = time.monotonic() + seconds
+        while not right():
+            if time.monotonic() > ends:
+                server, pane = self.pane(agent)
+                screen = "\n".join(await server.capture(pane))
+                raise Stuck(f"{agent.name} {what} after {seconds:g} s; it says {self.status(agent)!r}\n{screen}")
+            await asyncio.sleep(_LOOK)
+
+    def status(self, agent: Watched) -> str:
+        """What its row says."""
+        row = self.fleet.get(agent.id)
+        return row.status if row is not None else "none"
+
+    def pane(self, agent: Watched) -> tuple[TmuxServer, str]:
+        """Where it runs."""
+        row = self.fleet.get(agent.id)
+        assert row is not None
+        return self.fleet.terminals.server(row.socket), row.pane
+
+    async def shows(self, agent: Watched, text: str) -> None:
+        """Wait until its screen does. Raises `Stuck`."""
+        server, pane = self.pane(agent)
+        ends = time.monotonic() + PATIENCE
+        while text not in (screen := "\n".join(map(without_styles, await server.capture(pane)))):
+            if time.monotonic() > ends:
+                raise Stuck(f"{agent.name} does not show {text!r}\n{screen}")
+            await asyncio.sleep(_GLANCE)
+
+    async def press(self, agent: Watched, key: str) -> None:
+        """As its person."""
+        server, pane = self.pane(agent)
+        await server.send_keys(pane, key)
+
+    async def enter(self, agent: Watched, text: str) -> None:
+        """Type a line, see it, and enter it, from when on it is busy."""
+        server, pane = self.pane(agent)
+        await server.type_bytes(pane, text.encode())
+        await self.shows(agent, text)
+        await asyncio.sleep(0.5)  # quicker than a person's, an Enter is a line of a pasted text to some
+        agent.becomes("busy")
+        await server.send_keys(pane, "Enter")
+
+    async def pause(self, average: float) -> None:
+        """Of a person; sometimes short, sometimes long."""
+        await asyncio.sleep(min(average * 4, self.chance.expovariate(1 / average)))
+
+
+class Stuck(Exception):
+    """An agent did not do what was to come."""
+
+
+def run(report: Report, place: Place) -> None:
+    """Without hooks, then with them."""
+    for program in MISSING:
+        if program.name in NAMES:
+            print(f"     left out: {program.name}; .ci/programs installs it")
+    for hooked in (False, True):
+        with short_folder() as sockets, contextlib.ExitStack() as after:
+            before = dict(os.environ)
+            after.callback(lambda before=before: (os.environ.clear(), os.environ.update(before)))
+            os.environ.update(TMUX_TMPDIR=str(sockets), GSH_HUB__KEEP="never", SHELL="/bin/bash")
+            os.environ["PATH"] = f"{FOLDER / 'bin'}:{os.environ['PATH']}"
+            agents = asyncio.run(_work(place, hooked))
+        how = "with hooks" if hooked else "without hooks"
+        for agent in agents:
+            share = 100 * agent.wrong / max(agent.watched, 1e-9)
+            lags = sorted(agent.lags)
+            note = f"{len(lags)} changes, median {median(lags or [0]):.2f} s; longest: {agent.worst}"
+            report.add(f"{agent.name}, {how}: time with a wrong status", share, "%", limit=1.0, note=note)
+
+
+async def _work(place: Place, hooked: bool) -> list[Watched]:
+    async with contextlib.AsyncExitStack() as stack:
+        programs = [program for program in FOUND if program.name in NAMES]
+        servers = [await stack.enter_async_context(_provider(program, place)) for program in programs]
+        for program, server in zip(programs, servers, strict=True):
+            os.environ.update(program.prepare(place.home.path, place.project, server.url))
+            if hooked:
+                hooks.apply_plan(hooks.plan(profiles.load().for_argv(program.argv)))
+        (place.project / "big.txt").write_text("\n".join(map(str, range(5000))))
+        hub = build_hub(HubOptions(cwd=place.project, loaded=load(place.project)))
+        await hub.start()
+        stack.push_async_callback(hub.stop)
+        desk = Desk(hub, place.project, random.Random(5))
+        lives: list[Awaitable[None]] = []
+        agents: list[Watched] = []
+        for program, server in zip(programs, servers, strict=True):
+            agent = await desk.spawn(program.name, program.argv)
+            agents.append(agent)
+            lives.append(_program_life(desk, agent, program, server))
+        if not hooked:  # these have none
+            agents.append(await desk.spawn("bash", ("bash", "--norc")))
+            lives.append(_shell_life(desk, agents[-1]))
+            agents.append(await desk.spawn("python", ("python3", "-i")))
+            lives.append(_python_life(desk, agents[-1]))
+        watching = asyncio.create_task(_watch(desk, agents))
+        try:
+            async with asyncio.timeout(MINUTES * 60):
+                await asyncio.gather(*lives)
+        except TimeoutError:
+            pass
+        finally:
+            watching.cancel()
+        return agents
+
+
+@contextlib.asynccontextmanager
+async def _provider(program: Program, place: Place) -> AsyncGenerator[Loopback]:
+    async with loopback(program.api, choose=program.choose(), strict=False, pace=40, chunk=20) as server:
+        yield server
+
+
+async def _watch(desk: Desk, agents: list[Watched]) -> None:
+    before = time.monotonic()
+    while True:
+        await asyncio.sleep(_LOOK)
+        now = time.monotonic()
+        for agent in agents:
+            agent.look(desk.status(agent), now - before)
+        before = now
+
+
+async def _program_life(desk: Desk, agent: Watched, program: Program, server: Loopback) -> None:
+    """Tasks, and the questions that come with them, answered after a while."""
+    shown: asyncio.Queue[str] = asyncio.Queue()
+    """What is to be seen on its screen before the truth changes: a program may take its time to show an answer."""
+    numbers = itertools.count(1)
+    follow = program.choose()
+
+    def choose(asked: Asked) -> Answer | None:
+        *before, last = follow(asked)
+        if is_turn(asked) and isinstance(last, Say):
+            last = Say(f"{last.text}\n\nend-{next(numbers)}.")
+        return [*before, last]
+
+    def finished(asked: Asked, answer: Answer) -> None:
+        if is_turn(asked):
+            last = answer[-1]
+            shown.put_nowait(last.text.rpartition("\n")[2] if isinstance(last, Say) else "")
+
+    server.choose, server.finished = choose, finished
+    while True:
+        await desk.pause(PACE)
+        await desk.until(agent, lambda: desk.status(agent) == "idle", "is not idle")
+        await desk.enter(agent, desk.chance.choice(_TASKS))
+        while agent.truth == "busy":
+            async with asyncio.timeout(PATIENCE):
+                last = await shown.get()
+            await desk.shows(agent, last or _BOXES[program.name])
+            agent.becomes("idle" if last else "waiting")
+            if agent.truth == "waiting":
+                await desk.until(agent, lambda: desk.status(agent) == "waiting", "does not wait")
+                await desk.pause(4)
+                agent.becomes("busy")
+                await desk.press(agent, "Enter")
+
+
+def is_turn(asked: Asked) -> bool:
+    """Whether a request is for an answer to the person, and not for a title."""
+    return isinstance(asked.body, dict) and bool(asked.body.get("tools"))
+
+
+async def _shell_life(desk: Desk, agent: Watched) -> None:
+    """Commands of all lengths; each writes down when it ends."""
+    number = 0
+    while True:
+        await desk.pause(PACE / 2)
+        number += 1
+        command, mark = desk.chance.choice(_COMMANDS), desk.folder / f"ended-{number}"
+        await desk.enter(agent, f"{command}; echo $? >ended-{number}")
+        if command.startswith("less"):
+            await desk.pause(3)
+            await desk.press(agent, "q")
+        await desk.until(agent, mark.exists, f"has not ended {command!r}")
+        agent.becomes("idle")
+
+
+async def _python_life(desk: Desk, agent: Watched) -> None:
+    """Lines that take a while, and lines that do not."""
+    number = 0
+    while True:
+        await desk.pause(PACE / 2)
+        number += 1
+        seconds, mark = desk.chance.choice((0, 0, 0.3, 2, 6)), desk.folder / f"python-{number}"
+        await desk.enter(agent, f"import time; time.sleep({seconds}); open('python-{number}', 'w').close()")
+        await desk.until(agent, mark.exists, "has not ended its line")
+        agent.becomes("idle")
