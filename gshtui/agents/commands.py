@@ -11,10 +11,17 @@ from gshtui.store.store import Store
 from gshtui.tools import stored_output
 
 
-def commands(store: Store, settings: Settings, sync_shells: SyncShells) -> list[AnyCommand]:
-    """Usage, search and outputs. `sync_shells` stores what shells have reported until now."""
+def commands(
+    store: Store, settings: Settings, sync_shells: SyncShells, sync_programs: usage_commands.SyncPrograms
+) -> list[AnyCommand]:
+    """Usage, search and outputs.
+
+    Args:
+        sync_shells: stores what shells have reported until now.
+        sync_programs: records what other programs have used until now.
+    """
     return [
-        *usage_commands.commands(store),
+        *usage_commands.commands(store, sync_programs),
         *search_commands.commands(store, settings.general.log_dir, sync_shells),
         stored_output.command(store.outputs.get, store.outputs.folders, settings.context.max_tool_output_bytes),
     ]

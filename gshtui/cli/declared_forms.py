@@ -182,5 +182,5 @@ COMMANDS = (
         FormValue('agent', '--agent', 'agent', help='Only this agent', metavar='NAME'),
         FormValue('model', '--model', 'model', help='Only this model', metavar='NAME'),
         FormValue('session', '--session', 'session', help='Only this conversation and the agents started from it', metavar='ID'),
-        help='Show the usage of model requests in all folders, by day, agent, model or conversation.\n\nToken counts come from the providers. `estimate` shows how far off our own estimate of the input was.', summary='Show the tokens, money and time used.'),
+        help='Show the usage of model requests in all folders, by day, agent, model or conversation.\n\nToken counts come from the providers. `estimate` shows how far off our own estimate of the input was. Claude, Codex,\nGemini and OpenCode count by their transcripts, at the prices that they or the catalog know.', summary='Show the tokens, money and time used.'),
 )

@@ -160,14 +160,18 @@ class Programs:
 
     async def last_turn(self, row: AgentRow) -> TurnText | None:
         """The last turn of exactly the agent's conversation, by its program's transcript; `None` where it has none."""
+        found = await self.transcript(row)
+        return None if found is None else await asyncio.to_thread(self._turns.find, *found)
+
+    async def transcript(self, row: AgentRow) -> tuple[TranscriptQuery, Mapping[str, str]] | None:
+        """How to find the transcript of the agent's conversation, and in which environment; `None`: it is unknown."""
         from gshtui.programs import launch
 
         if row.kind != "cli" or not row.external_id:
             return None
         profile = await self.profile(row)
         wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
-        environ = {**os.environ, **launch.assigned(row.argv), **profile.environment}
-        return await asyncio.to_thread(self._turns.find, wanted, environ)
+        return wanted, {**os.environ, **launch.assigned(row.argv), **profile.environment}
 
     async def glance(self, server: TmuxServer, row: AgentRow) -> dict[str, Any]:
         """The program's current status according to its screen, for callers that do not follow it."""

@@ -7,6 +7,7 @@ which tells it after each reconciliation who is alive.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -18,11 +19,13 @@ from gshtui.bus.events.agent_events import AgentStatusChanged, Status, TurnFinis
 from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext
+from gshtui.fleet.program_usage import ProgramUsage
 from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.hook_reports import HookFeed
 from gshtui.programs.status import WORKING, KnownStatus
 from gshtui.programs.status_watcher import CliStatus, Pacer
-from gshtui.programs.transcripts.transcript_readers import TurnText
+from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
+from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import start_job
 from gshtui.tmux.watcher import PaneChange
 
@@ -32,6 +35,8 @@ _WRITTEN_LOOKS, _WRITTEN_EVERY = 32, 0.25
 """How often to look into a transcript for the end of a turn that is over, and the seconds in between."""
 _EARLIER = 15.0
 """Seconds that a prompt may have been written down before it was seen that it was taken up."""
+_COUNT_EVERY, _COUNTED_AFTER = 1.0, 3
+"""Seconds between two looks at what a working program has used, and how many follow once it rests."""
 _SOON = 0.1
 """Seconds until the first look at a command in a shell; each further interval doubles."""
 _Key = tuple[str, str, int]
@@ -57,6 +62,9 @@ class AgentFollower:
         """Programs that were seen idle."""
         self._told: dict[str, tuple[str, float]] = {}
         """Agent → the prompt of the last turn in its transcript whose answer was published, and when that was."""
+        self._usage = ProgramUsage(context.store, programs)
+        self._counting: dict[_Key, int] = {}
+        """Programs whose usage is being recorded → looks that are still to come."""
         self._answers: set[asyncio.Task[None]] = set()
         self._subscription = context.bus.subscribe(self._asked, MessageSubmitted, name="follower")
 
@@ -99,6 +107,7 @@ class AgentFollower:
         self._ends.pop(key)()
         status = self._statuses.pop(key)
         self._rested.discard(key)
+        self._usage.forget(key[0])
         if status is not None:
             await status.stop()
 
@@ -118,6 +127,7 @@ class AgentFollower:
                 doing=known.doing,
             )
         )
+        self._start_count(key, row)
         if known.status == "idle" and known.sure:
             self._start_answer(self._bind(row), row)
             self._rested.add(key)
@@ -129,6 +139,26 @@ class AgentFollower:
             if status is not None and status.takes_code:
                 return  # what was entered there is followed until it has run
             self._start_answer(self._answer(key, row, began), row)
+
+    def _start_count(self, key: _Key, row: AgentRow) -> None:
+        """Something happens that may use tokens, or has just used some."""
+        if row.profile in READERS:
+            if key not in self._counting:
+                self._start_answer(self._count(key, row), row)
+            self._counting[key] = _COUNTED_AFTER
+
+    async def _count(self, key: _Key, row: AgentRow) -> None:
+        """Record what it uses for as long as it works, and what it wrote down when it had just come to rest."""
+        try:
+            while self._counting[key] and (status := self._statuses.get(key)) is not None:
+                await asyncio.sleep(_COUNT_EVERY)
+                self._counting[key] = _COUNTED_AFTER if status.known.status in WORKING else self._counting[key] - 1
+                now = self._context.rows.get(row.id)
+                if now is not None and now.pid == row.pid:
+                    with contextlib.suppress(StoreError):  # busy or full: the next look reads it again
+                        self._context.rows.change_soon(row.id, await self._usage.record(now))
+        finally:
+            del self._counting[key]
 
     def _start_answer(self, telling: Coroutine[Any, Any, None], row: AgentRow) -> None:
         task = start_job(telling, f"the answer of {row.id}")
@@ -142,6 +172,7 @@ class AgentFollower:
                 row = self._context.rows.get(key[0])
                 if isinstance(event, MessageSubmitted) and event.agent == key[0] and status is not None and row:
                     self._start_answer(self._short_turn(key, row, status), row)
+                    self._start_count(key, row)
 
     async def _short_turn(self, key: _Key, row: AgentRow, status: CliStatus) -> None:
         """Detect a turn too short to be noticed: the program is idle, and two looks show the same answer."""
@@ -158,6 +189,7 @@ class AgentFollower:
             if status.known.status == "idle" and status.known.sure:
                 turn = await self._new_turn(row, began)
                 if turn is not None and turn.over:
+                    self._start_count(key, row)
                     self._publish_turn(session, row, turn)
                     return
                 if turn is not None:
@@ -200,6 +232,7 @@ class AgentFollower:
             self._worked[row.id] = min(began, self._worked.get(row.id, began))
             return  # it only looked idle for a moment
         if turn is not None:
+            self._start_count(key, row)
             self._publish_turn(session, row, turn)
             return
         if session.last_input is not asked:

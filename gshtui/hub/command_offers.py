@@ -195,12 +195,14 @@ class CommandOffers:
         project: Path,
         session_of: Callable[[str], str],
         sync_shells: Callable[[], Awaitable[None]],
+        sync_programs: Callable[[], Awaitable[None]],
     ) -> None:
         """The commands on the record alone.
 
         Args:
             session_of: the conversation of an agent of this process, or empty.
             sync_shells: stores what shells have reported until now.
+            sync_programs: records what other programs have used until now.
         """
         self._store = store
 
@@ -212,7 +214,7 @@ class CommandOffers:
         def record() -> list[AnyCommand]:
             from gshtui.agents.commands import commands
 
-            return commands(store, self._settings, sync_shells)
+            return commands(store, self._settings, sync_shells, sync_programs)
 
         def tasks() -> list[AnyCommand]:
             from gshtui.agents.sessions import session_lookup

@@ -41,7 +41,7 @@ async def start_store(hub: Hub) -> None:
     )
     hub.journal = Journal(hub.bus, hub.store)
     telemetry.keep_usage(hub.store)
-    hub.offers.offer_record(hub.store, hub.project, hub.session_of, hub.sync_shells)
+    hub.offers.offer_record(hub.store, hub.project, hub.session_of, hub.sync_shells, hub.sync_programs)
 
 
 async def start_guard(hub: Hub) -> None:

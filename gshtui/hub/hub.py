@@ -184,6 +184,13 @@ class Hub:
 
             await make_spool_sync(self.store, self.settings, self.telemetry.redactor.redact).sync()
 
+    async def sync_programs(self) -> None:
+        """Record what other programs have used until now, where no running hub does that. Raises nothing."""
+        if self.store is not None:
+            from gshtui.fleet.program_usage import record_unfollowed
+
+            await record_unfollowed(self.store)
+
     @property
     def shell_rows(self) -> ShellTables | None:
         """The rows of the shell log; `None` where there is no record."""

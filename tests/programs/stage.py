@@ -25,6 +25,8 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.programs import profile as profiles
 from gshtui.programs.screen_reading import read_screen, without_styles
+from gshtui.programs.transcripts.reconstruction import Transcripts
+from gshtui.providers.port import Capabilities
 from gshtui.settings.loader import load
 from gshtui.tmux.server import TmuxServer
 from tests.kit.configuration import made_project
@@ -162,6 +164,12 @@ class Stage:
         asked = [f"{each.method} {each.path} {each.kind or 'UNKNOWN'}" for each in self.provider.requests]
         facts = f"status {row.status} by {row.status_source}: {row.doing!r}; statuses {self.statuses}"
         return "\n".join([facts, *asked[-8:], "┌" + "─" * 78, await self.screen(), "└" + "─" * 78])
+
+    async def written(self) -> str:
+        """What its transcript has of its conversation."""
+        transcripts = Transcripts(lambda _: Capabilities())
+        view = await transcripts.view(self.row)
+        return "\n".join(transcripts.text(block.hash) or "" for block in view.blocks)
 
     # -- what its model was told -----------------------------------------------------------------------------------
 

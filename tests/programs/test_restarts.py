@@ -9,8 +9,6 @@ import asyncio
 
 import pytest
 
-from gshtui.programs.transcripts.reconstruction import Transcripts
-from gshtui.providers.port import Capabilities
 from tests.kit.tmux import kill_server
 from tests.programs.stage import Stage
 
@@ -63,10 +61,7 @@ async def test_two_in_one_folder_keep_their_own_conversations(stage: Stage) -> N
         await one.bound()
     assert stage.row.external_id != other.row.external_id
     for one, own, others in ((stage, "first", "second"), (other, "second", "first")):
-        transcripts = Transcripts(lambda _: Capabilities())
-        view = await transcripts.view(one.row)
-        said = "\n".join(transcripts.text(block.hash) or "" for block in view.blocks)
-        assert f"I am the {own} one" in said
+        said = await one.until(one.written, lambda text, own=own: f"I am the {own} one" in text)
         assert f"I am the {others} one" not in said
     await kill_server(stage.server)
     await asyncio.gather(*(one.until(one.look, lambda row: row.status == "lost") for one in (stage, other)))

@@ -6,6 +6,7 @@ Declared for the hub and for an agent in its own process.
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -34,7 +35,8 @@ class UsageReport:
 class ReportUsage(Parameters, Returns[UsageReport]):
     """Show the usage of model requests in all folders, by day, agent, model or conversation.
 
-    Token counts come from the providers. `estimate` shows how far off our own estimate of the input was.
+    Token counts come from the providers. `estimate` shows how far off our own estimate of the input was. Claude, Codex,
+    Gemini and OpenCode count by their transcripts, at the prices that they or the catalog know.
     """
 
     COMMAND: ClassVar[str] = "usage"
@@ -50,11 +52,15 @@ class ReportUsage(Parameters, Returns[UsageReport]):
     )
 
 
-def commands(store: Store) -> list[AnyCommand]:
-    """The command, on this store."""
+SyncPrograms = Callable[[], Awaitable[None]]
+
+
+def commands(store: Store, sync_programs: SyncPrograms) -> list[AnyCommand]:
+    """The command, on this store. `sync_programs` records what other programs have used until now."""
 
     async def run(invocation: Invocation, parameters: ReportUsage) -> UsageReport:
         after = parse_time(parameters.since, time.time())
+        await sync_programs()
         try:
             sessions: list[str] = []
             if parameters.session:

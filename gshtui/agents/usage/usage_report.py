@@ -108,7 +108,7 @@ def minutes(seconds: float) -> str:
 def _row(one: UsageSum, bar_: str) -> tuple[str, ...]:
     usage = one.usage
     sent = usage.input + usage.cache_read + usage.cache_write
-    cost = "?" if one.requests == one.unpriced else money(one.cost) + ("+" if one.unpriced else "")
+    cost = "not priced" if one.requests == one.unpriced else money(one.cost) + ("+" if one.unpriced else "")
     return (
         one_line(one.key, 40) or "-",
         str(one.requests),

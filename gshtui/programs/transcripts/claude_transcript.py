@@ -141,7 +141,7 @@ def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
         model = words_of(message.get("model"))
         if model != "<synthetic>":
             error = words_of(record.get("error")) if record.get("isApiErrorMessage") else ""
-            book.add_request(words_of(message.get("id")) or id, at, model, _usage(message.get("usage")), error)
+            book.add_request(words_of(message.get("id")) or id, at, model, usage_of(message.get("usage")), error)
     content = message.get("content")
     summary = bool(record.get("isCompactSummary"))
     words_are: BlockKind = "summary" if summary else "carried" if record.get("isMeta") else "text"
@@ -178,7 +178,8 @@ def _result(content: Any) -> str:
     )
 
 
-def _usage(value: Any) -> Usage | None:
+def usage_of(value: Any) -> Usage | None:
+    """What one request used, as its record says; `None` where it says nothing."""
     given = mapping(value)
     if not given:
         return None

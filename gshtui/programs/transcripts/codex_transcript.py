@@ -83,6 +83,21 @@ def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
     return reader.book.transcript
 
 
+def usage_of(value: Any) -> Usage | None:
+    """What one request used, as its record says; `None` where it says nothing."""
+    given = mapping(value)
+    if not number(given.get("input_tokens")):
+        return None
+    cached, written = number(given.get("cached_input_tokens")), number(given.get("cache_write_input_tokens"))
+    return Usage(
+        input=max(0, number(given.get("input_tokens")) - cached - written),
+        output=number(given.get("output_tokens")),
+        cache_read=cached,
+        cache_write=written,
+        reasoning=number(given.get("reasoning_output_tokens")),
+    )
+
+
 class _Reader:
     """Goes through the records, with what was said of the model so far."""
 
@@ -136,15 +151,7 @@ class _Reader:
         counted = tuple(number(total.get(name)) for name in sorted(total))
         if last and counted != self._counted and number(last.get("input_tokens")):
             self._counted = counted
-            cached = number(last.get("cached_input_tokens"))
-            written = number(last.get("cache_write_input_tokens"))
-            usage = Usage(
-                input=max(0, number(last.get("input_tokens")) - cached - written),
-                output=number(last.get("output_tokens")),
-                cache_read=cached,
-                cache_write=written,
-                reasoning=number(last.get("reasoning_output_tokens")),
-            )
+            usage = usage_of(last)
             if found.marks and found.marks[-1].usage is None:
                 self.book.add_request(found.marks[-1].id, at, self._model, usage)
 

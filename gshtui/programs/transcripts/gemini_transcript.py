@@ -112,7 +112,7 @@ def _note(book: TranscriptBuilder, message: dict[str, Any], place: int) -> None:
             kind: BlockKind = "carried" if text.lstrip().startswith(_OURS) else "text"
             book.add_text("user", text, at, id, kind=kind)
         case "gemini":
-            book.add_request(id, at, words_of(message.get("model")), _usage(message.get("tokens")))
+            book.add_request(id, at, words_of(message.get("model")), usage_of(message.get("tokens")))
             for thought in (mapping(one) for one in sequence(message.get("thoughts"))):
                 words = [words_of(thought.get("subject")), words_of(thought.get("description"))]
                 book.add_thinking("\n".join(word for word in words if word), at, id)
@@ -144,7 +144,8 @@ def _text(content: Any) -> str:
     return "".join(words_of(part.get("text")) for part in parts)
 
 
-def _usage(value: Any) -> Usage | None:
+def usage_of(value: Any) -> Usage | None:
+    """What one request used, as its record says; `None` where it says nothing."""
     given = mapping(value)
     if not given:
         return None

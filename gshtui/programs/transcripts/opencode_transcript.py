@@ -165,6 +165,25 @@ def _of_database(place: OpenCodeFiles, newest: int) -> Iterator[_Message]:
     yield from found.values()
 
 
+def messages_since(place: OpenCodeFiles, updated: int) -> Iterator[tuple[str, int, str, dict[str, Any]]]:
+    """The messages of a conversation and its helpers that were changed then or later: conversation, when, id, message.
+
+    Args:
+        updated: in OpenCode's own milliseconds.
+
+    Raises:
+        sqlite3.Error: the database cannot be read.
+    """
+    with closing(_opened(place.path)) as connection:
+        rows = connection.execute(
+            "SELECT session_id, time_updated, id, data FROM message WHERE session_id IN"
+            " (SELECT id FROM session WHERE id = ?1 OR parent_id = ?1) AND time_updated >= ?2 ORDER BY time_updated",
+            (place.session, updated),
+        ).fetchall()
+    for session, at, id, data in rows:
+        yield str(session), int(at), str(id), _parsed(data)
+
+
 def _of_files(place: OpenCodeFiles, newest: int) -> Iterator[_Message]:
     session = safe_name(place.session)
     for path in sorted((place.path / "message" / session).glob("*.json"))[-newest:]:
@@ -206,7 +225,7 @@ def _note(book: TranscriptBuilder, message: _Message) -> None:
     error = mapping(info.get("error"))
     if not info.get("summary"):
         why = words_of(mapping(error.get("data")).get("message")) or words_of(error.get("name"))
-        book.add_request(id, at, words_of(info.get("modelID")), _usage(info.get("tokens")), why)
+        book.add_request(id, at, words_of(info.get("modelID")), usage_of(info.get("tokens")), why)
     for part in message.parts:
         _part(book, part, at, id, bool(info.get("summary")))
 
@@ -233,7 +252,8 @@ def _part(book: TranscriptBuilder, part: dict[str, Any], at: float, id: str, sum
             pass
 
 
-def _usage(value: Any) -> Usage | None:
+def usage_of(value: Any) -> Usage | None:
+    """What one request used, as its record says; `None` where it says nothing."""
     given, cache = mapping(value), mapping(mapping(value).get("cache"))
     if not given:
         return None

@@ -1,0 +1,230 @@
+"""What programs' requests used, by their transcripts, read as these grow: each look parses only what was added.
+
+Claude, Codex, Gemini and OpenCode write down the tokens of each request, and OpenCode also the money; of Claude and
+OpenCode the helpers of a conversation count, too. Vibe and aider write down neither. Writes nothing; every call blocks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gshtui.bus.messages import Usage
+from gshtui.programs.transcripts import claude_transcript, codex_transcript, gemini_transcript, opencode_transcript
+from gshtui.programs.transcripts.program_transcript import (
+    LONGEST_LINE,
+    TranscriptQuery,
+    mapping,
+    number,
+    seconds,
+    sequence,
+    words_of,
+)
+from gshtui.programs.transcripts.transcript_readers import READERS, home_of, stamp_of
+
+_PIECE = 1_000_000
+_PROVIDERS = {"google": "gemini"}
+"""Names of providers in other programs that are not ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestUsage:
+    """One request of a program."""
+
+    id: str
+    """Its own within the conversation."""
+    at: float
+    """Epoch seconds; 0: unknown."""
+    provider: str
+    model: str
+    usage: Usage
+    cost: float | None = None
+    """US dollars, where the program says."""
+    window: int = 0
+    """Tokens of its model's window, where the program says."""
+    by_helper: bool = False
+    """It does not belong to the main conversation, whose context it says nothing about."""
+
+
+class LineTail:
+    """The whole lines that were added to a file since the last look.
+
+    A line that is still being written comes with a later look. A file that was replaced or shortened is read again.
+    """
+
+    def __init__(self) -> None:
+        self._file = (0, 0)
+        self._place = 0
+
+    def added(self, path: Path) -> Iterator[bytes]:
+        """The new lines, in order. Raises `OSError`."""
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            identity = (status.st_dev, status.st_ino)
+            if identity != self._file or not self._continues(file, status.st_size):
+                self._place = 0
+            self._file = identity
+            file.seek(self._place)
+            rest = b""
+            while piece := file.read(_PIECE):
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    self._place += len(line) + 1
+                    yield line
+                if len(rest) > LONGEST_LINE:  # nobody wants it whole
+                    self._place += len(rest)
+                    rest = b""
+
+    def _continues(self, file: Any, size: int) -> bool:
+        if size < self._place:
+            return False
+        file.seek(max(0, self._place - 1))
+        return self._place == 0 or file.read(1) == b"\n"
+
+
+class UsageReader:
+    """The requests of one conversation."""
+
+    def __init__(self, wanted: TranscriptQuery, environ: Mapping[str, str]) -> None:
+        """`wanted`: with the conversation's id; requests before `since` are not the agent's."""
+        self._wanted = wanted
+        self._environ = environ
+        self._place: Any = None
+        self._stamp: tuple[int, ...] = ()
+        self._tails: dict[Path, LineTail] = {}
+        self._told: set[str] = set()
+        self._held: dict[str, RequestUsage] = {}
+        self._model = ""
+        self._provider = "openai"
+        self._total: Any = None
+        self._updated = 0
+
+    def added(self) -> list[RequestUsage]:
+        """The requests that were finished since the last call, oldest first; none where nothing can be read."""
+        look = _LOOKS.get(self._wanted.program)
+        if look is None or not self._wanted.id:
+            return []
+        try:
+            now = stamp_of(self._place)
+            if not now:
+                reader = READERS[self._wanted.program]
+                self._place = reader.find(self._wanted, self._environ, home_of(self._environ))
+                now = stamp_of(self._place)
+            if not now or (
+                now == self._stamp and self._wanted.program != "claude"
+            ):  # its helpers write files of theirs
+                return []
+            self._stamp = now
+            found = [one for one in look(self) if one.at >= self._wanted.since - 2 and one.usage != Usage()]
+        except (OSError, sqlite3.Error):
+            self._stamp = ()
+            return []
+        fresh = {one.id: one for one in found if one.id not in self._told}
+        self._told |= fresh.keys()
+        return sorted(fresh.values(), key=lambda one: one.at)
+
+    def _records(self, path: Path, *marks: bytes) -> Iterator[dict[str, Any]]:
+        """The new records of a file of lines that contain one of these marks; others are not even parsed."""
+        for line in self._tails.setdefault(path, LineTail()).added(path):
+            if any(mark in line for mark in marks):
+                try:
+                    yield mapping(json.loads(line))
+                except (ValueError, RecursionError):
+                    continue
+
+    def of_claude(self) -> Iterator[RequestUsage]:
+        """Every record of an answer repeats its usage, so far; the last one has all of it."""
+        path: Path = self._place
+        for file in (path, *sorted(path.with_suffix("").glob("subagents/**/*.jsonl"))):
+            for record in self._records(file, b'"usage"'):
+                message = mapping(record.get("message"))
+                usage = claude_transcript.usage_of(message.get("usage"))
+                id, model = words_of(message.get("id")), words_of(message.get("model"))
+                if usage is None or not id or model == "<synthetic>":
+                    continue
+                by_helper = file != path or bool(record.get("isSidechain"))
+                at = seconds(record.get("timestamp"))
+                one = RequestUsage(id, at, "anthropic", model, usage, by_helper=by_helper)
+                held = self._held.pop(str(file), None)
+                if held is not None and held.id != id:
+                    yield held
+                if message.get("stop_reason"):
+                    yield one
+                else:
+                    self._held[str(file)] = one
+
+    def of_codex(self) -> Iterator[RequestUsage]:
+        """Counts after each request; the same ones may come again."""
+        for record in self._records(self._place, b'"token_count"', b'"turn_context"', b'"session_meta"'):
+            payload = mapping(record.get("payload"))
+            match record.get("type"):
+                case "session_meta":
+                    self._provider = words_of(payload.get("model_provider")) or self._provider
+                case "turn_context":
+                    self._model = words_of(payload.get("model")) or self._model
+                case "event_msg":
+                    info = mapping(payload.get("info"))
+                    total, usage = (
+                        info.get("total_token_usage"),
+                        codex_transcript.usage_of(info.get("last_token_usage")),
+                    )
+                    if usage is not None and total != self._total:
+                        self._total = total
+                        id = words_of(record.get("timestamp"))
+                        window = number(info.get("model_context_window"))
+                        yield RequestUsage(id, seconds(id), self._provider, self._model, usage, window=window)
+                case _:
+                    pass
+
+    def of_gemini(self) -> Iterator[RequestUsage]:
+        """A message that changes is written again, under its id."""
+        path: Path = self._place
+        if path.suffix == ".json":
+            from gshtui.programs.transcripts.program_transcript import read_whole_file
+
+            messages = sequence((read_whole_file(path) or {}).get("messages"))
+        else:
+            messages: list[Any] = []
+            for record in self._records(path, b'"tokens"'):
+                messages += sequence(mapping(record.get("$set")).get("messages")) or [record]
+        for message in map(mapping, messages):
+            usage = gemini_transcript.usage_of(message.get("tokens"))
+            if usage is not None and (id := words_of(message.get("id"))):
+                at = seconds(message.get("timestamp"))
+                yield RequestUsage(id, at, "gemini", words_of(message.get("model")), usage)
+
+    def of_opencode(self) -> Iterator[RequestUsage]:
+        """The answers that are complete, with the price that OpenCode knows; it writes 0 where it knows none."""
+        place: opencode_transcript.OpenCodeFiles = self._place
+        if not place.database:
+            return
+        for session, updated, id, info in opencode_transcript.messages_since(place, self._updated):
+            self._updated = max(self._updated, updated)
+            usage = opencode_transcript.usage_of(info.get("tokens"))
+            times = mapping(info.get("time"))
+            if info.get("role") != "assistant" or usage is None or "completed" not in times:
+                continue
+            cost = info.get("cost")
+            named = words_of(info.get("providerID"))
+            yield RequestUsage(
+                id,
+                seconds(times.get("created")),
+                _PROVIDERS.get(named, named),
+                words_of(info.get("modelID")),
+                usage,
+                float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) and cost > 0 else None,
+                by_helper=session != place.session,
+            )
+
+
+_LOOKS: Mapping[str, Callable[[UsageReader], Iterator[RequestUsage]]] = {
+    "claude": UsageReader.of_claude,
+    "codex": UsageReader.of_codex,
+    "gemini": UsageReader.of_gemini,
+    "opencode": UsageReader.of_opencode,
+}

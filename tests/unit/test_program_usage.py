@@ -1,0 +1,232 @@
+"""What programs used, by transcripts that are written, torn, shortened and moved while they are read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.messages import Usage
+from gshtui.fleet.agent_programs import Programs
+from gshtui.fleet.program_usage import ProgramUsage, record_unfollowed
+from gshtui.programs.transcripts import claude_transcript
+from gshtui.programs.transcripts.program_transcript import TranscriptQuery
+from gshtui.programs.transcripts.request_usage import UsageReader
+from gshtui.programs.transcripts.transcript_readers import LastTurns, turn_of
+from gshtui.store.store import Store
+
+COVERS = ("gshtui.programs.transcripts.request_usage",)
+
+CWD = "/home/ada/shop"
+ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
+OTHER = "019aa4c5-0000-7000-8000-00000000c0de"
+STARTED = 1_795_000_000.0
+
+
+def place(home: Path, id: str = ID, folder: str = CWD) -> Path:
+    path = home / ".claude" / "projects" / claude_transcript.slug(folder) / f"{id}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def answered(
+    number: int, *, at: float = STARTED + 1, model: str = "claude-opus-4-5", stop: str | None = "end_turn"
+) -> bytes:
+    usage = {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 100}
+    content = [{"type": "text", "text": f"answer {number}"}]
+    message = {"id": f"msg_{number}", "role": "assistant", "model": model, "content": content, "usage": usage}
+    when = datetime.fromtimestamp(at, UTC).isoformat()
+    fields = {"type": "assistant", "uuid": f"a{number}", "parentUuid": f"u{number}", "timestamp": when}
+    return json.dumps(fields | {"message": message | {"stop_reason": stop}}).encode() + b"\n"
+
+
+def asked(number: int) -> bytes:
+    above = f"a{number - 1}" if number else None
+    message = {"role": "user", "content": f"question {number}"}
+    return json.dumps({"type": "user", "uuid": f"u{number}", "parentUuid": above, "message": message}).encode() + b"\n"
+
+
+def reader(home: Path, program: str = "claude", id: str = ID, since: float = STARTED) -> UsageReader:
+    return UsageReader(TranscriptQuery(program, id, CWD, since), {"HOME": str(home)})
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    steps=st.lists(
+        st.sampled_from(["turn", "half", "look", "shorten", "replace", "move", "other", "noise", "flood", "gone"]),
+        min_size=5,
+        max_size=25,
+    )
+)
+def test_every_request_is_told_once_whatever_becomes_of_the_file(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[str]
+) -> None:
+    home = tmp_path_factory.mktemp("home")
+    path, hidden = place(home), home / "hidden.jsonl"
+    counted, turns = reader(home), LastTurns()
+    wanted = TranscriptQuery("claude", ID, CWD, STARTED)
+    written: list[int] = []
+    told: list[str] = []
+    next_, half = 0, b""
+
+    def add(data: bytes) -> None:
+        with path.open("ab") as file:
+            file.write(data)
+
+    def look() -> None:
+        told.extend(one.id for one in counted.added())
+        turn = turns.find(wanted, {"HOME": str(home)})
+        if path.exists() and not half:
+            assert turn == turn_of(claude_transcript.read(path))
+
+    for step in [*steps, "look"]:
+        if half and step != "half":  # nothing else is written before a line's end
+            add(half)
+            half = b""
+        if hidden.exists():
+            hidden.rename(path)
+        match step:
+            case "turn":
+                add(asked(next_) + answered(next_))
+                written.append(next_)
+                next_ += 1
+            case "half" if not half:
+                line = asked(next_) + answered(next_)
+                add(line[: len(line) // 2])
+                half = line[len(line) // 2 :]
+                look()
+                written.append(next_)
+                next_ += 1
+            case "shorten" if path.exists():
+                look()
+                lines = path.read_bytes().splitlines(keepends=True)
+                path.write_bytes(b"".join(lines[: len(lines) // 2]))
+            case "replace" if path.exists():
+                look()
+                shutil.copy(path, home / "copy.jsonl")
+                (home / "copy.jsonl").replace(path)
+            case "move" if path.exists():
+                moved = place(home, folder="/home/ada/elsewhere" if "shop" in str(path) else CWD)
+                path.rename(moved)
+                path = moved
+            case "other":  # a second conversation of the same folder
+                place(home, OTHER).open("ab").write(answered(9_000 + next_))
+            case "noise":
+                add(b'{"type": "assistant", "usage"\n\n\xff\xfe"usage"\n[1, "usage"]\n{"message": {"usage": 3}}\n')
+            case "flood":
+                add(b"".join(asked(number) + answered(number) for number in range(next_, next_ + 200)))
+                written += range(next_, next_ + 200)
+                next_ += 200
+            case "gone" if path.exists():
+                path.rename(hidden)
+                look()
+            case _:
+                look()
+    if hidden.exists():
+        hidden.rename(path)
+        look()
+    assert sorted(told) == sorted(f"msg_{number}" for number in written)
+
+
+def test_an_answer_of_several_records_counts_once_with_its_last_figures(tmp_path: Path) -> None:
+    path, counted = place(tmp_path), reader(tmp_path)
+    path.write_bytes(answered(1, stop=None))
+    assert counted.added() == [], "it may be written on"
+    final = json.loads(answered(1))
+    final["message"]["usage"]["output_tokens"] = 70
+    with path.open("a") as file:
+        file.write(json.dumps(final) + "\n")
+    (one,) = counted.added()
+    assert (one.id, one.usage) == ("msg_1", Usage(input=10, output=70, cache_read=100))
+    helper = path.with_suffix("") / "subagents" / "agent-1.jsonl"
+    helper.parent.mkdir(parents=True)
+    helper.write_bytes(answered(2) + answered(3, at=STARTED - 600))
+    (two,) = counted.added()
+    assert (two.id, two.by_helper) == ("msg_2", True), "and not what was before the agent"
+
+
+def test_codex_counts_each_request_once(tmp_path: Path) -> None:
+    path = tmp_path / ".codex" / "sessions" / "2026" / f"rollout-2026-11-22T10-44-00-{ID}.jsonl"
+    path.parent.mkdir(parents=True)
+
+    def record(kind: str, second: int, **payload: Any) -> str:
+        return json.dumps({"timestamp": f"2026-11-22T10:44:{second:02}Z", "type": kind, "payload": payload}) + "\n"
+
+    def counted(second: int, total: int) -> str:
+        last = {"input_tokens": 1_000, "cached_input_tokens": 600, "output_tokens": 50, "reasoning_output_tokens": 20}
+        info = {"last_token_usage": last, "total_token_usage": {"total_tokens": total}, "model_context_window": 272_000}
+        return record("event_msg", second, type="token_count", info=info)
+
+    path.write_text(
+        record("session_meta", 0, model_provider="openai")
+        + record("turn_context", 1, model="gpt-5.2-codex")
+        + record("event_msg", 2, type="token_count", info=None)
+        + counted(3, 1_050)
+        + counted(4, 1_050)
+        + counted(5, 2_100)
+    )
+    first, second = reader(tmp_path, "codex").added()
+    assert first.usage == Usage(input=400, output=50, cache_read=600, reasoning=20)
+    assert (second.provider, second.model, second.window) == ("openai", "gpt-5.2-codex", 272_000)
+
+
+def test_opencode_says_the_price_and_counts_its_helpers(tmp_path: Path) -> None:
+    database = tmp_path / ".local" / "share" / "opencode" / "opencode.db"
+    database.parent.mkdir(parents=True)
+    counted = reader(tmp_path, "opencode", "ses_1")
+    with closing(sqlite3.connect(database)) as made:
+        made.execute("CREATE TABLE session (id, parent_id, directory, title, time_updated)")
+        made.execute("CREATE TABLE message (id, session_id, time_created, time_updated, data)")
+        made.executemany("INSERT INTO session VALUES (?, ?, ?, '', 0)", [("ses_1", None, CWD), ("ses_2", "ses_1", CWD)])
+
+        def message(id: str, session: str, updated: int, **fields: Any) -> None:
+            tokens = {"input": 10, "output": 5, "reasoning": 2, "cache": {"read": 3, "write": 1}}
+            named = {"role": "assistant", "providerID": "google", "modelID": "gemini-2.5-flash", "tokens": tokens}
+            data = named | {"time": {"created": (STARTED + 1) * 1000}} | fields
+            made.execute("INSERT INTO message VALUES (?, ?, 0, ?, ?)", (id, session, updated, json.dumps(data)))
+            made.commit()
+
+        done = {"created": (STARTED + 2) * 1000, "completed": (STARTED + 3) * 1000}
+        message("msg_1", "ses_1", 1, role="user")
+        message("msg_2", "ses_1", 2)
+        message("msg_3", "ses_2", 3, time=done, cost=0.25)
+        (helper,) = counted.added()
+        assert (helper.id, helper.cost, helper.by_helper) == ("msg_3", 0.25, True)
+        made.execute("DELETE FROM message WHERE id = 'msg_2'")
+        message("msg_2", "ses_1", 4, time=done)
+        (own,) = counted.added()
+    assert (own.provider, own.cost) == ("gemini", None)
+    assert own.usage == Usage(input=10, output=7, cache_read=3, cache_write=1, reasoning=2)
+
+
+async def test_usage_is_on_record_once_whoever_reads_it_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = place(tmp_path)
+    path.write_bytes(answered(1) + answered(2, model="nobody-knows-1"))
+    store = await Store.open(tmp_path / "data" / "gsh.db")
+    try:
+        row = AgentRow(id="", name="cl", kind="cli", profile="claude", cwd=CWD, external_id=ID, created=STARTED)
+        row = await store.agents.add(row, SpawnRequest(cli=("claude",)))
+        await record_unfollowed(store)
+        seen = await store.agents.find(row.id)
+        assert (seen.tokens, seen.context, seen.model, seen.cost) == (230, 115, "nobody-knows-1", None)
+        one, two = ProgramUsage(store, Programs()), ProgramUsage(store, Programs())
+        assert await one.record(seen) == {}
+        path.open("ab").write(answered(3))
+        fields = await asyncio.gather(one.record(seen), two.record(seen))
+        assert any(each.get("tokens") == 345 for each in fields)
+        (sums,) = await store.usage.sums("agent")
+        assert (sums.requests, sums.unpriced, sums.usage.cache_read) == (3, 1, 300)
+        assert sums.cost > 0
+    finally:
+        await store.close()
