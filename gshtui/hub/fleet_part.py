@@ -105,6 +105,7 @@ class _FleetMaker:
             programs=self._programs,
             visiting=self.visiting,
             silent=hub.options.silent,
+            follow=self._follow,
         )
         hub.parts.stops_with("mail", mail.stop)
         return mail
@@ -117,6 +118,10 @@ class _FleetMaker:
         return terminal_targets(
             self._hub.settings, self._terminals, self._store.agents.find_all, programs=self._programs
         )
+
+    async def _follow(self, agent: str) -> None:
+        if self._hub.fleet is not None:
+            await self._hub.fleet.follow(agent)
 
     def _terms(self) -> LaunchTerms:
         """Agents started by a short command ask about their calls; any window may answer."""

@@ -113,6 +113,20 @@ def test_a_script_waits_for_an_answer_and_may_send_a_file(project: Path) -> None
     assert (late.code, "has not answered within 2 s" in late.out + late.err) == (124, True)
 
 
+def test_a_question_without_a_window_is_delivered_and_answered(project: Path) -> None:
+    run_gsh("agent", "spawn", "--cli", "bash --norc", "--name", "sh", cwd=project)
+    assert run_gsh("agent", "wait", "sh", "--timeout", "20", cwd=project).code == 0
+    asked = run_gsh("run", "--json", "talk to=sh text='sleep 1; echo $((6 * 7))' timeout_s=30", cwd=project)
+    assert (asked.code, asked.json["answer"], asked.json["source"]) == (0, "42", "screen"), asked.err
+    assert run_gsh("run", "say to=sh text='touch said'", cwd=project).code == 0
+    assert run_gsh("agent", "send", "sh", "--wait", "ls said", cwd=project).out == "said\n"
+    run_gsh("agent", "send", "sh", "cat", cwd=project)
+    late = run_gsh("run", "talk to=sh text='echo no' timeout_s=2", cwd=project)
+    assert (late.code, "was not ready for the message" in late.err) == (1, True), late.out + late.err
+    letters = run_gsh("run", "--json", "mail ls", cwd=project).json
+    assert ("say", "queued") in [(one["kind"], one["state"]) for one in letters], "a message like any other"
+
+
 def test_what_has_ended_is_spoken_to_no_more_and_can_be_removed(project: Path) -> None:
     run_gsh("agent", "spawn", "--cli", "true", cwd=project)
     assert run_gsh("agent", "wait", "1", "--status", "done", cwd=project).code == 0

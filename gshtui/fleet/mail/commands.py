@@ -68,7 +68,7 @@ async def wait_for_answer(store: Store, letter: Letter, timeout: float) -> Outco
     if now.state == "dropped":
         raise CommandError(f"{to} will not answer: {now.why or 'the message was dropped.'}")
     if not now.answered:
-        text = f"{to} has not answered within {timeout:g} s; the message is {now.state}."
+        text = f"{to} has not answered in time; the message is {now.state}."
         return Outcome(_answer_json(now), text, timed_out=True)
     if not now.answer.strip():
         text = f"{to} is done and printed nothing."
@@ -238,7 +238,7 @@ class ReportParameters(ToolParameters):
 
 def commands(outbox: MailOutbox, store: Store, room: MailService | None = None) -> list[AnyCommand]:
     """The family. `room`: where a person can see to messages; not in an agent's own process."""
-    family = _Family(outbox, store, room.programs if room is not None else Programs())
+    family = _Family(outbox, store, room)
     speaking = [
         Command(
             "say", "Send a message to an agent", SayParameters, family.send_message, effect=Effect.EXECUTE,
@@ -261,22 +261,28 @@ def commands(outbox: MailOutbox, store: Store, room: MailService | None = None) 
 class _Family:
     """The handlers."""
 
-    def __init__(self, outbox: MailOutbox, store: Store, programs: Programs) -> None:
+    def __init__(self, outbox: MailOutbox, store: Store, room: MailService | None) -> None:
         self._outbox = outbox
         self._store = store
-        self._programs = programs
+        self._room = room
+        self._programs = room.programs if room is not None else Programs()
 
     async def send_message(self, invocation: Invocation, parameters: SayParameters) -> Outcome:
         sender = _sender(invocation)
         to = await self._outbox.addresses.find(parameters.to, sender)
         letter = await self._outbox.post(sender, to, parameters.text, defer=not parameters.now)
+        if self._room is not None:
+            await self._room.deliver(letter)
         return _posted(letter, to)
 
     async def talk(self, invocation: Invocation, parameters: TalkParameters) -> Outcome:
         sender = _sender(invocation)
         to = await self._outbox.addresses.find(parameters.to, sender)
+        until = time.monotonic() + parameters.timeout_s
         letter = await self._outbox.post(sender, to, parameters.text, kind="talk")
-        return await wait_for_answer(self._store, letter, parameters.timeout_s)
+        if self._room is not None:
+            await self._room.deliver(letter, within=parameters.timeout_s)
+        return await wait_for_answer(self._store, letter, max(0.0, until - time.monotonic()))
 
     async def report(self, invocation: Invocation, parameters: ReportParameters) -> Outcome:
         if not invocation.caller.is_agent:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from gshtui.bus.agent_data import AT_WORK, AgentRow
 from gshtui.bus.bus import Bus
@@ -28,6 +28,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import end_all
 
+Follow = Callable[[str], Awaitable[None]]
 OUT_WITHIN = 90.0
 """Seconds that a command which leaves at once waits for its message to be delivered."""
 _COLLECTED_WITHIN, _COLLECTED_EVERY = 15.0, 0.1
@@ -50,6 +51,7 @@ class MailService:
         programs: Programs | None = None,
         visiting: bool = False,
         silent: int = 0,
+        follow: Follow | None = None,
     ) -> None:
         """
         Args:
@@ -58,6 +60,7 @@ class MailService:
             terminals, programs: shared with the fleet.
             visiting: a short command, which delivers only what it sends itself.
             silent: process of a keeper that does not answer; 0: there is none.
+            follow: lets a visitor notice what an agent does that nobody else looks after.
         """
         self.terminals = terminals or AgentTerminals()
         self.programs = programs or Programs()
@@ -65,6 +68,7 @@ class MailService:
         carriers = MailTransports(bus, store, self.terminals, self.programs, here, connected, visiting, silent)
         self.delivery = Delivery(bus, store, carriers)
         self.visiting = visiting
+        self._follow = follow
         self._bus = bus
         self._store = store
         self._subscription = bus.subscribe(self._listen, MessageHoldRequested, MessageEditRequested, name="mail room")
@@ -142,9 +146,33 @@ class MailService:
             raise FleetError("store", error.message, hint=error.hint) from error
         return letter.id
 
-    async def _out(self, letter: Letter, *, patient: bool) -> None:
+    async def deliver(self, letter: Letter, *, within: float = OUT_WITHIN) -> None:
+        """By a visitor: deliver a posted message now, where no other process does, and notice its answer.
+
+        Args:
+            within: seconds for the agent to be ready.
+
+        Raises:
+            CommandError: it was not delivered; it stays queued, and nobody waits for its answer.
+        """
+        if not self.visiting:
+            return
         try:
-            out = await self.delivery.out(letter.id, OUT_WITHIN)
+            row = await self.outbox.addresses.row(letter.recipient)
+            if row is None:
+                return  # it lives in a window, which takes its messages out of the record
+            if self._follow is not None:
+                await self._follow(row.id)
+            await self._out(letter, patient=False, within=within)
+        except (FleetError, StoreError) as error:
+            if letter.kind == "talk":
+                with contextlib.suppress(StoreError):
+                    await self._store.mail.change(letter.id, kind="say")
+            raise CommandError(error.message, hint=error.hint) from error
+
+    async def _out(self, letter: Letter, *, patient: bool, within: float = OUT_WITHIN) -> None:
+        try:
+            out = await self.delivery.out(letter.id, within)
             if out.state == "queued" and patient:
                 out = await self._collected(out)
         except TimeoutError as error:
