@@ -10,8 +10,10 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
 import pytest
 
 from gshtui.programs.transcripts.conversation_binding import BindingQuery, bound_conversation
@@ -34,6 +36,19 @@ def holding(*files: Path) -> Iterator[int]:
         try:
             assert process.stdout.readline() == b"held\n"
             yield process.pid
+        finally:
+            process.stdin.close()
+
+
+@contextmanager
+def running(program: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of this name, at least one tick of the clock by which processes' starts are told after another."""
+    argv = [program, "-c", "print(1, flush=True); input()"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            process.stdout.readline()
+            yield process
         finally:
             process.stdin.close()
 
@@ -106,6 +121,44 @@ def test_opencode_is_known_by_the_title_that_it_shows(tmp_path: Path) -> None:
         add("ses_three", "A parser for dates, times and time zones with tests")
         assert bound(tmp_path, "opencode", pid, title=shown) == "", "two have the same title"
         assert bound(tmp_path, "opencode", pid, title=shown, taken=["ses_three"]) == "ses_two"
+
+
+def test_opencodes_of_the_same_title_are_told_apart_by_its_log(tmp_path: Path) -> None:
+    share = tmp_path / ".local" / "share" / "opencode"
+    (share / "log").mkdir(parents=True)
+    program = tmp_path / "opencode"
+    program.symlink_to(sys.executable)
+    with closing(sqlite3.connect(share / "opencode.db")) as made, made:
+        made.execute("CREATE TABLE session (id, parent_id, directory, title, time_updated)")
+        rows = [(id, None, CWD, "Good day", (time.time() + 60) * 1000) for id in ("ses_one", "ses_two")]
+        made.executemany("INSERT INTO session VALUES (?, ?, ?, ?, ?)", rows)
+
+    def log(*lines: tuple[float, str, str]) -> None:
+        text = [
+            f"timestamp={datetime.fromtimestamp(at, UTC).isoformat()} level=INFO run={run} {words}"
+            for at, run, words in lines
+        ]
+        (share / "log" / "opencode.log").write_text("\n".join(text))
+
+    def both() -> tuple[str, ...]:
+        return tuple(bound(tmp_path, "opencode", each.pid, title="OC | Good day") for each in (first, second))
+
+    with running(program) as first, running(program) as second:
+        one, two = (psutil.Process(each.pid).create_time() for each in (first, second))
+        assert one < two
+        assert both() == ("", ""), "there is no log"
+        made_one, made_two = "message=created id=ses_one slug=x", "message=loop session.id=ses_two step=0"
+        between, after = (one + two) / 2, two + 1
+        log(
+            (one - 9, "z", "id=ses_two"),
+            (between, "a", "x"),
+            (after, "b", "x"),
+            (after, "b", made_two),
+            (after, "a", made_one),
+        )
+        assert both() == ("ses_one", "ses_two")
+        log((after, "a", "x"), (after + 1, "b", "x"), (after + 2, "b", made_two), (after + 2, "a", made_one))
+        assert both() == ("", ""), "either may have written first"
 
 
 @pytest.mark.parametrize("program", ["claude", "codex", "gemini", "opencode", "vibe", "bash"])

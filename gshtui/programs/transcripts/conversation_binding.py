@@ -1,12 +1,14 @@
 """Which conversation a running program is in, exactly: by what its processes hold open, or by its own record of them.
 
 Claude notes the conversation of each of its processes; Codex and Vibe hold a lock of the conversation that they write;
-OpenCode shows the title of the one that is open. Where nothing is exact nothing is said: never a guess, and never a
-conversation that belongs to another agent. Reads other programs' files, writes none. Called by the fleet.
+OpenCode shows the title of the one that is open, and its log tells those of the same title apart. Where nothing is
+exact nothing is said: never a guess, and never a conversation that belongs to another agent. Reads other programs'
+files, writes none. Called by the fleet.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 _LOCK = re.compile(r"/thread-writer-locks/([0-9a-f-]{36})\.lock\Z")
 _ROLLOUT = re.compile(r"/rollout-[^/]*?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
 _VIBE_LOCK = re.compile(r"/session/active/([0-9a-f-]{36})\.lock\Z")
+_OPENCODE = "opencode"
+_LOGS_WITHIN = 60.0
+"""Seconds after its start within which OpenCode has written to its log."""
 _EARLIER = 2.0
 """Seconds by which a process may seem younger than what it has written."""
 
@@ -104,9 +109,37 @@ def _of_opencode(wanted: BindingQuery, processes: list[psutil.Process], environ:
     free = {id: title for id, title in found.items() if id not in wanted.taken}
     if shown := opencode_transcript.title_shown(wanted.title):
         free = {id: title for id, title in free.items() if opencode_transcript.is_shown_as(title, shown)}
-    elif not wanted.alone:
-        return ""
-    return next(iter(free)) if len(free) == 1 else ""
+    if len(free) == 1 and (shown or wanted.alone):
+        return next(iter(free))
+    logged = [id for id in free if id in _logged(processes, environ, home)] if free else []
+    return logged[0] if len(logged) == 1 else ""
+
+
+def _logged(processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> set[str]:
+    """The conversations that OpenCode's log says this process worked on; none where that may be another process.
+
+    A line of the log names a run, not a process. A run whose first line comes after the start of this process and
+    before the start of the next one is this one's, if the process before had begun to write by then.
+    """
+    import psutil
+
+    this = next((process for process in processes if _OPENCODE in process.name()), None)
+    if this is None:
+        return set()
+    began, others = this.create_time(), list[float]()
+    for each in psutil.process_iter(["name", "create_time"]):
+        if each.pid != this.pid and _OPENCODE in (each.info["name"] or ""):
+            others.append(each.info["create_time"])
+    try:
+        runs = sorted(opencode_transcript.logged_sessions(environ, home).values(), key=lambda run: run[0])
+    except OSError:
+        return set()
+    before = max((start for start in others if began - _LOGS_WITHIN < start <= began), default=None)
+    if before is not None and not any(before <= at < began for at, _ in runs):
+        return set()
+    after = min((start for start in others if start > began), default=math.inf)
+    at, ids = next((run for run in runs if run[0] >= began), (math.inf, set[str]()))
+    return ids if at < after else set()
 
 
 def _open_files(processes: list[psutil.Process]) -> Iterator[str]:

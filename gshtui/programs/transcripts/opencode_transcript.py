@@ -98,6 +98,33 @@ def sessions_since(cwd: str, since: float, environ: Mapping[str, str], home: Pat
     return {str(id): str(title) for id, title in rows}
 
 
+_LOG_READ = 8_000_000
+"""Bytes that are read of the end of OpenCode's log."""
+
+
+def logged_sessions(environ: Mapping[str, str], home: Path) -> dict[str, tuple[float, set[str]]]:
+    """OpenCode's runs by its log: when each first wrote to it (epoch seconds), and the conversations it worked on.
+
+    Raises:
+        OSError: the log cannot be read.
+    """
+    path = _root(environ, home) / "log" / "opencode.log"
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _LOG_READ))
+        lines = file.read(_LOG_READ).decode(errors="replace").split("\n")
+    runs: dict[str, tuple[float, set[str]]] = {}
+    for line in lines:
+        words: dict[str, str] = {}
+        for word in line.split(" "):
+            name, _, value = word.partition("=")
+            words.setdefault(name, value)
+        run, at = words.get("run", ""), seconds(words.get("timestamp", ""))
+        if run and at:
+            ids = {words.get("id", ""), words.get("session.id", "")}
+            runs.setdefault(run, (at, set()))[1].update(id for id in ids if id.startswith("ses_"))
+    return runs
+
+
 _TITLED = "OC | "
 _CUT = "..."
 
