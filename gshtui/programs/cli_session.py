@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Sequence
 
 from gshtui.bus.agent_data import AgentRow
@@ -17,6 +18,8 @@ from gshtui.tmux.tmux_errors import TmuxError
 _ANCHORS = (6, 4, 3, 2, 1)
 _NARROW, _BLANK = 10, 4
 """Columns of the narrowest terminal that is reckoned with, and empty rows that may stand before an echo."""
+_HIGHEST = 4
+"""Rows of the tallest prompt that is reckoned with."""
 _ECHO = "❯›>┃│▌▄▀─ \xa0"
 
 
@@ -64,12 +67,26 @@ def printed_output(before: Marker, now: Marker, came: str, entered: str) -> str:
     prompt = now.unfinished.rstrip()
     if rows and prompt and rows[-1].rstrip() == prompt:
         rows.pop()
-        # A prompt of several lines: those above its last one were there before as well.
-        for above, was in zip(reversed(now.anchor()), reversed(before.anchor()), strict=False):
+        # A prompt of several lines: those above its last one were there before as well. So are those of an output that
+        # is the same as the one before, which does not stand above each prompt.
+        most = min(_rows_above(before, prompt), _rows_above(now, prompt))
+        for above, was in itertools.islice(zip(reversed(now.anchor()), reversed(before.anchor()), strict=False), most):
             if not (rows and above and rows[-1].rstrip() == above == was):
                 break
             rows.pop()
     return "\n".join(rows).strip("\n")
+
+
+def _rows_above(marker: Marker, prompt: str) -> int:
+    """Most rows above a prompt's last one that may belong to it: those that are the same above each one shown."""
+    rows = [row.rstrip() for row in marker.rows[: marker.info.cursor_y + 1]]
+    ends = [at for at, row in enumerate(rows) if row.startswith(prompt)]
+    if marker.info.history:  # what is above the first one on the screen is not to be seen
+        ends = [at for at in ends if at >= _HIGHEST]
+    for count in range(1, _HIGHEST + 1):
+        if len({rows[at - count] if at >= count else "" for at in ends}) > 1:
+            return count - 1
+    return _HIGHEST
 
 
 def _echoed(rows: Sequence[str], entered: str) -> int:

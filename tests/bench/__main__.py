@@ -27,6 +27,7 @@ NAMES = (
     "terminals",
     "statuses",
     "search",
+    "transcripts",
     "shell",
     "shell_log",
     "shell_listener",

@@ -103,6 +103,9 @@ def test_a_script_waits_for_an_answer_and_may_send_a_file(project: Path) -> None
         assert (refused.code, why in refused.err) == (2, True), refused.err
     missing = run_gsh("agent", "send", "sh", "--message-file", "none.txt", cwd=project)
     assert (missing.code, "cannot read none.txt" in missing.err) == (2, True), missing.err
+    for _ in range(3):
+        again = run_gsh("agent", "send", "sh", "--wait", "echo the same", cwd=project)
+        assert (again.code, again.out) == (0, "the same\n"), "which is no part of the prompt"
     streamed = run_gsh("agent", "send", "sh", "--stream", "echo one; sleep 1; echo two", cwd=project)
     assert (streamed.code, streamed.out, "from its screen" in streamed.err) == (0, "one\ntwo\n", True), "in one piece"
     plain = run_gsh("agent", "send", "sh", "--stream", "--json", "echo three", cwd=project)
