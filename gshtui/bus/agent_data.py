@@ -42,6 +42,14 @@ class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     cwd: str = ""
     depth: int = 0
     """Number of agents above it: 0 for one that a person started."""
+    fork: str = ""
+    """Id of the agent that this one is a copy of: its program, its files and its conversation."""
+    conversation: str = ""
+    """The original's conversation, of which this one's is a copy."""
+    anew: bool = False
+    """A fork without the original's conversation."""
+    here: bool = False
+    """A fork that works in the original's folder, instead of a git worktree of its own."""
 
 
 class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -81,6 +89,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     model: str = ""
     worktree: str = ""
     """Folder of the git worktree made for it."""
+    fork: str = ""
+    """The agent that it is a copy of."""
     external_id: str = ""
     """The conversation's id in the other program, for resuming it."""
     background: bool = False

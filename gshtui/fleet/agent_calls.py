@@ -230,6 +230,27 @@ class RestartAgent(_ForAgent, Returns[RevivedAgent]):
     SHELL = _shell(waiting="Restarting the agent")
 
 
+class ForkAgent(_ForAgent, Returns[RevivedAgent]):
+    """Start a copy of an agent: the same program, which goes on from a copy of its conversation.
+
+    It works in a git worktree of its own, on a new branch at the same commit, with the same uncommitted and new files.
+    The original is left as it is.
+    """
+
+    WORD: ClassVar[str] = "fork"
+    SHELL = ShellForm(("agent",), parts=FLEET_PARTS, waiting="Forking the agent", prints_agents=True)
+
+    branch: Annotated[str, ShellOption(metavar="BRANCH")] = Field(
+        default="", description="Name of its branch; by default the fork's name."
+    )
+    message: Annotated[str, ShellOption("--message -m", metavar="TEXT")] = Field(
+        default="", description="What it should do; by default it waits for a prompt."
+    )
+    name: Annotated[str, ShellOption(metavar="N")] = Field(default="", description="A name for it; made unique.")
+    here: bool = Field(default=False, description="Let it work in the original's folder, without a worktree.")
+    anew: bool = Field(default=False, description="Start it without the conversation, with the same files.")
+
+
 class RenameAgent(_ForAgent, Returns[AgentRow]):
     """Rename an agent."""
 

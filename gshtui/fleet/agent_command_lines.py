@@ -96,6 +96,44 @@ class CommandLines:
             self._notice(f"Worktree {branch}: {note}", row.id)
         return Path(made.path)
 
+    async def fork_worktree(self, row: AgentRow, branch: str) -> tuple[Path, Path]:
+        """A git worktree on a new branch, equal to the one that its folder is in; that, and its folder there.
+
+        Raises `FleetError`.
+        """
+        from gshtui.tools.worktree import find_worktree
+        from gshtui.tools.worktree_fork import fork_worktree
+        from gshtui.tools.worktree_setup import no_consent, run_setup
+
+        terms, cwd = self._terms, Path(row.cwd)
+        try:
+            made = await fork_worktree(cwd, branch, inside=terms.worktrees_inside)
+            top = Path((await find_worktree(cwd)).path)
+        except CommandError as error:
+            raise FleetError("invalid", error.message, hint=error.hint) from error
+        notes = [*made.notes]
+        if terms.setup:
+            consent = no_consent if self._consent is None else self._consent(row.id)
+            notes.append((await run_setup(terms.setup, Path(made.path), consent)).note)
+        for note in notes:
+            self._notice(f"Worktree {branch}: {note}", row.id)
+        inner = await asyncio.to_thread(lambda: cwd.resolve().relative_to(top.resolve()))
+        folder = Path(made.path) / inner
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        return Path(made.path), folder
+
+    async def discard_fork(self, worktree: Path, branch: str) -> None:
+        """Take that back. Never raises `FleetError`."""
+        from gshtui.tools.worktree import list_worktrees
+        from gshtui.tools.worktree_fork import discard_fork
+
+        try:
+            main = (await list_worktrees(worktree))[0]
+        except CommandError as error:
+            self._notice(f"The worktree {worktree} of a fork that failed may be left: {error.message}", "")
+            return
+        await discard_fork(Path(main.path), worktree, branch)
+
     async def unsaved(self, row: AgentRow) -> list[str]:
         """What is uncommitted or unpushed in its worktree, or a sentence that this is unknown."""
         from gshtui.tools.worktree_state import unsaved_work

@@ -19,7 +19,7 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.fleet.ports import AgentStart, FleetError, Kind
 from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError, load
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
-from gshtui.programs.transcripts.transcript_readers import LastTurns, TurnText, home_of
+from gshtui.programs.transcripts.transcript_readers import LastTurns, TurnText, conversation_state, home_of
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -77,10 +77,15 @@ class Programs:
         profile, argv = await self._command(row, request)
         if again:
             made = await launch.next_launch(
-                profile, argv, row.external_id, agent=row.id, data=data, environ=environ, cwd=row.cwd, since=row.created
-            )
+                profile, argv, row.external_id, agent=row.id, data=data, environ=environ, cwd=row.cwd,
+                since=row.created, origin=request.conversation,
+            )  # fmt: skip
         else:
-            made = await launch.first_launch(profile, argv, agent=row.id, data=data, environ=environ)
+            made = await launch.first_launch(
+                profile, argv, agent=row.id, data=data, environ=environ, cwd=row.cwd, origin=request.conversation
+            )
+            if made.blank:
+                raise FleetError("blank", f"It cannot go on from the original's conversation: {made.why}.")
         prompt = "" if again else request.prompt
         env = made.environment(environ)
         return AgentStart(made.argv, env, prompt, made.blank, made.external_id, profile.name, made.how)
@@ -90,7 +95,10 @@ class Programs:
         from gshtui.programs import launch
 
         profile, argv = await self._command(row, request)
-        far = await launch.resumption(profile, argv, row.external_id, environ=environ, cwd=row.cwd, since=row.created)
+        far = await launch.resumption(
+            profile, argv, row.external_id, environ=environ, cwd=row.cwd, since=row.created,
+            origin=request.conversation,
+        )  # fmt: skip
         goes_on = far.external_id if far.how == launch.RESUMED else ""
         return AgentStart((), blank=far.blank, external_id=goes_on, profile=profile.name, how=far.how)
 
@@ -124,6 +132,27 @@ class Programs:
             if not await self.conversation(server, row, ()):
                 return error.message
         return ""
+
+    async def fork_obstacle(self, row: AgentRow, request: SpawnRequest, *, here: bool) -> tuple[str, bool]:
+        """Why the agent's program cannot start with a copy of its conversation (empty: it can), and whether anybody has
+        said anything in that.
+
+        Args:
+            row: with the conversation that the agent is in.
+            request: how it was started.
+            here: the copy is to work in the same folder.
+        """
+        from gshtui.programs import launch
+
+        profile = await self.profile(row)
+        argv = request.cli or profile.argv
+        environ = {**os.environ, **launch.assigned(row.argv), **profile.environment}
+        wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
+        far = await asyncio.to_thread(conversation_state, wanted, environ)
+        unsaid = far in ("absent", "empty") and not launch.names_conversation(profile, argv)
+        if unsaid and profile.conversation.fork:
+            return "", False
+        return launch.can_fork(profile, argv, row.external_id, here=here), True
 
     async def conversation(self, server: TmuxServer, row: AgentRow, others: Sequence[AgentRow]) -> str:
         """The id of the conversation that the agent's running program is in; empty where that cannot be told.

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
-from gshtui.bus.agent_data import AT_WORK, AgentRow, AnswerSource
+from gshtui.bus.agent_data import AT_WORK, AgentRow, AnswerSource, SpawnRequest
 from gshtui.bus.letter import Letter
 from gshtui.commands.command_errors import command_error, raising_command_errors
 from gshtui.commands.declaration import (
@@ -48,8 +48,8 @@ from gshtui.text.markdown_table import padded
 from gshtui.text.sanitise import one_line, visible
 
 ACTIONS = (
-    "ls", "show", "attach", "send", "wait", "interrupt", "restart", "rename", "kill", "undo", "recover", "remove",
-    "unsaved", "seen",
+    "ls", "show", "attach", "send", "wait", "interrupt", "restart", "fork", "rename", "kill", "undo", "recover",
+    "remove", "unsaved", "seen",
 )  # fmt: skip
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for by default."""
@@ -66,17 +66,20 @@ class AgentParameters(Parameters):
     SHELL = calls.AGENT_GROUP
     action: Annotated[str, synonyms(calls.AGENT_SYNONYMS)] = Field(
         "ls",
-        description="ls, show, attach, send, wait, interrupt, restart, rename, kill, undo, recover, remove, unsaved, "
-        "seen (marks it as read).",
+        description="ls, show, attach, send, wait, interrupt, restart, fork, rename, kill, undo, recover, remove, "
+        "unsaved, seen (marks it as read).",
     )
     target: str = Field("", description="Number or name of the agent; `all` for recover.")
-    text: str = Field("", description="The text to send, or the new name.")
+    text: str = Field("", description="The text to send, the new name, or what a fork should do.")
     status: str = Field(
         "", description="wait: for this status, or several, comma-separated; empty: until it is idle or has ended."
     )
     timeout: float = Field(600.0, description="wait, and send with wait=true: maximum seconds.", ge=0, le=1e6)
     wait: bool = Field(False, description="send: wait for its answer.")
     answer: bool = Field(False, description="show: only what it said last.")
+    branch: str = Field("", description="fork: name of its branch; empty: after the fork.")
+    here: bool = Field(False, description="fork: in the original's folder, without a git worktree.")
+    anew: bool = Field(False, description="fork: without the conversation.")
     all: bool = Field(False, description="ls: agents of every folder.")
     now: bool = Field(False, description="send: even while it is busy. kill: at once, for good.")
     dry_run: bool = Field(False, description="recover: only say what would become of each.")
@@ -150,6 +153,8 @@ def _bindings(given: AgentParameters) -> Parameters:
             return calls.WaitForAgent(agent=target, statuses=words, timeout=given.timeout)
         case "recover":
             return calls.RecoverAgents(agent=target, dry_run=given.dry_run)
+        case "fork":
+            return calls.ForkAgent(agent=target, message=text, branch=given.branch, here=given.here, anew=given.anew)
         case "rename":
             return calls.RenameAgent(agent=target, name=text)
         case "kill":
@@ -249,6 +254,10 @@ class _Family:
                 _action(
                     calls.RestartAgent, RevivedAgent, self._restart, self._render_restarted, asks=self._ask_restart,
                     where=_on("agents.restart", calls.RestartAgent, _is_not_killed),
+                ),
+                _action(
+                    calls.ForkAgent, RevivedAgent, self._fork, self._render_forked,
+                    where=_on("agents.fork", calls.ForkAgent, _is_not_killed),
                 ),
                 _action(calls.RenameAgent, row, self._rename, _render_renamed),
                 _action(
@@ -476,6 +485,22 @@ class _Family:
     def _render_restarted(self, _invocation: Invocation, back: RevivedAgent) -> Outcome:
         row, how = back.row, f": it {back.how}" if back.how else ""
         return Outcome(self._revived(back), f"{row.name} ({row.id}) was restarted{how}.")
+
+    async def _fork(self, _invocation: Invocation, parameters: calls.ForkAgent) -> RevivedAgent:
+        original = await self._fleet.find(parameters.agent)
+        wish = SpawnRequest(
+            fork=original.id,
+            prompt=parameters.message,
+            name=parameters.name,
+            worktree=parameters.branch,
+            here=parameters.here,
+            anew=parameters.anew,
+        )
+        return await self._fleet.fork(wish)
+
+    def _render_forked(self, _invocation: Invocation, made: RevivedAgent) -> Outcome:
+        row, where = made.row, f" in {visible(made.row.worktree)}" if made.row.worktree else ""
+        return Outcome(self._revived(made), f"**{row.name}** ({row.id}) is a fork of {row.fork}{where}; it {made.how}.")
 
     async def _rename(self, _invocation: Invocation, parameters: calls.RenameAgent) -> AgentRow:
         if not parameters.name.strip():

@@ -119,9 +119,10 @@ class Fleet:
 
     @cached_property
     def _starter(self) -> Starter:
+        from gshtui.fleet.forks import Forks
         from gshtui.fleet.starter import Starter
 
-        return Starter(self._context, self._programs)
+        return Starter(self._context, self._programs, Forks(self._context, self._programs))
 
     @cached_property
     def _killer(self) -> Killer:
@@ -269,6 +270,16 @@ class Fleet:
         if self._context.options.visiting:
             await self._starter.briefed()
         return row
+
+    async def fork(self, request: SpawnRequest) -> RevivedAgent:
+        """Start a copy of the agent that `request.fork` names, for a person; says what became of its conversation."""
+        row = await self.spawn(request, by_person=True)
+        try:
+            made = await self._context.store.agents.request(row.id)
+        except StoreError as error:
+            raise from_store_error(error) from error
+        began = "started without the conversation" if request.anew else "started anew, since nothing had been said yet"
+        return RevivedAgent(row, "goes on from a copy of the conversation" if made.conversation else began)
 
     async def send(self, id: str, text: str, *, source: str = "person", defer_if_busy: bool = True) -> str:
         """Send the agent a message; returns the message's id."""

@@ -143,6 +143,17 @@ class Launcher(Protocol):
         """Make its git worktree; the folder. Raises `FleetError`."""
         ...
 
+    async def fork_worktree(self, row: AgentRow, branch: str) -> tuple[Path, Path]:
+        """Make it a git worktree equal to the one that its folder is in; that, and its folder there.
+
+        Raises `FleetError`.
+        """
+        ...
+
+    async def discard_fork(self, worktree: Path, branch: str) -> None:
+        """Take that back. Never raises `FleetError`."""
+        ...
+
     async def unsaved(self, row: AgentRow) -> list[str]:
         """What would be left lying about in its worktree, a sentence each."""
         ...

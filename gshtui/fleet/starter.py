@@ -5,6 +5,7 @@ Refuses to nest agents too deeply or to start too many or too fast, and gives up
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_programs import Programs, is_known
 from gshtui.fleet.agent_terminals import session_mark, socket_name
 from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_over
+from gshtui.fleet.forks import Forks
 from gshtui.fleet.killer import Killer
 from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
 from gshtui.fleet.ports import AgentStart, FailedRecovery, FleetError, RecoveredAgents, RecoveryPlan, RevivedAgent
@@ -72,10 +74,11 @@ ENDED_AT_ONCE = "ended at once"
 class Starter:
     """Starts agents on one server."""
 
-    def __init__(self, context: FleetContext, programs: Programs) -> None:
+    def __init__(self, context: FleetContext, programs: Programs, forks: Forks) -> None:
         """`programs`: tells when another program is up."""
         self._context = context
         self._programs = programs
+        self._forks = forks
         self._row_at_a_time = asyncio.Lock()
         self._places = asyncio.Semaphore(AT_ONCE)
         self._briefings: set[asyncio.Task[None]] = set()
@@ -90,11 +93,13 @@ class Starter:
             FleetError: it goes too far (`limit`), or could not be started.
         """
         try:
+            if request.fork:
+                request = await self._forks.completed(request)
             row = await self._new_row(request, parent_session, limited)
             try:
                 row = await self._first(row, request)
             except BaseException:
-                await asyncio.shield(self._undo(row.id))
+                await asyncio.shield(self._undo(row.id, request))
                 raise
         except (FleetError, TmuxError, StoreError) as error:
             failed = _plain(error)
@@ -203,6 +208,7 @@ class Starter:
             provider=request.provider,
             model=request.model,
             background=request.background,
+            fork=request.fork,
             created=now,
         )
         async with self._row_at_a_time:
@@ -214,10 +220,22 @@ class Starter:
     async def _first(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
         context = self._context
         async with self._places:
-            if request.worktree:
+            if request.worktree and request.fork:
+                worktree, folder = await context.launcher.fork_worktree(row, request.worktree)
+                try:
+                    row = await context.rows.change(row.id, worktree=str(worktree), cwd=str(folder))
+                except BaseException:
+                    await asyncio.shield(context.launcher.discard_fork(worktree, request.worktree))
+                    raise
+            elif request.worktree:
                 folder = await context.launcher.worktree(row, request.worktree)
                 row = await context.rows.change(row.id, worktree=str(folder), cwd=str(folder))
-            if row.kind == "native":
+            if row.kind == "native" and request.conversation:
+                info = await context.store.sessions.copy(
+                    request.conversation, cwd=row.cwd, agent=row.id, title=row.name, parent=f"agent {row.id}"
+                )
+                row = await context.rows.change(row.id, session=info.id)
+            elif row.kind == "native":
                 # A parent keeps it from being "the folder's latest conversation".
                 info = await context.store.sessions.create(
                     cwd=row.cwd, agent=row.id, provider=row.provider, model=row.model, title=row.name,
@@ -282,11 +300,17 @@ class Starter:
             hint = f"Send it again. {fault.details}"
             self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=row.id))
 
-    async def _undo(self, id: str) -> None:
-        """Take back a start that failed: its terminal, when there is one, and its row."""
+    async def _undo(self, id: str, request: SpawnRequest) -> None:
+        """Take back a start that failed: its terminal, when there is one, what a fork was given, and its row."""
         row = self._context.rows.get(id)
         if row is not None and row.pane:
             await _close(self._context.terminals.server(row.socket), row)
+        if row is not None and request.fork:
+            if row.worktree:
+                await self._context.launcher.discard_fork(Path(row.worktree), request.worktree)
+            if row.session and request.conversation:
+                with contextlib.suppress(StoreError):
+                    await self._context.store.sessions.delete(row.session)
         try:
             await self._context.store.agents.remove(id)
         except StoreError:

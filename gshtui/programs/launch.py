@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,13 +12,15 @@ from pathlib import Path
 from gshtui.programs import hook_reports, hooks
 from gshtui.programs.profile import Profile
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
-from gshtui.programs.transcripts.transcript_readers import ConversationState, conversation_state
+from gshtui.programs.transcripts.transcript_readers import ConversationState, conversation_state, transcript_file
 from gshtui.system import processes
 from gshtui.text.linear_regex import compile_linear
 
 RESUMED = "resumed its conversation"
 ANEW = "had no conversation yet; started anew"
+FORKED = "went on from a copy of the original's conversation"
 _HELP_WITHIN = 8.0
+_PLACE = re.compile(r"\{(id|new|file|cwd)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,21 @@ def can_resume(profile: Profile, external_id: str) -> str:
     return ""
 
 
+def can_fork(profile: Profile, argv: Sequence[str], external_id: str, *, here: bool = False) -> str:
+    """Why a program cannot start with a copy of a conversation; empty when it can. `here`: in the original's folder."""
+    if not profile.conversation.fork:
+        return f"{profile.title} cannot start with a copy of a conversation"
+    if names_conversation(profile, argv):
+        return "its command line chooses a conversation by itself"
+    if profile.conversation.fork_stays and not here:
+        return f"{profile.title} would go on with the copy in the original's folder, not in the new worktree"
+    if not external_id:
+        return f"the id of its conversation is unknown, since {profile.title} has not told it"
+    if not compile_linear(profile.conversation.id).fullmatch(external_id):
+        return "the recorded id of its conversation is not valid"
+    return ""
+
+
 def placed(profile: Profile, argv: Sequence[str], arguments: Sequence[str]) -> tuple[str, ...]:
     """The command line with arguments about the conversation in the place that the program wants."""
     words = tuple(argv)
@@ -78,7 +96,10 @@ def names_conversation(profile: Profile, argv: Sequence[str]) -> bool:
     """A command line that chooses a conversation by itself; nothing is added to it then."""
     words = {word.split("=", 1)[0] for word in argv[1:]}
     own = {*profile.conversation.mint, *profile.conversation.resume} - {"{id}"}
-    return bool(words & (own | {"--resume", "--continue", "--session-id", "-c", "-r", "resume", "--session"}))
+    usual = {"--resume", "--continue", "--session-id", "-r", "resume", "fork", "--session"}
+    # Where a subcommand names the conversation, `-c` is an option of another kind.
+    usual |= {"-c"} if profile.conversation.place == "end" else set()
+    return bool(words & (own | usual))
 
 
 async def first_launch(
@@ -89,16 +110,24 @@ async def first_launch(
     data: Path,
     environ: Mapping[str, str],
     folder: Path | None = None,
+    cwd: str = "",
+    origin: str = "",
 ) -> Launch:
-    """How to start a new agent.
+    """How to start a new agent; `blank` if it was to go on from a copy of a conversation that is gone.
 
     Args:
+        cwd: the agent's folder.
+        origin: the conversation that it goes on from a copy of; empty: a new one.
         argv: the requested command line; empty: the profile's own.
         data: the data folder, which contains the program's reports.
         environ: the environment that the agent inherits.
         folder: the folder of the hook recipes; by default the user's configuration.
     """
     words = tuple(argv) or profile.argv
+    if origin:
+        copy = await _copied(profile, words, origin, environ, cwd)
+        made = await _started(profile, words, copy.arguments, copy.external_id, agent, data, environ, folder)
+        return replace(made, blank=copy.blank, why=copy.why)
     conversation = "" if names_conversation(profile, words) else new_conversation_id(profile)
     arguments = _filled(profile.conversation.mint, conversation) if conversation else ()
     return await _started(profile, words, arguments, conversation, agent, data, environ, folder)
@@ -125,6 +154,7 @@ async def resumption(
     environ: Mapping[str, str],
     cwd: str = "",
     since: float = 0.0,
+    origin: str = "",
 ) -> Resumption:
     """How an agent's conversation would go on; changes nothing.
 
@@ -133,6 +163,7 @@ async def resumption(
 
     Args:
         cwd, since: the agent's folder and start (epoch seconds), by which a conversation without an id is looked for.
+        origin: the conversation that its own was begun as a copy of, and is again where it has none of its own yet.
     """
     words = tuple(argv) or profile.argv
     own = names_conversation(profile, words)
@@ -142,6 +173,8 @@ async def resumption(
         around = {**environ, **assigned(words), **profile.environment}
         far = await asyncio.to_thread(conversation_state, wanted, around)
     unsaid = far in ("absent", "empty")
+    if origin and not own and profile.conversation.fork and (unsaid or not external_id):
+        return await _copied(profile, words, origin, environ, cwd)
     if not (unsaid and not external_id) and (why := can_resume(profile, external_id)):
         how = f"started anew, since {why}" if profile.conversation.resume and not own else ""
         return Resumption(how, blank=True, why=why)
@@ -152,6 +185,25 @@ async def resumption(
     if own:
         return Resumption("", external_id)
     return Resumption(RESUMED, external_id, _filled(profile.conversation.resume, external_id))
+
+
+async def _copied(
+    profile: Profile, words: Sequence[str], origin: str, environ: Mapping[str, str], cwd: str
+) -> Resumption:
+    """A start with a copy of a conversation."""
+    template = profile.conversation.fork
+    new = str(uuid.uuid4()) if any("{new}" in word for word in template) else ""
+    file = ""
+    if any("{file}" in word for word in template):
+        wanted = TranscriptQuery(profile.hooks.kind or profile.name, origin, "", 0.0)
+        found = await asyncio.to_thread(transcript_file, wanted, {**environ, **assigned(words), **profile.environment})
+        if found is None:
+            why = f"the file of the original's conversation {origin} is gone"
+            return Resumption(f"started anew, since {why}", blank=True, why=why)
+        file = str(found)
+    known = {"id": origin, "new": new, "file": file, "cwd": cwd}
+    arguments = tuple(_PLACE.sub(lambda name: known[name.group(1)], word) for word in template)
+    return Resumption(FORKED, new, arguments)
 
 
 async def next_launch(
@@ -165,10 +217,11 @@ async def next_launch(
     folder: Path | None = None,
     cwd: str = "",
     since: float = 0.0,
+    origin: str = "",
 ) -> Launch:
     """How to restart an agent: with its conversation, or `blank` and the reason. See `resumption`."""
     words = tuple(argv) or profile.argv
-    far = await resumption(profile, words, external_id, environ=environ, cwd=cwd, since=since)
+    far = await resumption(profile, words, external_id, environ=environ, cwd=cwd, since=since, origin=origin)
     if far.blank:
         new = await first_launch(profile, words, agent=agent, data=data, environ=environ, folder=folder)
         return replace(new, blank=True, why=far.why, how=far.how)

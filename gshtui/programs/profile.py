@@ -149,6 +149,11 @@ class ConversationRules(_Table, frozen=True, kw_only=True):
     """Starts one under our id, a UUID. Empty: the program makes the id, and its hooks report it."""
     resume: tuple[str, ...] = ()
     """Resumes one. Empty: it cannot."""
+    fork: tuple[str, ...] = ()
+    """Starts a new one as a copy of one. Besides `{id}`, `{new}` is a fresh id for the copy, a UUID, `{file}` the path
+    of the transcript of the one that is copied, and `{cwd}` the folder of the copy. Empty: it cannot."""
+    fork_stays: bool = False
+    """A copy goes on in the original's folder, wherever it is started; so it gets no worktree of its own."""
     place: Literal["end", "first"] = "end"
     """Where they go: after the other arguments, or right after the program (a subcommand)."""
     id: str = "^[A-Za-z0-9][A-Za-z0-9_-]{5,79}$"
@@ -356,6 +361,8 @@ def _wrong(profile: Profile) -> str:
     for words in (profile.conversation.mint, profile.conversation.resume):
         if words and not any("{id}" in word for word in words):
             return "the arguments of `conversation` do not name {id}"
+    if profile.conversation.fork and not any(re.search(r"\{(?:id|file)\}", word) for word in profile.conversation.fork):
+        return "the arguments of `conversation.fork` name neither {id} nor {file}"
     known = {"starting", "thinking", "tool", "waiting", "idle", "ended", "said"}
     if unknown := set(profile.hooks.events.values()) - known:
         return f"hooks.events names unknown statuses: {', '.join(sorted(unknown))}"

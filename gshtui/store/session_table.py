@@ -65,6 +65,46 @@ def create_session(
     return find_session(connection, values[0])
 
 
+def copy_session(
+    connection: sqlite3.Connection, session: str, *, cwd: str, agent: str, title: str, parent: str
+) -> SessionInfo:
+    """A new conversation with another one's messages, cuts and pins, as they are now. Raises `StoreError` (`unknown`).
+
+    What was sent, its events and its costs stay with the original.
+    """
+    old = find_session(connection, session)
+    new = create_session(
+        connection, cwd=cwd, agent=agent, provider=old.provider, model=old.model, title=title, parent=parent
+    )
+    for table, columns in _COPIED.items():
+        connection.execute(
+            f"INSERT INTO {table} (session, {columns}) SELECT ?, {columns} FROM {table} WHERE session = ?"
+            f" ORDER BY {'id' if table == 'messages' else 'rowid'}",
+            (new.id, old.id),
+        )
+    connection.execute(
+        "UPDATE sessions SET (messages, last_seq) = (SELECT messages, last_seq FROM sessions WHERE id = ?)"
+        " WHERE id = ?",
+        (old.id, new.id),
+    )
+    found = connection.execute("SELECT id, kind, at, data FROM overlays WHERE session = ? ORDER BY seq", (old.id,))
+    overlays = [tuple(row) for row in found.fetchall()]
+    # An overlay's id is its own over all conversations, and later ones name earlier ones by it.
+    names = {str(id): new_id() for id, *_ in overlays}
+    pattern = re.compile("|".join(map(re.escape, names)) or "(?!)")
+    for id, kind, at, data in overlays:
+        text = pattern.sub(lambda name: names[name.group()], str(data))
+        connection.execute(
+            "INSERT INTO overlays (id, session, kind, at, data) VALUES (?, ?, ?, ?, ?)",
+            (names[str(id)], new.id, kind, at, text),
+        )
+    return find_session(connection, new.id)
+
+
+_COPIED = {"messages": "seq, message, role, at, data, body", "output_uses": "call, key"}
+"""The tables that hold a conversation, and their columns beside it."""
+
+
 def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
     """Find the conversation by id, or by a unique beginning or end of its id.
 
@@ -190,6 +230,11 @@ class SessionTable(Table):
         """Create an empty conversation. Its first prompt becomes its title unless it has one."""
         fields = {"cwd": cwd, "agent": agent, "provider": provider, "model": model, "title": title, "parent": parent}
         return await self._write(lambda connection: create_session(connection, **fields))
+
+    async def copy(self, id: str, *, cwd: str, agent: str, title: str, parent: str) -> SessionInfo:
+        """Copy a conversation with its messages, cuts and pins. Raises `StoreError` (`unknown`)."""
+        fields = {"cwd": cwd, "agent": agent, "title": title, "parent": parent}
+        return await self._write(lambda connection: copy_session(connection, id, **fields))
 
     async def find(self, id_or_prefix: str) -> SessionInfo:
         """Find the conversation by id, or by a unique beginning or end of its id.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,17 +38,25 @@ class GitAnswer:
     """`out` is cut to the first 8 MB."""
 
 
-async def git(folder: Path, *arguments: str, timeout: float = 60.0, index: Path | None = None) -> GitAnswer:
+async def git(
+    folder: Path,
+    *arguments: str,
+    timeout: float = 60.0,
+    index: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> GitAnswer:
     """Run git in a folder. To get file names in `out`, pass git `-z`: those that are not UTF-8 come undecoded.
 
     Args:
         index: an index to use instead of the working tree's own.
+        env: further variables.
 
     Raises:
         CommandError: git is not installed, or did not end within `timeout` seconds.
     """
     filters = await _no_filters(folder, timeout)
-    return await _git(folder, (*_SAFE, *filters, *arguments), timeout, index)
+    more = dict(env or {}) | ({} if index is None else {"GIT_INDEX_FILE": str(index)})
+    return await _git(folder, (*_SAFE, *filters, *arguments), timeout, more)
 
 
 async def _no_filters(folder: Path, timeout: float) -> tuple[str, ...]:
@@ -66,10 +75,11 @@ async def _no_filters(folder: Path, timeout: float) -> tuple[str, ...]:
     return tuple(off)
 
 
-async def _git(folder: Path, arguments: tuple[str, ...], timeout: float, index: Path | None = None) -> GitAnswer:
+async def _git(
+    folder: Path, arguments: tuple[str, ...], timeout: float, more: Mapping[str, str] | None = None
+) -> GitAnswer:
     environ = command_environment(os.environ) | {"LC_ALL": "C", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true"}
-    if index is not None:
-        environ["GIT_INDEX_FILE"] = str(index)
+    environ |= more or {}
     try:
         process = await asyncio.create_subprocess_exec(
             "git",

@@ -5,7 +5,12 @@ Never guesses: what git cannot say is an error.
 
 from __future__ import annotations
 
+import asyncio
 import re
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -105,6 +110,40 @@ def is_branch_name(name: str) -> bool:
 async def set_base(folder: Path, branch: str, base: str, limit: float = LIMIT) -> None:
     """Remember what a branch grew from; git forgets it with the branch."""
     await git(folder, "config", "--local", f"branch.{branch}.gshbase", base, timeout=limit)
+
+
+async def index_of(folder: Path, limit: float = LIMIT) -> Path:
+    """The index of the worktree at this folder; it need not exist."""
+    where = await git(folder, "rev-parse", "--path-format=absolute", "--git-path", "index", timeout=limit)
+    require_success(where, "git cannot find its index")
+    return Path(where.out.removesuffix("\n"))
+
+
+@asynccontextmanager
+async def copied_index(folder: Path, limit: float = LIMIT) -> AsyncGenerator[Path]:
+    """A copy of the worktree's index that can be changed at will; removed after the block."""
+    own = await index_of(folder, limit)
+    with tempfile.TemporaryDirectory(prefix="gsh-index-") as name:
+        index = Path(name) / "index"
+        if await asyncio.to_thread(own.exists):
+            await asyncio.to_thread(shutil.copyfile, own, index)
+        yield index
+
+
+async def delete_branch(folder: Path, branch: str, commit: str = "", limit: float = LIMIT) -> bool:
+    """Delete a branch that no worktree has checked out, and what is configured for it.
+
+    Args:
+        commit: only if its tip is still this commit.
+
+    Returns:
+        Whether it was deleted.
+    """
+    tip = (commit,) if commit else ()
+    gone = await git(folder, "update-ref", "-d", f"refs/heads/{branch}", *tip, timeout=limit)
+    if gone.code == 0:
+        await git(folder, "config", "--local", "--remove-section", f"branch.{branch}", timeout=limit)
+    return gone.code == 0
 
 
 async def base_of(tree: Worktree, asked: str = "", limit: float = LIMIT) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import tempfile
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -16,7 +15,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.unified_diff import FilePatch, parse_diff
 from gshtui.tools.git import git
-from gshtui.tools.worktree import LIMIT, Worktree, base_of, count, list_worktrees, require_success
+from gshtui.tools.worktree import LIMIT, Worktree, base_of, copied_index, count, list_worktrees, require_success
 from gshtui.tools.worktree_state import uncommitted_of
 
 PLAIN = (
@@ -93,13 +92,7 @@ async def merge_base(tree: Worktree, base: str, limit: float = LIMIT) -> str:
 @asynccontextmanager
 async def with_new_files(folder: Path, limit: float = LIMIT) -> AsyncGenerator[Path]:
     """A copy of the worktree's index that includes untracked files; removed after the block."""
-    where = await git(folder, "rev-parse", "--path-format=absolute", "--git-path", "index", timeout=limit)
-    require_success(where, "git cannot find its index")
-    with tempfile.TemporaryDirectory(prefix="gsh-index-") as name:
-        index = Path(name) / "index"
-        own = Path(where.out.removesuffix("\n"))
-        if own.exists():
-            await asyncio.to_thread(shutil.copyfile, own, index)
+    async with copied_index(folder, limit) as index:
         added = await git(folder, "add", "--intent-to-add", "--", ":/", timeout=limit, index=index)
         require_success(added, "git cannot look at the new files")
         yield index

@@ -195,7 +195,7 @@ async def create_worktree(
             raise CommandError(f"{branch} is already checked out at {tree.shown}.", hint="Work there.")
     main = Path(trees[0].path)
     if inside and at is None:
-        await asyncio.to_thread(_ignore_inside, main)
+        await asyncio.to_thread(ignore_inside, main)
     new = await _add(project, branch, place, base, limit)
     made = await find_worktree(project, path=place, limit=limit)
     if new and (start := base or (await find_worktree(project, limit=limit)).branch):
@@ -223,7 +223,7 @@ async def _add(project: Path, branch: str, place: Path, base: str, limit: float)
     return not exists
 
 
-def _ignore_inside(main: Path) -> None:
+def ignore_inside(main: Path) -> None:
     """Keep git from treating the worktrees in the repository as its files."""
     folder = main / INSIDE
     try:

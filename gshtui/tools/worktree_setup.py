@@ -1,4 +1,4 @@
-"""The set-up command of a new worktree: run once, and only if a person agrees to its exact arguments."""
+"""A worktree's set-up and tear-down commands: run once each, and only if a person agrees to the exact arguments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval import Call, Gate
-from gshtui.system import processes
+from gshtui.system import private_files, processes
 from gshtui.system import processes as child
 from gshtui.system.environment import MARK, command_environment
 from gshtui.system.ids import new_id
@@ -20,6 +20,8 @@ from gshtui.text.sanitise import one_line, plain, visible
 SETUP_WITHIN = 600.0
 """Seconds."""
 _TAIL = 4_096
+_KEPT = 4 << 20
+"""Bytes of a command's output that are kept: the last ones."""
 
 Consent = Callable[[tuple[str, ...], Path], Awaitable[bool]]
 """Asks whether exactly these arguments may run in this folder."""
@@ -40,16 +42,35 @@ async def no_consent(_argv: tuple[str, ...], _folder: Path) -> bool:
 
 
 async def run_setup(argv: Sequence[str], folder: Path, consent: Consent, *, agreed: bool = False) -> SetupResult:
-    """Run the command if it is agreed to. Never raises for what the command does.
+    """Run the set-up command if it is agreed to. Never raises for what the command does.
 
     Args:
         agreed: a person agreed to exactly these arguments along with the worktree.
     """
-    words = one_line(shlex.join(argv), 200)
     if not agreed and not await consent(tuple(argv), folder):
+        words = one_line(shlex.join(argv), 200)
         return SetupResult(
             False, True, f"The set-up command `{words}` was not run: nobody approved it (setup=true does)."
         )
+    return await _run("set-up", argv, folder, None)
+
+
+async def run_teardown(
+    argv: Sequence[str], folder: Path, consent: Consent, *, agreed: bool = False, output: Path | None = None
+) -> SetupResult:
+    """Run the tear-down command in a worktree that is about to be removed, likewise.
+
+    Args:
+        output: folder that keeps all that it printed, in a file of its own.
+    """
+    if not agreed and not await consent(tuple(argv), folder):
+        words = one_line(shlex.join(argv), 200)
+        return SetupResult(False, True, f"The tear-down command `{words}` was not run: nobody approved it.")
+    return await _run("tear-down", argv, folder, output)
+
+
+async def _run(kind: str, argv: Sequence[str], folder: Path, output: Path | None) -> SetupResult:
+    words = one_line(shlex.join(argv), 200)
     call = new_id()
     try:
         process = await asyncio.create_subprocess_exec(
@@ -62,25 +83,41 @@ async def run_setup(argv: Sequence[str], folder: Path, consent: Consent, *, agre
             start_new_session=True,
         )
     except OSError as error:
-        return SetupResult(False, False, f"Cannot start the set-up command `{words}`: {error.strerror or error}.")
+        return SetupResult(True, False, f"Cannot start the {kind} command `{words}`: {error.strerror or error}.")
     assert process.stdout is not None
-    tail = b""
+    printed = b""
+    timed_out = False
     try:
         async with asyncio.timeout(SETUP_WITHIN):
             while block := await process.stdout.read(65_536):
-                tail = (tail + block)[-_TAIL:]
-            code = await process.wait()
+                printed = (printed + block)[-_KEPT:]
+            await process.wait()
     except TimeoutError:
-        return SetupResult(
-            True, False, f"The set-up command `{words}` was ended after {SETUP_WITHIN:g} s.{_said(tail)}"
-        )
+        timed_out = True
     finally:
         if process.returncode is None:
             await asyncio.shield(asyncio.to_thread(processes.end_call_processes, process.pid, call))
             await child.kill_child(process)
-    if code:
-        return SetupResult(True, False, f"The set-up command `{words}` failed with exit code {code}.{_said(tail)}")
-    return SetupResult(True, True, f"The set-up command `{words}` succeeded.")
+    kept = await asyncio.to_thread(_keep, output, folder, printed)
+    said = f"{_said(printed[-_TAIL:])}{kept}"
+    if timed_out:
+        return SetupResult(True, False, f"The {kind} command `{words}` was ended after {SETUP_WITHIN:g} s.{said}")
+    if code := process.returncode:
+        return SetupResult(True, False, f"The {kind} command `{words}` failed with exit code {code}.{said}")
+    return SetupResult(True, True, f"The {kind} command `{words}` succeeded.{kept}")
+
+
+def _keep(output: Path | None, folder: Path, printed: bytes) -> str:
+    """Keep what a command printed. Returns a sentence that says where."""
+    if output is None or not printed:
+        return ""
+    file = output / f"{folder.name}-{new_id()}.log"
+    try:
+        private_files.make_folder(output)
+        private_files.write_whole(file, printed)
+    except OSError as error:
+        return f" Its output could not be kept: {error.strerror or error}."
+    return f" Its output is in {one_line(str(file), 400)}."
 
 
 def _said(tail: bytes) -> str:

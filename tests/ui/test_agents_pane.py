@@ -244,8 +244,8 @@ async def test_the_menu_lists_what_can_be_done() -> None:
         assert isinstance(app.screen, Picker)
         listed = app.screen.query_one(OptionList)
         assert [(option.id or "").removeprefix("agents.") for option in listed.options] == [
-            "open", "attach", "report", "message", "context", "interrupt", "changes", "rename", "copy", "restart",
-            "kill",
+            "open", "attach", "report", "message", "context", "interrupt", "changes", "rename", "copy", "fork",
+            "restart", "kill",
         ]  # fmt: skip
         await pilot.press(*"interr", "enter")
         await settled(pilot)

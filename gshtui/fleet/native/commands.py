@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from gshtui.agents.personas import Personas, load_personas
 from gshtui.bus.agent_data import SpawnRequest
@@ -82,6 +82,10 @@ class SpawnAgentParameters(SpawnParameters):
     """Parameters of `spawn_agent`; its schema describes them for models."""
 
     model_config = ConfigDict(json_schema_extra=_worded_for_models)
+    fork: str = Field(
+        default="",
+        description="ID of an agent that you started: this one goes on from a copy of its conversation and its files",
+    )
 
 
 def spawn_commands(bus: Bus, above: SpawnAuthority, *, ask: bool = True) -> list[AnyCommand]:
@@ -114,8 +118,10 @@ def spawn_commands(bus: Bus, above: SpawnAuthority, *, ask: bool = True) -> list
 def spawn_assessment(request: SpawnRequest) -> Assessment:
     """The question to a person about it."""
     kind = shlex.join(request.cli) if request.cli else request.persona or "agent"
+    kind = f"fork of {request.fork}" if request.fork else kind
     subject = f"{kind}: {one_line(request.prompt, 120)}"
     facts = {
+        "fork of": request.fork,
         "program": shlex.join(request.cli),
         "persona": request.persona,
         "model": " ".join(filter(None, (request.provider, request.model))),
@@ -126,12 +132,13 @@ def spawn_assessment(request: SpawnRequest) -> Assessment:
     }
     detail = "\n".join([*(f"{name}: {visible(said)}" for name, said in facts.items() if said), visible(request.prompt)])
     # Another program has rights of its own: it is never allowed permanently, nor by policy.
-    pattern = "" if request.cli else f"start agents with the persona {request.persona or '(none)'}"
-    key = f"{request.cli!r} {request.persona} {request.prompt}"
+    foreign = bool(request.cli or request.fork)  # what is forked may be another program
+    pattern = "" if foreign else f"start agents with the persona {request.persona or '(none)'}"
+    key = f"{request.cli!r} {request.fork} {request.persona} {request.prompt}"
     return Assessment(
         Effect.EXECUTE,
         visible(subject),
-        inside=not request.cli,
+        inside=not foreign,
         detail=detail,
         key=key,
         pattern=pattern,

@@ -111,6 +111,6 @@ def _forbidden(spec: Spec, request: SpawnRequest) -> str:
     """Why it may not ask for this at all; empty if it may."""
     if not all(limit.allows(SPAWN_AGENT, reads=False) for limit in spec.limits):
         return f"{SPAWN_AGENT} is not among your tools."
-    if request.cli and not all(limit.allows("bash", reads=False) for limit in spec.limits):
+    if (request.cli or request.fork) and not all(limit.allows("bash", reads=False) for limit in spec.limits):
         return "You may not run programs, and that includes starting one as an agent."
     return ""

@@ -11,6 +11,7 @@ import re
 import secrets
 import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -104,21 +105,26 @@ def make_spec(
         request: the request to start it.
         persona: the persona that the request names.
         terms: those of the hub that starts it.
-        data: folder of the record; the parent's spec is looked for below it.
+        data: folder of the record; the specs of the parent and of a fork's original are looked for below it.
         hub: socket of the hub that starts it.
 
     Raises:
         SpecError: it would be nested too deep.
     """
-    parent = _parent(data, request.parent)
+    parent, original = _parent(data, request.parent), _parent(data, request.fork)
     asked = _within_limits(request, persona, parent)
+    limits = _tool_limits(request, persona, parent)
     approvals, auto_approve, max_steps = _agreed(terms, parent)
+    if original is not None:  # a copy may do no more than what it is a copy of
+        limits = tuple(dict.fromkeys((*original.limits, *limits)))
+        so_far = replace(terms, approvals=approvals, auto_approve=auto_approve, max_steps=max_steps)
+        approvals, auto_approve, max_steps = _agreed(so_far, original)
     return Spec(
         agent=row.id,
         name=row.name,
         request=asked,
         persona=persona,
-        limits=_tool_limits(request, persona, parent),
+        limits=limits,
         session=row.session,
         prompt=new_id(),
         token=secrets.token_hex(32),

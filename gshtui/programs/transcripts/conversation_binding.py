@@ -1,9 +1,9 @@
 """Which conversation a running program is in, exactly: by what its processes hold open, or by its own record of them.
 
 Claude notes the conversation of each of its processes; Codex and Vibe hold a lock of the conversation that they write;
-OpenCode shows the title of the one that is open, and its log tells those of the same title apart. Where nothing is
-exact nothing is said: never a guess, and never a conversation that belongs to another agent. Reads other programs'
-files, writes none. Called by the fleet.
+OpenCode shows the title of the one that is open, and its log tells those of the same title apart; Gemini's is the only
+one of its folder since it started. Where nothing is exact nothing is said: never a guess, and never a conversation that
+belongs to another agent. Reads other programs' files, writes none. Called by the fleet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gshtui.programs.transcripts import claude_transcript, codex_transcript, opencode_transcript, vibe_transcript
+from gshtui.programs.transcripts import (
+    claude_transcript,
+    codex_transcript,
+    gemini_transcript,
+    opencode_transcript,
+    vibe_transcript,
+)
 from gshtui.programs.transcripts.program_transcript import number, read_whole_file, safe_name, words_of
 
 if TYPE_CHECKING:
@@ -43,6 +49,7 @@ class BindingQuery:
         title: its terminal's title; empty: unknown.
         taken: conversations of other agents.
         alone: no other agent of this program in this folder is without a conversation.
+        known: the conversation that it was started in, if we chose that.
     """
 
     program: str
@@ -51,6 +58,7 @@ class BindingQuery:
     title: str = ""
     taken: Collection[str] = ()
     alone: bool = False
+    known: str = ""
 
 
 def bound_conversation(wanted: BindingQuery, environ: Mapping[str, str], home: Path) -> str:
@@ -142,6 +150,14 @@ def _logged(processes: list[psutil.Process], environ: Mapping[str, str], home: P
     return ids if at < after else set()
 
 
+def _of_gemini(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
+    if wanted.known or not wanted.alone:
+        return ""
+    since = min(process.create_time() for process in processes)
+    found = gemini_transcript.sessions_since(wanted.cwd, since, environ, home) - set(wanted.taken)
+    return found.pop() if len(found) == 1 else ""
+
+
 def _open_files(processes: list[psutil.Process]) -> Iterator[str]:
     import psutil
 
@@ -170,7 +186,7 @@ _Finder = Callable[[BindingQuery, "list[psutil.Process]", Mapping[str, str], Pat
 _FINDERS: Mapping[str, _Finder] = {
     "claude": _of_claude,
     "codex": _of_codex,
+    "gemini": _of_gemini,
     "opencode": _of_opencode,
     "vibe": _of_vibe,
 }
-"""Gemini is missing: its conversation's id is always minted by us."""

@@ -48,6 +48,14 @@ def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Pat
     return next(iter(paths[:_LOOKED_AT]), None)
 
 
+def sessions_since(cwd: str, since: float, environ: Mapping[str, str], home: Path) -> set[str]:
+    """The ids of a folder's conversations that were written since then (epoch seconds)."""
+    root = Path(environ.get("GEMINI_CLI_HOME", "").strip() or home).expanduser() / ".gemini"
+    folders = [root / "tmp" / name / "chats" for name in _projects(root, cwd)]
+    paths = newest_file([path for folder in folders for path in folder.glob("session-*.json*")], since)
+    return {_session(path) for path in paths[:_LOOKED_AT]} - {""}
+
+
 def _projects(root: Path, cwd: str) -> Iterator[str]:
     """The names that a folder's project may have."""
     try:

@@ -55,6 +55,18 @@ def conversation_state(wanted: TranscriptQuery, environ: Mapping[str, str]) -> C
         return "unknown"
 
 
+def transcript_file(wanted: TranscriptQuery, environ: Mapping[str, str]) -> Path | None:
+    """The file that holds exactly this conversation; `None` where there is none."""
+    reader = READERS.get(wanted.program)
+    if reader is None or not wanted.id:
+        return None
+    try:
+        found = reader.find(wanted, environ, home_of(environ))
+    except OSError:
+        return None
+    return found if isinstance(found, Path) else None
+
+
 def _is_said(entry: TranscriptEntry) -> bool:
     """Whether a person said this; programs add messages of their own at the start."""
     return entry.role == "user" and entry.kind == "text"

@@ -90,6 +90,7 @@ KEYS: dict[str, Key] = {
     "agents.changes": Key("d", "Changes", "Show the changes in its worktree", AGENTS, row=True),
     "agents.rename": Key("n", "Rename", "Rename it", AGENTS, row=True),
     "agents.copy": Key("c,y", "Copy command", "Copy the command to attach to it", AGENTS, row=True),
+    "agents.fork": Key("f", "Fork", "Start a copy of it with its conversation and its files", AGENTS, row=True),
     "agents.restart": Key("R", "Restart", "Stop its process and start it again", AGENTS, row=True),
     "agents.recover": Key("b", "Recover", "Recover a lost agent with its conversation", AGENTS, row=True),
     "agents.kill": Key("delete,K", "Kill", "Kill it, after showing what is unsaved", AGENTS, show=True, row=True),

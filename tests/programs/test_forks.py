@@ -1,0 +1,107 @@
+"""A fork of a real program: it goes on from a copy of the conversation in a worktree of its own, and so does a restart.
+
+The original knows nothing of it, and its files and conversation stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gshtui.fleet.agent_calls import ForkAgent
+from tests.kit.home import Home
+from tests.programs.stage import Stage
+from tests.real.test_worktree import run_git
+from tests.real.test_worktree_lineage import files_of, state_of
+
+
+def trusted(home: Home, program: str, folder: Path) -> None:
+    """Have the program trust a folder, as a person does who is asked."""
+    if program == "claude":
+        file = home.path / ".claude.json"
+        known = json.loads(file.read_text())
+        known["projects"][str(folder)] = {"hasTrustDialogAccepted": True, "projectOnboardingSeenCount": 3}
+        file.write_text(json.dumps(known))
+    if program == "gemini":
+        file = home.path / ".gemini" / "trustedFolders.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {str(folder): "TRUST_FOLDER"}))
+
+
+@pytest.mark.programs("claude", "codex", "gemini")
+async def test_a_fork_goes_on_from_a_copy(stage: Stage, home: Home) -> None:
+    for words in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-q", "-m", "one")):
+        run_git(stage.folder, *words)
+    (stage.folder / "readme.txt").write_text("Changed.\n")
+    (stage.folder / "new.txt").write_text("New.\n")
+    await stage.status("idle")
+    await stage.say("The word is raspberry")
+    await stage.shows(r"I am here\.")
+    await stage.status("idle")
+    before = files_of(stage.folder), state_of(stage.folder)
+    place = stage.folder.parent / "project-try"
+    trusted(home, stage.program.name, place)
+    made = await stage.hub.call(ForkAgent(agent=stage.id, branch="try"))
+    assert made.how == "goes on from a copy of the conversation"
+    fork = Stage(stage.program, stage.hub, stage.provider, place, id=made.row.id)
+    assert (fork.row.worktree, fork.row.fork) == (str(place), stage.id)
+    assert files_of(place) == before[0]
+    assert state_of(place) == before[1]
+    await fork.status("idle")
+    await fork.say("What was the word?")
+    await fork.hears("What was the word?")
+    asked = [text for text in (chat.raw.decode() for chat in stage.provider.chats) if "What was the word?" in text]
+    assert any("The word is raspberry" in text for text in asked), "its conversation went on"
+    await fork.status("idle")
+    assert await fork.bound() not in ("", await stage.bound())
+    await stage.say("And you?")
+    await stage.hears("And you?")
+    asked = [text for text in (chat.raw.decode() for chat in stage.provider.chats) if "And you?" in text]
+    assert any("raspberry" in text for text in asked)
+    assert not any("What was the word?" in text for text in asked), "the original's went on by itself"
+    await stage.status("idle")
+    assert (files_of(stage.folder), state_of(stage.folder)) == before
+    spoken = await fork.look()
+    back = await stage.fleet.restart(fork.id)
+    assert back.how == "resumed its conversation"
+    await fork.started_anew(spoken)
+    await fork.say("Still there?")
+    await fork.hears("Still there?")
+    asked = [text for text in (chat.raw.decode() for chat in stage.provider.chats) if "Still there?" in text]
+    assert all(any(words in text for text in asked) for words in ("raspberry", "What was the word?"))
+
+
+@pytest.mark.programs("claude", "codex", "opencode", "gemini")
+async def test_a_fork_that_was_never_spoken_to_is_restarted_as_one(stage: Stage, home: Home) -> None:
+    await stage.status("idle")
+    await stage.say("The word is raspberry")
+    await stage.shows(r"I am here\.")
+    await stage.status("idle")
+    made = await stage.hub.call(ForkAgent(agent=stage.id, here=True))
+    fork = Stage(stage.program, stage.hub, stage.provider, stage.folder, id=made.row.id)
+    first = await fork.status("idle")
+    await stage.fleet.restart(fork.id)
+    await fork.started_anew(first)
+    await fork.say("What was the word?")
+    await fork.hears("What was the word?")
+    asked = [text for text in (chat.raw.decode() for chat in stage.provider.chats) if "What was the word?" in text]
+    assert any("The word is raspberry" in text for text in asked)
+
+
+@pytest.mark.programs("aider", "opencode", "vibe")
+async def test_a_program_that_cannot_says_so_before_anything_is_made(stage: Stage) -> None:
+    run_git(stage.folder, "init", "-q", "-b", "main")
+    run_git(stage.folder, "add", ".")
+    run_git(stage.folder, "commit", "-q", "-m", "one")
+    await stage.status("idle")
+    await stage.say("The word is raspberry")
+    await stage.shows(r"I am here\.")
+    with pytest.raises(Exception, match="cannot be forked with its conversation") as told:
+        await stage.hub.call(ForkAgent(agent=stage.id, branch="try"))
+    assert "--anew" in getattr(told.value, "hint", "")
+    assert run_git(stage.folder, "branch", "--list") == "* main"
+    assert len(stage.fleet.rows()) == 1
+    made = await stage.hub.call(ForkAgent(agent=stage.id, branch="try", anew=True))
+    assert made.how == "started without the conversation"
+    assert Path(made.row.worktree).is_dir()
