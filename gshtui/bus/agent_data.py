@@ -91,6 +91,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Folder of the git worktree made for it."""
     fork: str = ""
     """The agent that it is a copy of."""
+    archived: float = 0.0
+    """When it was put away, in epoch seconds: it is in no list, and is kept; 0: it was not."""
     external_id: str = ""
     """The conversation's id in the other program, for resuming it."""
     background: bool = False

@@ -56,6 +56,13 @@ class ListedAgent(Protocol):
     @property
     def ended(self) -> bool: ...
     @property
+    def worktree(self) -> str:
+        """Folder of its own git worktree; empty: none."""
+        ...
+
+    @property
+    def archived(self) -> bool: ...
+    @property
     def killed_until(self) -> float:
         """Until when its kill can be undone, in seconds since the epoch; 0: it is not killed."""
         ...
@@ -150,6 +157,7 @@ class ListAgents(Parameters, Returns[AgentList]):
     everywhere: Annotated[bool, ShellOption("--all")] = Field(
         default=False, description="List the agents of every folder."
     )
+    archived: bool = Field(default=False, description="List the archived agents instead.")
     windows: Annotated[bool, ShellOption(absent=True)] = True
     """Include the agents of other windows, read from their conversations."""
 
@@ -238,7 +246,7 @@ class ForkAgent(_ForAgent, Returns[RevivedAgent]):
     """
 
     WORD: ClassVar[str] = "fork"
-    SHELL = ShellForm(("agent",), parts=FLEET_PARTS, waiting="Forking the agent", prints_agents=True)
+    SHELL = ShellForm(("agent",), parts=FLEET_PARTS, waiting="Forking the agent")
 
     branch: Annotated[str, ShellOption(metavar="BRANCH")] = Field(
         default="", description="Name of its branch; by default the fork's name."
@@ -315,6 +323,20 @@ class MarkAgentRead(_ForAgent, Returns[AgentRow]):
 
     WORD: ClassVar[str] = "seen"
     SHELL = _shell(by_keeper=True)
+
+
+class ArchiveAgent(_ForAgent, Returns[AgentRow]):
+    """Put an ended agent away: it leaves the list and is kept, with its conversation, for as long as the record is."""
+
+    WORD: ClassVar[str] = "archive"
+    SHELL = _shell()
+
+
+class UnarchiveAgent(_ForAgent, Returns[AgentRow]):
+    """Put an archived agent back into the list. `agent ls --archived` lists them."""
+
+    WORD: ClassVar[str] = "unarchive"
+    SHELL = _shell()
 
 
 class RemoveAgent(_ForAgent, Returns[AgentRow]):

@@ -49,7 +49,7 @@ from gshtui.text.sanitise import one_line, visible
 
 ACTIONS = (
     "ls", "show", "attach", "send", "wait", "interrupt", "restart", "fork", "rename", "kill", "undo", "recover",
-    "remove", "unsaved", "seen",
+    "archive", "unarchive", "remove", "unsaved", "seen",
 )  # fmt: skip
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for by default."""
@@ -66,8 +66,8 @@ class AgentParameters(Parameters):
     SHELL = calls.AGENT_GROUP
     action: Annotated[str, synonyms(calls.AGENT_SYNONYMS)] = Field(
         "ls",
-        description="ls, show, attach, send, wait, interrupt, restart, fork, rename, kill, undo, recover, remove, "
-        "unsaved, seen (marks it as read).",
+        description="ls, show, attach, send, wait, interrupt, restart, fork, rename, kill, undo, recover, "
+        "archive, unarchive, remove, unsaved, seen (marks it as read).",
     )
     target: str = Field("", description="Number or name of the agent; `all` for recover.")
     text: str = Field("", description="The text to send, the new name, or what a fork should do.")
@@ -81,6 +81,7 @@ class AgentParameters(Parameters):
     here: bool = Field(False, description="fork: in the original's folder, without a git worktree.")
     anew: bool = Field(False, description="fork: without the conversation.")
     all: bool = Field(False, description="ls: agents of every folder.")
+    archived: bool = Field(False, description="ls: the archived agents.")
     now: bool = Field(False, description="send: even while it is busy. kill: at once, for good.")
     dry_run: bool = Field(False, description="recover: only say what would become of each.")
     yes: bool = Field(False, description="kill: even if something is unsaved.")
@@ -143,7 +144,7 @@ def _bindings(given: AgentParameters) -> Parameters:
     target, text = given.target, given.text
     match given.action:
         case "ls":
-            return calls.ListAgents(everywhere=given.all)
+            return calls.ListAgents(everywhere=given.all, archived=given.archived)
         case "send":
             return calls.SendToAgent(agent=target, text=text, now=given.now, wait=given.wait, timeout=given.timeout)
         case "show":
@@ -165,8 +166,9 @@ def _bindings(given: AgentParameters) -> Parameters:
 
 _BY_NAME: dict[str, Callable[..., Parameters]] = {
     "attach": calls.AttachAgent, "interrupt": calls.InterruptAgent,
-    "restart": calls.RestartAgent, "undo": calls.UndoKill,
-    "remove": calls.RemoveAgent, "unsaved": calls.FindUnsaved, "seen": calls.MarkAgentRead,
+    "restart": calls.RestartAgent, "undo": calls.UndoKill, "archive": calls.ArchiveAgent,
+    "unarchive": calls.UnarchiveAgent, "remove": calls.RemoveAgent, "unsaved": calls.FindUnsaved,
+    "seen": calls.MarkAgentRead,
 }  # fmt: skip
 """The actions that take only an agent."""
 
@@ -222,6 +224,14 @@ def _has_ended(row: calls.ListedAgent) -> bool:
     return row.ended and not row.killed_until
 
 
+def _can_be_archived(row: calls.ListedAgent) -> bool:
+    return _has_ended(row) and not row.archived
+
+
+def _is_archived(row: calls.ListedAgent) -> bool:
+    return row.archived
+
+
 class _Family:
     """The handlers and renderings."""
 
@@ -273,6 +283,14 @@ class _Family:
                     where=_on("agents.recover", calls.RecoverAgents, _is_lost),
                 ),
                 _action(
+                    calls.ArchiveAgent, row, self._archive, _said("is archived; `agent ls --archived` lists it."),
+                    where=_on("agents.archive", calls.ArchiveAgent, _can_be_archived),
+                ),
+                _action(
+                    calls.UnarchiveAgent, row, self._unarchive, _said("is in the list again."),
+                    where=_on("agents.unarchive", calls.UnarchiveAgent, _is_archived),
+                ),
+                _action(
                     calls.RemoveAgent, row, self._remove, _said(off, short=True),
                     where=_on("agents.remove", calls.RemoveAgent, _has_ended),
                 ),
@@ -322,9 +340,11 @@ class _Family:
     async def _ls(self, invocation: Invocation, parameters: calls.ListAgents) -> calls.AgentList:
         await self._fleet.refresh()
         home = None if invocation.caller.is_agent else invocation.cwd
-        rows = agent_tables.family_order(self._fleet.rows(everywhere=parameters.everywhere, home=home))
-        agents = self._local()
-        if parameters.windows:
+        rows = agent_tables.family_order(
+            self._fleet.rows(everywhere=parameters.everywhere, home=home, archived=parameters.archived)
+        )
+        agents = [] if parameters.archived else self._local()
+        if parameters.windows and not parameters.archived:
             agents = await self._in_windows(None if parameters.everywhere else str(invocation.cwd))
         return calls.AgentList([*agents, *map(AgentState, rows)])
 
@@ -500,7 +520,8 @@ class _Family:
 
     def _render_forked(self, _invocation: Invocation, made: RevivedAgent) -> Outcome:
         row, where = made.row, f" in {visible(made.row.worktree)}" if made.row.worktree else ""
-        return Outcome(self._revived(made), f"**{row.name}** ({row.id}) is a fork of {row.fork}{where}; it {made.how}.")
+        said = f"{row.name} ({row.id}) is a fork of {row.fork}{where}; it {made.how}."
+        return Outcome(self._revived(made), said, plain=row.id, aside=said)
 
     async def _rename(self, _invocation: Invocation, parameters: calls.RenameAgent) -> AgentRow:
         if not parameters.name.strip():
@@ -557,6 +578,12 @@ class _Family:
         data = [self._revived(one) | {"recovered": True, "why": ""} for one in done.back]
         data += [self._plain(one.row) | {"recovered": False, "tried": one.tried, "why": one.why} for one in done.lost]
         return Outcome(data, "\n".join(lines), is_error=bool(done.lost))
+
+    async def _archive(self, _invocation: Invocation, parameters: calls.ArchiveAgent) -> AgentRow:
+        return await self._fleet.archive(parameters.agent)
+
+    async def _unarchive(self, _invocation: Invocation, parameters: calls.UnarchiveAgent) -> AgentRow:
+        return await self._fleet.unarchive(parameters.agent)
 
     async def _remove(self, _invocation: Invocation, parameters: calls.RemoveAgent) -> AgentRow:
         row = await self._fleet.find(parameters.agent)

@@ -186,14 +186,16 @@ class Fleet:
 
     # What is there
 
-    def rows(self, *, everywhere: bool = True, home: Path | None = None) -> list[AgentRow]:
+    def rows(self, *, everywhere: bool = True, home: Path | None = None, archived: bool = False) -> list[AgentRow]:
         """The agents on the roster, ordered by number; unless `everywhere`, only those of one folder.
 
         Args:
-            home: that folder; by default the fleet's own.
+            home: that folder; by default this hub's.
+            archived: exactly those that are archived, in place of all others.
         """
         folder = str(home or self._context.options.home)
-        return [row for row in self._context.rows.all() if everywhere or row.home == folder]
+        rows = self._context.rows.all()
+        return [row for row in rows if (everywhere or row.home == folder) and bool(row.archived) is archived]
 
     def get(self, id: str) -> AgentRow | None:
         """The agent with exactly this id, from memory; `None` if unknown."""
@@ -436,6 +438,26 @@ class Fleet:
             raise from_store_error(error) from error
         self._context.rows.drop(row.id)
         await asyncio.to_thread(remove_agent_files, self._context.options.data, row.id)
+
+    async def archive(self, id: str) -> AgentRow:
+        """Put an ended agent away: it leaves every list, and is kept for as long as the record is."""
+        row = await self.find(id)
+        if not is_over(row):
+            raise FleetError("busy", f"{row.name} ({row.id}) has not ended.", hint=f"`agent kill {row.id}` kills it.")
+        if row.archived:
+            return row
+        try:
+            await self._killer.clear(row)
+        except StoreError as error:
+            raise from_store_error(error) from error
+        return await self._change(row, archived=time.time(), unread=0, needs_you=False, pane="")
+
+    async def unarchive(self, id: str) -> AgentRow:
+        """Put an archived agent back into the lists."""
+        row = await self.find(id)
+        if not row.archived:
+            raise FleetError("invalid", f"{row.name} ({row.id}) is not archived.")
+        return await self._change(row, archived=0.0)
 
     def seen(self, id: str) -> None:
         """Mark it as read by a person."""

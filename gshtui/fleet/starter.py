@@ -253,7 +253,7 @@ class Starter:
             "socket": socket_name(server), "tmux_session": pane.session, "pane": pane.pane, "pid": pane.pid,
             "pid_started": begun, "argv": list(start.argv), "status": "starting", "status_source": "spawn",
             "status_at": time.time(), "doing": "", "ended": 0.0, "exit_status": None, "needs_you": False,
-            "killed": False, "killed_at": 0.0,
+            "killed": False, "killed_at": 0.0, "archived": 0.0,
         }  # fmt: skip
         if row.kind == "cli":
             fields["external_id"] = start.external_id

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.mail.outbox import MailOutbox
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
     from gshtui.store.store import Store
+    from gshtui.tools.worktree_setup import Consent
 
 LEFT_OUT_OF_AGENTS = frozenset({"profiles", "config", "hub", "guard", "session", "approvals", "spawn"})
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
@@ -280,8 +281,12 @@ class CommandOffers:
 
         self._offer("tmux terminal", terminals)
 
-    def offer_fleet(self, fleet: Fleet, store: Store, states: AgentStates) -> None:
-        """The commands that start and end agents in terminals."""
+    def offer_fleet(self, fleet: Fleet, store: Store, states: AgentStates, consent: Callable[[], Consent]) -> None:
+        """The commands that start and end agents in terminals.
+
+        Args:
+            consent: makes what asks for consent to the tear-down command of a worktree.
+        """
 
         def agents() -> list[AnyCommand]:
             from functools import partial
@@ -291,7 +296,14 @@ class CommandOffers:
 
             return commands(fleet, states.local, partial(window_agents, store))
 
+        def worktrees() -> list[AnyCommand]:
+            from gshtui.fleet.worktree_commands import TearDown, worktree_command
+
+            output = store.path.parent / "worktrees"
+            return [worktree_command(fleet, TearDown(tuple(self._settings.worktrees.teardown), consent(), output))]
+
         self._offer("spawn agent", agents)
+        self._offer("worktree", worktrees)
 
     def _offer(self, names: str, make: Callable[[], Iterable[AnyCommand]]) -> None:
         """`names`: names and aliases of one family, in the order in which `make` gives them."""

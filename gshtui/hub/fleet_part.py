@@ -33,7 +33,7 @@ async def start_fleet(hub: Hub) -> None:
     hub.parts.stops_with("fleet", fleet.stop)
     if not maker.visiting:
         hub.make_shared_shell = lambda: maker.targets.shared
-    hub.offers.offer_fleet(fleet, hub.store, hub.agent_states)
+    hub.offers.offer_fleet(fleet, hub.store, hub.agent_states, maker.tear_down_consent)
     hub.offers.offer_mail(hub.store, lambda: maker.mail.outbox, lambda: maker.mail)
     hub.offers.offer_terminals(lambda: maker.targets)
     if hub.relay is not None:
@@ -142,6 +142,13 @@ class _FleetMaker:
         from gshtui.tools.worktree_setup import consent_by_gate, no_consent
 
         return no_consent if self._hub.gate is None else consent_by_gate(self._hub.gate, agent)
+
+    def tear_down_consent(self) -> Consent:
+        """Asks whether the tear-down command of a worktree may run; without a gate it is not run."""
+        from gshtui.tools.worktree_setup import consent_by_gate, no_consent
+
+        what = "tear-down command, in the worktree"
+        return no_consent if self._hub.gate is None else consent_by_gate(self._hub.gate, "", what=what)
 
     def _transport(self) -> MessageTransport:
         from gshtui.fleet.transport import TerminalTransport

@@ -184,6 +184,11 @@ class Worktrees(SettingsTable):
         description="Command to run in a new worktree, as a list of arguments. You are asked about it first.",
         json_schema_extra=ASKED,
     )
+    teardown: list[str] = Field(
+        default=[],
+        description="Command to run in a worktree before it is finished and removed. You are asked about it first.",
+        json_schema_extra=ASKED,
+    )
 
 
 class Python(SettingsTable):

@@ -170,10 +170,10 @@ def release(connection: sqlite3.Connection) -> None:
 
 
 def forget_old(connection: sqlite3.Connection, days: float) -> None:
-    """Take agents off the roster that ended longer ago than this."""
+    """Take agents off the roster that ended longer ago than this; archived ones stay."""
     limit = time.time() - days * 86_400
     for row in list_agents(connection):
-        if row.ended and row.ended < limit:
+        if row.ended and row.ended < limit and not row.archived:
             remove_agent(connection, row.id)
 
 

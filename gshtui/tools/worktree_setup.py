@@ -130,7 +130,9 @@ WAIT = 120.0
 """Time to wait for an answer, in seconds."""
 
 
-def consent_by_gate(gate: Gate, agent: str, wait: float = WAIT) -> Consent:
+def consent_by_gate(
+    gate: Gate, agent: str, wait: float = WAIT, *, what: str = "set-up command, in the new worktree"
+) -> Consent:
     """Ask on behalf of this agent; `always` holds for the same arguments in the same project."""
 
     async def consent(argv: tuple[str, ...], folder: Path) -> bool:
@@ -140,7 +142,7 @@ def consent_by_gate(gate: Gate, agent: str, wait: float = WAIT) -> Consent:
             Effect.EXECUTE,
             visible(words),
             inside=False,
-            detail=f"The project's set-up command, in the new worktree {visible(str(folder))}:\n{visible(words)}",
+            detail=f"The project's {what} {visible(str(folder))}:\n{visible(words)}",
             key=words,
             pattern=words,
         )

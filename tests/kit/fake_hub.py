@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, Protocol, TypedDict, TypeVar
 
 from gshtui.bus.bus import Bus
@@ -19,11 +20,13 @@ from gshtui.commands.declaration import Caller, Invocation, Question, Returns, U
 from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands, view_calls, view_commands
 from gshtui.fleet import commands as fleet_commands
+from gshtui.fleet.worktree_commands import TearDown, worktree_command
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Ui
 from gshtui.store.session_calls import ListSessions
 from gshtui.tools import commands as tool_commands
 from gshtui.tools.workspace import ToolConfig
+from gshtui.tools.worktree_setup import no_consent
 from gshtui.ui.kit.hub_port import (
     OpenRequest,
     Result,
@@ -63,6 +66,7 @@ def declared_keys() -> Registry:
     return Registry(
         [
             *fleet_commands.commands(nothing),
+            worktree_command(nothing, TearDown((), no_consent, Path())),
             *tool_commands.commands(ToolConfig()),
             *context_commands.commands(nothing, None),
         ]

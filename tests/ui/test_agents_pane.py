@@ -245,7 +245,7 @@ async def test_the_menu_lists_what_can_be_done() -> None:
         listed = app.screen.query_one(OptionList)
         assert [(option.id or "").removeprefix("agents.") for option in listed.options] == [
             "open", "attach", "report", "message", "context", "interrupt", "changes", "rename", "copy", "fork",
-            "restart", "kill",
+            "restart", "kill", "finish",
         ]  # fmt: skip
         await pilot.press(*"interr", "enter")
         await settled(pilot)

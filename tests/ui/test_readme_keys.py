@@ -36,8 +36,9 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted
 from gshtui.bus.messages import Text
 from gshtui.commands.declaration import Question
-from gshtui.fleet.agent_calls import InterruptAgent, KillAgent, SendToAgent, UndoKill
+from gshtui.fleet.agent_calls import ArchiveAgent, ForkAgent, InterruptAgent, KillAgent, SendToAgent, UndoKill
 from gshtui.fleet.commands import kill_question
+from gshtui.fleet.worktree_commands import FinishWorktree
 from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
 from gshtui.tools.worktree import Worktree
 from gshtui.ui.agents.agents_pane import AgentsPane
@@ -75,7 +76,7 @@ from tests.kit.native_agents import EventLog
 from tests.kit.pty_child import PtyChild
 from tests.kit.readme import Claim, keys_of, name_of, outdated, uncovered
 from tests.kit.recorded_contexts import AGENTS, COMPACTED, PROMPT, PRUNED, RecordedContexts
-from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, PERSONAS, PROFILES, SEARCH
+from tests.kit.recorded_fleet import CLAUDE, DIFF, DONE, FEW, PERSONAS, PROFILES, SEARCH, changed
 from tests.kit.recorded_shell import EARLIER, FakeRecord, FakeShellLog
 from tests.kit.shell_keys import offer_agents, program_folder, write_echo_program
 from tests.kit.shells import Shell
@@ -866,10 +867,37 @@ async def into_a_terminal(here: Recorded) -> None:
     assert not view.typing and here.app.terminal.data == b"ls"
 
 
+@told("sidebar", "**A fork** (`f` in the sidebar,")
+async def forked(here: Recorded) -> None:
+    await choose_claude(here)
+    await here.press("f")
+    assert here.ran[-1] == ForkAgent(agent="0002")
+
+
+@told("sidebar", "**Finishing** (`F`,")
+async def worktree_finished(here: Recorded) -> None:
+    await choose_claude(here)
+    await here.press("F")
+    assert here.ran[-1] == FinishWorktree(name="0002")
+
+
+@told("sidebar", "**Archiving** (`A`,")
+async def archived(here: Recorded) -> None:
+    await choose_claude(here)
+    ran = len(here.ran)
+    await here.press("A")
+    assert len(here.ran) == ran, "it runs"
+    await here.feed(*changed(DONE))
+    await here.press(*["down"] * 9, "A")
+    assert here.ran[-1] == ArchiveAgent(agent="0004")
+    await here.press(*["up"] * 9)
+    await choose_claude(here)
+
+
 @told(
     "sidebar",
-    "`a` gives it the whole screen, `m` sends it a message, `i` interrupts, `d` shows its changes, `delete` "
-    "shows you what is unsaved and then kills it, `u` undoes the kill for a short while.",
+    "`a` gives it the whole screen, `m` sends it a message, `i` interrupts, `f` forks it, `d` shows its "
+    "changes, `delete` shows you what is unsaved and then kills it, `u` undoes the kill for a short while.",
 )
 async def done_to_an_agent(here: Recorded) -> None:
     assert isinstance(here.app, FakeTerminalWindow)
@@ -882,6 +910,8 @@ async def done_to_an_agent(here: Recorded) -> None:
     assert here.ran[-1] == SendToAgent(agent="0002", text="hello")
     await here.press("i")
     assert here.ran[-1] == InterruptAgent(agent="0002")
+    await here.press("f")
+    assert here.ran[-1] == ForkAgent(agent="0002")
     await here.press("d")
     assert here.ran[-1] == CHANGES and here.app.query(DiffPane)
     await here.press("x", "alt+2", "delete")

@@ -28,20 +28,23 @@ class AgentPlace(msgspec.Struct, frozen=True):
 
 
 class AgentListing(msgspec.Struct, frozen=True):
-    """The listed agents in order, and how many are left out: ended ones and those of other folders."""
+    """The listed agents in order, and how many are left out: ended ones, those of other folders and archived ones."""
 
     placed: tuple[AgentPlace, ...] = ()
     ended: int = 0
     elsewhere: int = 0
+    archived: int = 0
 
 
 def list_agents(state: AgentsState, *, everything: bool = False) -> AgentListing:
     """The agents in order. `everything`: include other folders and all ended agents."""
-    here = [agent for agent in state.agents.values() if everything or agent.row.home in ("", state.home)]
+    kept = [agent for agent in state.agents.values() if everything or not agent.archived]
+    here = [agent for agent in kept if everything or agent.row.home in ("", state.home)]
+    archived = sum(agent.archived and agent.row.home == state.home for agent in state.agents.values())
     old = [agent for agent in here if agent.ended and not agent.row.unread and not agent.waits_for_you]
     hidden = set[str]() if everything else {agent.id for agent in sorted(old, key=_since)[ENDED_SHOWN:]}
     shown = [agent for agent in here if agent.id not in hidden]
-    return AgentListing(_tree(shown), len(hidden), len(state.agents) - len(here))
+    return AgentListing(_tree(shown), len(hidden), len(kept) - len(here), 0 if everything else archived)
 
 
 def _since(agent: AgentView) -> float:
@@ -121,6 +124,8 @@ def _left_out(listing: AgentListing) -> list[str]:
         parts.append(f"{listing.ended} more ended")
     if listing.elsewhere:
         parts.append(f"{listing.elsewhere} elsewhere")
+    if listing.archived:
+        parts.append(f"{listing.archived} archived")
     return [f"{' · '.join(parts)} · e shows all"] if parts else []
 
 

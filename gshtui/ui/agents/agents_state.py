@@ -114,6 +114,15 @@ class AgentView(msgspec.Struct, frozen=True):
         return self.terminal and self.status in ENDED_STATUSES
 
     @property
+    def worktree(self) -> str:
+        """Folder of its own git worktree; empty: none."""
+        return self.row.worktree
+
+    @property
+    def archived(self) -> bool:
+        return bool(self.row.archived)
+
+    @property
     def waits_for_you(self) -> bool:
         return self.row.needs_you or self.status == "waiting"
 

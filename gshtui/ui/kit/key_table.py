@@ -95,6 +95,11 @@ KEYS: dict[str, Key] = {
     "agents.recover": Key("b", "Recover", "Recover a lost agent with its conversation", AGENTS, row=True),
     "agents.kill": Key("delete,K", "Kill", "Kill it, after showing what is unsaved", AGENTS, show=True, row=True),
     "agents.undo": Key("u", "Undo kill", "Undo the kill, for a short while", AGENTS, row=True),
+    "agents.finish": Key(
+        "F", "Finish", "Merge its worktree's branch, and remove both, after showing what happens", AGENTS, row=True
+    ),
+    "agents.archive": Key("A", "Archive", "Put it away: it leaves the list and is kept", AGENTS, row=True),
+    "agents.unarchive": Key("U", "Unarchive", "Put it back into the list", AGENTS, row=True),
     "agents.remove": Key(
         "D", "Remove", "Remove an ended agent from the list; its conversation is kept", AGENTS, row=True
     ),
