@@ -28,7 +28,7 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.programs import hooks
-from gshtui.programs.profile import LoadedProfiles, Profile, ProfileError, load
+from gshtui.programs.profile import LoadedProfiles, Profile, ProfileError, is_untested, load
 
 _STATES = {
     "impossible": "no hooks",
@@ -182,6 +182,10 @@ def _bound(given: ProfilesParameters) -> ListProfiles | ShowProfile:
     return ShowProfile(name=given.name) if given.action == "show" else ListProfiles()
 
 
+def _mark(profile: Profile) -> str:
+    return " · untested" if is_untested(profile) else ""
+
+
 def _render_list(_invocation: Invocation, found: ProfileList) -> Outcome:
     data: list[dict[str, Any]] = [
         {
@@ -191,11 +195,15 @@ def _render_list(_invocation: Invocation, found: ProfileList) -> Outcome:
             "resumes": bool(one.profile.conversation.resume),
             "hooks": one.hooks,
             "seen": list(one.profile.seen),
+            "untested": is_untested(one.profile),
             "file": one.file,
         }
         for one in found.profiles
     ]
-    lines = [f"{one.profile.name:10} {one.profile.title:22} {_STATES[one.hooks]}" for one in found.profiles]
+    lines = [
+        f"{one.profile.name:10} {one.profile.title:22} {_STATES[one.hooks]}{_mark(one.profile)}"
+        for one in found.profiles
+    ]
     return Outcome({"profiles": data, "problems": found.problems}, "\n".join([*lines, *found.problems]))
 
 
@@ -204,7 +212,8 @@ def _render_profile(_invocation: Invocation, shown: ShownProfile) -> Outcome:
     data = msgspec.to_builtins(profile)
     lines = [f"{profile.title} ({profile.name}), from {shown.origin}"]
     lines.append(f"programs: {', '.join(profile.programs) or 'none'}")
-    lines.append(f"seen: {', '.join(profile.seen) or 'never recorded'}")
+    never = "never: untested, made from its documentation" if is_untested(profile) else "never recorded"
+    lines.append(f"seen: {', '.join(profile.seen) or never}")
     lines.append(f"resumed by: {' '.join(profile.conversation.resume) or 'nothing'}")
     lines.append(f"interrupted by: {' '.join(profile.keys.interrupt)}; ended by: {' '.join(profile.keys.exit)}")
     lines.append(f"idle after {profile.timing.idle:g} s without output, if nothing else shows the status")

@@ -197,7 +197,7 @@ class Profile(_Table, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
     """Environment variables that it gets."""
     seen: tuple[str, ...] = ()
-    """Versions whose screens were recorded."""
+    """Versions whose screens were seen; none: it was made from the program's documentation, and is untested."""
     input: InputRules = InputRules()
     text: TextRules = TextRules()
     titles: TitleRules = TitleRules()
@@ -206,6 +206,11 @@ class Profile(_Table, frozen=True, kw_only=True):
     keys: ProfileKeys = ProfileKeys()
     conversation: ConversationRules = ConversationRules()
     hooks: HookRules = HookRules()
+
+
+def is_untested(profile: Profile) -> bool:
+    """Whether nobody has seen the program's screens with this profile."""
+    return profile.ai and not profile.seen
 
 
 def takes_code(profile: Profile) -> bool:

@@ -7,13 +7,17 @@ from pathlib import Path
 import pytest
 
 from gshtui.programs import profile as profiles
+from gshtui.programs.screen_reading import read_screen
 
 LOADED = profiles.load(Path("/nonexistent"))
 
 
 def test_what_ships_is_in_order() -> None:
     assert LOADED.problems == ()
-    assert set(LOADED.profiles) == {"aider", "claude", "codex", "gemini", "opencode", "python", "repl", "shell", "vibe"}
+    tested = {"aider", "claude", "codex", "copilot", "gemini", "opencode", "qwen", "vibe"}
+    untested = {"amp", "cursor", "goose"}
+    assert set(LOADED.profiles) == {*tested, *untested, "python", "repl", "shell"}
+    assert {name for name, profile in LOADED.profiles.items() if profiles.is_untested(profile)} == untested
     for profile in LOADED.profiles.values():
         assert not profile.ai or profile.timing.idle >= 10
         assert profile.keys.interrupt and profile.keys.exit
@@ -80,5 +84,49 @@ def test_a_bad_profile_is_told_in_a_sentence_and_the_others_stay(tmp_path: Path,
 
 
 def test_a_name_that_is_none_says_which_there_are() -> None:
-    with pytest.raises(profiles.ProfileError, match="the profiles are aider, claude"):
+    with pytest.raises(profiles.ProfileError, match="the profiles are aider, amp, claude"):
         LOADED.get("clode")
+
+
+BAR = "─" * 60
+COPILOT = [" ● Hello. I am here.", "", " /src/project", BAR, "{input}", BAR, "{footer}"]
+QWEN = ["  > hello there", "  ✦ Hello. I am here.", "{work}", BAR, "{input}", BAR, "  {footer}"]
+ASKED = [
+    "│ Do you want to run this command?           │", "│                                            │",
+    "│ ❯ 1. Yes                                   │", "│   3. No (Esc to stop)                      │",
+    "│ ↑/↓ to navigate · enter to select · esc to cancel │", "╰────────────╯",
+]  # fmt: skip
+
+
+def drawn(lines: list[str], **words: str) -> list[str]:
+    return [line.format(**words) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "status"),
+    [
+        ("copilot", drawn(COPILOT, input="❯", footer=" ← open sidebar · Interactive · ? help    gpt-4o"), "idle"),
+        ("copilot", drawn(COPILOT, input="❯", footer=" ◎ Working · 17 B esc esc interrupt       gpt-4o"), "thinking"),
+        ("copilot", ASKED, "waiting"),
+        (
+            "qwen",
+            drawn(QWEN, work="", input=">   Type your message or @path/to/file", footer="? for shortcuts"),
+            "idle",
+        ),
+        ("qwen", drawn(QWEN, work="", input="> a\u200b", footer="⠴ Initializing..."), "starting"),
+        (
+            "qwen",
+            drawn(QWEN, work="  ⠸ Untangling nets... (1s · ↓ 5 tokens · esc to cancel)", input="> ", footer="?"),
+            "thinking",
+        ),
+        ("goose", ["", "( O)> "], "idle"),
+        ("goose", ["pondering", "◇ Herding bits (Ctrl+C to interrupt)"], "thinking"),
+        ("goose", ["◆  Goose would like to call the above tool, do you allow?", "│  ● Allow", "│  ○ Deny"], "waiting"),
+        ("cursor", ["  Working 12 tokens   ctrl+c to stop", "  → Add a follow-up"], "thinking"),
+        ("cursor", ["  Done.", "", "  → Add a follow-up", "  Auto"], "idle"),
+    ],
+)
+def test_screens_of_programs_that_are_not_recorded(name: str, lines: list[str], status: str) -> None:
+    at = next((n for n, line in enumerate(lines) if line.startswith(("❯", ">"))), len(lines) - 1)
+    reading = read_screen(LOADED.get(name), lines, "", (2, at))
+    assert reading.status == status
