@@ -42,6 +42,8 @@ class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     cwd: str = ""
     depth: int = 0
     """Number of agents above it: 0 for one that a person started."""
+    env: tuple[str, ...] = ()
+    """`NAME=VALUE`: variables of its program beside those that it inherits. None is a secret."""
     fork: str = ""
     """Id of the agent that this one is a copy of: its program, its files and its conversation."""
     conversation: str = ""
@@ -89,6 +91,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     model: str = ""
     worktree: str = ""
     """Folder of the git worktree made for it."""
+    env: tuple[str, ...] = ()
+    """`NAME=VALUE`: variables that it was given."""
     fork: str = ""
     """The agent that it is a copy of."""
     archived: float = 0.0

@@ -19,7 +19,7 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.ports import AgentStart, FleetError, LaunchTerms
-from gshtui.system.environment import program_environment
+from gshtui.system.environment import named_variables, program_environment
 
 if TYPE_CHECKING:
     from gshtui.fleet.native.spec import Spec
@@ -72,7 +72,7 @@ class CommandLines:
         """What `restart` would make of its conversation, with nothing to run. Raises `FleetError`."""
         if row.kind == "native":
             return AgentStart((), external_id=row.session, how=_RESUMED)
-        return await self._programs.plan(row, request, program_environment(os.environ, row.id))
+        return await self._programs.plan(row, request, _environment(row))
 
     async def worktree(self, row: AgentRow, branch: str) -> Path:
         """Its git worktree: a new one, or the one that the branch has already. Raises `FleetError`."""
@@ -178,8 +178,13 @@ class CommandLines:
             file = await asyncio.to_thread(write_spec, spec)
         except SpecError as error:
             raise FleetError("invalid", error.message, hint=error.hint) from error
-        return AgentStart(tuple(native_argv(row, file)), program_environment(os.environ, row.id))
+        return AgentStart(tuple(native_argv(row, file)), _environment(row))
 
     async def _program(self, row: AgentRow, request: SpawnRequest, *, again: bool) -> AgentStart:
-        environ = program_environment(os.environ, row.id)
+        environ = _environment(row)
         return await self._programs.start(row, request, self._data, environ, again=again)
+
+
+def _environment(row: AgentRow) -> dict[str, str]:
+    """The agent's variables: those of this process that are passed on, and the ones that it was given."""
+    return program_environment(os.environ, row.id) | named_variables(row.env)

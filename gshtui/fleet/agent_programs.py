@@ -20,6 +20,7 @@ from gshtui.fleet.ports import AgentStart, FleetError, Kind
 from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError, load
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import LastTurns, TurnText, conversation_state, home_of
+from gshtui.system.environment import named_variables
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -146,7 +147,7 @@ class Programs:
 
         profile = await self.profile(row)
         argv = request.cli or profile.argv
-        environ = {**os.environ, **launch.assigned(row.argv), **profile.environment}
+        environ = {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
         wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
         far = await asyncio.to_thread(conversation_state, wanted, environ)
         unsaid = far in ("absent", "empty") and not launch.names_conversation(profile, argv)
@@ -179,7 +180,7 @@ class Programs:
             [other.external_id for other in like if other.external_id],
             all(other.external_id or other.ended or other.cwd != row.cwd for other in like),
         )
-        environ = {**os.environ, **launch.assigned(row.argv), **profile.environment}
+        environ = {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
         return await asyncio.to_thread(conversation_binding.bound_conversation, wanted, environ, home_of(environ))
 
     async def bound(self, server: TmuxServer, row: AgentRow, others: Sequence[AgentRow]) -> AgentRow:
@@ -200,7 +201,7 @@ class Programs:
             return None
         profile = await self.profile(row)
         wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
-        return wanted, {**os.environ, **launch.assigned(row.argv), **profile.environment}
+        return wanted, {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
 
     async def glance(self, server: TmuxServer, row: AgentRow) -> dict[str, Any]:
         """The program's current status according to its screen, for callers that do not follow it."""

@@ -17,11 +17,13 @@ from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Action,
     Assessment,
+    AttachView,
     Command,
     Effect,
     Invocation,
     Outcome,
     Returns,
+    UsageError,
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
@@ -29,6 +31,7 @@ from gshtui.fleet import agent_tables
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError
 from gshtui.fleet.spawn_parameters import SpawnParameters
+from gshtui.system.environment import named_variables
 
 
 class SpawnAgent(SpawnParameters, Returns[AgentRow]):
@@ -55,6 +58,13 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
             metavar="P", kind="profile", help="The program's profile; by default it follows from the program's name."
         ),
     ] = Field(default="", description="Profile of that program; empty: chosen by its name.")
+    env: Annotated[
+        tuple[str, ...],
+        ShellOption("--env", metavar="NAME=VALUE", help="Give it this variable; repeatable. Never a secret."),
+    ] = Field(
+        default=(), description="Variables for it, NAME=VALUE each; never secrets. A restart and a fork keep them."
+    )
+    attach: bool = Field(default=False, description="Show it full-screen in this terminal once it runs.")
     cwd: Annotated[
         str, ShellOption(metavar="FOLDER", kind="folder", help="Folder to start in; by default the current one.")
     ] = Field(default="", description="Folder to start in; empty: this one.")
@@ -62,13 +72,24 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
 
 def spawn_command(fleet: Fleet) -> AnyCommand:
     """The command, on this fleet."""
+    to_attach: set[str] = set()
+    """Agents that are to be shown as soon as they have been rendered."""
 
     async def spawn(invocation: Invocation, parameters: SpawnAgent) -> AgentRow:
         request = _request(invocation, parameters)
         try:
-            return await fleet.spawn(request, by_person=not invocation.caller.is_agent)
+            row = await fleet.spawn(request, by_person=not invocation.caller.is_agent)
         except FleetError as error:
             raise command_error(error) from error
+        if parameters.attach:
+            to_attach.add(row.id)
+        return row
+
+    async def shows(_invocation: Invocation, row: AgentRow) -> AttachView | None:
+        if row.id not in to_attach:
+            return None
+        to_attach.discard(row.id)
+        return AttachView(row.id)
 
     def render(_invocation: Invocation, row: AgentRow) -> Outcome:
         attach = fleet.attach_command(row)
@@ -80,7 +101,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
 
         return spawn_assessment(_request(invocation, parameters))
 
-    action = Action(SpawnAgent, AgentRow, spawn, render, effect=Effect.EXECUTE)
+    action = Action(SpawnAgent, AgentRow, spawn, render, shows=shows, effect=Effect.EXECUTE)
     return Command(
         "spawn",
         "Start an agent in a terminal of its own: one of ours, or any program",
@@ -99,4 +120,9 @@ def _request(invocation: Invocation, parameters: SpawnAgent) -> SpawnRequest:
     # A person's agent answers to the person; one in the background reports to the agent in front.
     wants_report = parameters.background and invocation.session
     parent = invocation.caller.name if invocation.caller.is_agent else invocation.agent if wants_report else ""
+    try:
+        named_variables(parameters.env)
+    except ValueError as error:
+        hint = "Set it where you start gsh-tui, or have the program read it from a file or a keyring."
+        raise UsageError(str(error), hint=hint) from error
     return msgspec.structs.replace(parameters.request(), parent=parent, cwd=str(invocation.cwd / parameters.cwd))

@@ -208,6 +208,7 @@ class Starter:
             provider=request.provider,
             model=request.model,
             background=request.background,
+            env=request.env,
             fork=request.fork,
             created=now,
         )

@@ -91,9 +91,10 @@ def copy_session(
     overlays = [tuple(row) for row in found.fetchall()]
     # An overlay's id is its own over all conversations, and later ones name earlier ones by it.
     names = {str(id): new_id() for id, *_ in overlays}
-    pattern = re.compile("|".join(map(re.escape, names)) or "(?!)")
     for id, kind, at, data in overlays:
-        text = pattern.sub(lambda name: names[name.group()], str(data))
+        text = str(data)
+        for was, fresh in names.items():
+            text = text.replace(was, fresh)
         connection.execute(
             "INSERT INTO overlays (id, session, kind, at, data) VALUES (?, ?, ?, ?, ?)",
             (names[str(id)], new.id, kind, at, text),

@@ -6,7 +6,7 @@ Pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 MARK = "GSH_CALL"
 """Variable carried by every process of one call, so that each can be found wherever it went."""
@@ -58,6 +58,7 @@ def is_secret_variable(name: str, value: str) -> bool:
     return bool(_SECRET_NAME.search(name.upper()) or _SECRET_VALUE.match(value) or _URL_WITH_PASSWORD.match(value))
 
 
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _WINDOW = frozenset({"TERM", "COLUMNS", "LINES", "SHLVL", "PWD", "OLDPWD", "_", "STY", "WINDOWID", "VTE_VERSION"})
 """Facts about the terminal or shell that started us, which the agent's terminal does not share."""
 _PREFIXES = ("TMUX", "TERM_PROGRAM", "KITTY_", "WEZTERM_", "ALACRITTY_", "ITERM_", "GHOSTTY_", "TEXTUAL")
@@ -71,6 +72,25 @@ def program_environment(environ: Mapping[str, str], agent: str, **more: str) -> 
         if name not in _WINDOW and not name.startswith(_PREFIXES) and _is_text(name) and _is_text(value)
     }
     return kept | {"GSH_AGENT": agent} | more
+
+
+def named_variables(words: Iterable[str]) -> dict[str, str]:
+    """The variables in words such as `NAME=VALUE`.
+
+    Raises:
+        ValueError: a word is none, or would put a secret where it is kept and shown; the message says so without it.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not _NAME.fullmatch(name) or not _is_text(value):
+            raise ValueError("A variable is written as NAME=VALUE.")
+        if name.startswith("GSH_"):
+            raise ValueError(f"{name} is a variable of gsh-tui itself.")
+        if value and is_secret_variable(name, value):
+            raise ValueError(f"{name} looks like a secret, which would be kept in the record and shown in lists.")
+        found[name] = value
+    return found
 
 
 def _is_text(value: str) -> bool:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
 from gshtui.bus.agent_data import SpawnRequest
-from gshtui.commands.declaration import Caller, CommandError, Invocation, Unconfirmed
-from gshtui.commands.execution import call, question
+from gshtui.commands.declaration import AttachView, Caller, CommandError, Invocation, Unconfirmed
+from gshtui.commands.execution import call, question, run_value
 from gshtui.commands.registry import Registry
 from gshtui.fleet.agent_calls import ArchiveAgent, ForkAgent, ListAgents, RestartAgent, UnarchiveAgent
 from gshtui.fleet.commands import commands
 from gshtui.fleet.fleet import Fleet
+from gshtui.fleet.spawn_command import SpawnAgent
 from gshtui.fleet.worktree_commands import FinishWorktree, TearDown, worktree_command
 from gshtui.store.store import Store
 from gshtui.system import process_tree
@@ -123,3 +126,35 @@ async def test_an_archived_agent_is_in_no_list_and_is_kept(harness: FleetHarness
         await call(known, ArchiveAgent(agent="old"), around)
         await call(known, RestartAgent(agent="old"), around)
         assert [one.archived for one in fleet.rows()] == [0.0], "one that runs again is in the list"
+
+
+SAYS = """
+import os, sys
+print("ready", os.environ.get("ACCOUNT"), os.environ.get("GSH_AGENT"), flush=True)
+for line in sys.stdin: pass
+"""
+
+
+async def test_variables_of_an_agent_are_kept_by_a_restart_and_a_fork_and_are_no_secrets(harness: FleetHarness) -> None:
+    async with harness.start_hub() as fleet:
+        known, around = registry(fleet), here(harness.home)
+        line = f"{sys.executable} -c {shlex.quote(SAYS)}"
+        for word, why in (
+            ("OPENAI_API_KEY=sk-0123456789abcdef0123", "OPENAI_API_KEY looks like a secret"),
+            ("WORD=ghp_0123456789abcdef0123456789", "WORD looks like a secret"),
+            ("GSH_AGENT=1", "of gsh-tui itself"),
+            ("word", "NAME=VALUE"),
+            ("A B=1", "NAME=VALUE"),
+        ):
+            with pytest.raises(CommandError, match=why) as told:
+                await call(known, SpawnAgent(cli=line, env=(word,)), around)
+            assert "0123" not in f"{told.value} {told.value.hint}"
+        row = await call(known, SpawnAgent(cli=line, env=("ACCOUNT=work",), attach=True), around)
+        await wait_for_text(harness, row, f"ready work {row.id}")
+        await call(known, RestartAgent(agent=row.id), around)
+        await wait_for_text(harness, await fleet.find(row.id), f"ready work {row.id}")
+        fork = (await call(known, ForkAgent(agent=row.id, here=True, anew=True), around)).row
+        await wait_for_text(harness, fork, f"ready work {fork.id}")
+        outcome = await run_value(known, SpawnAgent(cli=line, attach=True), around)
+        assert outcome.view == AttachView("0003")
+        assert (await run_value(known, SpawnAgent(cli=line), around)).view is None
