@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.letter import Letter
+from gshtui.fleet.mail.delivery_state import DeliveryState
 from gshtui.store import mail_table
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
@@ -66,6 +69,20 @@ async def test_a_message_is_changed_only_while_it_waits(path: Path) -> None:
             await store.mail.change(one.id, within=("queued", "held"), state="dropped")
         with pytest.raises(StoreError, match="no field sender"):
             await store.mail.change(one.id, sender="person")
+
+
+async def test_a_turn_that_is_over_before_its_message_counts_as_submitted_is_not_begun_again(path: Path) -> None:
+    async with open_record(path) as store:
+        sent = await store.mail.add(letter())
+        progress = DeliveryState(Bus(), store)
+        taken = await store.mail.claim(sent.id)
+        assert taken is not None
+        progress.expect(taken, inbox=False)
+        await progress.heard(TurnFinished(agent="0002", session="", turn="", stop="end", text="Done."))
+        await progress.submitted(taken)
+        now = await store.mail.find(sent.id)
+        assert (now.state, now.answered, now.answer) == ("submitted", True, "Done.")
+        assert await store.mail.find_all(("queued",)) == []
 
 
 async def test_one_process_delivers_and_a_dead_one_leaves_what_is_unsure_held(path: Path) -> None:

@@ -38,6 +38,8 @@ class DeliveryState:
         """Id → a message that is in, or on its way to, a native agent's inbox."""
         self._typed: dict[str, Letter] = {}
         """Id → a message that was, or is just being, typed."""
+        self._over: set[str] = set()
+        """Messages whose turn was over while they were still being entered."""
         self._turns: dict[str, str] = {}
         """Turn → the message that it answers."""
 
@@ -62,6 +64,7 @@ class DeliveryState:
         """It was not delivered."""
         self._prompts.pop(letter.id, None)
         self._typed.pop(letter.id, None)
+        self._over.discard(letter.id)
 
     def said(self, letter: Letter, state: Literal["typed", "submitted"]) -> None:
         """Note that the text is in the agent's input line, or was submitted."""
@@ -71,7 +74,8 @@ class DeliveryState:
 
     async def submitted(self, letter: Letter) -> None:
         """Note that it was submitted. In an inbox it stays ours until the agent acts on it. Raises `StoreError`."""
-        if letter.id in self._prompts or letter.id in self._typed:  # else it was taken up already
+        if letter.id in self._prompts or letter.id in self._typed or letter.id in self._over:  # else it was taken up
+            self._over.discard(letter.id)
             await self._store.mail.change(letter.id, state="submitted")
         if letter.id not in self._prompts:
             await self._store.mail.release(letter.id)
@@ -125,6 +129,8 @@ class DeliveryState:
         id = self._turns.pop(event.turn, None) or self._turns.pop(f"agent {event.agent}", None)
         if id is None and (typed := next((one for one in self._typed.values() if one.recipient == event.agent), None)):
             self.forget(typed)  # a program that does not say by itself that it took it up
+            if (await self._store.mail.find(typed.id)).state == "queued":
+                self._over.add(typed.id)
             await self._store.mail.release(id := typed.id)
         if id is not None:
             answer = (event.text or event.error)[:ANSWER]
