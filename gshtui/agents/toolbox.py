@@ -174,10 +174,14 @@ class Toolbox:
         except CommandError as error:
             self._announce(call, session, message, "")
             return ToolResult(call.id, call.name, str(error), status="error")
+        except asyncio.CancelledError:
+            self._announce(call, session, message, "")  # it gets a result like every call, so it has begun
+            raise
         self._announce(call, session, message, assessment.subject)
         verdict = await self._gate.review(Call(self._agent, session, call.id, call.name, call.arguments), assessment)
         if not verdict.allowed:
             return ToolResult(call.id, call.name, verdict.reason, status="denied")
+        invocation = replace(invocation, sandboxed=verdict.sandboxed)
         self._bus.publish(
             AgentStatusChanged(agent=self._agent, status="tool", doing=f"{call.name} {assessment.subject}".strip())
         )

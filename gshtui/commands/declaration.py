@@ -144,6 +144,8 @@ class Invocation:
     output: Callable[[str], None] = _silent
     """Receives output as it arrives, already sanitised."""
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
+    sandboxed: bool = False
+    """It was allowed because it runs in the sandbox, so it must."""
     leaves: bool = False
     """The caller leaves with the answer: what is sent is on its way by then, as far as it can be."""
     output_bytes: int | None = None
@@ -251,6 +253,8 @@ class Assessment:
     warnings: tuple[str, ...] = ()
     why: str = ""
     """Why it is not `inside`, as the end of a sentence; empty: it reaches outside the project."""
+    sandbox: bool = False
+    """It can run in the sandbox, which keeps it inside. The tool says so only where the sandbox holds."""
 
 
 Handler = Callable[[Invocation, P], Awaitable[Outcome]]

@@ -86,6 +86,8 @@ class Verdict:
 
     allowed: bool
     reason: str = ""
+    sandboxed: bool = False
+    """It may run in the sandbox only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +167,12 @@ class Gate:
 
     def _by_policy(self, call: Call, assessment: Assessment) -> Verdict:
         request = self._request(call, assessment)
-        if assessment.inside:
+        if assessment.inside or assessment.sandbox:
+            by = "sandbox" if assessment.sandbox else "policy"
             self._bus.publish(
-                ApprovalSettled(approval=request.approval, agent=call.agent, call=call.id, decision="once", by="policy")
+                ApprovalSettled(approval=request.approval, agent=call.agent, call=call.id, decision="once", by=by)
             )
-            return Verdict(True)
+            return Verdict(True, sandboxed=assessment.sandbox)
         outside = f"The policy denies anything outside the project: {assessment.subject}."
         reason = f"The policy does not allow this without a person: {assessment.why}." if assessment.why else outside
         return self._settle(request, "deny", reason, by="policy")

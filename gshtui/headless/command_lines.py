@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless.command_hub import Denied, HubNeeds, on_hub
@@ -75,4 +75,4 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
         await gate.close()
     if not verdict.allowed:
         raise Denied(f"{parsed.command.name} {assessment.subject}: {verdict.reason}")
-    return await run_parsed(parsed.command, parsed.parameters, invocation)
+    return await run_parsed(parsed.command, parsed.parameters, replace(invocation, sandboxed=verdict.sandboxed))

@@ -148,7 +148,7 @@ TOOLS = (
     Tool("ripgrep", "rg", "--version", (11,), "searching files", False, "ripgrep", "agents have no grep tool"),
 )
 BUBBLEWRAP = Tool(
-    "bubblewrap", "bwrap", "--version", (0, 4), "the sandbox", False, "bubblewrap", "every command needs your approval"
+    "bubblewrap", "bwrap", "--version", (0, 4), "the sandbox", False, "bubblewrap", "--yes covers fewer commands"
 )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import ModelChangeRequested
 from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.mail.outbox import MailOutbox
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
+    from gshtui.guard.sandbox.sandboxes import Sandboxes
     from gshtui.store.store import Store
     from gshtui.tools.worktree_setup import Consent
 
@@ -141,20 +143,30 @@ class CommandOffers:
         self._offer("logs", logs)
         self._offer("hub", hub)
 
+    def _sandboxes(self) -> Sandboxes:
+        from gshtui.guard.sandbox.sandboxes import Sandboxes  # with the tools, so not before they are wanted
+
+        own = (paths.state_dir(), self._settings.general.session_dir, self._settings.general.log_dir)
+        return Sandboxes(self._settings.sandbox, (*own, paths.data_dir(), paths.config_dir()))
+
     async def _sessions_below(self, folder: str) -> frozenset[str]:
         """The conversations that were held there; none without a record."""
         from gshtui.context.retrieval.log_commands import sessions_below
 
         return frozenset() if self._store is None else await sessions_below(self._store, folder)
 
-    def offer_general(self, agents: AgentSources, spawner: Spawner) -> None:
-        """The commands that need no part of the hub."""
+    def offer_general(self, agents: AgentSources, spawner: Spawner, *, sandboxed: bool = False) -> None:
+        """The commands that need no part of the hub.
+
+        Args:
+            sandboxed: nobody is asked about commands, so what is not known to be harmless runs in the sandbox.
+        """
 
         def tools() -> list[AnyCommand]:
             from gshtui.tools.commands import commands
             from gshtui.tools.workspace import ToolConfig
 
-            return commands(ToolConfig.from_settings(self._settings))
+            return commands(ToolConfig.from_settings(self._settings, self._sandboxes() if sandboxed else None))
 
         def statuses() -> list[AnyCommand]:
             from gshtui.fleet.status_commands import commands

@@ -244,7 +244,8 @@ class Hub:
             lambda row: self.fleet.attach_words(row) if self.fleet is not None else [],
         )
         native = self.options.native
-        self.offers.offer_general(agents, Spawner() if native is None else native.spawner())
+        spawner = Spawner() if native is None else native.spawner()
+        self.offers.offer_general(agents, spawner, sandboxed=self.options.approvals == "policy")
 
     async def _context_facts(self, agent: str) -> AgentFacts | None:
         if self.contexts is None:

@@ -147,7 +147,7 @@ class Sandbox(SettingsTable):
 
     enabled: bool = Field(
         default=True,
-        description="Run agents' commands in a sandbox. Reserved: this version has none, and asks instead.",
+        description="With --yes, run commands of agents in a sandbox where one works (Linux, bubblewrap).",
         json_schema_extra=TRUE,
     )
     allow_network: bool = Field(

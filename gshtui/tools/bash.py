@@ -13,8 +13,9 @@ import os
 import signal
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -26,7 +27,10 @@ from gshtui.system.ids import new_id
 from gshtui.tools import file_access, path_location
 from gshtui.tools.command_output import Capture, Spool, output_text, show_output
 from gshtui.tools.shell_assessment import assess_line
-from gshtui.tools.workspace import ToolConfig, Workspace
+from gshtui.tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandbox import ProjectSandbox
 
 DESCRIPTION = """\
 Run a command line in bash: builds, tests, git, package managers and anything that has no tool of its own. For \
@@ -64,13 +68,28 @@ class _Run:
     """Processes that had to be ended with the command."""
     kept: list[str]
     """Processes that detached themselves and are still running."""
+    sandboxed: str = ""
+    """What it could reach, if it ran in the sandbox."""
+    moved: list[str] = field(default_factory=list[str])
+    """What it made that other programs would obey, and where it is kept now."""
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Assessment:
     """Warn the person who decides of what the line seems to do; no such reading is complete."""
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
     workspace.record_assessed(invocation, parameters.working_dir or ".", folder.real)
-    return await asyncio.to_thread(assess_line, parameters.command, folder, invocation.project)
+    assessment = await asyncio.to_thread(assess_line, parameters.command, folder, invocation.project)
+    if assessment.sandbox and isinstance(await _sandbox(workspace, invocation), str):
+        return replace(assessment, sandbox=False)
+    return assessment
+
+
+async def _sandbox(workspace: Workspace, invocation: Invocation) -> ProjectSandbox | str:
+    """The sandbox of the caller's project; or why there is none."""
+    sandboxes = workspace.config.sandboxes
+    if sandboxes is None:
+        return "there is none here"
+    return await sandboxes.sandbox(Path(os.path.realpath(invocation.project)))
 
 
 async def run(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Outcome:
@@ -90,7 +109,11 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
             # A read-only command may run without a question, so it must not start programs that the repository
             # supplies.
             extra = ENVIRONMENT if judged.reads and invocation.caller.is_agent else {}
-            done = await _supervised(config, invocation, command, folder.real, limit, capture, extra)
+            start = _Start((config.bash, "--norc", "--noprofile", "-c", command), folder.real, extra)
+            if invocation.sandboxed:
+                done = await _in_sandbox(workspace, invocation, start, limit, capture)
+            else:
+                done = await _supervised(invocation, start, limit, capture)
         finally:
             capture.close()
         return await asyncio.to_thread(
@@ -124,32 +147,59 @@ def _folder(invocation: Invocation, asked: str) -> path_location.Location:
     return place
 
 
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What is started, where, and with which variables besides those of every command."""
+
+    argv: tuple[str, ...]
+    folder: Path
+    extra: Mapping[str, str]
+
+
+async def _in_sandbox(
+    workspace: Workspace, invocation: Invocation, start: _Start, limit: float, capture: Capture
+) -> _Run:
+    """Run it where it can change nothing but the project. Raises `CommandError` where that is impossible by now."""
+    sandbox = await _sandbox(workspace, invocation)
+    if isinstance(sandbox, str):
+        raise CommandError(f"The command was allowed in the sandbox only, and cannot run there: {sandbox}.")
+    absent = await asyncio.to_thread(sandbox.absent)
+    done = await _supervised(invocation, start, limit, capture, sandbox)
+    try:
+        moved = await asyncio.to_thread(sandbox.take_out, absent)
+    except OSError as error:
+        raise file_access.explained(error, "Cannot take out of the project what other programs would obey") from error
+    return replace(done, sandboxed=sandbox.reach, moved=[f"{path.name} → {path}" for path in moved])
+
+
 async def _supervised(
-    config: ToolConfig,
-    invocation: Invocation,
-    command: str,
-    folder: Path,
-    limit: float,
-    capture: Capture,
-    extra: Mapping[str, str],
+    invocation: Invocation, start: _Start, limit: float, capture: Capture, sandbox: ProjectSandbox | None = None
 ) -> _Run:
     """Start the shell and wait until it and everything it started are dealt with, even when this task is cancelled."""
     call = new_id()
     environ = environment.command_environment(os.environ)
-    environ |= {**extra, environment.MARK: call, "PWD": str(folder)}
+    environ |= {**start.extra, environment.MARK: call, "PWD": str(start.folder)}
     started = time.monotonic()
+    argv, descriptors = start.argv, tuple[int, ...]()
     try:
+        if sandbox is not None:
+            inside = sandbox.command(argv, start.folder, environ)
+            argv, descriptors, environ = inside.argv, inside.descriptors, {}
         shell = await asyncio.create_subprocess_exec(
-            *(config.bash, "--norc", "--noprofile", "-c", command),
+            *argv,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=capture.write_end,
             stderr=capture.write_end,
-            cwd=folder,
+            cwd=start.folder,
             env=environ,
             start_new_session=True,
+            pass_fds=descriptors,
         )
     except OSError as error:
-        raise file_access.explained(error, f"Cannot start {config.bash} in {folder}") from error
+        raise file_access.explained(error, f"Cannot start {argv[0]} in {start.folder}") from error
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
     capture.close_write_end()
     try:
         end = await _end_of(shell, invocation.cancelled, limit)
@@ -210,6 +260,7 @@ def _outcome(spool: Spool, done: _Run, limit: float, fault: str, most: int) -> O
             "cancelled": done.end is _End.CANCELLED,
             "seconds": round(done.seconds, 3),
             "bytes": spool.size,
+            "sandboxed": bool(done.sandboxed),
             "output": seen.output,
         },
         text=seen.text,
@@ -239,6 +290,10 @@ def _notes(done: _Run, limit: float, fault: str) -> list[str]:
             notes.append(f"[background jobs ended with the call: {_few(done.ended)}; `setsid` keeps one alive]")
     if done.kept:
         notes.append(f"[still running, detached: {_few(done.kept)}]")
+    if done.sandboxed and (done.code or done.end is not _End.EXIT):
+        notes.append(f"[ran in the sandbox: {done.sandboxed}]")
+    if done.moved:
+        notes.append(f"[not left in the project, since other programs would obey it: {_few(done.moved)}]")
     if fault:
         notes.append(f"[part of the output is missing: {fault}]")
     return notes

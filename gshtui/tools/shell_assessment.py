@@ -52,7 +52,9 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
     from gshtui.guard.shell_policy import judge  # import the parser and its table only once there is a line
 
     root = Path(os.path.realpath(project))
-    reach = list(dict.fromkeys(_reach(command, folder.real, root)))
+    found = list(dict.fromkeys(_reach(command, folder.real, root)))
+    reach = [warning for _, warning in found]
+    names_secrets = any(secret for secret, _ in found)
     judged = judge(command, folder.real, root)
     shown = visible(command)
     warnings = [*folder.warnings, *reach]
@@ -80,11 +82,12 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         pattern=judged.pattern if folder.inside and not reach else "",
         warnings=tuple(warnings),
         why=one_line(literal(why)),
+        sandbox=folder.inside and not own_shell and not names_secrets,
     )
 
 
-def _reach(command: str, folder: Path, root: Path) -> Iterator[str]:
-    """Warn of words that look like paths outside the project, or like secrets."""
+def _reach(command: str, folder: Path, root: Path) -> Iterator[tuple[bool, str]]:
+    """Warn of words that look like paths outside the project, or like secrets; with each, whether it is a secret."""
     for word in _words(command):
         for part in {word, word.rpartition("=")[2], word.rpartition("@")[2], word.rpartition(":")[2]}:
             if not part or part in _HARMLESS or len(part) > 4096:
@@ -95,9 +98,9 @@ def _reach(command: str, folder: Path, root: Path) -> Iterator[str]:
             is_path = path.startswith("/") or ".." in path or os.path.lexists(folder / path)
             real = Path(os.path.realpath(folder / path))
             if secret := sensitive_paths.secret(real):
-                yield f"may touch {secret}: {one_line(literal(str(real)))}"
+                yield True, f"may touch {secret}: {one_line(literal(str(real)))}"
             elif is_path and not real.is_relative_to(root):
-                yield f"reaches outside the project: {one_line(literal(str(real)))}"
+                yield False, f"reaches outside the project: {one_line(literal(str(real)))}"
 
 
 def _words(command: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from gshtui.commands.declaration import Invocation
 
 if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandboxes import Sandboxes
     from gshtui.settings.model import Settings
 
 _HASHED = 16 * 1024 * 1024
@@ -43,14 +44,17 @@ class ToolConfig:
     """Create worktrees under `.gsh/worktrees` of the repository, not beside it."""
     worktree_setup: tuple[str, ...] = ()
     """Command to run in a new worktree, once a person has agreed to it."""
+    sandboxes: Sandboxes | None = None
+    """For commands that nobody is asked about; `None`: there are none."""
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> ToolConfig:
+    def from_settings(cls, settings: Settings, sandboxes: Sandboxes | None = None) -> ToolConfig:
         """Read the configuration from the settings."""
         return cls(
             max_output_bytes=settings.context.max_tool_output_bytes,
             worktrees_inside=settings.worktrees.place == "inside",
             worktree_setup=tuple(settings.worktrees.setup),
+            sandboxes=sandboxes,
         )
 
 

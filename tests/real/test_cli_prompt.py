@@ -80,7 +80,19 @@ def test_yes_lets_run_what_stays_inside_the_project(project: Path, tmp_path: Pat
     assert not outside.exists()
 
 
-def test_yes_is_as_wide_as_the_policy_and_says_which_part_and_rule_stopped_it(project: Path, tmp_path: Path) -> None:
+def test_yes_runs_what_the_sandbox_contains_and_nothing_that_names_a_secret(project: Path) -> None:
+    ran = run_gsh("run", "--json", "--as", "main", "--yes", 'bash "echo x > made; test -w /usr || exit 3"', cwd=project)
+    assert (ran.code, ran.json["exit_code"], ran.json["sandboxed"]) == (1, 3, True)
+    assert (project / "made").exists()
+    for line in ("cat .env", "wc -c .env", "touch ~/.ssh/x"):
+        ran = run_gsh("run", "--as", "main", "--yes", f'bash "{line}"', cwd=project)
+        assert ran.code == 4, (line, ran)
+
+
+def test_without_a_sandbox_yes_is_as_wide_as_the_policy_and_says_what_stopped_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSH_SANDBOX__ENABLED", "false")
     ran = run_gsh("run", "--json", "--as", "main", "--yes", 'bash "cat README.md | wc -l"', cwd=project)
     assert (ran.code, ran.json["exit_code"]) == (0, 0)
     for line, named in (

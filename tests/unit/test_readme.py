@@ -301,8 +301,8 @@ def kept(home: Home, project: Path) -> None:
     assert paths.config_file().name == "config.toml" and paths.logs_dir() == paths.state_dir() / "logs"
 
 
-NOT_OURS = {".venv", ".venv/bin/gsh-tui", ".zshrc", ".git", "$ZSH_CUSTOM/plugins/gsh"}
-"""The shell's, git's, this clone's."""
+NOT_OURS = {".envrc", ".mcp.json", ".vscode", ".venv", ".venv/bin/gsh-tui", ".zshrc", ".git", "$ZSH_CUSTOM/plugins/gsh"}
+"""The shell's, git's, other programs', this clone's."""
 FILES: dict[str, Callable[[Home, Path], None]] = {
     "~/.config/gsh/agents/": its_persona, "SKILL.md": own_skill, "~/.config/gsh/skills/": own_skill,
     ".gsh/skills/": project_skill, "~/.config/gsh/AGENTS.md": own_instructions, "AGENTS.md": project_instructions,

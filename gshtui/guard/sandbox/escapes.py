@@ -1,0 +1,104 @@
+"""Run inside a sandbox: tries to get out in every known way, and prints the names of those that work as JSON.
+
+A script for an interpreter without packages. Arguments: a file outside that must not be writable, one that must not be
+readable, a socket that must not answer, a port of 127.0.0.1 that must not (0: the network is allowed).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+_TIOCSTI, _CLONE_NEWUSER, _REMOUNT_BIND = 0x5412, 0x10000000, 32 | 4096
+_IO_URING_SETUP = 425
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def _writes(path: str) -> bool:
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+    os.close(descriptor)
+    return True
+
+
+def _reads(path: str) -> bool:
+    return bool(Path(path).read_bytes())
+
+
+def _connects(family: int, address: str | tuple[str, int]) -> bool:
+    with socket.socket(family) as way:
+        way.settimeout(0.5)
+        way.connect(address)
+    return True
+
+
+def _types(request: int) -> bool:
+    """Whether the terminal's queue is refused by anything but the filter."""
+    try:
+        fcntl.ioctl(0, request, b"x")
+    except OSError as error:
+        return error.errno != errno.EPERM
+    return True
+
+
+def _remounts() -> bool:
+    return _LIBC.mount(None, b"/", None, _REMOUNT_BIND, None) == 0
+
+
+def _opens_a_ring() -> bool:
+    return _LIBC.syscall(_IO_URING_SETUP, 1, None) >= 0 or ctypes.get_errno() == errno.EFAULT
+
+
+def _sees_others() -> bool:
+    return any(
+        name.isdecimal() and int(name) not in (1, os.getpid())
+        for name in (each.name for each in Path("/proc").iterdir())
+    )
+
+
+def _moves_git() -> bool:
+    Path(".git").rename(".moved")
+    return True
+
+
+def attempts(outside: str, secret: str, way: str, port: int) -> dict[str, Callable[[], bool]]:
+    """Every attempt by what it would do; true or no error: it worked."""
+    tried: dict[str, Callable[[], bool]] = {
+        "write outside the project": lambda: _writes(outside),
+        "read what is hidden": lambda: _reads(secret),
+        "make the system's files writable": _remounts,
+        "choose the program for core dumps": lambda: _writes("/proc/sys/kernel/core_pattern"),
+        "open a namespace": lambda: _LIBC.unshare(_CLONE_NEWUSER) == 0,
+        "see other processes": _sees_others,
+        "connect to a socket that is a file": lambda: _connects(socket.AF_UNIX, way),
+        "type into the terminal": lambda: _types(_TIOCSTI),
+        "go around the filter by io_uring": _opens_a_ring,
+        "replace git's hooks": lambda: _writes(".git/hooks/pre-commit"),
+        "move .git away": _moves_git,
+    }
+    if port:
+        tried["reach the network"] = lambda: _connects(socket.AF_INET, ("127.0.0.1", port))
+    return tried
+
+
+def main() -> None:
+    """Try all and print which worked."""
+    outside, secret, way, port = sys.argv[1:5]
+    worked: list[str] = []
+    for name, attempt in attempts(outside, secret, way, int(port)).items():
+        try:
+            if attempt():
+                worked.append(name)
+        except OSError:
+            pass  # it was refused
+    sys.stdout.write(json.dumps(worked))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+"""Where an agent's command runs so that it can change nothing but the project, and reach neither secrets nor others.
+
+Bubblewrap with the profile that holds as root, too: everything read-only but the project and the folders named in
+`[sandbox]`, git's own files read-only, secrets and our own files hidden, `/tmp` and `/run` its own, no network unless
+allowed, no capabilities, no further namespaces, a filter of system calls, and a process tree that ends with it. What
+only appears in the project (`.envrc`, `.mcp.json`, …) and would be obeyed by other programs is taken out afterwards:
+to forbid it beforehand, an empty file of that name would have to stand there for every other program to see.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gshtui.guard.sandbox.system_call_filter import system_call_filter
+from gshtui.system import private_files
+
+_SECRETS = (
+    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".oci", ".docker", ".password-store", ".mozilla", ".thunderbird"),
+    *(".netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".git-credentials", ".vault-token", ".boto", ".s3cfg"),
+    *(".terraformrc", ".terraform.d", ".authinfo", ".authinfo.gpg", ".cargo/credentials", ".cargo/credentials.toml"),
+    *(".config/gcloud", ".config/gh", ".config/hub", ".config/op", ".config/rclone", ".config/sops"),
+    *(".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".local/share/keyrings"),
+    *(".bash_history", ".zsh_history", ".zsh_sessions", ".python_history", ".node_repl_history", ".psql_history"),
+    *(".claude", ".claude.json", ".codex", ".gemini", ".local/share/opencode", ".local/share/atuin"),
+)
+"""What no command sees of a home, if it is there; more is asked about by `guard/sensitive_paths.py`."""
+_OBEYED = (
+    *(".mcp.json", ".envrc", ".vscode", ".idea", ".devcontainer", ".gsh", ".claude", ".codex", ".gemini", ".cursor"),
+    *(".cursorrules", "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".gitmodules", ".husky", ".pre-commit-config.yaml"),
+)
+"""What other programs obey as soon as it stands in a project: read-only where it is, taken out where it is new."""
+_OWN, _OWN_SIZE = ("/tmp", "/run", "/var/tmp"), 1 << 30
+"""Folders of which every command has an empty one of its own, and the bytes that one takes."""
+_FILE, _PROCESSES, _DATA = 8 << 20, 4096, 16 << 20
+"""Limits of one command: half KiB (of bash: KiB) of a file, processes of a user other than root, and KiB of memory of
+each of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxedCommand:
+    """What to start. Close the descriptors after it has been started.
+
+    Attributes:
+        argv: the program and its arguments.
+        descriptors: must be passed on to it.
+    """
+
+    argv: tuple[str, ...]
+    descriptors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSandbox:
+    """What commands of one project may reach.
+
+    Args:
+        program: bubblewrap's absolute path.
+        project: the project's real folder; writable.
+        writable: other real folders that are.
+        kept: a folder outside the project for what is taken out of it.
+        network: whether the network is the host's.
+        hidden: files and folders besides a home's usual secrets that are not to be seen, such as our own.
+    """
+
+    program: str
+    project: Path
+    kept: Path
+    writable: tuple[Path, ...] = ()
+    network: bool = False
+    hidden: tuple[Path, ...] = ()
+
+    @property
+    def reach(self) -> str:
+        """What a command can reach, in a few words."""
+        more = " and the folders of the settings" if self.writable else ""
+        return (
+            f"{'with' if self.network else 'no'} network, and only the project{more} and /tmp can be written, .git not"
+        )
+
+    def command(self, argv: Sequence[str], folder: Path, environ: Mapping[str, str]) -> SandboxedCommand:
+        """The command line that runs `argv` in here. Start it with an empty environment, for bubblewrap keeps its own.
+
+        Args:
+            folder: where it starts.
+            environ: what the command gets of variables.
+
+        Raises:
+            OSError: too many descriptors are open.
+        """
+        code = system_call_filter(platform.machine()) or b""
+        descriptors = [_memory(code)]
+        options = [*self.options(), "--seccomp", str(descriptors[0]), "--chdir", str(folder)]
+        for name, value in {**environ, "TMPDIR": "/tmp", "XDG_CACHE_HOME": "/tmp/.cache"}.items():
+            options += ["--setenv", name, value]
+        try:
+            descriptors.append(_memory(b"".join(os.fsencode(option) + b"\0" for option in options)))
+        except BaseException:
+            os.close(descriptors[0])
+            raise
+        processes = f"ulimit -p {_PROCESSES} 2>/dev/null || ulimit -u {_PROCESSES} 2>/dev/null"  # dash, or bash
+        limits = f'ulimit -c 0; ulimit -f {_FILE}; ulimit -d {_DATA}; {processes}; exec "$@"'
+        shell = ("/bin/sh", "-c", limits, "sh")
+        return SandboxedCommand((self.program, "--args", str(descriptors[1]), "--", *shell, *argv), tuple(descriptors))
+
+    def options(self) -> list[str]:
+        options = ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
+        options += ["--as-pid-1", "--cap-drop", "ALL", "--clearenv"]
+        if self.network:
+            options.append("--share-net")
+        options += [
+            "--ro-bind",
+            "/",
+            "/",
+            "--dev",
+            "/dev",
+            "--proc",
+            "/proc",
+            "--ro-bind-try",
+            "/proc/sys",
+            "/proc/sys",
+        ]
+        for place in _OWN:
+            if Path(place).is_dir() and not Path(place).is_symlink():
+                options += ["--size", str(_OWN_SIZE), "--tmpfs", place]
+        if self.network and Path("/etc/resolv.conf").exists():
+            real = os.path.realpath("/etc/resolv.conf")  # often a link into /run
+            options += ["--ro-bind", real, real]
+        for path in (self.project, *self.writable):
+            if path.is_dir():
+                options += ["--bind", str(path), str(path)]
+        for path in self._kept():
+            options += ["--ro-bind", str(path), str(path)]
+        for path in self._hidden():
+            options += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+        return options
+
+    def _hidden(self) -> list[Path]:
+        home = Path.home()
+        wanted = (*(home / name for name in _SECRETS), *self.hidden)
+        real = {Path(os.path.realpath(path)) for path in wanted if os.path.lexists(path)}
+        return sorted(path for path in real if path.exists() and self._is_seen(path))
+
+    def _is_seen(self, path: Path) -> bool:
+        """Whether the command could see this path, and would see its project without it."""
+        bound = (self.project, *self.writable)
+        if self.project.is_relative_to(path):
+            return False
+        own = any(path.is_relative_to(place) for place in _OWN)
+        return not own or any(path.is_relative_to(place) for place in bound)
+
+    def _kept(self) -> list[Path]:
+        """What is in the project and must stay as it is: git's own files, and what other programs obey."""
+        return [path for name in (".git", *_OBEYED) if (path := self.project / name).exists() and not path.is_symlink()]
+
+    def absent(self) -> frozenset[Path]:
+        """What other programs would obey and is not there yet. Blocks for a moment."""
+        return frozenset(path for name in _OBEYED if not os.path.lexists(path := self.project / name))
+
+    def take_out(self, absent: frozenset[Path]) -> list[Path]:
+        """Move what appeared of it out of the project; returns where each is now. Blocks for a moment.
+
+        Args:
+            absent: what was not there before the command.
+
+        Raises:
+            OSError: it could not be moved.
+        """
+        found = sorted(path for path in absent if os.path.lexists(path))
+        if not found:
+            return []
+        private_files.make_folder(self.kept)
+        place = Path(tempfile.mkdtemp(prefix=f"{self.project.name}-", dir=self.kept))
+        return [Path(shutil.move(path, place / path.name)) for path in found]
+
+
+def find_bubblewrap(search: str | None = None) -> str:
+    """Bubblewrap's absolute path; empty where there is none, or another system than Linux."""
+    found = shutil.which("bwrap", path=search) if sys.platform == "linux" else None
+    return found if found is not None and Path(found).is_absolute() else ""
+
+
+def unsuitable(project: Path) -> str:
+    """Why a folder cannot be the writable part of a sandbox, as the end of a sentence; empty: it can."""
+    home = Path(os.path.realpath(Path.home()))
+    if home.is_relative_to(project):
+        return "the project contains the home folder, so everything there would be writable"
+    return "" if system_call_filter(platform.machine()) else f"system calls of {platform.machine()} are not known here"
+
+
+def _memory(data: bytes) -> int:
+    """A descriptor of a file in memory that contains this, at its beginning."""
+    descriptor = os.memfd_create("gsh-sandbox")
+    try:
+        os.set_inheritable(descriptor, True)
+        os.write(descriptor, data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor

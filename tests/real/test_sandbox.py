@@ -1,0 +1,300 @@
+"""The sandbox of commands that nobody is asked about: real bubblewrap, every known way out tried, and no trace left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from gshtui.commands.declaration import CommandError, Outcome
+from gshtui.guard.sandbox.escapes import attempts
+from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, unsuitable
+from gshtui.guard.sandbox.sandboxes import Sandboxes
+from gshtui.guard.sandbox.self_test import try_escapes
+from gshtui.guard.sandbox.system_call_filter import system_call_filter
+from gshtui.settings.settings_tables import Sandbox as SandboxSettings
+from gshtui.tools.workspace import ToolConfig
+from tests.kit.command import environment
+from tests.kit.home import Home
+from tests.kit.tmux import eventually, short_folder
+from tests.kit.tool_harness import ToolHarness
+
+COVERS = (
+    "gshtui.guard.sandbox.escapes",
+    "gshtui.guard.sandbox.sandboxes",
+    "gshtui.guard.sandbox.self_test",
+    "gshtui.guard.sandbox.system_call_filter",
+)
+
+HARMLESS = (
+    "write outside the project",
+    "read what is hidden",
+    "see other processes",
+    "connect to a socket that is a file",
+    "replace git's hooks",
+    "reach the network",
+    "move .git away",
+)
+"""Attempts that may succeed on the machine of the tests, in this order."""
+
+
+@pytest.fixture
+def program() -> str:
+    """Bubblewrap, which `.ci/setup` installs."""
+    found = find_bubblewrap()
+    assert found, "bubblewrap is not installed"
+    return found
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    (made / ".git" / "hooks").mkdir(parents=True)
+    (made / "readme.txt").write_text("A project.\n", "utf-8")
+    return Path(os.path.realpath(made))
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    (tmp_path / "state").mkdir()
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def harness(project: Path, own: Path) -> ToolHarness:
+    return ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,))))
+
+
+async def in_sandbox(harness: ToolHarness, command: str, **more: Any) -> Outcome:
+    bash = harness.commands["bash"]
+    invocation = replace(harness.invocation(), sandboxed=True)
+    return await bash.handler(invocation, bash.parameters(command=command, **more))
+
+
+@dataclass(frozen=True, slots=True)
+class Weakened(ProjectSandbox):
+    """A sandbox without some of its options."""
+
+    without: tuple[str, ...] = ()
+
+    def options(self) -> list[str]:
+        kept = list(ProjectSandbox.options(self))
+        at = next(n for n in range(len(kept)) if tuple(kept[n : n + len(self.without)]) == self.without)
+        del kept[at : at + len(self.without)]
+        return kept
+
+
+def weakened(*without: str) -> Callable[[ProjectSandbox], ProjectSandbox]:
+    """The same sandbox without these neighbouring options; `PROJECT` stands for its project."""
+
+    def make(sandbox: ProjectSandbox) -> ProjectSandbox:
+        words = tuple(word.replace("PROJECT", str(sandbox.project)) for word in without)
+        return Weakened(
+            sandbox.program, sandbox.project, sandbox.kept, sandbox.writable, sandbox.network, sandbox.hidden, words
+        )
+
+    return make
+
+
+async def test_no_known_way_leads_out(program: str, own: Path) -> None:
+    assert await try_escapes(program, own) == ""
+    assert list(own.iterdir()) == [], "what was made for it is removed"
+
+
+@pytest.mark.parametrize(
+    ("without", "escape"),
+    [
+        (("--ro-bind", "/dev/null", "PROJECT/secret"), "read what is hidden"),
+        (("--ro-bind", "PROJECT/.git", "PROJECT/.git"), "replace git's hooks"),
+        (("--proc", "/proc"), "see other processes"),
+        (("--disable-userns",), "open a namespace"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+async def test_without_one_of_its_options_the_way_out_is_found(
+    program: str, own: Path, without: Sequence[str], escape: str
+) -> None:
+    assert escape in await try_escapes(program, own, make=weakened(*without))
+
+
+@pytest.mark.parametrize(
+    "escape", ["connect to a socket that is a file", "type into the terminal", "go around the filter by io_uring"]
+)
+async def test_without_its_filter_of_system_calls_the_way_out_is_found(
+    program: str, own: Path, monkeypatch: pytest.MonkeyPatch, escape: str
+) -> None:
+    allow_all = (6).to_bytes(2, "little") + bytes(2) + (0x7FFF0000).to_bytes(4, "little")
+    monkeypatch.setattr("gshtui.guard.sandbox.sandbox.system_call_filter", lambda _: allow_all)
+    assert escape in await try_escapes(program, own)
+
+
+def test_an_architecture_whose_calls_are_not_known_has_no_sandbox(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert system_call_filter("sparc64") is None
+    monkeypatch.setattr(platform, "machine", lambda: "sparc64")
+    assert "sparc64" in unsuitable(project)
+
+
+def test_a_project_that_contains_the_home_has_none(home: Home) -> None:
+    assert "home folder" in unsuitable(Path(os.path.realpath(home.path)))
+    assert "home folder" in unsuitable(Path("/"))
+
+
+async def test_commands_work_in_the_project_and_nowhere_else(harness: ToolHarness, project: Path, own: Path) -> None:
+    done = await in_sandbox(harness, "echo made >new.txt && cat new.txt readme.txt && echo x >/tmp/x && cat /tmp/x")
+    assert (done.data["exit_code"], done.data["output"]) == (0, "made\nA project.\nx\n"), done.text
+    assert "sandbox" not in done.text, "where all went well there is nothing to explain"
+    assert (project / "new.txt").read_text("utf-8") == "made\n"
+    (project / "tidy.sh").write_text("rm -rf .git; mkdir .git/x; mv .git gone", "utf-8")
+    for line in (f"echo x >{own}/x", "echo x >/etc/x", "sh tidy.sh"):
+        refused = await in_sandbox(harness, line)
+        assert refused.data["exit_code"], line
+        assert "ran in the sandbox: no network" in refused.text
+    assert own.is_dir()
+    assert (project / ".git" / "hooks").is_dir()
+    assert not (project / ".git" / "x").exists()
+
+
+async def test_a_command_sees_neither_our_environment_nor_keys(
+    harness: ToolHarness, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-canary-0123456789abcdef")
+    (project / "look.py").write_text(
+        "import os\nfrom pathlib import Path\nprint(dict(os.environ))\n"
+        "for name in ('environ', 'cmdline'):\n"
+        "    for each in Path('/proc').glob(f'[0-9]*/{name}'):\n        print(each.read_bytes())\n",
+        "utf-8",
+    )
+    seen = await in_sandbox(harness, f"{sys.executable} look.py")
+    assert "canary" not in seen.text
+    assert "PATH=" in seen.text
+
+
+async def test_what_other_programs_would_obey_is_taken_out_or_stays_as_it_was(
+    harness: ToolHarness, project: Path, own: Path
+) -> None:
+    (project / "CLAUDE.md").write_text("Be kind.\n", "utf-8")
+    (project / "elsewhere").mkdir()
+    done = await in_sandbox(
+        harness,
+        "echo 'rm -rf ~' >.envrc; mkdir .vscode; echo '{}' >.vscode/tasks.json; ln -s elsewhere .claude;"
+        " echo obey >>CLAUDE.md; rm -f CLAUDE.md; mv CLAUDE.md x; true",
+    )
+    assert "not left in the project" in done.text
+    assert (project / "CLAUDE.md").read_text("utf-8") == "Be kind.\n"
+    assert sorted(path.name for path in project.iterdir()) == [".git", "CLAUDE.md", "elsewhere", "readme.txt"]
+    (kept,) = (own / "taken-out").iterdir()
+    assert (kept / ".envrc").read_text("utf-8") == "rm -rf ~\n"
+    assert (kept / ".vscode" / "tasks.json").exists()
+
+
+async def test_everything_that_it_starts_ends_with_it(harness: ToolHarness) -> None:
+    mark = f"{time.time_ns()}"
+    await in_sandbox(
+        harness, f"setsid sleep {mark} >/dev/null 2>&1 & (sleep {mark} >/dev/null 2>&1 & disown) ; echo ok"
+    )
+    late = await in_sandbox(harness, f"sleep {mark} & sleep {mark}", timeout_ms=300)
+    assert late.timed_out
+    assert "timed out" in late.text
+    await eventually(lambda: sleepers(mark), until=lambda found: not found)
+
+
+async def sleepers(mark: str) -> list[int]:
+    """Processes with this word in their command line."""
+    return [each.pid for each in psutil.process_iter(["cmdline"]) if mark in (each.info["cmdline"] or [])]
+
+
+async def test_everything_ends_with_the_process_that_started_it(project: Path, own: Path) -> None:
+    mark = f"{time.time_ns()}"
+    script = (
+        "import asyncio, sys\nfrom pathlib import Path\nfrom gshtui.guard.sandbox.sandbox import *\n"
+        "async def main():\n"
+        " made = ProjectSandbox(find_bubblewrap(), Path(sys.argv[1]), Path(sys.argv[2]))\n"
+        " inside = made.command(['sh', '-c', f'setsid sleep {sys.argv[3]} & sleep {sys.argv[3]}'], made.project, {})\n"
+        " await (await asyncio.create_subprocess_exec(*inside.argv, env={}, pass_fds=inside.descriptors)).wait()\n"
+        "asyncio.run(main())\n"
+    )
+    parent = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", script, str(project), str(own), mark), env=environment(), start_new_session=True
+    )
+    await eventually(lambda: sleepers(mark), until=lambda found: len(found) >= 3)
+    parent.kill()
+    await parent.wait()
+    await eventually(lambda: sleepers(mark), until=lambda found: not found)
+
+
+async def test_a_secret_is_not_for_a_command_that_nobody_was_asked_about(harness: ToolHarness, project: Path) -> None:
+    (project / ".env").write_text("KEY=1\n", "utf-8")
+    assert (await harness.assess("bash", command="make all")).sandbox
+    assert not (await harness.assess("bash", command="cat .env")).sandbox
+    assert not (await harness.assess("bash", command="wc -c <~/.ssh/id_rsa")).sandbox
+    assert not (await harness.assess("bash", command="make", working_dir="/")).sandbox
+
+
+async def test_where_it_does_not_hold_nothing_is_said_to_be_sandboxed(
+    project: Path, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def harness(**settings: Any) -> ToolHarness:
+        return ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(**settings), (own,))))
+
+    assert not (await harness(enabled=False).assess("bash", command="make all")).sandbox
+    false = tmp_path / "bin" / "bwrap"
+    false.parent.mkdir()
+    false.write_text("#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n", "utf-8")
+    false.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{false.parent}:{os.environ['PATH']}")
+    broken = harness()
+    assert not (await broken.assess("bash", command="make all")).sandbox
+    with pytest.raises(CommandError, match="cannot run there: it does not start: bwrap: No permissions"):
+        await in_sandbox(broken, "touch ran")
+    false.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n', "utf-8")
+    assert "a command in it can write outside the project" in await try_escapes(str(false), own)
+    assert not (project / "ran").exists()
+    shutil.rmtree(false.parent)
+
+
+async def test_the_network_is_there_where_the_settings_allow_it(program: str, own: Path) -> None:
+    assert await try_escapes(program, own, make=lambda sandbox: replace(sandbox, network=True)) == ""
+
+
+async def test_other_folders_can_be_written_where_the_settings_name_them(
+    project: Path, own: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    settings = SandboxSettings(writable_paths=[".", str(tmp_path / "out"), "not-there"])
+    harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(settings, (own,))))
+    done = await in_sandbox(harness, f"echo x >{tmp_path}/out/x; echo y >{tmp_path}/y; true")
+    assert (tmp_path / "out" / "x").exists(), done.text
+    assert not (tmp_path / "y").exists()
+
+
+async def test_what_is_told_by_a_storm_of_commands_stays_apart(harness: ToolHarness) -> None:
+    lines = await asyncio.gather(*(in_sandbox(harness, f"echo {n} >/tmp/n; sleep 0.05; cat /tmp/n") for n in range(20)))
+    assert [done.data["output"] for done in lines] == [f"{n}\n" for n in range(20)]
+
+
+async def test_outside_of_it_what_is_tried_succeeds(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An attempt that fails everywhere would prove nothing."""
+    (tmp_path / "outside").write_text("x", "utf-8")
+    (project / ".git" / "hooks" / "pre-commit").write_text("x", "utf-8")
+    monkeypatch.chdir(project)
+    with short_folder() as folder, socket.socket(socket.AF_UNIX) as way, socket.create_server(("127.0.0.1", 0)) as port:
+        way.bind(str(folder / "s"))
+        way.listen()
+        outside = str(tmp_path / "outside")
+        tried = attempts(outside, outside, str(folder / "s"), port.getsockname()[1])
+        assert [name for name in HARMLESS if tried[name]()] == list(HARMLESS)
