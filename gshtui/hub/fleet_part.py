@@ -41,6 +41,11 @@ async def start_fleet(hub: Hub) -> None:
     await fleet.start()
     if not maker.visiting:
         await maker.mail.start()
+    if hub.options.keeper:
+        from gshtui.hub.keeper_notices import KeeperNotices
+
+        notices = KeeperNotices(hub, fleet)
+        hub.parts.stops_with("notices", notices.stop)
     if not hub.options.keeper and hub.settings.hub.keep == "auto":
         from gshtui.hub.keeper_watch import KeeperWatch
 

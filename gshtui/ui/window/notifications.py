@@ -16,9 +16,9 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import SummaryProposed
-from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
 from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed, QuitRequested, SubscriberFailed
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
+from gshtui.fleet.attention import EVENTS, AgentNews
 from gshtui.system.faults import Fault
 from gshtui.ui.kit.textual.driver import write_sequence
 from gshtui.ui.kit.textual.isolation import in_words
@@ -34,10 +34,7 @@ class Attention:
     """Watches for turns that end and for questions while the terminal has no focus."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = (
-        AgentChanged,
-        AgentEnded,
-        AgentKilled,
-        AgentRemoved,
+        *EVENTS,
         ApprovalRequested,
         SummaryProposed,
         TurnFinished,
@@ -48,10 +45,8 @@ class Attention:
         self.ways: Sequence[str] = ("badge", "bell")
         """`badge`, `bell`, `desktop_notification`, as configured."""
         self._badged = False
-        self._needing: set[str] = set()
-        """Agents in terminals that are waiting for the person."""
-        self._terminals: set[str] = set()
-        self._killed: set[str] = set()
+        # What the keeper, or a window of another folder, looks after, it tells of.
+        self._news = AgentNews(lambda row: row.owner in (0, os.getpid()))
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -60,43 +55,14 @@ class Attention:
                 case SummaryProposed():
                     self._elsewhere(f"{event.agent} wants to compact its context: its summary needs your answer")
                 case ApprovalRequested():
-                    self._needing.add(event.agent)  # notified here, not again when its row changes
+                    self._news.called_for(event.agent)  # notified here, not again when its row changes
                     self._elsewhere(f"{event.agent} asks: {event.tool} {event.subject}")
-                case TurnFinished() if event.agent not in self._terminals:
+                case TurnFinished() if not self._news.has(event.agent):
                     self._elsewhere(f"{event.agent} {turn_outcome(event)}")
-                case AgentChanged():
-                    self._changed(event)
-                case AgentEnded():
-                    self._over(event)
-                case AgentKilled():
-                    self._killed.add(event.agent)
-                case AgentRemoved():
-                    self._forget(event.agent)
+                case _ if (call := self._news.take(event)) is not None:
+                    self._everywhere(call.text, severity="information" if call.is_good else "warning")
                 case _:
                     pass
-
-    def _changed(self, event: AgentChanged) -> None:
-        row = event.row
-        self._terminals.add(row.id)
-        if not row.needs_you:
-            self._needing.discard(row.id)
-        elif row.id not in self._needing:
-            self._needing.add(row.id)
-            doing = f": {row.doing}" if row.doing else ""
-            self._everywhere(f"{row.name} needs you{doing}", severity="warning")
-
-    def _over(self, event: AgentEnded) -> None:
-        """Notify that an agent has ended, unless the person ended it."""
-        if event.agent in self._killed:
-            return
-        words = {"done": "is done", "failed": "has failed", "lost": "is lost"}.get(event.status, event.status)
-        report = f": {event.report}" if event.report else ""
-        severity = "information" if event.status == "done" else "warning"
-        self._everywhere(f"{event.name or event.agent} {words}{report}", severity=severity)
-
-    def _forget(self, agent: str) -> None:
-        for known in (self._needing, self._terminals, self._killed):
-            known.discard(agent)
 
     def _elsewhere(self, text: str) -> None:
         if not self._app.app_focus:
@@ -104,9 +70,7 @@ class Attention:
 
     def _everywhere(self, text: str, *, severity: Literal["information", "warning"]) -> None:
         """Notify even a person who is looking at this window: the agent may be behind another tab."""
-        from gshtui.text.sanitise import one_line
-
-        self._app.notify(one_line(text, 200), severity=severity, markup=False, timeout=8)
+        self._app.notify(text, severity=severity, markup=False, timeout=8)
         self._elsewhere(text)
 
     def call(self, text: str) -> None:

@@ -1,0 +1,95 @@
+"""Calls the person while no window is open: in each terminal that shows an agent, and on the desktop if configured.
+
+The keeper has it, and calls about the agents that it looks after; windows call about theirs, so each is told once. It
+has no terminal of its own: `badge` and `bell` are a message in the tmux clients that are attached to an agent's server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.fleet_events import AgentChanged
+from gshtui.fleet.attention import EVENTS, AgentNews
+from gshtui.fleet.fleet import Fleet
+from gshtui.hub.hub import Hub
+from gshtui.system.processes import kill_child
+from gshtui.system.tasks import start_job
+from gshtui.tmux.quoting import command, unexpanded
+from gshtui.tmux.tmux_errors import TmuxError
+
+_SHOWN_FOR = 8_000
+"""Milliseconds."""
+_WITHIN = 5.0
+"""Seconds for the desktop to take a notification."""
+_MAC = 'on run words\ndisplay notification (item 1 of words) with title "gsh-tui"\nend run'
+
+
+class KeeperNotices:
+    """Made inside a running loop. `stop` ends it."""
+
+    def __init__(self, hub: Hub, fleet: Fleet) -> None:
+        self._ways = frozenset(hub.settings.ui.notifications)
+        self._fleet = fleet
+        self._news = AgentNews(lambda row: row.owner == os.getpid())
+        for row in fleet.rows():
+            self._news.take(AgentChanged(agent=row.id, row=row))  # what is so already, a window has told
+        self._calls: set[asyncio.Task[None]] = set()
+        self._subscription = hub.bus.subscribe(self._listen, *EVENTS, name="notices")
+
+    async def stop(self) -> None:
+        """Call nobody."""
+        self._subscription.unsubscribe()
+        for task in tuple(self._calls):
+            task.cancel()
+        await asyncio.gather(*self._calls, return_exceptions=True)
+
+    def _listen(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            call = self._news.take(event)
+            if call is not None:
+                task = start_job(self._call(call.text), "a notification")
+                self._calls.add(task)
+                task.add_done_callback(self._calls.discard)
+
+    async def _call(self, text: str) -> None:
+        if self._ways & {"badge", "bell"}:
+            for socket in {row.socket for row in self._fleet.rows() if row.socket}:
+                await self._show(socket, text)
+        if "desktop" in self._ways:
+            await _notify_desktop(text)
+
+    async def _show(self, socket: str, text: str) -> None:
+        """Show it for a while in every terminal that is attached to this server."""
+        connection = self._fleet.terminals.server(socket).connection
+        try:
+            (listed,) = await connection.ask(["list-clients -F '#{client_control_mode} #{client_name}'"])
+            names = [name for line in listed.lines if (name := line.removeprefix("0 ")) != line]
+            shown = unexpanded(f"gsh-tui: {text}")
+            await connection.ask(
+                [command("display-message", "-d", str(_SHOWN_FOR), "-c", name, shown) for name in names]
+            )
+        except TmuxError:
+            return  # whoever is attached sees the server end
+
+
+async def _notify_desktop(text: str) -> None:
+    """Hand it to the desktop, if there is one."""
+    if sys.platform == "darwin":
+        words = ["osascript", "-e", _MAC, "--", text]
+    else:
+        words = ["notify-send", "--app-name=gsh-tui", "--", text]
+    if shutil.which(words[0]) is None:
+        return
+    process = await asyncio.create_subprocess_exec(
+        *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        async with asyncio.timeout(_WITHIN):
+            await process.wait()
+    except TimeoutError:
+        await kill_child(process)

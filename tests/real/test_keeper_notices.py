@@ -1,0 +1,123 @@
+"""The keeper calls the person, once for each thing: on the desktop, and in the terminals that show an agent."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
+from gshtui.fleet.attention import AgentCall, AgentNews
+from gshtui.hub.composition import build_hub
+from gshtui.hub.hub_options import HubOptions
+from gshtui.settings.loader import load
+from tests.kit.command import run_gsh
+from tests.kit.tmux import eventually
+from tests.real.test_keeper import CLAUDE, Place, place
+
+COVERS = ("gshtui.fleet.attention",)
+
+pytestmark = pytest.mark.tmux
+__all__ = ["place"]
+
+NOTIFY = """#!/bin/sh
+printf '%s\\n' "$*" >> "$0.log"
+"""
+
+
+@pytest.fixture
+def desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A desktop, and the file with what it was told."""
+    program = tmp_path / "bin" / ("osascript" if os.uname().sysname == "Darwin" else "notify-send")
+    program.parent.mkdir()
+    program.write_text(NOTIFY)
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("GSH_UI__NOTIFICATIONS", '["badge", "desktop"]')
+    return program.with_name(f"{program.name}.log")
+
+
+async def told(log: Path, count: int) -> list[str]:
+    """What the desktop was told, once it was told so often."""
+
+    async def look() -> list[str]:
+        return log.read_text().splitlines() if log.exists() else []
+
+    return await eventually(look, until=lambda lines: len(lines) >= count)
+
+
+async def test_who_needs_you_or_ends_is_told_once_whoever_looks_after_it(place: Place, desktop: Path) -> None:
+    place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--name", "cc")
+    place.run("agent", "spawn", "--cli", "sh -c 'read -r line; exit 3'", "--name", "short")
+    place.run("agent", "spawn", "--cli", "sh -c 'exec cat'", "--name", "cat")
+    keeper = await place.keeper()
+    for id in ("0001", "0002", "0003"):
+        await place.row(lambda row: row.owner == keeper.process.pid and row.status in ("idle", "tool"), id=id)
+    place.run("agent", "send", "cc", "do:ask")
+    (asked,) = await told(desktop, 1)
+    assert "cc needs you" in asked
+    window = build_hub(HubOptions(cwd=place.project, loaded=load(place.project)))
+    await window.start()
+    await place.row(lambda row: row.owner == os.getpid() and row.needs_you)
+    await window.stop()
+    await place.row(lambda row: row.owner == keeper.process.pid and row.needs_you)
+    place.run("agent", "kill", "cat", "--yes")
+    run_gsh("agent", "send", "--now", "short", "go", cwd=place.project)  # it ends while it is written to
+    lines = await told(desktop, 2)
+    assert len(lines) == 2, "nothing at the handover, nothing of the one that the person killed"
+    assert "short has failed" in lines[1]
+
+
+async def test_terminals_that_show_an_agent_are_told(place: Place, desktop: Path) -> None:
+    place.run("agent", "spawn", "--cli", "sh -c 'exec cat'", "--name", "cat")
+    place.run("agent", "spawn", "--cli", "sh -c 'read -r line'", "--name", '#(touch${IFS}bad) $x "')
+    keeper = await place.keeper()
+    ends = await place.row(lambda row: row.owner == keeper.process.pid and row.status == "idle", id="0002")
+    argv = ["tmux", "-L", "gsh", "attach", "-t", "=gsh-agent-0001"]
+    program = ["script", "-qfc", " ".join(f"'{word}'" for word in argv), "/dev/null"]
+    attached = await asyncio.create_subprocess_exec(
+        *program, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env={**os.environ, "TERM": "xterm"}
+    )
+    shown = bytearray()
+    assert attached.stdout is not None
+    reading = asyncio.create_task(_read_all(attached.stdout, shown))
+    try:
+
+        async def screen() -> bytes:
+            return bytes(shown)
+
+        await eventually(screen, until=bool)
+        run_gsh("agent", "send", "--now", ends.id, "go", cwd=place.project)
+        await eventually(screen, until=lambda seen: f"gsh-tui: {ends.name} is done".encode() in seen)
+    finally:
+        attached.kill()
+        await attached.wait()
+        reading.cancel()
+
+
+async def _read_all(stream: asyncio.StreamReader, into: bytearray) -> None:
+    while chunk := await stream.read(4096):
+        into += chunk
+
+
+def test_each_thing_is_told_once_by_the_one_whom_it_concerns() -> None:
+    row = AgentRow(id="0001", name="cc", owner=1, needs_you=True, doing="May it\x1b[2J?")
+    theirs = msgspec.structs.replace(row, id="0002", owner=2)
+    news = AgentNews(lambda row: row.owner == 1)
+    assert news.take(AgentChanged(agent="0002", row=theirs)) is None
+    assert news.take(AgentChanged(agent="0002", row=msgspec.structs.replace(theirs, owner=1))) is None, "told before"
+    call = news.take(AgentChanged(agent="0001", row=row))
+    assert call is not None and call.text.startswith("cc needs you: May it") and "\x1b" not in call.text
+    assert news.take(AgentChanged(agent="0001", row=row)) is None
+    news.take(AgentChanged(agent="0001", row=msgspec.structs.replace(row, needs_you=False)))
+    assert news.take(AgentChanged(agent="0001", row=row)) == call
+    ended = AgentEnded(agent="0001", name="cc", status="done", report="")
+    assert news.take(ended) == AgentCall("cc is done", is_good=True)
+    news.take(AgentKilled(agent="0001"))
+    assert news.take(ended) is None
+    news.take(AgentRemoved(agent="0001"))
+    assert not news.has("0001")
