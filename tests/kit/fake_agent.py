@@ -78,6 +78,9 @@ class Fake:
             prompt, self.draft = self.draft, ""
             self.said += ["", f"❯ {prompt.splitlines()[0]}"]
             self.report("UserPromptSubmit", prompt=prompt)
+            if self.options.heard:
+                with Path(self.options.heard).open("a", encoding="utf-8") as file:
+                    file.write(f"{prompt.splitlines()[-1].removeprefix('> ')}\n")
             if "do:ask" in prompt:
                 self.state = "approval"
                 self.report("PermissionRequest", tool_name="Bash", tool_input={"command": "touch made.txt"})
@@ -142,6 +145,7 @@ def main() -> None:
     parser.add_argument("--swallow", type=float, default=0.0, help="seconds after a paste in which Enter is lost")
     parser.add_argument("--work", type=float, default=0.5, help="seconds that an answer takes")
     parser.add_argument("--deaf", action="store_true", help="never take an Enter")
+    parser.add_argument("--heard", default="", help="a file for the last line of each prompt that it accepts")
     parser.add_argument("--stubborn", action="store_true", help="ignore SIGHUP and SIGTERM")
     parser.add_argument("--mute", action="store_true", help="report nothing")
     options, _ = parser.parse_known_args()

@@ -107,10 +107,13 @@ class Delivery:
                 letter = await self._store.mail.find(id)
                 if letter.state not in ("queued", "typed"):
                     return letter
-                route = await self._carriers.route(letter)
+                before = await self._before(letter)
+                route = await self._carriers.route(before)
                 if route.standing == "elsewhere":
                     return letter
-                await self._try(letter, route)
+                await self._try(before, route)
+                if before.id != id and (await self._store.mail.find(before.id)).state != "queued":
+                    continue
                 if (await self._store.mail.find(id)).state == "queued":
                     trouble = self.trouble(letter.recipient)
                     self._bus.publish(WaitReported(text=_waiting(letter, route, trouble), about=letter.recipient))
@@ -119,6 +122,11 @@ class Delivery:
                     if blocked and time.monotonic() - blocked >= BLOCKED_FOR:
                         raise TimeoutError
                     await asyncio.sleep(AGAIN_AFTER)
+
+    async def _before(self, letter: Letter) -> Letter:
+        """The message that its recipient gets next: one that can wait does not overtake those that came earlier."""
+        waiting = await self._store.mail.find_all(("queued",), recipient=letter.recipient) if letter.defer else []
+        return waiting[0] if waiting else letter
 
     async def _poll(self) -> None:
         while True:
