@@ -24,6 +24,7 @@ NAMES = (
     "native",
     "mirror",
     "agents",
+    "keeper",
     "terminals",
     "statuses",
     "search",
