@@ -16,6 +16,7 @@ from typing import Any, cast
 from gshtui.programs.profile import Profile
 from gshtui.programs.status import HookEvent
 from gshtui.system import private_files
+from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.tasks import keep_on
 from gshtui.text.sanitise import one_line, plain
 
@@ -80,6 +81,8 @@ class HookFeed:
         self._folder = data / "hooks"
         self._readers: dict[str, _Reader] = {}
         self._task: asyncio.Task[None] | None = None
+        self._watch: FolderWatch | None = None
+        self._grown = asyncio.Event()
         self._stop = asyncio.Event()
 
     async def subscribe(self, agent: str, profile: Profile, callback: OnEvent) -> Callable[[], None]:
@@ -88,7 +91,10 @@ class HookFeed:
         self._readers[agent] = reader
         if self._task is None:
             await asyncio.to_thread(private_files.make_folder, self._folder)
-            self._task = keep_on(self._run, "the hooks of programs")
+            self._watch = FolderWatch(self._folder, lambda name: name.endswith(".jsonl"))
+            self._watch.on_change(self._grown.set)
+            reading = self._read_when_told if self._watch.works else self._read_when_found
+            self._task = keep_on(reading, "the hooks of programs")
         reader.publish_events(await asyncio.to_thread(reader.read))
 
         def end() -> None:
@@ -100,12 +106,22 @@ class HookFeed:
     async def close(self) -> None:
         """Stop reading."""
         self._stop.set()
+        if self._watch is not None:
+            self._watch.close()
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _run(self) -> None:
+    async def _read_when_told(self) -> None:
+        while True:
+            await self._grown.wait()
+            self._grown.clear()
+            for reader in tuple(self._readers.values()):
+                reader.publish_events(await asyncio.to_thread(reader.read))
+
+    async def _read_when_found(self) -> None:
+        """Where the system does not tell."""
         import watchfiles  # loads a library of its own
 
         # Half of its types are unknown.
