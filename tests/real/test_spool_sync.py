@@ -138,3 +138,25 @@ async def test_while_it_is_stored_here_no_hub_has_the_lease(store: Store, sync: 
         lease.release()
     await sync.sync()
     assert left() == []
+
+
+async def test_an_older_hub_that_cannot_do_it_is_asked_once(store: Store, sync: SpoolSync) -> None:
+    asked = 0
+
+    async def refuse(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal asked
+        asked += 1
+        writer.write(b'{"error": "the first line must be another one"}\n')
+        writer.close()
+
+    write("s1", began("make"), ended())
+    path = paths.runtime_dir() / "gsh.sock"
+    lease = SocketLease(path)
+    assert lease.try_lock()
+    try:
+        async with await asyncio.start_unix_server(refuse, path):
+            await sync.sync()
+        assert (asked, await known(store)) == (1, [("make", "done", 0)])
+        assert left() != []
+    finally:
+        lease.release()

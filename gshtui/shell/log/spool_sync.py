@@ -68,8 +68,11 @@ class SpoolSync:
                 lease.release()
             with contextlib.suppress(TimeoutError, OSError):
                 async with asyncio.timeout(max(until - time.monotonic(), _TRY_EVERY)):
-                    if await _ask_owner(self._socket):
+                    stored = await _ask_owner(self._socket)
+                    if stored:
                         return None
+                    if stored is None:
+                        break
             await asyncio.sleep(_TRY_EVERY)
         return await self._take_in(empty=False)
 
@@ -109,8 +112,12 @@ async def _read(intake: ShellIntake, *, empty: bool) -> None:
             await intake.close_shells(dead)
 
 
-async def _ask_owner(path: Path) -> bool:
-    """Whether the hub at this socket has stored all that was in the spool. Raises `OSError`."""
+async def _ask_owner(path: Path) -> bool | None:
+    """Whether the hub at this socket has stored all that was in the spool; `None` if it is one that does not do that.
+
+    Raises:
+        OSError: it cannot be asked.
+    """
     reader, writer = await asyncio.open_unix_connection(str(path))
     try:
         connected: socket.socket = writer.get_extra_info("socket")
@@ -124,6 +131,8 @@ async def _ask_owner(path: Path) -> bool:
                     answer = {} if isinstance(line, BadLine) else of_line(line)
                     if "synced" in answer:
                         return answer["synced"] is True
+                    if "error" in answer:
+                        return None
         return False
     finally:
         writer.transport.abort()
