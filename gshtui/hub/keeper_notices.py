@@ -12,9 +12,9 @@ import shutil
 import sys
 from collections.abc import Sequence
 
+from gshtui.bus.agent_news import EVENTS, AgentNews
 from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import AgentChanged
-from gshtui.fleet.attention import EVENTS, AgentNews
 from gshtui.fleet.fleet import Fleet
 from gshtui.hub.hub import Hub
 from gshtui.system.processes import kill_child
@@ -37,7 +37,7 @@ class KeeperNotices:
         self._fleet = fleet
         self._news = AgentNews(lambda row: row.owner == os.getpid())
         for row in fleet.rows():
-            self._news.take(AgentChanged(agent=row.id, row=row))  # what is so already, a window has told
+            self._news.call_for(AgentChanged(agent=row.id, row=row))  # what is so already, a window has told
         self._calls: set[asyncio.Task[None]] = set()
         self._subscription = hub.bus.subscribe(self._listen, *EVENTS, name="notices")
 
@@ -50,7 +50,7 @@ class KeeperNotices:
 
     def _listen(self, batch: Sequence[Event]) -> None:
         for event in batch:
-            call = self._news.take(event)
+            call = self._news.call_for(event)
             if call is not None:
                 task = start_job(self._call(call.text), "a notification")
                 self._calls.add(task)

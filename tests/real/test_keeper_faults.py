@@ -91,7 +91,7 @@ async def test_windows_come_and_go_and_each_message_arrives_once_and_in_order(
             case "send":
                 sent.append(f"sent {number}")
                 ran = await asyncio.to_thread(run_gsh, "agent", "send", "ear", sent[-1], cwd=place.project)
-                assert ran.code == 0, ran.err
+                assert ran.code == 0 or "stays queued" in ran.err  # it waits for those before it, but not for ever
             case _:
                 sent.append(f"posted {number}")
                 await post(place, sent[-1])

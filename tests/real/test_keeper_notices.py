@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_news import AgentCall, AgentNews
 from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
-from gshtui.fleet.attention import AgentCall, AgentNews
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
@@ -19,7 +19,7 @@ from tests.kit.command import run_gsh
 from tests.kit.tmux import eventually
 from tests.real.test_keeper import CLAUDE, Place, place
 
-COVERS = ("gshtui.fleet.attention",)
+COVERS = ("gshtui.bus.agent_news",)
 
 pytestmark = pytest.mark.tmux
 __all__ = ["place"]
@@ -108,16 +108,18 @@ def test_each_thing_is_told_once_by_the_one_whom_it_concerns() -> None:
     row = AgentRow(id="0001", name="cc", owner=1, needs_you=True, doing="May it\x1b[2J?")
     theirs = msgspec.structs.replace(row, id="0002", owner=2)
     news = AgentNews(lambda row: row.owner == 1)
-    assert news.take(AgentChanged(agent="0002", row=theirs)) is None
-    assert news.take(AgentChanged(agent="0002", row=msgspec.structs.replace(theirs, owner=1))) is None, "told before"
-    call = news.take(AgentChanged(agent="0001", row=row))
+    assert news.call_for(AgentChanged(agent="0002", row=theirs)) is None
+    assert news.call_for(AgentChanged(agent="0002", row=msgspec.structs.replace(theirs, owner=1))) is None, (
+        "told before"
+    )
+    call = news.call_for(AgentChanged(agent="0001", row=row))
     assert call is not None and call.text.startswith("cc needs you: May it") and "\x1b" not in call.text
-    assert news.take(AgentChanged(agent="0001", row=row)) is None
-    news.take(AgentChanged(agent="0001", row=msgspec.structs.replace(row, needs_you=False)))
-    assert news.take(AgentChanged(agent="0001", row=row)) == call
+    assert news.call_for(AgentChanged(agent="0001", row=row)) is None
+    news.call_for(AgentChanged(agent="0001", row=msgspec.structs.replace(row, needs_you=False)))
+    assert news.call_for(AgentChanged(agent="0001", row=row)) == call
     ended = AgentEnded(agent="0001", name="cc", status="done", report="")
-    assert news.take(ended) == AgentCall("cc is done", is_good=True)
-    news.take(AgentKilled(agent="0001"))
-    assert news.take(ended) is None
-    news.take(AgentRemoved(agent="0001"))
+    assert news.call_for(ended) == AgentCall("cc is done", is_good=True)
+    news.call_for(AgentKilled(agent="0001"))
+    assert news.call_for(ended) is None
+    news.call_for(AgentRemoved(agent="0001"))
     assert not news.has("0001")

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from textual.app import App
 
+from gshtui.bus.agent_news import EVENTS, AgentNews
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import SummaryProposed
 from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed, QuitRequested, SubscriberFailed
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
-from gshtui.fleet.attention import EVENTS, AgentNews
 from gshtui.system.faults import Fault
 from gshtui.ui.kit.textual.driver import write_sequence
 from gshtui.ui.kit.textual.isolation import in_words
@@ -59,7 +59,7 @@ class Attention:
                     self._elsewhere(f"{event.agent} asks: {event.tool} {event.subject}")
                 case TurnFinished() if not self._news.has(event.agent):
                     self._elsewhere(f"{event.agent} {turn_outcome(event)}")
-                case _ if (call := self._news.take(event)) is not None:
+                case _ if (call := self._news.call_for(event)) is not None:
                     self._everywhere(call.text, severity="information" if call.is_good else "warning")
                 case _:
                     pass

@@ -14,7 +14,7 @@ from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled
 from gshtui.text.sanitise import one_line
 
 EVENTS: tuple[type[Event], ...] = (AgentChanged, AgentEnded, AgentKilled, AgentRemoved)
-"""What `AgentNews` takes."""
+"""What `AgentNews` is told."""
 _LONGEST = 200
 
 
@@ -45,7 +45,7 @@ class AgentNews:
         """The person was called for this agent's question, and is not called again when its row changes."""
         self._needing.add(agent)
 
-    def take(self, event: Event) -> AgentCall | None:
+    def call_for(self, event: Event) -> AgentCall | None:
         """What this event calls for."""
         match event:
             case AgentChanged():
