@@ -129,7 +129,7 @@ def starts(node: ast.AST, path: Path) -> bool:
     return isinstance(node, ast.Call) or bool({"subprocess", "asyncio.subprocess", "pty"} & set(source.imported(path)))
 
 
-TYPING = {"send_text", "send_keys", "type_bytes"}
+TYPING = {"send_text", "send_keys", "press_where_shown", "type_bytes"}
 WRITERS = {"programs/pane_writer.py", "ui/terminal/terminals.py"}
 """What may type into panes: the one guarded way, and a person's own keyboard in a tab."""
 

@@ -54,6 +54,29 @@ class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """A fork that works in the original's folder, instead of a git worktree of its own."""
 
 
+class QuestionChoice(msgspec.Struct, frozen=True):
+    """One of a program's own answers, as it is shown there."""
+
+    key: str
+    """The digit that a person presses for it."""
+    label: str
+
+
+class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a program asks on its screen now."""
+
+    id: str
+    """The same as long as the same words are on the screen; another question has another one."""
+    subject: str
+    """The question in one line."""
+    detail: str = ""
+    """What it is about, in lines."""
+    choices: tuple[QuestionChoice, ...] = ()
+    """Empty where they could not be read exactly: it can be answered only in its terminal."""
+    partial: bool = False
+    """Its beginning is above the screen."""
+
+
 class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One agent of the roster, as it is on disk. `id` is what every event calls it."""
 
@@ -110,6 +133,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The parent's conversation that asked for it; the report goes only there."""
     unread: int = 0
     needs_you: bool = False
+    question: OpenQuestion | None = None
+    """What it asks in its terminal; `None` for nothing, or where only its status tells that it waits."""
     tokens: int = 0
     context: int = 0
     """Tokens in its model's window now."""

@@ -25,6 +25,8 @@ class AgentCall:
     text: str
     is_good: bool = False
     """Nothing has to be done about it."""
+    is_asked: bool = False
+    """It is a question whose choices are known."""
 
 
 class AgentNews:
@@ -33,7 +35,8 @@ class AgentNews:
     def __init__(self, concerns: Callable[[AgentRow], bool] = lambda row: True) -> None:
         """`concerns`: whether to call the person about this agent; another process calls them about all others."""
         self._concerns = concerns
-        self._needing: set[str] = set()
+        self._needing: dict[str, str] = {}
+        """Who needs the person → the question, where its choices are known."""
         self._rows: dict[str, AgentRow] = {}
         self._killed: set[str] = set()
 
@@ -43,7 +46,7 @@ class AgentNews:
 
     def called_for(self, agent: str) -> None:
         """The person was called for this agent's question, and is not called again when its row changes."""
-        self._needing.add(agent)
+        self._needing[agent] = ""
 
     def call_for(self, event: Event) -> AgentCall | None:
         """What this event calls for."""
@@ -55,7 +58,7 @@ class AgentNews:
             case AgentKilled():
                 self._killed.add(event.agent)
             case AgentRemoved():
-                self._needing.discard(event.agent)
+                self._needing.pop(event.agent, None)
                 self._killed.discard(event.agent)
                 self._rows.pop(event.agent, None)
             case _:
@@ -65,13 +68,13 @@ class AgentNews:
     def _changed(self, row: AgentRow) -> AgentCall | None:
         self._rows[row.id] = row
         if not row.needs_you:
-            self._needing.discard(row.id)
+            self._needing.pop(row.id, None)
             return None
-        if row.id in self._needing:
+        question = row.question.id if row.question is not None else ""
+        if row.id in self._needing and question in ("", self._needing[row.id]):
             return None
-        self._needing.add(row.id)
-        doing = f": {row.doing}" if row.doing else ""
-        return _call(f"{row.name} needs you{doing}") if self._concerns(row) else None
+        self._needing[row.id] = question
+        return _call(_need(row), is_asked=bool(question)) if self._concerns(row) else None
 
     def _ended(self, event: AgentEnded) -> AgentCall | None:
         """Only whoever looked after it publishes its end."""
@@ -83,5 +86,14 @@ class AgentNews:
         return _call(f"{event.name or event.agent} {words}{report}", is_good=event.status == "done")
 
 
-def _call(text: str, *, is_good: bool = False) -> AgentCall:
-    return AgentCall(one_line(text, _LONGEST), is_good)
+def _need(row: AgentRow) -> str:
+    """Who needs the person, and for what."""
+    asked = row.question
+    if asked is None:
+        return f"{row.name} needs you{f': {row.doing}' if row.doing else ''}"
+    about = " · ".join(line.strip() for line in asked.detail.split("\n") if line.strip())
+    return f"{row.name} asks: {asked.subject}{f' · {about}' if about else ''}"
+
+
+def _call(text: str, *, is_good: bool = False, is_asked: bool = False) -> AgentCall:
+    return AgentCall(one_line(text, _LONGEST), is_good, is_asked)

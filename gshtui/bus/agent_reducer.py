@@ -91,7 +91,7 @@ def differences(before: AgentRow, after: AgentRow) -> dict[str, Any]:
 def _with_status(row: AgentRow, event: AgentStatusChanged) -> AgentRow:
     if row.ended or row.killed:
         return row
-    said = replace(row, status_source=event.source, doing=event.doing)
+    said = replace(row, status_source=event.source, doing=event.doing, question=event.question)
     if event.status != row.status or not row.status_at:
         said = replace(said, status=event.status, status_at=event.at)
     if row.runtime == "tmux" and event.status in ENDED_STATUSES and event.status != "lost":

@@ -19,6 +19,11 @@ GROUPS = (
     GroupForm('worktree', summary='Git worktrees of agents: finish one.', help='The git worktrees that agents work in.\n\n`agent spawn --worktree BRANCH` and `agent fork` make one; `worktree finish` merges it and removes it.'),
 )
 COMMANDS = (
+    CommandForm('agent answer', 'gshtui.fleet.agent_calls', 'AnswerAgent',
+        FormValue('agent', 'id', 'agent', required=True),
+        FormValue('choice', 'choice'),
+        FormValue('question', '--question', help='Answer only the question with this ID, as shown with --json.', metavar='ID'),
+        help="Answer what an agent's program asks, or show the question with its choices.\n\nThe answer counts only while the same question is on the agent's screen, and the question is gone afterwards; otherwise the command fails and says so."),
     CommandForm('agent archive', 'gshtui.fleet.agent_calls', 'ArchiveAgent',
         FormValue('agent', 'id', 'agent', required=True),
         help='Put an ended agent away: it leaves the list and is kept, with its conversation, for as long as the record is.'),

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Protocol
 
 from pydantic import Field
 
-from gshtui.bus.agent_data import AgentRow, AnswerSource
+from gshtui.bus.agent_data import AgentRow, AnswerSource, OpenQuestion, QuestionChoice
 from gshtui.commands.declaration import Parameters, Returns
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.fleet.agent_states import AgentState
@@ -140,6 +140,18 @@ class UnsavedWork:
 
 
 @dataclass(frozen=True, slots=True)
+class AnsweredQuestion:
+    """An agent's question: as it is, or with the answer that was given to it."""
+
+    row: AgentRow
+    question: OpenQuestion
+    choice: QuestionChoice | None = None
+    """The answer; `None`: none was given."""
+    next: OpenQuestion | None = None
+    """What it asks after that."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecoveryReport:
     """What became of lost agents or, of a dry run, what would."""
 
@@ -206,6 +218,22 @@ class SendToAgent(_ForAgent, Returns[SentMessage]):
     )
     timeout: float = Field(
         default=600.0, description="With --wait and --stream: give up after this many seconds.", ge=0, le=1e6
+    )
+
+
+class AnswerAgent(_ForAgent, Returns[AnsweredQuestion]):
+    """Answer what an agent's program asks, or show the question with its choices.
+
+    The answer counts only while the same question is on the agent's screen, and the question is gone afterwards; \
+otherwise the command fails and says so.
+    """
+
+    WORD: ClassVar[str] = "answer"
+    SHELL = _shell("choice", waiting="Answering")
+
+    choice: str = Field(default="", description="The number of a choice, or its words. Without it, show the question.")
+    question: Annotated[str, ShellOption("--question", metavar="ID")] = Field(
+        default="", description="Answer only the question with this ID, as shown with --json."
     )
 
 

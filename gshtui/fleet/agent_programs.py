@@ -217,10 +217,11 @@ class Programs:
             source = "process"
             if not seen.front.own:
                 status, doing = "tool", f"a command is running: {seen.front.program}"
-        if not status or status == row.status:
+        asks = seen.reading.read.question if status == "waiting" and seen.reading.read is not None else None
+        if not status or (status == row.status and asks == row.question):
             return {}
         needs_you = status == "waiting"
-        return {"status": status, "status_source": source, "doing": doing, "needs_you": needs_you}
+        return {"status": status, "status_source": source, "doing": doing, "needs_you": needs_you, "question": asks}
 
     async def _profiles(self) -> LoadedProfiles:
         if self._loaded is None:

@@ -9,7 +9,9 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 
-from gshtui.bus.agent_data import AgentRow
+import msgspec
+
+from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.fleet.agent_states import AgentState
 from gshtui.text import markdown_table, units
 from gshtui.text.sanitise import one_line
@@ -51,6 +53,7 @@ def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
         "exit_status": row.exit_status,
         "unread": row.unread,
         "needs_you": row.needs_you,
+        "question": question_json(row.question) if row.question is not None and row.needs_you else None,
         "killed": row.killed,
         "owner": row.owner,
         "attach": shlex.join(attach),
@@ -61,6 +64,11 @@ def state_json(state: AgentState, attach: Sequence[str] = ()) -> dict[str, objec
     """An agent as the scripting interface prints it; for one in a window, with its window and conversation title."""
     data = row_json(state.row, attach)
     return data | {"title": state.title, "held_by": state.held_by} if state.is_local else data
+
+
+def question_json(question: OpenQuestion) -> dict[str, object]:
+    """A program's question as the scripting interface prints it."""
+    return msgspec.to_builtins(question) | {"choices": [msgspec.to_builtins(one) for one in question.choices]}
 
 
 def status_age(row: AgentRow) -> float:

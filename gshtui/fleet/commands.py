@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
-from gshtui.bus.agent_data import AT_WORK, AgentRow, AnswerSource, SpawnRequest
+from gshtui.bus.agent_data import AT_WORK, AgentRow, AnswerSource, OpenQuestion, QuestionChoice, SpawnRequest
 from gshtui.bus.letter import Letter
 from gshtui.commands.command_errors import command_error, raising_command_errors
 from gshtui.commands.declaration import (
@@ -48,8 +48,8 @@ from gshtui.text.markdown_table import padded
 from gshtui.text.sanitise import one_line, visible
 
 ACTIONS = (
-    "ls", "show", "attach", "send", "wait", "interrupt", "restart", "fork", "rename", "kill", "undo", "recover",
-    "archive", "unarchive", "remove", "unsaved", "seen",
+    "ls", "show", "attach", "send", "answer", "wait", "interrupt", "restart", "fork", "rename", "kill", "undo",
+    "recover", "archive", "unarchive", "remove", "unsaved", "seen",
 )  # fmt: skip
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for by default."""
@@ -66,11 +66,13 @@ class AgentParameters(Parameters):
     SHELL = calls.AGENT_GROUP
     action: Annotated[str, synonyms(calls.AGENT_SYNONYMS)] = Field(
         "ls",
-        description="ls, show, attach, send, wait, interrupt, restart, fork, rename, kill, undo, recover, "
+        description="ls, show, attach, send, answer, wait, interrupt, restart, fork, rename, kill, undo, recover, "
         "archive, unarchive, remove, unsaved, seen (marks it as read).",
     )
     target: str = Field("", description="Number or name of the agent; `all` for recover.")
-    text: str = Field("", description="The text to send, the new name, or what a fork should do.")
+    text: str = Field(
+        "", description="The text to send, the choice to answer with, the new name, or what a fork should do."
+    )
     status: str = Field(
         "", description="wait: for this status, or several, comma-separated; empty: until it is idle or has ended."
     )
@@ -147,6 +149,8 @@ def _bindings(given: AgentParameters) -> Parameters:
             return calls.ListAgents(everywhere=given.all, archived=given.archived)
         case "send":
             return calls.SendToAgent(agent=target, text=text, now=given.now, wait=given.wait, timeout=given.timeout)
+        case "answer":
+            return calls.AnswerAgent(agent=target, choice=text)
         case "show":
             return calls.ShowAgent(agent=target, answer=given.answer)
         case "wait":
@@ -254,6 +258,7 @@ class _Family:
                     calls.SendToAgent, calls.SentMessage, self._send, _render_sent, access=shared,
                     streams=self._streams,
                 ),
+                _action(calls.AnswerAgent, calls.AnsweredQuestion, self._answer, _render_answered_question),
                 _action(
                     calls.WaitForAgent, calls.AwaitedStatus, self._wait, _render_awaited, access=shared, effect=read
                 ),
@@ -486,6 +491,15 @@ class _Family:
         self._fleet.seen(row.id)
         return calls.SentMessage(row, letter.id, waits=False, answer=letter.answer, source=letter.answer_source)
 
+    async def _answer(self, _invocation: Invocation, parameters: calls.AnswerAgent) -> calls.AnsweredQuestion:
+        row = await self._fleet.find(parameters.agent)
+        asked = await self._fleet.question(row.id)
+        if not parameters.choice.strip():
+            return calls.AnsweredQuestion(row, asked)
+        choice = _chosen(row, asked, parameters.choice.strip())
+        after = await self._fleet.answer(row.id, choice.key, question=parameters.question or asked.id)
+        return calls.AnsweredQuestion(row, asked, choice, after)
+
     async def _interrupt(self, invocation: Invocation, parameters: calls.InterruptAgent) -> AgentRow:
         row = await self._fleet.find(parameters.agent)
         if invocation.caller.is_agent and row.parent != invocation.caller.name:
@@ -656,6 +670,36 @@ def _answer_outcome(row: AgentRow, data: dict[str, Any], answer: str, source: An
     seen = ", from its screen" if source == "screen" else ""
     aside = f"{row.name} ({row.id}): the answer is from its screen." if seen else ""
     return Outcome(data, f"{row.name} ({row.id}) says{seen}:\n\n{answer}", plain=answer, aside=aside)
+
+
+def _chosen(row: AgentRow, asked: OpenQuestion, wanted: str) -> QuestionChoice:
+    """The choice with this number or these words. Raises `UsageError`."""
+    words = wanted.casefold()
+    found = [one for one in asked.choices if wanted == one.key]
+    found = found or [one for one in asked.choices if one.label.casefold() == words]
+    found = found or [one for one in asked.choices if one.label.casefold().startswith(words)]
+    if len(found) == 1:
+        return found[0]
+    if not asked.choices:
+        raise UsageError(
+            f"The choices of {row.name} ({row.id}) cannot be read: {one_line(asked.subject, 120)}.",
+            hint=f"Answer in its terminal: `agent attach {row.id}`.",
+        )
+    offered = " · ".join(f"{one.key} {one.label}" for one in asked.choices)
+    why = "fits several of its choices" if found else "is none of its choices"
+    raise UsageError(f"{one_line(wanted, 40)!r} {why}.", hint=f"{row.name} ({row.id}) offers: {offered}.")
+
+
+def _render_answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) -> Outcome:
+    row, asked = found.row, found.question
+    data: dict[str, Any] = {"agent": row.id, "question": agent_tables.question_json(asked)}
+    if found.choice is None:
+        choices = [f"{one.key}  {one.label}" for one in asked.choices] or [f"Answer with `agent attach {row.id}`."]
+        lines = [f"{row.name} ({row.id}) asks: {asked.subject}", *([asked.detail] if asked.detail else []), *choices]
+        return Outcome(data, "\n\n".join((lines[0], *lines[1 : -len(choices)], "\n".join(choices))))
+    data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
+    after = f" It asks next: {found.next.subject}" if found.next is not None else ""
+    return Outcome(data, f"Answered {row.name} ({row.id}): {found.choice.label}.{after}")
 
 
 def _render_awaited(_invocation: Invocation, found: calls.AwaitedStatus) -> Outcome:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, AnswerSource, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, AnswerSource, OpenQuestion, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import WaitReported
 from gshtui.bus.letter import Letter
@@ -31,6 +31,7 @@ from gshtui.fleet.ports import (
     RevivedAgent,
 )
 from gshtui.fleet.reconciler import JournalReader, Reconciler
+from gshtui.fleet.waiting_line import WaitingLine
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import end_all
@@ -38,6 +39,7 @@ from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
     from gshtui.fleet.answer_feed import AnswerFeed
+    from gshtui.fleet.answerer import Answerer
     from gshtui.fleet.follower import AgentFollower
     from gshtui.fleet.killer import Killer
     from gshtui.fleet.starter import Recoverer, Starter
@@ -114,6 +116,7 @@ class Fleet:
             on_killed=lambda row: self._killer.watch(row),
         )
         self._handlers = FleetHandlers(self._context, self._reports, self.spawn)
+        self._waiting_line = WaitingLine(self._context) if not options.visiting else None
 
     # What a short call such as `agent ls` never needs is made, and loaded, when it is first used.
 
@@ -135,6 +138,12 @@ class Fleet:
         from gshtui.fleet.starter import Recoverer
 
         return Recoverer(self._context, self._starter, self._killer, self._programs)
+
+    @cached_property
+    def _answerer(self) -> Answerer:
+        from gshtui.fleet.answerer import Answerer
+
+        return Answerer(self._context, self._programs)
 
     @cached_property
     def _follower(self) -> AgentFollower:
@@ -172,6 +181,7 @@ class Fleet:
             self._reconciler.stop,
             *((self._follower.stop,) if "_follower" in made else ()),
             self._handlers.stop,
+            *((self._waiting_line.stop,) if self._waiting_line is not None else ()),
             *((self._starter.stop,) if "_starter" in made else ()),
             self._reports.stop,
             *((self._killer.stop,) if "_killer" in made else ()),
@@ -374,6 +384,22 @@ class Fleet:
         if letter.state in ("held", "dropped"):
             kind = "ended" if letter.state == "dropped" else "tmux"
             raise FleetError(kind, letter.why, hint="`mail ls` shows it.")
+
+    async def question(self, id: str) -> OpenQuestion:
+        """What the agent's program asks on its screen now. Raises `FleetError` when it asks nothing."""
+        return await self._answerer.question(await self._alive(id))
+
+    async def answer(self, id: str, choice: str, *, question: str) -> OpenQuestion | None:
+        """Give a person's answer to a question of the agent's program, and see that the question is gone.
+
+        Args:
+            choice: the digit of the choice.
+            question: the id of the question that the person saw; any other one is not answered.
+
+        Returns:
+            What the program asks next; `None`: nothing.
+        """
+        return await self._answerer.answer(await self._alive(id), choice, question)
 
     async def interrupt(self, id: str) -> None:
         """Stop what the agent is doing, but keep the agent."""

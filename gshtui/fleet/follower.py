@@ -125,6 +125,7 @@ class AgentFollower:
                 status=cast("Status", known.status),
                 source=known.source if known.sure else f"{known.source}?",
                 doing=known.doing,
+                question=known.question,
             )
         )
         self._start_count(key, row)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import msgspec
 
 if TYPE_CHECKING:
+    from gshtui.bus.agent_data import OpenQuestion
     from gshtui.bus.events.approval_events import Decision
 
 Choice = Literal["once", "session", "always", "deny", "reason"]
@@ -29,10 +30,13 @@ HAND = 0.08
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """One of the five answers: its key, which is the same everywhere, its effect, and its labels, longest first."""
+    """One answer: its key, which is the same everywhere, its effect, and its labels, longest first.
+
+    `choice` is a `Choice`; for a program's question, the digit of one of its own choices, or `OPEN`.
+    """
 
     key: str
-    choice: Choice
+    choice: str
     words: tuple[str, str, str, str]
 
 
@@ -48,6 +52,25 @@ ANSWERS: tuple[Offer, ...] = (
 def offers(pattern: str) -> tuple[Offer, ...]:
     """What can be answered; `always` only where there is a pattern that it would allow."""
     return tuple(offer for offer in ANSWERS if pattern or offer.choice != "always")
+
+
+OPEN = "open"
+"""The answer that shows the terminal of a program that asks."""
+_SHORT, _SHORTER = 24, 10
+"""Characters of a program's choice where there is less room."""
+
+
+def program_offers(question: OpenQuestion) -> tuple[Offer, ...]:
+    """What can be answered to a program: its own choices under their numbers, and to look at its terminal."""
+    own = [
+        Offer(one.key, one.key, (one.label, _cut(one.label, _SHORT), _cut(one.label, _SHORTER), ""))
+        for one in question.choices
+    ]
+    return (*own, Offer("0", OPEN, ("open its tab", "open its tab", "tab", "")))
+
+
+def _cut(label: str, most: int) -> str:
+    return label if len(label) <= most else label[: most - 1].rstrip() + "…"
 
 
 def choices(offered: Iterable[Offer]) -> frozenset[str]:
@@ -70,7 +93,7 @@ def line_of(offered: Sequence[Offer], width: int = 200) -> str:
     return "  ".join(f"{offer.key} {words}".rstrip() for offer, words in worded(offered, width))
 
 
-def choice_of(key: str, offered: Iterable[Offer]) -> Choice | None:
+def choice_of(key: str, offered: Iterable[Offer]) -> str | None:
     """The offer that a character stands for; `None` if there is none."""
     return next((offer.choice for offer in offered if offer.key == key), None)
 
@@ -79,8 +102,13 @@ class KeyChosen(msgspec.Struct, frozen=True):
     """The person's answer to this question. `choice` is never `reason`: that becomes `deny` with the text."""
 
     question: str
-    choice: Decision
+    choice: str
     reason: str = ""
+
+    @property
+    def decision(self) -> Decision:
+        """The answer to a question of our own."""
+        return cast("Decision", self.choice)
 
 
 class ReasonBegun(msgspec.Struct, frozen=True):
@@ -177,11 +205,11 @@ class AnswerKeys:
 
     # What is typed
 
-    def press(self, meaning: Choice | Literal["move", "words"], at: float, *, printable: bool = True) -> Outcome:
+    def press(self, meaning: str, at: float, *, printable: bool = True) -> Outcome:
         """Handle a key; returns what it does.
 
         Args:
-            meaning: one of the answers, `move` for a key that moves around, else `words`.
+            meaning: the choice of an offer, `move` for a key that moves around, else `words`.
             at: when it was pressed.
             printable: it would be a letter where text is typed.
         """
@@ -223,7 +251,7 @@ class AnswerKeys:
         """Another key of such a line."""
         self._record_key(at)
 
-    def submit_line(self, choice: Choice, question: str) -> Outcome:
+    def submit_line(self, choice: str, question: str) -> Outcome:
         """Handle such a line: an answer to the question that was there when the line was started."""
         counts = bool(question) and question == self._question
         if choice == "reason":
@@ -233,7 +261,7 @@ class AnswerKeys:
             return Swallowed(CHANGED if question else TOO_SOON)
         return self._answer(choice) if choice in self._choices else Swallowed(NOT_OFFERED)
 
-    def click(self, choice: Choice, question: str, at: float) -> Outcome:
+    def click(self, choice: str, question: str, at: float) -> Outcome:
         """An answer was clicked; `at`: when the button of the mouse went down, on the answers to `question`."""
         if not question or question != self._question:
             return Swallowed(CHANGED)
@@ -257,7 +285,7 @@ class AnswerKeys:
         self._reason = None
         self._run = "spoilt"
 
-    def _answer(self, choice: Decision, reason: str = "") -> KeyChosen:
+    def _answer(self, choice: str, reason: str = "") -> KeyChosen:
         chosen = KeyChosen(self._question, choice, reason)
         self._question, self._readable, self._run, self._reason = "", math.inf, "spoilt", None
         return chosen

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.bus.events.approval_events import ApprovalRequested
 
 LineKind = Literal["subject", "warning", "pattern", "label", "detail", "add", "remove", "hunk", "context"]
+PROGRAM = "ask"
+"""Used instead of an effect when another vendor's program asks in its terminal."""
 EFFECTS = {"write": "write", "execute": "execute", "network": "reach the network", "read": "read"}
 BUDGET = "budget"
 """Used instead of a tool's name when an agent asks to continue beyond its budget."""
@@ -48,7 +51,26 @@ def question_title(request: ApprovalRequested, place: int = 1, count: int = 1, n
     if name and name != request.agent:
         who = f"{one_line(name, 40)} ({who})"
     of = f" · {place} of {count}" if count > 1 else ""
+    if request.effect == PROGRAM:
+        return f"{who} asks · {one_line(request.tool, 40)}{of}"
     return f"{who} asks to {effect} · {one_line(request.tool, 40)}{of}"
+
+
+def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
+    """A program's question in the form of our own ones. Its id names the agent and the question."""
+    partial = ("Its beginning is above the screen: open its tab to read all of it.",) if question.partial else ()
+    program = row.profile or (row.argv[0].rpartition("/")[2] if row.argv else "") or "a program"
+    return ApprovalRequested(
+        approval=f"{row.id}/{question.id}",
+        agent=row.id,
+        session="",
+        call="",
+        tool=program,
+        effect=PROGRAM,
+        subject=question.subject,
+        detail=question.detail,
+        warnings=partial,
+    )
 
 
 def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
@@ -61,6 +83,9 @@ def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
     ]
     if request.pattern:
         found.append(QuestionLine("pattern", f"3 always allows: {' '.join(visible(request.pattern).split())}"))
+    if request.effect == PROGRAM:  # as its screen shows it, where every row counts
+        shown = (visible(text) for text in request.detail.split("\n"))
+        return found + [QuestionLine("detail", text) for text in shown if text.strip()]
     if request.detail and request.detail.strip() != request.subject.strip():
         found.append(QuestionLine("label", ""))
         found += [QuestionLine("detail", text) for text in visible(request.detail).split("\n")]

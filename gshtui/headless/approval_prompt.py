@@ -18,7 +18,6 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.guard.answer_keys import (
     AnswerKeys,
-    Choice,
     KeyChosen,
     Outcome,
     ReasonBegun,
@@ -83,7 +82,7 @@ class KeyReader:
 
     def _key(self, typed: str, at: float, *, alone: bool) -> tuple[Outcome | None, str]:
         key, rest = typed[0], typed[1:]
-        choice: Choice | None = "deny" if key in _ESCAPE and alone else choice_of(key, self._offers)
+        choice: str | None = "deny" if key in _ESCAPE and alone else choice_of(key, self._offers)
         # An answer is a single key: a paste or an arrow key, which arrives as one piece, is not an answer. But letters
         # after the key that starts a reason belong to the reason.
         meaning = choice if choice == "reason" or alone else None
@@ -171,7 +170,7 @@ class ApprovalPrompt:
                 self._say("\n")
                 continue
             self._say(f"{DECISIONS[chosen.choice]}\n")
-            answer = ApprovalAnswered(approval=chosen.question, decision=chosen.choice, reason=chosen.reason)
+            answer = ApprovalAnswered(approval=chosen.question, decision=chosen.decision, reason=chosen.reason)
             self._bus.publish(answer)
 
     def _answer(self, request: ApprovalRequested, gone: threading.Event) -> KeyChosen | None:

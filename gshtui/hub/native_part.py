@@ -123,7 +123,7 @@ def _make_agent(hub: Hub, native: NativeAgent, store: Store, roster: LocalRoster
         more=shells,
         max_iterations=hub.options.max_iterations,
         max_steps=spec.max_steps,
-        limit=spending_limit(native.budget, budgets, lambda: hub.session_of(spec.agent)),
+        limit=spending_limit(native.budget, budgets, lambda: hub.session_of(spec.agent), around.gate),
     )
     return make_agent(around, character)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gshtui.programs.profile import Profile
+from gshtui.programs.report_hook import WAITS
 from gshtui.settings import paths
 from gshtui.system import private_files
 
@@ -95,8 +96,10 @@ def _hooks(profile: Profile) -> str:
     if profile.hooks.kind == "gemini":
         hook |= {"name": EXTENSION, "timeout": _SECONDS * 1000}
         group["matcher"] = "*"
-    events = dict.fromkeys(event.partition(".")[0] for event in profile.hooks.events)
-    return json.dumps({"hooks": {event: [group] for event in events}}, indent=2) + "\n"
+    events = {event.partition(".")[0]: [group] for event in profile.hooks.events}
+    if profile.hooks.answers:  # it waits for a person, beside the program's own box
+        events["PermissionRequest"] = [group | {"hooks": [hook | {"timeout": WAITS + _SECONDS}]}]
+    return json.dumps({"hooks": events}, indent=2) + "\n"
 
 
 def hook_setup(profile: Profile, file: Path, argv: Sequence[str], environ: Mapping[str, str]) -> HookSetup:

@@ -88,6 +88,29 @@ class InputRules(_Table, frozen=True, kw_only=True):
     """Pattern of the cursor's line while the program waits for the rest of an incomplete input."""
 
 
+class QuestionRules(_Table, frozen=True, kw_only=True):
+    """How a question with choices looks. A screen that differs in any point is not read as one."""
+
+    choice: str = ""
+    """Pattern of a choice's first line: group 1 is its number, group 2 its label. Empty: `buttons`, or none."""
+    mark: str = ""
+    """Pattern of the line of the choice under the cursor; exactly one line matches."""
+    buttons: tuple[str, ...] = ()
+    """The labels that a row of buttons may have; the one with a background of its own is under the cursor."""
+    footer: str = ""
+    """Pattern of the first line with text below the choices, or behind the buttons."""
+    above: str = ""
+    """Pattern of the line above the question."""
+    first: str = ""
+    """Pattern of the question's first line, for a program that draws nothing above it."""
+    frame: str = ""
+    """Characters at both ends of a line that are no part of it."""
+    panel: bool = False
+    """It has a background of its own; what is right of that belongs to something else."""
+    hint: str = ""
+    """Pattern of what stands behind a label and is no part of it."""
+
+
 class TextRules(_Table, frozen=True, kw_only=True):
     """How a text is written so that the program takes all of it, as text."""
 
@@ -166,6 +189,8 @@ class HookRules(_Table, frozen=True, kw_only=True):
     kind: HookKind = ""
     events: dict[str, str] = {}
     """Event of the program → status. `ended` and `said` (a message, no status) are allowed too."""
+    answers: dict[str, str] = {}
+    """Choices of its permission box that its hook can give instead: label → `allow` or `deny`. Empty: it cannot."""
     prompt: str = ""
     """The event that reports an accepted prompt."""
     needs: str = ""
@@ -199,6 +224,7 @@ class Profile(_Table, frozen=True, kw_only=True):
     seen: tuple[str, ...] = ()
     """Versions whose screens were seen; none: it was made from the program's documentation, and is untested."""
     input: InputRules = InputRules()
+    question: QuestionRules = QuestionRules()
     text: TextRules = TextRules()
     titles: TitleRules = TitleRules()
     rules: tuple[StatusRule, ...] = ()
@@ -348,6 +374,12 @@ def _wrong(profile: Profile) -> str:
         profile.input.frame,
         profile.input.unfinished,
         *profile.input.hints,
+        profile.question.choice,
+        profile.question.mark,
+        profile.question.footer,
+        profile.question.above,
+        profile.question.first,
+        profile.question.hint,
     ]
     patterns += [profile.titles.busy, profile.titles.waiting, profile.titles.idle, profile.conversation.id]
     for rule in profile.rules:
@@ -371,6 +403,8 @@ def _wrong(profile: Profile) -> str:
     known = {"starting", "thinking", "tool", "waiting", "idle", "ended", "said"}
     if unknown := set(profile.hooks.events.values()) - known:
         return f"hooks.events names unknown statuses: {', '.join(sorted(unknown))}"
+    if unknown := set(profile.hooks.answers.values()) - {"allow", "deny"}:
+        return f"hooks.answers names unknown answers: {', '.join(sorted(unknown))}"
     if profile.ai and profile.timing.idle < 10:
         return "timing.idle must be at least 10 seconds for a program that thinks"
     return ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gshtui.programs.profile import Profile, StatusRule
+from gshtui.programs.question_reading import ReadQuestion, read_question
 from gshtui.text.linear_regex import RegexMatch, compile_linear
 from gshtui.text.sanitise import one_line
 
@@ -90,6 +91,8 @@ class ScreenReading:
     """The screen's lines with the question, if the status is `waiting`."""
     dialog: bool = False
     """Whether one of the program's own dialogs is open, which asks nobody."""
+    read: ReadQuestion | None = None
+    """The question as it was read, if the status is `waiting`."""
 
 
 @functools.lru_cache(maxsize=_REMEMBERED)
@@ -115,8 +118,11 @@ def read_screen(
     draft = _draft(profile, undimmed(lines), text, place) if place is not None else ""
     for rule in profile.rules:
         if (doing := _fits(rule, text, place, title, cursor)) is not None:
-            asked = asked_of(text, cursor if rule.zone == "last" else None) if rule.status == "waiting" else ""
-            return ScreenReading(rule.status, doing, draft, place is not None, asked, rule.dialog)
+            if rule.status != "waiting":
+                return ScreenReading(rule.status, doing, draft, place is not None)
+            asked = asked_of(text, cursor if rule.zone == "last" else None)
+            read = read_question(profile, text, lines, asked, doing, dialog=rule.dialog)
+            return ScreenReading(rule.status, doing, draft, place is not None, asked, rule.dialog, read)
     return ScreenReading("", "", draft, place is not None)
 
 

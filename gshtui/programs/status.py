@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.foreground import Foreground
 from gshtui.programs.profile import GENERIC, Profile
 from gshtui.programs.screen_reading import ScreenReading, by_title, search
@@ -66,6 +67,8 @@ class KnownStatus:
     """Since when; seconds since 1970."""
     doing: str = ""
     sure: bool = True
+    question: OpenQuestion | None = None
+    """What its screen asks, if it waits."""
     again: float = 0.0
     """Seconds after which it may be different without anything else happening; 0: it stays."""
 

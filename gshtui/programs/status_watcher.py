@@ -263,8 +263,11 @@ class CliStatus:
         )
 
     def _judge(self) -> None:
-        before, self.known = self.known, decide(self._profile, self._hook, self._facts, self._clock())
-        known = self.known
+        before, known = self.known, decide(self._profile, self._hook, self._facts, self._clock())
+        read = self._facts.reading.read
+        if known.status == "waiting" and read is not None:
+            known = dataclasses.replace(known, question=read.question)
+        self.known = known
         if self._hook is not None and self._hook.status and known.sure and known.source in ("screen", "title"):
             # What is seen has contradicted it for long enough: it is over, and says nothing of what comes later.
             self._hook = dataclasses.replace(self._hook, status="")
@@ -274,13 +277,13 @@ class CliStatus:
             self.idle.clear()
         if known.status in ("thinking", "tool") and not known.doing and before.status == known.status:
             self.known = known = dataclasses.replace(known, doing=before.doing)
-        if (known.status, known.source, known.doing, known.sure) != (
-            before.status,
-            before.source,
-            before.doing,
-            before.sure,
-        ):
+        if _said_by(known) != _said_by(before):
             self._changed(known)
+
+
+def _said_by(known: KnownStatus) -> tuple[object, ...]:
+    """What differs in a status that is news."""
+    return known.status, known.source, known.doing, known.sure, known.question
 
 
 def _has_terminal(front: Foreground | None) -> tuple[object, ...]:

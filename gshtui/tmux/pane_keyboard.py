@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Sequence
 
 from gshtui.tmux.one_shot import OneShotTransport
-from gshtui.tmux.quoting import command, is_pane
+from gshtui.tmux.quoting import ShownRow, command, is_pane, on_screen
 from gshtui.tmux.tmux_connection import TmuxConnection
 from gshtui.tmux.tmux_errors import TmuxError, from_reply, no_such_pane
 
@@ -100,6 +100,8 @@ def buffer_name() -> str:
     return f"gsh-{secrets.token_hex(8)}"
 
 
+_MARK = "@gsh-pressed"
+"""The pane's option that says which conditional key was pressed last."""
 _PIECE = 400
 """Bytes of typed text in one command line."""
 _PASTE_DEADLINE = 10.0
@@ -138,6 +140,24 @@ class PaneKeyboard:
         known = [tmux_key(key) for key in names]
         if known:
             await self._type(pane, [command("send-keys", "-t", pane, "--", *known)])
+
+    async def press_where_shown(self, pane: str, name: str, shown: Sequence[ShownRow]) -> bool:
+        """Press a key only if all of these rows are on the screen; whether it was pressed.
+
+        tmux itself looks and presses in one step, so nothing can be drawn in between. Raises `TmuxError`.
+        """
+        key, mark = tmux_key(name), secrets.token_hex(8)
+        await self._ready(pane)
+        press = " ; ".join(
+            (command("send-keys", "-t", pane, "--", key), command("set-option", "-p", "-t", pane, _MARK, mark))
+        )
+        lines = [
+            command("if-shell", "-F", "-t", pane, on_screen(shown), press),
+            command("display-message", "-p", "-t", pane, f"#{{{_MARK}}}"),
+        ]
+        done, marked = await self._connection.ask(lines, once=True)
+        done.text()
+        return marked.text()[:1] == (mark,)
 
     async def write(self, pane: str, data: bytes) -> None:
         """Send these bytes as input. Raises `TmuxError`."""

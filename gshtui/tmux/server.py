@@ -18,7 +18,7 @@ from gshtui.tmux import tmux_program as program
 from gshtui.tmux.one_shot import OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.pane_keyboard import PaneKeyboard, check
 from gshtui.tmux.panes import FORMAT, PaneInfo, parse, parse_all
-from gshtui.tmux.quoting import SESSION, command, resizing, unexpanded
+from gshtui.tmux.quoting import SESSION, ShownRow, command, resizing, unexpanded, waiting_notes
 from gshtui.tmux.tmux_connection import TmuxConnection
 from gshtui.tmux.tmux_errors import TmuxError, no_such_pane, server_gone
 from gshtui.tmux.watcher import Watcher
@@ -274,6 +274,11 @@ class TmuxServer:
             await self._reap()
         return info, lines
 
+    async def note_waiting(self, session: str, name: str) -> None:
+        """Show in the status line of attached terminals that this session's agent waits; empty: it no longer does."""
+        for reply in await self._ask(waiting_notes(session, name)):
+            reply.text()
+
     async def resize(self, pane: str, width: int, height: int) -> None:
         """Resize a pane's window, unless a person is looking at it in their own terminal."""
         info = await self.pane(pane)
@@ -317,6 +322,11 @@ class TmuxServer:
         """Press keys by name. Raises `TmuxError` (refused) for an unknown name, before anything is pressed."""
         await self.version()
         await self._typist.press(pane, keys)
+
+    async def press_where_shown(self, pane: str, key: str, shown: Sequence[ShownRow]) -> bool:
+        """Press a key by name only if all of these rows are on the screen at that moment; whether it was pressed."""
+        await self.version()
+        return await self._typist.press_where_shown(pane, key, shown)
 
     async def type_bytes(self, pane: str, data: bytes) -> None:
         """Send bytes to a program's terminal as its input, as a keyboard or mouse would, control characters too."""

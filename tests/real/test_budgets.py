@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.agents.ports import ModelHandle
 from gshtui.agents.usage.budgets import BudgetLimit, BudgetWatch, budget_text, limits_of
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Budget
@@ -17,10 +18,12 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.context_events import BudgetReached
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
+from gshtui.fleet.native.permissions import SpendingBudget, spending_limit
 from gshtui.guard.approval import Gate, Mode, NoGrants
 from gshtui.settings.settings_tables import Budgets as Table
 from gshtui.store.store import Store
 from tests.kit.record import open_record
+from tests.kit.scripted_provider import ScriptedProvider
 
 COVERS = ("gshtui.store.usage_table",)
 
@@ -133,3 +136,25 @@ def test_limits_of_the_settings() -> None:
         BudgetLimit("day", "dollars", 2.5),
     )
     assert budget_text(Budget("day", "dollars", 1.25, 2.5)) == "$1.25 of the $2.50 for today"
+
+
+async def test_an_agents_own_budget_pauses_it_and_a_yes_raises_it(harness: BudgetHarness) -> None:
+    gate = Gate(harness.bus, NoGrants(), mode="ask", auto_approve=frozenset({"budget"}))
+    budget = SpendingBudget(0.5, "0001")
+    mind = ModelHandle(ScriptedProvider(), "scripted-1")
+    stop = spending_limit(budget, harness.budgets(), lambda: harness.session, gate)
+    assert await stop(mind) == ""
+    budget.spent = 1.2
+    assert "Its budget of $0.50 is spent" in await stop(mind)
+    assert harness.asked[-1].agent == "0001"
+    assert harness.asked[-1].subject == "continue beyond its budget: $1.20 of its $0.50 are used"
+    assert "Yes allows $0.50 more" in harness.asked[-1].detail
+    harness.answer = "once"
+    assert await stop(mind) == "" == await stop(mind)
+    assert (budget.allowed, len(harness.asked)) == (1.5, 2)
+    budget.spent = 1.5
+    harness.answer = "deny"
+    assert "Its budget of $1.50 is spent" in await stop(mind)
+    policy = Gate(harness.bus, NoGrants(), mode="policy", auto_approve=frozenset({"budget"}))
+    assert "is spent" in await spending_limit(budget, harness.budgets(), lambda: harness.session, policy)(mind)
+    assert len(harness.asked) == 3

@@ -13,11 +13,14 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
+from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.guard.answer_keys import HAND, PAUSE, READ
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane, ReasonInput
 from gshtui.ui.approvals.question_view import Answers, QuestionView
+from gshtui.ui.kit.widget_messages import OpenTerminal
 from tests.kit.keyboard import LONG, Keyboard
 from tests.kit.prompt_host import PromptHost, make_question
 
@@ -68,6 +71,21 @@ class Asked(PromptHost):
         """Look at the question for a while, and go to it."""
         await pilot.pause()
         await self.press(pilot, "ctrl+g")
+
+
+class AskedByPrograms(Asked):
+    """The same, where programs ask as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[tuple[str, str, str]] = []
+        """Agent, question and answer; `tab` for a look at its terminal."""
+
+    def on_approvals_pane_program_answered(self, message: ApprovalsPane.ProgramAnswered) -> None:
+        self.given.append((message.agent, message.question, message.choice))
+
+    def on_open_terminal(self, message: OpenTerminal) -> None:
+        self.given.append((message.agent, "", "tab"))
 
 
 def bound(app: Asked) -> set[str | None]:
@@ -418,3 +436,46 @@ def typed(key: str, text: str, cursor: int, sent: list[str]) -> tuple[str, int]:
         case _:
             char = " " if key == "space" else key
             return text[:cursor] + char + text[cursor:], cursor + 1
+
+
+def asking(subject: str, *labels: str) -> AgentChanged:
+    """A program that asks this in its terminal."""
+    choices = tuple(QuestionChoice(str(number), label) for number, label in enumerate(labels, 1))
+    question = OpenQuestion(subject, subject, "touch made.txt", choices)
+    row = AgentRow(id="0007", name="cl", kind="cli", profile="claude", status="waiting", question=question)
+    return AgentChanged(agent=row.id, row=row)
+
+
+async def test_a_programs_question_is_answered_by_its_own_numbers() -> None:
+    app = AskedByPrograms()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.consume([asking("Go on?", "Yes", "Yes, and always allow this from now on in this folder", "No")])
+        await app.review(pilot)
+        assert app.heading.startswith("◆ cl (0007) asks · claude")
+        assert "always allow this from now on" in str(app.query_one(Answers).content)
+        await app.press(pilot, "9")
+        assert app.given == []
+        await app.press(pilot, "3")
+        assert app.given == [("0007", "Go on?", "3")]
+        assert not app.pane.display, "it is out of sight while the answer is on its way"
+        app.pane.answer_failed("0007", "Go on?")
+        await pilot.pause()
+        assert app.pane.display
+        await app.review(pilot)
+        app.pane.consume([asking("Another?", "Yes", "No")])
+        await app.press(pilot, "1", after=0.1)
+        assert len(app.given) == 1, "a key for the question that was there before"
+        await app.press(pilot, "1")
+        assert app.given[1:] == [("0007", "Another?", "1")]
+        assert app.answers == []
+
+
+async def test_a_dialog_without_choices_can_only_be_looked_at() -> None:
+    app = AskedByPrograms()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.pane.consume([asking("a dialog is open")])
+        await app.review(pilot)
+        await app.press(pilot, "1")
+        await app.press(pilot, "0")
+        assert app.given == [("0007", "", "tab")]
+        assert app.pane.display

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from gshtui.bus.agent_data import OpenQuestion
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import SummaryProposed
@@ -55,6 +56,22 @@ async def test_an_agent_that_needs_you_says_so_once() -> None:
         app.app_focus = True
         watch.consume(changed(calm, CLAUDE))
         assert len(watch.called) == 2 and len(app.told) == 3
+
+
+async def test_each_question_of_a_program_is_told_once_to_those_who_are_elsewhere() -> None:
+    app = Telling()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        watch = Noting(app)
+        app.app_focus = False
+        first = OpenQuestion("a", "May it?", "Bash command\n\n  make")
+        rows = [msgspec.structs.replace(CLAUDE, question=asked) for asked in (first, first, OpenQuestion("b", "More?"))]
+        watch.consume(changed(*rows))
+        assert watch.called == ["claude asks: May it? · Bash command · make", "claude asks: More?"]
+        assert app.told == [], "the window shows it above the input"
+        calm = msgspec.structs.replace(CLAUDE, needs_you=False)
+        watch.consume(changed(calm, rows[-1]))
+        assert len(watch.called) == 3
 
 
 async def test_a_question_of_an_agent_in_a_terminal_is_told_once() -> None:

@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 from textual.command import CommandPalette
@@ -31,7 +32,7 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone
-from gshtui.bus.events.fleet_events import AgentKilled
+from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted
 from gshtui.bus.messages import Text
@@ -923,6 +924,51 @@ async def done_to_an_agent(here: Recorded) -> None:
     await choose_claude(here)
     await here.press("u")
     assert here.ran[-1] == UndoKill(agent="0002")
+
+
+@told(
+    "sidebar",
+    "`/` lists only waiting, working, idle or ended agents, `g` groups them by folder.",
+)
+async def listed(here: Recorded) -> None:
+    await here.press("alt+2")
+    pane = here.app.screen.query_one(AgentsPane)
+    everyone = [placed.agent for placed in pane.listing.placed]
+    for kept in (
+        [one for one in everyone if one.waits_now],
+        [one for one in everyone if not one.waits_now and one.status in ("thinking", "tool", "starting")],
+        [one for one in everyone if one.status == "idle"],
+        [one for one in everyone if one.ended],
+        everyone,
+    ):
+        await here.press("/")
+        assert {placed.agent.id for placed in pane.listing.placed} == {one.id for one in kept}
+    await here.press("g")
+    assert any(placed.group for placed in pane.listing.placed)
+    await here.press("g")
+    assert not any(placed.group for placed in pane.listing.placed)
+
+
+@told(
+    "sidebar", "| `alt+w` | go to the next agent that waits for you, from anywhere; a badge in the header counts them |"
+)
+async def next_waiting(here: Recorded) -> None:
+    assert isinstance(here.app, FakeTerminalWindow)
+    await here.feed(AgentRestored(agent="0002"))
+    waiting = here.app.screen.query_one(AgentsPane).state.agents["0002"]
+    assert waiting.waits_now and "◆ 1 waits" in here.app.export_screenshot().replace("&#160;", " ")
+    for place in ("alt+1", "alt+2", "alt+3"):
+        await here.press(place, "alt+w")
+        assert here.app.screen.query_one(TerminalView).has_focus
+        await here.press("x")
+    await here.feed(*changed(msgspec.structs.replace(SEARCH, status="waiting", needs_you=True)))
+    fronts: list[str] = []
+    for _ in range(4):
+        await here.press("alt+w")
+        fronts.append(here.app.deck.front)
+    assert fronts == ["terminal-0001", "terminal-0002", "terminal-0001", "terminal-0002"]
+    await here.press("x", "x")
+    await here.feed(*changed(SEARCH))
 
 
 @told("sidebar", "`d` or `f5` shows its changes, which you can merge or export as a patch.")

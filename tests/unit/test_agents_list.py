@@ -19,7 +19,7 @@ from gshtui.bus.events.fleet_events import (
 )
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.bus.messages import Usage
-from gshtui.ui.agents.agents_list import ENDED_SHOWN, draw_agents, list_agents
+from gshtui.ui.agents.agents_list import ENDED_SHOWN, FILTERS, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import AgentsState, AgentView, reduce
 from tests.kit import recorded
 from tests.kit.recorded_fleet import CLAUDE, DONE, HOME, LOST, MANY, SEARCH, SHELL, TESTS, changed, row
@@ -99,10 +99,11 @@ def test_parents_that_are_each_others_children_are_listed_all_the_same() -> None
     assert {placed.agent.id for placed in list_agents(after(*circle)).placed} == {"0001", "0002", "0003"}
 
 
+@pytest.mark.parametrize("height", [0, 1])
 @pytest.mark.parametrize("width", [18, 26, 80])
-def test_no_line_is_wider_than_the_pane_and_each_has_its_agent(width: int) -> None:
+def test_no_line_is_wider_than_the_pane_and_each_has_its_agent(width: int, height: int) -> None:
     strange = row("0009", "名前がとても長いエージェント" * 3, doing="x" * 300 + "\x1b[2J", needs_you=True, unread=12)
-    lines, owners = draw_agents(list_agents(after(*MANY, *changed(strange))), width, NOW, "0009")
+    lines, owners = draw_agents(list_agents(after(*MANY, *changed(strange))), width, NOW, "0009", height)
     assert len(lines) == len(owners)
     assert max(line.cell_length for line in lines) <= width
     assert all("\x1b" not in line.plain for line in lines)
@@ -134,3 +135,33 @@ def test_a_killed_one_says_how_long_it_can_come_back() -> None:
 def test_an_ended_local_agent_is_no_such_thing() -> None:
     assert not AgentView(AgentRow(id="main", name="main", runtime="local", status="done")).ended
     assert after(*changed(LOST)).agents["0005"].ended
+
+
+def test_a_list_that_is_too_long_has_one_line_for_each_agent() -> None:
+    listing = list_agents(after(*MANY))
+    lines, owners = draw_agents(listing, 40, NOW)
+    short, one_each = draw_agents(listing, 40, NOW, height=len(lines) - 1)
+    assert [id for id in one_each if id] == [placed.agent.id for placed in listing.placed]
+    waiting = next(placed.agent for placed in listing.placed if placed.agent.waits_now)
+    assert "needs you" in words(short)[one_each.index(waiting.id)]
+    assert draw_agents(listing, 40, NOW, height=len(lines)) == (lines, owners)
+
+
+def test_agents_are_filtered_and_grouped_by_folder() -> None:
+    state = after(*MANY)
+    everyone = {placed.agent.id for placed in list_agents(state, everything=True).placed}
+    kinds: list[set[str]] = []
+    for only in FILTERS[1:]:
+        kinds.append({placed.agent.id for placed in list_agents(state, everything=True, only=only).placed})
+        assert kinds[-1], only
+    assert sum(map(len, kinds)) == len(set().union(*kinds)), "an agent is of one kind"
+    assert set().union(*kinds) == everyone
+    grouped = list_agents(state, everything=True, grouped=True).placed
+    assert {placed.agent.id for placed in grouped} == everyone
+    folders = [placed.agent.row.worktree or placed.agent.row.cwd or placed.agent.row.home for placed in grouped]
+    assert [folder for folder, before in zip(folders, ["", *folders], strict=False) if folder != before] == [
+        placed.group for placed in grouped if placed.group
+    ], "the agents of a folder are together, under its name"
+    lines, owners = draw_agents(list_agents(state, everything=True, grouped=True), 60, NOW)
+    heads = [line.plain for line, owner in zip(lines, owners, strict=True) if not owner and line.plain]
+    assert heads[: len(set(folders))] == [placed.group for placed in grouped if placed.group]

@@ -6,11 +6,19 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.events.approval_events import ApprovalSettled
-from gshtui.bus.events.fleet_events import AgentChanged
+from gshtui.bus.events.fleet_events import AgentChanged, AgentRemoved
 from gshtui.guard.question_text import question_title
-from gshtui.ui.approvals.approvals_state import ApprovalsState, reduce_approvals, turned_to, without_question
+from gshtui.ui.approvals.approvals_state import (
+    ApprovalsState,
+    being_answered,
+    not_answered,
+    reduce_approvals,
+    turned_to,
+    turned_to_agent,
+    without_question,
+)
 from tests.kit.prompt_host import make_question
 
 
@@ -85,3 +93,69 @@ def test_an_agent_in_a_terminal_is_called_by_its_name() -> None:
     named = question_title(request, 1, 1, state.names["0002"])
     assert named.startswith("lexer") and " (0002) asks to" in named and named.isprintable()
     assert without_question(state, "a1").names == state.names
+
+
+def program(agent: int, asks: str, status: str = "waiting") -> AgentChanged:
+    """A program that asks this; empty: nothing."""
+    question = OpenQuestion(asks, f"{asks}?", choices=(QuestionChoice("1", "Yes"),)) if asks else None
+    row = AgentRow(id=f"{agent:04}", name=f"it-{agent}", kind="cli", status=status, question=question)
+    return AgentChanged(agent=row.id, row=row)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["asks", "asks", "ask", "answer", "fails", "turn", "go", "removed"]),
+            st.integers(1, 3),
+            st.sampled_from(["", "a", "b"]),
+        ),
+        max_size=40,
+    )
+)
+def test_a_program_has_its_one_question_in_the_list_for_as_long_as_it_asks(steps: list[tuple[str, int, str]]) -> None:
+    state, asks, answering = ApprovalsState(), dict[str, str](), set[str]()
+    for what, number, question in steps:
+        agent = f"{number:04}"
+        id = f"{agent}/{asks.get(agent, '')}"
+        match what:
+            case "asks":
+                state = reduce_approvals(state, program(number, question))
+                if asks.get(agent, "") != question:
+                    answering.discard(agent)
+                asks[agent] = question
+            case "ask":
+                state = reduce_approvals(state, make_question(number))
+            case "answer" if asks.get(agent) and agent not in answering:
+                state = being_answered(state, id)
+                answering.add(agent)
+            case "fails" if agent in answering:
+                state = not_answered(state, id)
+                answering.discard(agent)
+            case "turn":
+                state = turned_to(state, 1)
+            case "go":
+                state = turned_to_agent(state, agent)
+                if asks.get(agent) and agent not in answering:
+                    assert state.front == id
+            case "removed":
+                state = reduce_approvals(state, AgentRemoved(agent=agent))
+                asks.pop(agent, None)
+                answering.discard(agent)
+            case _:
+                pass
+        shown = [one.approval for one in state.waiting if "/" in one.approval]
+        wanted = {f"{agent}/{asked}" for agent, asked in asks.items() if asked and agent not in answering}
+        assert sorted(shown) == sorted(wanted)
+        assert bool(state.front) == bool(state.waiting)
+        assert (state.shown is not None) == bool(state.waiting)
+
+
+def test_a_program_offers_its_own_choices_and_its_tab() -> None:
+    state = reduce_approvals(asked(1), program(7, "a"))
+    assert [offer.choice for offer in state.offered] == ["once", "session", "always", "deny", "reason"]
+    state = turned_to_agent(state, "0007")
+    assert [(offer.key, offer.choice, offer.words[0]) for offer in state.offered] == [
+        ("1", "1", "Yes"),
+        ("0", "open", "open its tab"),
+    ]
+    assert reduce_approvals(state, program(7, "a", status="done")).front == "a1"

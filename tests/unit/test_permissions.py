@@ -200,4 +200,8 @@ def test_a_budget_is_kept() -> None:
     budget.note([usage])
     assert "is spent" in budget.limit(mind)
     assert 0 < budget.left < 1e-5, "0 would be no limit"
+    assert budget.used_up
+    budget.extend()
+    assert budget.limit(mind) == ""
+    assert budget.allowed == pytest.approx(0.002)
     assert SpendingBudget(0, "0001").limit(mind) == ""

@@ -158,14 +158,28 @@ class BudgetWatch:
 
     async def _ask(self, session: str, budget: Budget, limit: BudgetLimit) -> bool:
         """Ask a person; a yes allows the same amount again. The policy alone never allows it."""
+        about = {"scope": budget.scope, "unit": budget.unit}
         more = amount_text(limit.limit, limit.unit)
-        verdict = await self._gate.review(
-            Call(self._agent, session, new_id(), TOOL, {"scope": budget.scope, "unit": budget.unit}),
-            Assessment(
-                Effect.EXECUTE,
-                f"continue beyond its budget: {budget_text(budget)} are used",
-                inside=False,
-                detail=f"Yes allows {more} more, then asks again. No ends the turn here; everything so far is kept.",
-            ),
-        )
-        return verdict.allowed
+        return await ask_for_more(self._gate, self._agent, session, f"{budget_text(budget)} are used", more, about)
+
+
+async def ask_for_more(
+    gate: Gate, agent: str, session: str, used: str, more: str, about: dict[str, str] | None = None
+) -> bool:
+    """Ask a person whether an agent may go on beyond its budget. The policy alone never allows it.
+
+    Args:
+        used: how much is used, as a clause.
+        more: how much a yes allows.
+        about: which budget it is.
+    """
+    verdict = await gate.review(
+        Call(agent, session, new_id(), TOOL, about or {}),
+        Assessment(
+            Effect.EXECUTE,
+            f"continue beyond its budget: {used}",
+            inside=False,
+            detail=f"Yes allows {more} more, then asks again. No ends the turn here; everything so far is kept.",
+        ),
+    )
+    return verdict.allowed

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gshtui.bus.agent_data import AnswerSource
+from gshtui.bus.agent_data import AnswerSource, OpenQuestion
 from gshtui.bus.event import Event
 from gshtui.bus.messages import Message, ResultStatus, Usage
 
@@ -104,6 +104,8 @@ class AgentStatusChanged(Event, frozen=True, kw_only=True):
     status: Status
     source: str = "event"
     doing: str = ""
+    question: OpenQuestion | None = None
+    """What its program asks, as its screen shows it."""
 
     def merge_key(self) -> Hashable | None:
         return ("AgentStatusChanged", self.agent)

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from gshtui.agents.ports import ModelHandle
-from gshtui.agents.usage.budgets import BudgetWatch
+from gshtui.agents.usage.budgets import BudgetWatch, ask_for_more
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import UsageReported
 from gshtui.bus.events.context_events import ContextCut
@@ -16,6 +16,7 @@ from gshtui.bus.messages import Message
 from gshtui.commands.declaration import Effect
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.fleet.native.spec import ToolLimit
+from gshtui.guard.approval import Gate
 from gshtui.store.store_errors import StoreError
 
 
@@ -41,10 +42,11 @@ class SpendingBudget:
 
     def __init__(self, allowed: float, agent: str) -> None:
         self.allowed = allowed
+        self.agent = agent
         self.spent = 0.0
         self.children = 0.0
         """The spending of the agents that it started, as of the last look."""
-        self._agent = agent
+        self._step = allowed
 
     @property
     def left(self) -> float:
@@ -54,15 +56,31 @@ class SpendingBudget:
     def note(self, batch: Sequence[Event]) -> None:
         """Handle events of the bus."""
         for event in batch:
-            if isinstance(event, UsageReported) and event.agent == self._agent:
+            if isinstance(event, UsageReported) and event.agent == self.agent:
                 self.spent += event.cost or 0.0
-            elif isinstance(event, ContextCut) and event.agent == self._agent:
+            elif isinstance(event, ContextCut) and event.agent == self.agent:
                 self.spent += event.receipt.cost or 0.0
 
     def spent_before(self, messages: Iterable[Message], handle: ModelHandle) -> None:
         """Add the conversation's cost so far, at this model's prices: an estimate if its models differed."""
         price = handle.provider.capabilities(handle.model)
         self.spent += sum(price.cost(message.usage) or 0.0 for message in messages if message.usage is not None)
+
+    @property
+    def used_up(self) -> bool:
+        """Whether all of it is spent."""
+        return 0 < self.allowed <= self.spent + self.children
+
+    @property
+    def more(self) -> float:
+        """US dollars that a person's yes adds."""
+        return self._step
+
+    def extend(self) -> None:
+        """Allow as much again as at first, beyond what is spent."""
+        if self.used_up:
+            beyond = self.spent + self.children - self.allowed
+            self.allowed += self._step * (int(beyond / self._step) + 1)
 
     def limit(self, handle: ModelHandle) -> str:
         """Why no further request may be made; empty if it may."""
@@ -74,20 +92,34 @@ class SpendingBudget:
                 "Choose another model, or start it without a budget."
             )
         spent = self.spent + self.children
-        if spent >= self.allowed:
+        if self.used_up:
             return f"Its budget of ${self.allowed:.2f} is spent (${spent:.4f}). Start another agent to continue."
         return ""
 
 
 def spending_limit(
-    budget: SpendingBudget, budgets: BudgetWatch, session: Callable[[], str]
+    budget: SpendingBudget, budgets: BudgetWatch, session: Callable[[], str], gate: Gate
 ) -> Callable[[ModelHandle], Awaitable[str]]:
-    """The check before each request of a turn: the agent's own budget, then those of the settings."""
+    """The check before each request of a turn: the agent's own budget, then those of the settings.
+
+    A budget that is used up pauses the agent and asks a person, who allows as much again or ends the turn.
+    """
 
     async def stop(handle: ModelHandle) -> str:
         if budget.allowed > 0:
             with contextlib.suppress(StoreError):  # then the last known amount counts
                 budget.children = await budgets.children_cost(session())
-        return budget.limit(handle) or await budgets.stop(session())
+        if (why := budget.limit(handle)) and not (budget.used_up and await _raised(budget, session(), gate)):
+            return why
+        return await budgets.stop(session())
 
     return stop
+
+
+async def _raised(budget: SpendingBudget, session: str, gate: Gate) -> bool:
+    """Whether a person raised the budget."""
+    used = f"${budget.spent + budget.children:.2f} of its ${budget.allowed:.2f} are used"
+    if not await ask_for_more(gate, budget.agent, session, used, f"${budget.more:.2f}"):
+        return False
+    budget.extend()
+    return True

@@ -337,7 +337,7 @@ class AgentPane:
         match outcome:
             case KeyChosen():
                 self._answered = outcome.question
-                answer = ApprovalAnswered(approval=outcome.question, decision=outcome.choice, reason=outcome.reason)
+                answer = ApprovalAnswered(approval=outcome.question, decision=outcome.decision, reason=outcome.reason)
                 self._bus.publish(answer)
             case Swallowed():
                 self._show_notice(f"Not taken as an answer: {outcome.why}. Type it once the answers are shown.")

@@ -16,9 +16,11 @@ from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.row_actions import RowAction, RowActions
-from gshtui.ui.kit.widget_messages import ForContext, OpenChanges, OpenTerminal
+from gshtui.ui.kit.widget_messages import ForContext, OpenChanges, OpenTerminal, ShowQuestion
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
+_TERMINAL_TAB = "terminal-"
+"""How the tab with an agent's terminal begins; its id follows."""
 _VERBS = {
     "agents.attach": "attach to", "agents.changes": "show the changes of", "agents.copy": "copy the command for",
     "agents.report": "show the report of", "agents.undo": "undo the kill of",
@@ -29,7 +31,7 @@ _VERBS = {
 class AgentsFeature(Feature):
     """All agents, including the one in front."""
 
-    KEYS = ("agents.spawn",)
+    KEYS = ("agents.spawn", "agents.waiting")
     OPENS = {"spawn": "agents.spawn"}
 
     def __init__(self, window: WorkbenchPort) -> None:
@@ -53,6 +55,9 @@ class AgentsFeature(Feature):
         return (FeatureRoute(AgentsPane.Wanted, self._perform),)
 
     def press(self, key: str) -> None:
+        if key == "agents.waiting":
+            self._go_to_waiting()
+            return
         self.window.run_worker(self._ask_for_new(), exit_on_error=False, group="pick", exclusive=True)
 
     def _perform(self, message: AgentsPane.Wanted) -> None:
@@ -65,6 +70,17 @@ class AgentsFeature(Feature):
             self.window.notify(words, markup=False, timeout=4)
 
     # Looking
+
+    def _go_to_waiting(self) -> None:
+        """Show the next agent that waits for the person, behind the one in front, and its question."""
+        pane = self.window.bench.query_one(AgentsPane)
+        here = self.window.deck.front.removeprefix(_TERMINAL_TAB)
+        agent = pane.next_waiting(here if here in pane.state.agents else self.window.front)
+        if agent is None:
+            self.window.notify("No agent waits for you.", markup=False, timeout=4)
+            return
+        self._open(agent)
+        self.window.post_message(ShowQuestion(agent.id, answer=not agent.terminal))
 
     def _open(self, agent: AgentView) -> None:
         if not agent.terminal:

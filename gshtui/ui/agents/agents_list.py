@@ -7,8 +7,10 @@ programs chose. No line is wider than the pane, so that a click hits the right a
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Literal, get_args
 
 import msgspec
+from msgspec.structs import replace
 from textual.content import Content
 
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
@@ -19,12 +21,24 @@ ENDED_SHOWN = 4
 """How many ended agents with nothing new to read are listed."""
 
 
+Only = Literal["all", "waiting", "working", "idle", "ended"]
+FILTERS: tuple[Only, ...] = get_args(Only)
+"""The kinds of agents that can be listed alone, in the order of the key."""
+
+
 class AgentPlace(msgspec.Struct, frozen=True):
-    """An agent in the list. `depth`: how many listed agents are above it. `last`: whether it is its parent's last."""
+    """An agent in the list.
+
+    Args:
+        depth: how many listed agents are above it.
+        last: whether it is its parent's last.
+        group: the folder whose first agent it is; empty: it is not the first, or there are no groups.
+    """
 
     agent: AgentView
     depth: int = 0
     last: bool = True
+    group: str = ""
 
 
 class AgentListing(msgspec.Struct, frozen=True):
@@ -36,15 +50,58 @@ class AgentListing(msgspec.Struct, frozen=True):
     archived: int = 0
 
 
-def list_agents(state: AgentsState, *, everything: bool = False) -> AgentListing:
-    """The agents in order. `everything`: include other folders and all ended agents."""
+def list_agents(
+    state: AgentsState, *, everything: bool = False, only: Only = "all", grouped: bool = False
+) -> AgentListing:
+    """The agents in order.
+
+    Args:
+        everything: include other folders and all ended agents.
+        only: the kind of agents to list.
+        grouped: put the agents of one folder together, under its name.
+    """
     kept = [agent for agent in state.agents.values() if everything or not agent.archived]
     here = [agent for agent in kept if everything or agent.row.home in ("", state.home)]
     archived = sum(agent.archived and agent.row.home == state.home for agent in state.agents.values())
     old = [agent for agent in here if agent.ended and not agent.row.unread and not agent.waits_for_you]
     hidden = set[str]() if everything else {agent.id for agent in sorted(old, key=_since)[ENDED_SHOWN:]}
-    shown = [agent for agent in here if agent.id not in hidden]
-    return AgentListing(_tree(shown), len(hidden), len(kept) - len(here), 0 if everything else archived)
+    hidden = set[str]() if only == "ended" else hidden
+    shown = [agent for agent in here if agent.id not in hidden and _is_kind(agent, only)]
+    placed = _groups(shown) if grouped else _tree(shown)
+    ended = len(hidden) if only == "all" else 0
+    return AgentListing(placed, ended, len(kept) - len(here), 0 if everything else archived)
+
+
+def _is_kind(agent: AgentView, only: Only) -> bool:
+    match only:
+        case "waiting":
+            return agent.waits_now
+        case "working":
+            return not agent.ended and not agent.waits_now and agent.status in ("starting", "thinking", "tool")
+        case "idle":
+            return not agent.ended and not agent.waits_now and agent.status == "idle"
+        case "ended":
+            return agent.ended
+        case _:
+            return True
+
+
+def _groups(agents: list[AgentView]) -> tuple[AgentPlace, ...]:
+    """The agents by folder; the folder with the most urgent agent first."""
+    folders: dict[str, list[AgentView]] = {}
+    for agent in agents:
+        folders.setdefault(agent.row.worktree or agent.row.cwd or agent.row.home, []).append(agent)
+    trees = {folder: _tree(mine) for folder, mine in folders.items()}
+    ordered = sorted(trees, key=lambda folder: _urgency(trees[folder][0].agent))
+    return tuple(
+        replace(place, group=folder if number == 0 else "")
+        for folder in ordered
+        for number, place in enumerate(trees[folder])
+    )
+
+
+def _urgency(agent: AgentView) -> int:
+    return 0 if agent.waits_now else 2 if agent.ended else 1
 
 
 def _since(agent: AgentView) -> float:
@@ -87,35 +144,60 @@ def _tree(agents: list[AgentView]) -> tuple[AgentPlace, ...]:
 
 
 FULL = 3
-"""Up to this many agents are drawn in full; more are drawn in three lines each."""
+"""Up to this many agents are drawn in full; more are drawn in three lines each, or in one where those do not fit."""
 _METER = 5
+_ROOM = 3
+"""Cells below which nothing is said behind a name."""
 _INDENT = 2
 _DEEPEST = 4
 _MUTED = "$foreground-muted"
 
 
-def draw_agents(listing: AgentListing, width: int, now: float, chosen: str = "") -> tuple[list[Content], list[str]]:
+def draw_agents(
+    listing: AgentListing, width: int, now: float, chosen: str = "", height: int = 0
+) -> tuple[list[Content], list[str]]:
     """The lines of the list, and the id of each line's agent (empty between agents).
 
     Args:
         now: seconds since the epoch.
         chosen: the agent under the cursor; empty if the pane is not focused.
+        height: rows of the pane; a list that is longer has one line for each agent. 0: any number.
     """
+    full = sum(not placed.agent.ended for placed in listing.placed) <= FULL
+    lines, owners = _draw_list(listing, width, now, chosen, "full" if full else "short")
+    if height and len(lines) > height:
+        lines, owners = _draw_list(listing, width, now, chosen, "line")
+    return lines, owners
+
+
+def _draw_list(
+    listing: AgentListing, width: int, now: float, chosen: str, size: Size
+) -> tuple[list[Content], list[str]]:
     lines: list[Content] = []
     owners: list[str] = []
-    full = sum(not placed.agent.ended for placed in listing.placed) <= FULL
     for placed in listing.placed:
         agent = placed.agent
-        if lines and (full or not placed.depth) and not (agent.ended and owners[-1]):
+        apart = size == "full" or (size == "short" and not placed.depth)
+        if lines and (placed.group or (apart and not (agent.ended and owners[-1]))):
             lines.append(Content())
             owners.append("")
-        own = draw_agent(placed, width, now, full=full, chosen=agent.id == chosen)
+        if placed.group:
+            lines.append(Content.styled(_folder(placed.group, width), f"bold {_MUTED}"))
+            owners.append("")
+        own = draw_agent(placed, width, now, size=size, chosen=agent.id == chosen)
         lines += own
         owners += [agent.id] * len(own)
     for words in _left_out(listing):
-        lines += [Content(), Content.styled(words, _MUTED).truncate(width, ellipsis=True)]
-        owners += ["", ""]
+        apart = [] if size == "line" else [Content()]
+        lines += [*apart, Content.styled(words, _MUTED).truncate(width, ellipsis=True)]
+        owners += [""] * (len(apart) + 1)
     return lines, owners
+
+
+def _folder(path: str, width: int) -> str:
+    """A folder's path, from its end where there is little room."""
+    shown = _clean(path)
+    return shown if len(shown) <= width else "…" + shown[-max(1, width - 1) :]
 
 
 def _left_out(listing: AgentListing) -> list[str]:
@@ -129,16 +211,21 @@ def _left_out(listing: AgentListing) -> list[str]:
     return [f"{' · '.join(parts)} · e shows all"] if parts else []
 
 
-def draw_agent(placed: AgentPlace, width: int, now: float, *, full: bool = True, chosen: bool = False) -> list[Content]:
+Size = Literal["full", "short", "line"]
+
+
+def draw_agent(
+    placed: AgentPlace, width: int, now: float, *, size: Size = "full", chosen: bool = False
+) -> list[Content]:
     """One agent in lines of at most `width` cells."""
     agent = placed.agent
     age = figures.age(max(0.0, now - agent.since)) if agent.since else ""
     left = f"{max(0.0, agent.killed_until - now):.0f} s" if agent.killed_until else ""
-    return list(_lines(placed, width, age, left, full, chosen))
+    return list(_lines(placed, width, age, left, size, chosen))
 
 
 @lru_cache(maxsize=512)
-def _lines(placed: AgentPlace, width: int, age: str, left: str, full: bool, chosen: bool) -> tuple[Content, ...]:
+def _lines(placed: AgentPlace, width: int, age: str, left: str, size: Size, chosen: bool) -> tuple[Content, ...]:
     """Cached, because a long list is drawn several times a second.
 
     Args:
@@ -149,11 +236,11 @@ def _lines(placed: AgentPlace, width: int, age: str, left: str, full: bool, chos
     depth = min(placed.depth, _DEEPEST)
     indent = " " * (_INDENT * (depth - 1)) + ("└ " if depth else "")
     room = max(8, width - len(indent))
-    head = _head(agent, room, age, chosen)
-    if agent.ended and not agent.waits_for_you:
+    head = _head(agent, room, age, chosen, _in_short(agent, left) if size == "line" else Content())
+    if size == "line" or (agent.ended and not agent.waits_for_you):
         rest = []
     else:
-        rest = [line.truncate(room - 2, ellipsis=True) for line in _rest(agent, left, full, room - 2)]
+        rest = [line.truncate(room - 2, ellipsis=True) for line in _rest(agent, left, size == "full", room - 2)]
     lines = [Content.assemble(indent, head)]
     bar = Content.styled("▌ ", "$primary") if chosen else Content("  ")
     lines += [Content.assemble(" " * len(indent), bar, line) for line in rest]
@@ -166,7 +253,16 @@ def _padded(line: Content, width: int) -> Content:
     return Content.assemble(line, " " * max(0, width - line.cell_length))
 
 
-def _head(agent: AgentView, width: int, age: str, chosen: bool) -> Content:
+def _in_short(agent: AgentView, left: str) -> Content:
+    """Its state where it has one line: what needs the person, or else what it is doing."""
+    if left:
+        return Content.styled(f"killed · u · {left}", "$error")
+    if agent.waits_now:
+        return Content.assemble(("needs you", "bold $warning"), f" {_clean(agent.row.doing)}".rstrip())
+    return Content.styled("" if agent.ended else _clean(agent.row.doing), _MUTED)
+
+
+def _head(agent: AgentView, width: int, age: str, chosen: bool, doing: Content) -> Content:
     sign, colour = STATUS_SIGNS[agent.status]
     marks = f"{agent.row.unread} new " if agent.row.unread else ""
     if agent.ended:
@@ -174,6 +270,9 @@ def _head(agent: AgentView, width: int, age: str, chosen: bool) -> Content:
     tail = Content.assemble((marks, "$warning" if agent.row.unread else _MUTED), (age, _MUTED))
     name = Content.styled(_clean(agent.row.name), "bold underline" if chosen else "bold")
     name = name.truncate(max(4, width - 3 - tail.cell_length), ellipsis=True)
+    room = width - 4 - name.cell_length - tail.cell_length
+    if doing.cell_length and room > _ROOM:
+        name = Content.assemble(name, " ", doing.truncate(room, ellipsis=True))
     gap = " " * max(1, width - 2 - name.cell_length - tail.cell_length)
     return Content.assemble((f"{sign} ", colour), name, gap, tail).truncate(width, ellipsis=True)
 

@@ -11,11 +11,12 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
+from textual.content import Content
 from textual.timer import Timer
 
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
-from gshtui.ui.agents.agents_list import AgentListing, draw_agents, list_agents
+from gshtui.ui.agents.agents_list import FILTERS, AgentListing, Only, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import CONSUMED, AgentsState, AgentView, reduce, restored
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.key_table import bind
@@ -41,6 +42,8 @@ class AgentsPane(Pane):
         bind("agents.up", "choose(-1)"),
         bind("agents.down", "choose(1)"),
         bind("agents.menu", "want('agents.menu')"),
+        bind("agents.filter", "filter"),
+        bind("agents.group", "group"),
         bind("agents.all", "everything"),
         *row_bindings("agents"),
     ]
@@ -59,6 +62,8 @@ class AgentsPane(Pane):
         self.listing = AgentListing()
         self._chosen = ""
         self._everything = False
+        self._only: Only = "all"
+        self._grouped = False
         self._owners: list[str] = []
         self._clock = clock
         self._ages: tuple[str, ...] = ()
@@ -72,6 +77,12 @@ class AgentsPane(Pane):
             if placed.agent.id == self._chosen:
                 return placed.agent
         return self.listing.placed[0].agent if self.listing.placed else None
+
+    def next_waiting(self, after: str) -> AgentView | None:
+        """The agent that waits for the person and comes after this one, by number; after the last, the first again."""
+        waiting = sorted((one for one in self.state.agents.values() if one.waits_now), key=lambda one: one.id)
+        known = any(one.id == after for one in waiting) or after.isdecimal()
+        return next((one for one in waiting if known and one.id > after), waiting[0] if waiting else None)
 
     def on_mount(self) -> None:
         self.set_interval(1.0, self.tick)
@@ -118,7 +129,7 @@ class AgentsPane(Pane):
             self._due.stop()
             self._due = None
         self._arranged = time.monotonic()
-        self.listing = list_agents(self.state, everything=self._everything)
+        self.listing = list_agents(self.state, everything=self._everything, only=self._only, grouped=self._grouped)
         self._draw()
 
     def _draw(self) -> None:
@@ -128,17 +139,23 @@ class AgentsPane(Pane):
         self._ages = self._ages_now()
         if not self.listing.placed:
             self._owners = []
-            self.show(None)
+            if self._only == "all":
+                self.show(None)
+            else:
+                self.show_lines([Content.styled(f"No {self._only} agents · / shows others", "$foreground-muted")])
             return
         chosen = self.chosen.id if self.chosen is not None and self.has_focus else ""
-        lines, self._owners = draw_agents(self.listing, self.columns, self._clock(), chosen)
+        lines, self._owners = draw_agents(self.listing, self.columns, self._clock(), chosen, self.rows)
         self.show_lines(lines)
 
     def _label(self) -> None:
         agents = [placed.agent for placed in self.listing.placed]
         waiting = sum(agent.waits_for_you for agent in agents)
         words = f"{waiting} of {len(agents)} ◆" if waiting and len(agents) > 1 else str(len(agents))
-        self.label(words if len(agents) > 1 else "")
+        if self._only != "all":
+            self.label(f"{self._only} · {len(agents)}")
+        else:
+            self.label(words if len(agents) > 1 else "")
 
     # Keys and mouse
 
@@ -164,6 +181,16 @@ class AgentsPane(Pane):
         """Request an action on the agent under the cursor."""
         if self.chosen is not None:
             self.post_message(self.Wanted(key, self.chosen))
+
+    def action_filter(self) -> None:
+        """List the next kind of agents, after the last one all again."""
+        self._only = FILTERS[(FILTERS.index(self._only) + 1) % len(FILTERS)]
+        self._arrange()
+
+    def action_group(self) -> None:
+        """Group the agents by folder, or end that."""
+        self._grouped = not self._grouped
+        self._arrange()
 
     def action_everything(self) -> None:
         """Toggle listing other folders' agents and all ended ones."""

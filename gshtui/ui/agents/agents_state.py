@@ -127,6 +127,11 @@ class AgentView(msgspec.Struct, frozen=True):
         return self.row.needs_you or self.status == "waiting"
 
     @property
+    def waits_now(self) -> bool:
+        """It waits for the person, and has neither ended nor been killed."""
+        return self.waits_for_you and not self.ended and not self.killed_until
+
+    @property
     def busy(self) -> bool:
         """Whether its text changes with time alone."""
         return bool(self.turn or self.killed_until) or self.status in ("thinking", "tool", "waiting", "starting")

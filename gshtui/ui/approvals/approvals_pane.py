@@ -19,6 +19,7 @@ from textual.widgets import Static
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.guard.answer_keys import (
+    OPEN,
     AnswerKeys,
     Choice,
     KeyChosen,
@@ -27,14 +28,16 @@ from gshtui.guard.answer_keys import (
     ReasonBegun,
     Swallowed,
     choices,
-    offers,
 )
 from gshtui.guard.question_text import question_lines, question_title
 from gshtui.ui.approvals.approvals_state import (
     APPROVAL_EVENTS,
     ApprovalsState,
+    being_answered,
+    not_answered,
     reduce_approvals,
     turned_to,
+    turned_to_agent,
     without_question,
 )
 from gshtui.ui.approvals.question_view import Answers, QuestionView
@@ -43,7 +46,7 @@ from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.painting import always_draws_cursor
-from gshtui.ui.kit.widget_messages import Intent
+from gshtui.ui.kit.widget_messages import FeatureMessage, Intent, OpenTerminal
 
 REASON_LIMIT = 2_000
 
@@ -98,6 +101,15 @@ class ApprovalsPane(Vertical, can_focus=True):
         bind("approval.back", "back"),
     ]
 
+    class ProgramAnswered(FeatureMessage):
+        """The person chose one of a program's own answers to exactly this question."""
+
+        def __init__(self, agent: str, question: str, choice: str) -> None:
+            super().__init__()
+            self.agent = agent
+            self.question = question
+            self.choice = choice
+
     def __init__(
         self,
         home: Callable[[], Widget | None] = lambda: None,
@@ -129,9 +141,8 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The key bar and F1 list only answers that this question offers."""
-        request = self.state.shown
-        if action == "answer" and request is not None:
-            return any(offer.choice == parameters[0] for offer in offers(request.pattern))
+        if action == "answer" and self.state.shown is not None:
+            return any(offer.choice == parameters[0] for offer in self.state.offered)
         return super().check_action(action, parameters)
 
     def consume(self, events: Sequence[Event]) -> None:
@@ -172,7 +183,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         """The screen has been painted."""
         request = self.state.shown
         if request is not None and self.is_attached and self.region.height:
-            self._keys.show_question(request.approval, choices(offers(request.pattern)), self._clock())
+            self._keys.show_question(request.approval, choices(self.state.offered), self._clock())
 
     @property
     def writing(self) -> bool:
@@ -204,7 +215,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.set_class(height < 16, "-low")
         self.set_class(height < 9, "-tiny")
         inner = max(8, self.content_size.width or width - 4)
-        rows = self.query_one(Answers).offer(request.approval, offers(request.pattern), inner)
+        rows = self.query_one(Answers).offer(request.approval, self.state.offered, inner)
         frame = 0 if height < 16 else 2
         view = self.query_one(QuestionView)
         view.fit(inner, max(1, height // 2 - 1 - frame - rows))
@@ -272,13 +283,20 @@ class ApprovalsPane(Vertical, can_focus=True):
             event.stop()
             await self._end_reason(give=key != "escape")
             return
-        choice = _CHOICES.get(action or "")
+        choice = self._choice(action, letter)
         outcome = self._keys.press(choice or ("move" if action else "words"), event.time, printable=bool(letter))
         if isinstance(outcome, Passed):
             await self._pass_on(outcome, event, action, letter)
             return
         event.stop()
         await self._take(outcome)
+
+    def _choice(self, action: str | None, letter: str) -> str | None:
+        """What a key answers: a program's choices have their own numbers."""
+        if self.state.front not in self.state.programs:
+            return _CHOICES.get(action or "")
+        offered = next((offer.choice for offer in self.state.offered if offer.key == letter), "")
+        return offered or (letter if letter.isdecimal() else None)
 
     async def _pass_on(self, passed: Passed, event: events.Key, action: str | None, letter: str) -> None:
         if passed.to == "reason":
@@ -300,7 +318,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         for field in self.query(ReasonInput):
             field.insert_pasted(event.text)
 
-    async def action_answer(self, answer: Choice) -> None:
+    async def action_answer(self, answer: str) -> None:
         """Answer by a click in the key bar. Keys arrive in `on_key`."""
         await self._take(self._keys.click(answer, self.state.front, self._clock()))
 
@@ -324,11 +342,34 @@ class ApprovalsPane(Vertical, can_focus=True):
                 pass
 
     def _settle(self, chosen: KeyChosen) -> None:
-        answer = ApprovalAnswered(approval=chosen.question, decision=chosen.choice, reason=chosen.reason)
+        if chosen.question in self.state.programs:
+            self._answer_program(chosen)
+            return
+        answer = ApprovalAnswered(approval=chosen.question, decision=chosen.decision, reason=chosen.reason)
         self.post_message(Intent(answer))
+        self._leave_question(without_question(self.state, chosen.question))
+
+    def _answer_program(self, chosen: KeyChosen) -> None:
+        agent, asked = chosen.question.partition("/")[0], self.state.programs[chosen.question]
+        if chosen.choice == OPEN:
+            self.post_message(OpenTerminal(agent))
+            return
+        self.post_message(self.ProgramAnswered(agent, asked.id, chosen.choice))
+        self._leave_question(being_answered(self.state, chosen.question))
+
+    def answer_failed(self, agent: str, question: str) -> None:
+        """Show a program's question again, if it is still asked: the answer did not arrive."""
+        self.become(not_answered(self.state, f"{agent}/{question}"))
+
+    def show_agent(self, agent: str) -> None:
+        """Bring an agent's question to the front, if it asks one."""
+        self.become(turned_to_agent(self.state, agent))
+
+    def _leave_question(self, left: ApprovalsState) -> None:
+        """Show what waits besides the answered question, and give the focus back."""
         had_focus = self.has_focus
         self.said = ""
-        self.become(without_question(self.state, chosen.question))
+        self.become(left)
         if had_focus and self.state.shown is not None:  # with nothing left, the focus has gone back already
             self.action_back()
 

@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.guard.answer_keys import Choice, Offer, worded
+from gshtui.guard.answer_keys import OPEN, Offer, worded
 from gshtui.guard.question_text import LineKind, QuestionLine
 
 
@@ -42,9 +42,9 @@ class Answers(Static):
     class Clicked(Message):
         """The person clicked an answer to this question; `at`: when the mouse button went down."""
 
-        def __init__(self, choice: Choice, question: str, at: float) -> None:
+        def __init__(self, choice: str, question: str, at: float) -> None:
             super().__init__()
-            self.choice: Choice = choice
+            self.choice = choice
             self.question = question
             self.at = at
 
@@ -53,20 +53,27 @@ class Answers(Static):
         self._down = 0.0
 
     def offer(self, question: str, offered: Sequence[Offer], width: int) -> int:
-        """Show the possible answers; returns the rows they take."""
-        line = Content()
-        for offer, words in worded(offered, width):
-            line = Content.assemble(line, "  " if len(line) else "")
+        """Show the possible answers; returns the rows they take.
+
+        A program's own answers are never shortened: where they do not fit on one line, each has its own.
+        """
+        whole = [(offer, offer.words[0]) for offer in offered]
+        own = any(offer.choice == OPEN for offer in offered)
+        below = own and sum(cell_len(words) + 5 for _, words in whole) - 2 > width
+        line, rows = Content(), 1
+        for offer, words in whole if own else worded(offered, width):
+            line = Content.assemble(line, ("\n" if below else "  ") if len(line) else "")
             start = len(line)
             line = Content.assemble(line, (offer.key, "bold $text-accent"), f" {words}" if words else "")
             line = line.stylize(Style.from_meta({"@click": f"give({offer.choice!r}, {question!r})"}), start)
+            rows += below and -(-(cell_len(words) + 2) // max(1, width))
         self.update(line)
-        return max(1, -(-line.cell_length // max(1, width)))
+        return rows - 1 if below else max(1, -(-line.cell_length // max(1, width)))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._down = event.time
 
-    def action_give(self, choice: Choice, question: str) -> None:
+    def action_give(self, choice: str, question: str) -> None:
         """The person clicked an answer."""
         self.post_message(self.Clicked(choice, question, self._down))
 

@@ -47,6 +47,7 @@ KEYS: dict[str, Key] = {
     "app.models": Key("f2", "Model", "Choose another model", ANYWHERE),
     "app.sessions": Key("f3", "Conversations", "Continue another conversation", ANYWHERE),
     "agents.spawn": Key("f8", "New agent", "Start another agent in its own terminal", ANYWHERE),
+    "agents.waiting": Key("alt+w", "Next waiting", "Go to the next agent that waits for you", ANYWHERE, priority=True),
     "diff.open": Key("f5", "Changes", "Show a worktree's changes against its base", ANYWHERE),
     "context.inspect": Key(
         "f7", "Inspect", "Show exactly what is sent to the model, in a tab", ANYWHERE, priority=True
@@ -103,6 +104,8 @@ KEYS: dict[str, Key] = {
     "agents.remove": Key(
         "D", "Remove", "Remove an ended agent from the list; its conversation is kept", AGENTS, row=True
     ),
+    "agents.filter": Key("slash", "Filter", "List only waiting, working, idle or ended agents, or all again", AGENTS),
+    "agents.group": Key("g", "Groups", "Group the agents by folder, or end that", AGENTS),
     "agents.all": Key("e", "All", "Also list agents of other folders and all that have ended", AGENTS),
     "shell.up": Key("up,k", "Up", "Previous row", SHELL),
     "shell.down": Key("down,j", "Down", "Next row", SHELL),

@@ -72,6 +72,15 @@ class OpenTerminal(FeatureMessage):
         self.attach = attach
 
 
+class ShowQuestion(FeatureMessage):
+    """Bring an agent's waiting question to the front; `answer`: go there, too."""
+
+    def __init__(self, agent: str, *, answer: bool = False) -> None:
+        super().__init__()
+        self.agent = agent
+        self.answer = answer
+
+
 class ForContext(FeatureMessage):
     """Requests to show part of an agent's context.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gshtui.ui.agents.agents_feature import AgentsFeature
+from gshtui.ui.approvals.approvals_feature import ApprovalsFeature
 from gshtui.ui.changes.changes_feature import ChangesFeature
 from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
@@ -15,6 +16,7 @@ FEATURES: tuple[type[Feature], ...] = (
     WindowFeature,
     ConversationFeature,
     AgentsFeature,
+    ApprovalsFeature,
     ChangesFeature,
     ContextFeature,
     TerminalFeature,

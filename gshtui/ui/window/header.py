@@ -23,7 +23,7 @@ from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit import figures
 from gshtui.ui.kit import figures as context_meter
 from gshtui.ui.kit.themes import STATUS_SIGNS
-from gshtui.ui.kit.widget_messages import ForContext
+from gshtui.ui.kit.widget_messages import ForContext, ShowQuestion
 
 CONSUMED: tuple[type[Event], ...] = (*agents_state.CONSUMED, BranchChanged, HubStarted, HubStopped, PartFailed)
 HubState = Literal["starting", "ready", "partial", "failed", "stopping", "stopped"]
@@ -43,6 +43,11 @@ class HeaderState(msgspec.Struct, frozen=True):
     @property
     def agent(self) -> agents_state.AgentView | None:
         return self.agents.agents.get(self.front)
+
+    @property
+    def waiting(self) -> int:
+        """How many agents wait for the person."""
+        return sum(agent.waits_now for agent in self.agents.agents.values())
 
 
 def reduce(state: HeaderState, event: Event) -> HeaderState:
@@ -94,6 +99,8 @@ class HeaderBar(Widget):
     def __init__(self, project: str, branch: str = "", front: str = "main") -> None:
         super().__init__(id="header")
         self.state = HeaderState(project, branch, front)
+        self._waits = (0, 0)
+        """The columns of the badge."""
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -109,7 +116,10 @@ class HeaderBar(Widget):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """A click on the figures at the right opens what they are about."""
+        """A click on who waits goes to the question; one on the figures at the right opens what they are about."""
+        if self.state.waiting and self._waits[0] <= event.x < self._waits[1]:
+            self.post_message(ShowQuestion("", answer=True))
+            return
         if self.state.agent is not None and event.x > self.size.width // 2:
             self.post_message(ForContext("inspect", self.state.front))
 
@@ -124,7 +134,10 @@ class HeaderBar(Widget):
         self.refresh()
 
     def render(self) -> RenderResult:
-        return draw_header(self.state, self.size.width)
+        drawn = draw_header(self.state, self.size.width)
+        start = drawn.plain.find("◆") - 1
+        self._waits = (start, start + 10) if self.state.waiting else (0, 0)
+        return drawn
 
 
 def draw_header(state: HeaderState, width: int) -> Content:
@@ -133,8 +146,8 @@ def draw_header(state: HeaderState, width: int) -> Content:
     if state.branch:
         left.append(Content.styled(f"  {state.branch}", "$foreground-muted"))
     right = _right(state)
-    # What is dropped first without room: model, agent, branch, cost, meter; hub and project stay.
-    for name in ("", "model", "agent", "branch", "cost", "meter", "hub"):
+    # What is dropped first without room: model, agent, branch, cost, meter, hub; who waits and the project stay.
+    for name in ("", "model", "agent", "branch", "cost", "meter", "hub", "waits"):
         right.pop(name, None)
         if name == "branch" and len(left) > 2:
             left.pop()
@@ -149,6 +162,9 @@ def draw_header(state: HeaderState, width: int) -> Content:
 def _right(state: HeaderState) -> dict[str, Content]:
     agent = state.agent
     parts: dict[str, Content] = {}
+    if state.waiting:
+        words = f" ◆ {state.waiting} {'waits' if state.waiting == 1 else 'wait'} "
+        parts["waits"] = Content.styled(words, "bold $background on $warning")
     if agent is not None:
         sign, colour = STATUS_SIGNS[agent.status]
         parts["agent"] = Content.assemble((f"{sign} ", colour), (agent.row.name, "bold"), (f" {agent.status}", colour))

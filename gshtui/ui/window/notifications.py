@@ -60,7 +60,10 @@ class Attention:
                 case TurnFinished() if not self._news.has(event.agent):
                     self._elsewhere(f"{event.agent} {turn_outcome(event)}")
                 case _ if (call := self._news.call_for(event)) is not None:
-                    self._everywhere(call.text, severity="information" if call.is_good else "warning")
+                    if call.is_asked:  # in the window the question is above the input
+                        self._elsewhere(call.text)
+                    else:
+                        self._everywhere(call.text, severity="information" if call.is_good else "warning")
                 case _:
                     pass
 

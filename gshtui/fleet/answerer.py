@@ -1,0 +1,51 @@
+"""A person's answers to the questions of other people's programs: to exactly the question that the person saw."""
+
+from __future__ import annotations
+
+from gshtui.bus.agent_data import AgentRow, OpenQuestion
+from gshtui.fleet.agent_programs import Programs, from_session_error
+from gshtui.fleet.fleet_context import FleetContext
+from gshtui.fleet.ports import FleetError
+from gshtui.programs import hook_answers
+from gshtui.programs.cli_session import CliSession
+from gshtui.programs.pane_view import SessionError
+
+
+class Answerer:
+    """Reads questions, and answers them. Raises only `FleetError`."""
+
+    def __init__(self, context: FleetContext, programs: Programs) -> None:
+        self._context = context
+        self._programs = programs
+
+    async def question(self, row: AgentRow) -> OpenQuestion:
+        """What is asked on the agent's screen now."""
+        session = await self._session(row)
+        try:
+            seen = await session.read_screen()
+        except SessionError as error:
+            raise from_session_error(error) from error
+        if seen.dead or seen.reading.status != "waiting" or seen.reading.read is None:
+            raise FleetError("invalid", f"{row.name} ({row.id}) asks nothing now.", hint="`agent ls` tells who waits.")
+        return seen.reading.read.question
+
+    async def answer(self, row: AgentRow, choice: str, question: str) -> OpenQuestion | None:
+        """Choose an answer; what is asked next, if anything is."""
+        session = await self._session(row)
+        profile, data = await self._programs.profile(row), self._context.options.data
+
+        def by_hook(asked: OpenQuestion) -> bool:
+            behavior = hook_answers.behavior_of(profile, asked, choice)
+            pipe = hook_answers.waiting_request(data, row.id, asked) if behavior is not None else None
+            return pipe is not None and behavior is not None and hook_answers.give_answer(pipe, behavior)
+
+        try:
+            return await session.writer.answer(question, choice, by_hook)
+        except SessionError as error:
+            raise from_session_error(error) from error
+
+    async def _session(self, row: AgentRow) -> CliSession:
+        if row.kind != "cli":
+            hint = f"Answer in a window, or in its terminal: `agent attach {row.id}`."
+            raise FleetError("invalid", f"{row.name} ({row.id}) is no other program.", hint=hint)
+        return await self._programs.session(self._context.terminals.server(row.socket), row)

@@ -1,0 +1,304 @@
+"""What a program asks on its screen: the question, what it is about, and its own choices. Pure.
+
+Nothing is guessed: a screen that does not look in every point as its profile says has no choices, and can be answered
+only in its terminal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
+from gshtui.programs.profile import Profile, QuestionRules
+from gshtui.text.linear_regex import RegexMatch, compile_linear
+from gshtui.text.sanitise import one_line, plain
+from gshtui.tmux.quoting import ShownRow
+
+_MOST = 9
+"""Choices: one digit is one key."""
+_BEHIND = 300
+"""Characters of a label and of a subject that are kept."""
+_LINES = 80
+_SGR = re.compile(r"\x1b\[([0-9;:]*)([@-~])")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadQuestion:
+    """A question with what is needed to answer it by keys."""
+
+    question: OpenQuestion
+    selected: int = -1
+    """Place of the choice under the cursor, from 0; -1: there is none."""
+    buttons: bool = False
+    """The choices stand side by side: the arrows move between them, and Enter chooses."""
+    rows: tuple[ShownRow, ...] = ()
+    """What the screen shows of it."""
+
+
+def read_question(
+    profile: Profile, text: Sequence[str], lines: Sequence[str], asked: str, doing: str, *, dialog: bool
+) -> ReadQuestion:
+    """Read the question of a screen that is known to wait for an answer.
+
+    Args:
+        text: the screen's plain lines.
+        lines: the same lines with their styles.
+        asked: the plain lines that contain the question, where it cannot be read exactly.
+        doing: what the profile says of it.
+        dialog: it is one of the program's own dialogs, which asks nobody.
+    """
+    rules = profile.question
+    if rules.panel:
+        text = [_on_panel(rules, line, styled) for line, styled in zip(text, lines, strict=False)]
+    inner = [_unframed(rules, line) for line in text]
+    found = None if dialog else _numbered(rules, text, inner) or _by_buttons(rules, text, inner, lines)
+    if found is not None:
+        return found
+    subject = one_line(doing, _BEHIND) or ("a dialog is open" if dialog else "it waits for an answer")
+    detail = "" if dialog else plain(asked)
+    return ReadQuestion(OpenQuestion(_id(subject, detail, ()), subject, detail))
+
+
+def _unframed(rules: QuestionRules, line: str) -> str:
+    stripped = line.rstrip()
+    if rules.frame and stripped.lstrip()[:1] in tuple(rules.frame) and stripped.lstrip():
+        stripped = stripped.lstrip()[1:]
+        if stripped[-1:] in tuple(rules.frame):
+            stripped = stripped[:-1]
+    return stripped.rstrip()
+
+
+def _on_panel(rules: QuestionRules, line: str, styled: str) -> str:
+    """A line up to the right edge of the question's background; a row of buttons has several, and stays whole."""
+    shown, backgrounds = _backgrounds(styled)
+    start = len(shown) - len(shown.lstrip())
+    if shown[start : start + 1] not in tuple(rules.frame) or not shown.strip() or _buttons(rules, line.strip()[1:])[0]:
+        return line
+    own = backgrounds[start + 1] if start + 1 < len(backgrounds) else ""
+    end = next((n for n in range(start + 1, len(backgrounds)) if backgrounds[n] != own), len(shown))
+    return shown[:end].rstrip()
+
+
+# -- one choice a line ---------------------------------------------------------------------------------------------
+
+
+def _numbered(rules: QuestionRules, whole: Sequence[str], text: Sequence[str]) -> ReadQuestion | None:
+    """Choices numbered from 1, one below the other, with one of them marked, above the footer.
+
+    Args:
+        whole: the screen's lines.
+        text: the same without their frame.
+    """
+    if not rules.choice:
+        return None
+    rows = [row for row, line in enumerate(text) if compile_linear(rules.choice).search(line)]
+    starts = [place for place, row in enumerate(rows) if _number(rules, text[row]) == 1]
+    if not starts:
+        return None
+    rows = rows[starts[-1] :]  # the lowest: what is above may be left over from something that has ended
+    if [_number(rules, text[row]) for row in rows] != list(range(1, len(rows) + 1)) or not 2 <= len(rows) <= _MOST:
+        return None
+    marked = [place for place, row in enumerate(rows) if compile_linear(rules.mark).search(text[row])]
+    if len(marked) != 1:
+        return None
+    labels, shown = list[str](), list[ShownRow]()
+    for place, row in enumerate(rows):
+        below = rows[place + 1] if place + 1 < len(rows) else len(text)
+        end = _end(rules, whole, text, row, below, last=place + 1 == len(rows))
+        if end is None:
+            return None
+        number = whole[row].find(f"{place + 1}. ")
+        shown += [ShownRow(whole[row][number:], marked=True), *map(ShownRow, whole[row + 1 : end])]
+        labels.append(_label(rules, " ".join(text[n].strip() for n in range(row, end)), text[row]))
+    if not all(labels):
+        return None
+    return _found(rules, whole, text, rows[0], labels, marked[0], shown)
+
+
+def _number(rules: QuestionRules, line: str) -> int:
+    match = compile_linear(rules.choice).search(line)
+    return int(match.group(1) or 0) if match is not None else 0
+
+
+def _column(rules: QuestionRules, line: str) -> int:
+    match = compile_linear(rules.choice).search(line)
+    return match.span(2)[0] if match is not None else 0
+
+
+def _end(
+    rules: QuestionRules, whole: Sequence[str], text: Sequence[str], row: int, below: int, *, last: bool
+) -> int | None:
+    """The row behind a choice's own lines; `None` if there is anything else before the next choice or the footer."""
+    column = _column(rules, text[row])
+    end = row + 1
+    while end < below and text[end] and len(text[end]) - len(text[end].lstrip()) >= column:
+        end += 1
+    rest = [n for n in range(end, below) if text[n].strip(" ─")]
+    if not last or not rules.footer:
+        return None if rest else end
+    return end if rest and compile_linear(rules.footer).search(whole[rest[0]]) else None
+
+
+def _label(rules: QuestionRules, joined: str, first: str) -> str:
+    """The label of a choice whose lines are joined. `first`: its first line."""
+    match: RegexMatch | None = compile_linear(rules.choice).search(first)
+    head = (match.group(2) or "").strip() if match is not None else ""
+    words = joined[joined.find(head) :] if head and head in joined else head
+    if rules.hint and (hint := compile_linear(rules.hint).search(words)) is not None:
+        words = words[: hint.span(0)[0]]
+    return one_line(" ".join(words.split()), _BEHIND)
+
+
+# -- choices side by side ------------------------------------------------------------------------------------------
+
+
+def _by_buttons(
+    rules: QuestionRules, whole: Sequence[str], text: Sequence[str], lines: Sequence[str]
+) -> ReadQuestion | None:
+    """The lowest line that consists of known buttons, one of them with a background of its own."""
+    if not rules.buttons:
+        return None
+    for row in range(len(text) - 1, -1, -1):
+        labels, behind = _buttons(rules, text[row])
+        if len(labels) < 2:
+            continue
+        if behind and not (rules.footer and compile_linear(rules.footer).search(behind)):
+            return None
+        selected = _highlighted(lines[row], labels)
+        if selected < 0:
+            return None
+        buttons = ShownRow(text[row].strip()[: len(text[row].strip()) - len(behind)].rstrip(), marked=True, beside=True)
+        return _found(rules, whole, text, row, labels, selected, [buttons], buttons=True)
+    return None
+
+
+def _buttons(rules: QuestionRules, line: str) -> tuple[list[str], str]:
+    """The buttons at the beginning of a line, and what is behind them."""
+    rest, labels = line.strip(), list[str]()
+    while rest:
+        label = next((label for label in rules.buttons if f"{rest}  ".startswith(f"{label}  ")), "")
+        if not label or label in labels:
+            break
+        labels.append(label)
+        rest = rest[len(label) :].strip()
+    return labels, rest
+
+
+def _highlighted(line: str, labels: Sequence[str]) -> int:
+    """Which of these labels has a background other than what is left of the first label's padding; -1: not one."""
+    shown, backgrounds = _backgrounds(line)
+    places: list[int] = []
+    at = 0
+    for label in labels:
+        at = shown.find(label, at)
+        if at < 0:
+            return -1
+        places.append(at)
+        at += len(label)
+    around = backgrounds[at + 2] if at + 2 < len(backgrounds) else ""  # behind the last one and its padding
+    own = [number for number, place in enumerate(places) if backgrounds[place] != around]
+    return own[0] if len(own) == 1 else -1
+
+
+def _backgrounds(line: str) -> tuple[str, list[str]]:
+    """A styled line's text, and the background of each of its characters."""
+    text, colours, now, at = "", list[str](), "", 0
+    for match in _SGR.finditer(line):
+        piece = line[at : match.start()]
+        text, colours, at = text + piece, colours + [now] * len(piece), match.end()
+        if match.group(2) == "m":
+            now = _background(match.group(1) or "0", now)
+    piece = line[at:]
+    return text + piece, colours + [now] * len(piece)
+
+
+def _background(parameters: str, now: str) -> str:
+    parts = parameters.replace(":", ";").split(";")
+    at = 0
+    while at < len(parts):
+        part = parts[at] or "0"
+        if part in ("38", "48", "58"):
+            size = 3 if parts[at + 1 : at + 2] == ["5"] else 5
+            now = ";".join(parts[at : at + size]) if part == "48" else now
+            at += size
+            continue
+        if part in ("0", "49"):
+            now = ""
+        elif part == "7" or (part.isdecimal() and (40 <= int(part) <= 47 or 100 <= int(part) <= 107)):
+            now = part
+        elif part == "27" and now == "7":
+            now = ""
+        at += 1
+    return now
+
+
+# -- what it asks --------------------------------------------------------------------------------------------------
+
+
+def _found(
+    rules: QuestionRules,
+    whole: Sequence[str],
+    text: Sequence[str],
+    row: int,
+    labels: Sequence[str],
+    selected: int,
+    offered: Sequence[ShownRow],
+    *,
+    buttons: bool = False,
+) -> ReadQuestion | None:
+    """The question above its choices, which begin at this row.
+
+    Args:
+        offered: the rows with the choices.
+    """
+    start, complete = _start(rules, whole, row)
+    body = [line for line in (_bare(line) for line in text[start:row]) if line is not None]
+    while body and not body[0].strip():
+        body.pop(0)
+    while body and not body[-1].strip():
+        body.pop()
+    if not body:
+        return None
+    asking = [place for place, line in enumerate(body) if line.endswith("?")]
+    asked = 0 if not asking or asking[0] == 0 else asking[-1]
+    subject = one_line(body[asked].strip().removeprefix("# "), _BEHIND)
+    rest = body[:asked] + body[asked + 1 :]
+    indent = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
+    detail = plain("\n".join(line[indent:] for line in rest)).strip("\n")
+    choices = tuple(QuestionChoice(str(number), label) for number, label in enumerate(labels, 1))
+    question = OpenQuestion(_id(subject, detail, labels), subject, detail, choices, partial=not complete)
+    shown = [ShownRow(line, beside=rules.panel) for line in whole[start:row] if line.strip()]
+    return ReadQuestion(question, selected, buttons, (*shown, *offered))
+
+
+def _bare(line: str) -> str | None:
+    """A line without the sides of a box inside the question; `None` for the top and the bottom of one."""
+    shown = line.strip()
+    if shown and not shown.strip("╭╮╰╯─┌┐└┘"):
+        return None
+    if len(shown) > 1 and shown[0] == shown[-1] == "│":
+        return "  " + shown[1:-1].rstrip()
+    return line.rstrip()
+
+
+def _start(rules: QuestionRules, text: Sequence[str], row: int) -> tuple[int, bool]:
+    """The first row of the question above this row, and whether that is its beginning."""
+    oldest = max(0, row - _LINES)
+    if rules.above:
+        found = next((n for n in range(row - 1, oldest - 1, -1) if compile_linear(rules.above).search(text[n])), None)
+        return (found + 1, True) if found is not None else (oldest, False)
+    if rules.first:
+        begins = [n for n in range(oldest, row) if compile_linear(rules.first).search(text[n])]
+        last = next((n for n in range(row - 1, oldest - 1, -1) if text[n][:1].strip()), oldest - 1)
+        inside = [n for n in begins if n > last]
+        return (inside[0], True) if inside else (last + 1, False)
+    return oldest, False
+
+
+def _id(subject: str, detail: str, labels: Sequence[str]) -> str:
+    """The same for the same words, however they are broken into lines."""
+    words = "\0".join(" ".join(part.split()) for part in (subject, detail, *labels))
+    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:16]

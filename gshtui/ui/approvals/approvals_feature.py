@@ -1,0 +1,43 @@
+"""Gives a person's answers to the questions of other vendors' programs: by the command `agent answer`, with the id of
+the question that the person saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gshtui.ui.approvals.approvals_pane import ApprovalsPane
+from gshtui.ui.kit.bridge import NotReady
+from gshtui.ui.kit.feature import Feature, FeatureRoute
+from gshtui.ui.kit.widget_messages import ShowQuestion
+
+
+class ApprovalsFeature(Feature):
+    """See the module."""
+
+    def routes(self) -> Sequence[FeatureRoute[Any]]:
+        return (FeatureRoute(ApprovalsPane.ProgramAnswered, self._answer), FeatureRoute(ShowQuestion, self._show))
+
+    @property
+    def _pane(self) -> ApprovalsPane:
+        return self.window.bench.query_one(ApprovalsPane)
+
+    def _show(self, message: ShowQuestion) -> None:
+        self._pane.show_agent(message.agent)
+        if message.answer:
+            self._pane.review()
+
+    def _answer(self, message: ApprovalsPane.ProgramAnswered) -> None:
+        self.window.run_worker(self._answered(message), exit_on_error=False, group="answers")
+
+    async def _answered(self, message: ApprovalsPane.ProgramAnswered) -> None:
+        from gshtui.commands.declaration import CommandError
+        from gshtui.fleet.agent_calls import AnswerAgent
+
+        call = AnswerAgent(agent=message.agent, choice=message.choice, question=message.question)
+        try:
+            await self.window.bridge.call(call)
+        except (NotReady, CommandError) as error:
+            self.window.notify(str(error), severity="warning", markup=False, timeout=8)
+            self._pane.answer_failed(message.agent, message.question)

@@ -1,0 +1,123 @@
+"""The questions of each real program: read with their own choices, and answered by one key, by exactly the one seen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.agent_data import AgentRow, OpenQuestion
+from gshtui.commands.declaration import CommandError
+from gshtui.programs import hooks
+from gshtui.programs import profile as profiles
+from gshtui.programs.hook_reports import spool_path
+from gshtui.settings import paths
+from gshtui.tmux.quoting import ShownRow
+from gshtui.tmux.server import TmuxServer
+from tests.kit.home import Home
+from tests.kit.real_programs import Program
+from tests.kit.tmux import end_server, short_folder
+from tests.programs.stage import Stage, on_stage
+
+ASKING = ("claude", "codex", "opencode", "gemini")
+
+
+async def asked(stage: Stage) -> OpenQuestion:
+    """Wait until its question is known with its choices."""
+
+    def readable(row: AgentRow) -> bool:
+        return row.status == "waiting" and row.question is not None and bool(row.question.choices)
+
+    row = await stage.until(stage.look, readable)
+    assert row.question is not None
+    return row.question
+
+
+async def answer(stage: Stage, question: OpenQuestion, label: str) -> None:
+    """Choose this answer, as a person does who saw this question."""
+    (key,) = [one.key for one in question.choices if one.label == label]
+    after = await stage.fleet.answer(stage.id, key, question=question.id)
+    assert after is None or after.id != question.id
+
+
+@pytest.mark.programs(*ASKING)
+async def test_one_key_answers_the_question_that_was_seen(stage: Stage) -> None:
+    made = stage.folder / "made.txt"
+    await stage.status("idle")
+    await stage.say("do:touch")
+    question = await asked(stage)
+    assert "touch made.txt" in question.detail
+    assert not question.partial
+    with pytest.raises(CommandError, match="none of its choices"):
+        await stage.command("agent", action="answer", target=stage.id, text="9")
+    shown = (await stage.command("agent", action="answer", target=stage.id)).data["question"]
+    assert [one["label"] for one in shown["choices"]] == [one.label for one in question.choices]
+    refusal = [one.label for one in question.choices if one.label.startswith(("No", "Reject"))][-1]
+    await answer(stage, question, refusal)
+    await stage.until(stage.look, lambda row: row.question is None)
+    assert not made.exists()
+    await stage.until(stage.look, lambda row: row.status == "idle")
+    await stage.say("do:touch")
+    question = await asked(stage)
+    await answer(stage, question, question.choices[0].label)
+    await stage.status("idle")
+    assert made.exists()
+    assert stage.row.question is None
+    with pytest.raises(CommandError, match="asks nothing now"):
+        await stage.command("agent", action="answer", target=stage.id, text="1")
+
+
+@pytest.fixture
+async def hooked(program: Program, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
+    """The program with its hooks installed."""
+    hooks.apply_plan(hooks.plan(profiles.load().get(program.name)))
+    with short_folder() as sockets:
+        monkeypatch.setenv("TMUX_TMPDIR", str(sockets))
+        try:
+            async with on_stage(program, home, tmp_path / "project", (80, 24), monkeypatch.setenv) as made:
+                yield made
+        finally:
+            end_server(sockets / f"tmux-{os.getuid()}" / "gsh")
+
+
+@pytest.mark.programs("claude")
+async def test_its_hook_answers_without_a_key_and_falls_back_to_the_box(
+    hooked: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, pressed = hooked.folder / "made.txt", list[str]()
+
+    async def press(pane: str, key: str, shown: Sequence[ShownRow]) -> bool:
+        pressed.append(key)
+        return await TmuxServer.press_where_shown(hooked.server, pane, key, shown)
+
+    monkeypatch.setattr(hooked.server, "press_where_shown", press)
+    spools = spool_path(paths.data_dir(), hooked.id).parent
+    await hooked.status("idle")
+    await hooked.say("do:touch")
+    await answer(hooked, await asked(hooked), "No")
+    await hooked.until(hooked.look, lambda row: row.question is None and row.status == "idle")
+    assert (made.exists(), pressed) == (False, [])
+    await hooked.say("do:touch")
+    await answer(hooked, await asked(hooked), "Yes")
+    await hooked.status("idle")
+    assert (made.exists(), pressed) == (True, [])
+    made.unlink()
+    await hooked.say("do:touch")
+    question = await asked(hooked)
+    pipe = await hooked.until(_find(spools), bool)
+    pipe[0].write_text("nonsense\n", "utf-8")
+    await hooked.until(_find(spools), lambda found: not found)
+    assert (await asked(hooked)).id == question.id
+    assert not made.exists(), "an answer that is none allows nothing"
+    await answer(hooked, question, "Yes")
+    await hooked.status("idle")
+    assert (made.exists(), pressed) == (True, ["1"])
+
+
+def _find(folder: Path) -> Callable[[], Awaitable[list[Path]]]:
+    async def look() -> list[Path]:
+        return list(folder.glob("*.pipe"))
+
+    return look

@@ -1,0 +1,170 @@
+"""The questions of programs: read exactly from their recorded screens, and never where anything is out of place."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.programs import profile as profiles
+from gshtui.programs.question_reading import ReadQuestion
+from gshtui.programs.screen_reading import read_screen
+
+SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
+LOADED = profiles.load(Path("/nonexistent"))
+LABELS = {
+    "claude": ["Yes", "Yes, and always allow access to project/ from this project", "No"],
+    "codex": [
+        "Yes, proceed",
+        "Yes, and don't ask again for commands that start with `touch made.txt`",
+        "No, and tell Codex what to do differently",
+    ],
+    "gemini": ["Allow once", "Allow for this session", "No, suggest changes"],
+    "opencode": ["Allow once", "Allow always", "Reject"],
+}
+
+
+def shots() -> list[Any]:
+    """Every recorded screen of the programs whose choices are known."""
+    found: list[Any] = []
+    for meta in sorted(SCREENS.rglob("screens.json")):
+        data = json.loads(meta.read_text("utf-8"))
+        for shot in data["shots"]:
+            name = f"{meta.parent.relative_to(SCREENS)}-{shot['file']}".replace("/", "-")
+            if data["program"] in LABELS:
+                found.append(pytest.param(data["program"], meta.parent / shot["file"], shot, id=name))
+    return found
+
+
+SHOTS = shots()
+
+
+def read(program: str, lines: list[str], shot: dict[str, Any]) -> ReadQuestion | None:
+    """The question of a screen."""
+    cursor = (shot["cursor"][0], shot["cursor"][1])
+    return read_screen(LOADED.get(program), lines, shot["title"], cursor).read
+
+
+@pytest.mark.parametrize(("program", "file", "shot"), SHOTS)
+def test_a_permission_box_has_its_own_choices_and_a_dialog_has_none(
+    program: str, file: Path, shot: dict[str, Any]
+) -> None:
+    asked = read(program, file.read_text("utf-8").split("\n"), shot)
+    if shot["status"] != "waiting" or shot.get("dialog"):
+        assert asked is None or not asked.question.choices
+    elif "approval" in file.name:
+        assert asked is not None
+        labels = [one.label for one in asked.question.choices]
+        wanted = [label.replace("touch made.txt", "touch slept.txt") for label in LABELS[program]]
+        assert labels in (LABELS[program], wanted)
+        assert [one.key for one in asked.question.choices] == ["1", "2", "3"]
+        assert asked.selected == 0
+        assert "touch" in asked.question.detail
+        assert not asked.question.partial
+
+
+def boxes() -> list[Any]:
+    """The recorded permission boxes."""
+    return [shot for shot in SHOTS if "approval.txt" in str(shot.values[1])]
+
+
+@pytest.mark.parametrize(("program", "file", "shot"), boxes())
+def test_a_box_that_is_out_of_order_in_any_row_offers_nothing_new(
+    program: str, file: Path, shot: dict[str, Any]
+) -> None:
+    """Rows dropped, doubled, swapped, cut or written over: what is still read is the whole truth of that screen."""
+    lines = file.read_text("utf-8").split("\n")
+    whole = read(program, lines, shot)
+    assert whole is not None
+    labels = [one.label for one in whole.question.choices]
+    dice = random.Random(str(file))
+    for _ in range(400):
+        broken = list(lines)
+        row, other = dice.randrange(len(lines)), dice.randrange(len(lines))
+        match dice.randrange(5):
+            case 0:
+                del broken[row]
+            case 1:
+                broken.insert(row, broken[other])
+            case 2:
+                broken[row], broken[other] = broken[other], broken[row]
+            case 3:
+                broken[row] = broken[row][: dice.randrange(len(broken[row]) + 1)]
+            case _:
+                broken[row] = "something else entirely"
+        found = read(program, broken, shot)
+        if found is None or not found.question.choices:
+            continue
+        shown = [one.label for one in found.question.choices]
+        text = " ".join("\n".join(broken).split())
+        assert [one.key for one in found.question.choices] == [str(n) for n in range(1, len(shown) + 1)]
+        assert 0 <= found.selected < len(shown)
+        if shown != labels and program != "opencode":  # a label may be cut off; then it is shown as it is on the screen
+            assert all(label.split()[0] in text for label in shown)
+        if found.question.id == whole.question.id:
+            assert shown == labels
+
+
+@pytest.mark.parametrize(("program", "file", "shot"), boxes())
+def test_the_cursor_moves_and_the_question_stays_the_same_one(program: str, file: Path, shot: dict[str, Any]) -> None:
+    lines = file.read_text("utf-8").split("\n")
+    whole = read(program, lines, shot)
+    again = read(program, ["earlier text", *lines], shot | {"cursor": [shot["cursor"][0], shot["cursor"][1] + 1]})
+    assert whole is not None
+    assert again is not None
+    assert again.question.id == whole.question.id
+    other = [line.replace("made.txt", "made.txd") for line in lines]
+    changed = read(program, other, shot)
+    assert changed is not None
+    assert changed.question.id != whole.question.id
+
+
+def test_choices_with_descriptions_and_a_rule_between_them_are_read() -> None:
+    rule = "─" * 60
+    screen = [
+        rule,
+        " ☐ Colour",
+        "",
+        "Which colour do you want?",
+        "",
+        "❯ 1. Red",
+        "     Like a rose",
+        "  2. Blue",
+        "     Like the sea",
+        "  3. Type something.",
+        rule,
+        "  4. Chat about this",
+        "",
+        "Enter to select · ↑/↓ to navigate · Esc to cancel",
+    ]
+    asked = read_screen(LOADED.get("claude"), screen).read
+    assert asked is not None
+    assert asked.question.subject == "Which colour do you want?"
+    labels = ["Red Like a rose", "Blue Like the sea", "Type something.", "Chat about this"]
+    assert [one.label for one in asked.question.choices] == labels
+
+
+@pytest.mark.parametrize("change", ["two marks", "no mark", "a gap", "text between", "another footer", "from two"])
+def test_nothing_is_guessed(change: str) -> None:
+    rule = "─" * 60
+    screen = [rule, " Bash command", " Go on?", " ❯ 1. Yes", "   2. Maybe", "   3. No", "", " Esc to cancel"]
+    assert (good := read_screen(LOADED.get("claude"), screen).read) is not None
+    assert len(good.question.choices) == 3
+    match change:
+        case "two marks":
+            screen[4] = " ❯ 2. Maybe"
+        case "no mark":
+            screen[3] = "   1. Yes"
+        case "a gap":
+            screen[4] = "   4. Maybe"
+        case "text between":
+            screen.insert(4, " or else")
+        case "another footer":
+            screen[-1] = " s to skip · Esc to cancel"
+        case _:
+            screen[3:6] = [" ❯ 2. Maybe", "   3. No"]
+    asked = read_screen(LOADED.get("claude"), screen).read
+    assert asked is None or asked.question.choices == ()
