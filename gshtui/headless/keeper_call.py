@@ -30,6 +30,8 @@ SILENT_FOR = 3.0
 _QUIET_FOR = 1.0
 """Seconds in which there is no progress line, so that nothing is loaded for one."""
 _TICK = 0.1
+_ENDS = frozenset({"failed", "refused", "data", "text"})
+"""The fields of which an outcome has one."""
 _CHUNK = 64 * 1024
 
 
@@ -141,11 +143,11 @@ class _Conversation:
                 if "question" in said:
                     waiting.clear()
                     self._send(answer=streams.ask_yes_no(said["question"]))
+                elif not said.keys().isdisjoint(_ENDS):
+                    return _print(said)
                 elif "works" not in said:
-                    break
-            else:
-                raise _Ended
-        return _print(said)
+                    break  # it says goodbye
+        raise _Ended
 
     def _send(self, **fields: Any) -> None:
         self._socket.settimeout(ANSWER_WITHIN)

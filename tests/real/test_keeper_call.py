@@ -222,6 +222,7 @@ SERVES = {"welcome": "x", "serves": __version__}
         (SERVES, {"declined": "it has other settings"}),
         (SERVES, {"reads": True}),
         (SERVES, {"reads": True}, "{"),
+        (SERVES, {"reads": True}, {"bye": "x"}),
     ],
 )
 def test_a_command_that_reads_goes_on_alone(answers: tuple[dict[str, Any] | str, ...]) -> None:

@@ -98,8 +98,12 @@ async def test_windows_come_and_go_and_each_message_arrives_once_and_in_order(
     if window is not None:
         await window.stop()
     assert await heard(log, len(sent)) == sent
-    states = {letter.state for letter in await place.store.mail.find_all((), recipient="0001")}
-    assert states <= {"submitted", "acted"}
+
+    async def states() -> set[str]:
+        return {letter.state for letter in await place.store.mail.find_all((), recipient="0001")}
+
+    await eventually(states, until=lambda found: found <= {"submitted", "acted"})
+    assert await heard(log, len(sent)) == sent
 
 
 async def test_a_command_without_a_keeper_overtakes_no_message(

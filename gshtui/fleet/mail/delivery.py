@@ -37,6 +37,8 @@ AGAIN_AFTER = 0.7
 """Seconds until a busy program is tried again."""
 BLOCKED_FOR = 3.0
 """Seconds that a visiting command waits while a question, an editor or half-typed text blocks the terminal."""
+_FINISHED_WITHIN = 4.0
+"""Seconds for a delivery that is under way, when its hub stops: nobody could say later whether it was typed."""
 KEPT_DAYS = 30.0
 DELIVERY_EVENTS = (
     AgentStatusChanged, TurnStarted, TurnFinished, PromptWithdrawn, PromptEdited, AgentChanged, AgentEnded,
@@ -76,14 +78,17 @@ class Delivery:
         self._life = keep_on(self._poll, "the delivery of mail")
 
     async def stop(self) -> None:
-        """Stop delivering; waiting messages stay in the record."""
-        self._subscription.unsubscribe()
+        """Stop delivering; waiting messages stay in the record. What is being typed is finished first."""
         self._unwatch()
-        for task in (self._life, *self._busy_with.values()):
-            if task is not None:
-                task.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await task
+        if self._life is not None:
+            self._life.cancel()
+            await asyncio.wait([self._life])
+        if under_way := tuple(self._busy_with.values()):
+            await asyncio.wait(under_way, timeout=_FINISHED_WITHIN)
+        self._subscription.unsubscribe()
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
 
     def check_now(self) -> None:
         """Trigger a look for messages to deliver."""
