@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRemoved
-from gshtui.text.sanitise import one_line
 
 EVENTS: tuple[type[Event], ...] = (AgentChanged, AgentEnded, AgentKilled, AgentRemoved)
 """What `AgentNews` is told."""
@@ -96,4 +95,6 @@ def _need(row: AgentRow) -> str:
 
 
 def _call(text: str, *, is_good: bool = False, is_asked: bool = False) -> AgentCall:
+    from gshtui.text.sanitise import one_line  # not before the first letter
+
     return AgentCall(one_line(text, _LONGEST), is_good, is_asked)

@@ -59,7 +59,7 @@ async def test_who_needs_you_or_ends_is_told_once_whoever_looks_after_it(place: 
         await place.row(lambda row: row.owner == keeper.process.pid and row.status in ("idle", "tool"), id=id)
     place.run("agent", "send", "cc", "do:ask")
     (asked,) = await told(desktop, 1)
-    assert "cc needs you" in asked
+    assert "cc asks: Do you want to proceed?" in asked
     window = build_hub(HubOptions(cwd=place.project, loaded=load(place.project)))
     await window.start()
     await place.row(lambda row: row.owner == os.getpid() and row.needs_you)

@@ -104,6 +104,7 @@ def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
         *("context.max_events", "context.max_tokens", "context.include_stdout", "context.stdout_max_lines"),
         *("context.max_tool_output_bytes", "context.max_iterations", "context.ambient_commands"),
         "worktrees.setup",
+        "worktrees.teardown",
         *("shell.watch_files", "shell.notices"),
     }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, unsuitable
 from gshtui.guard.sandbox.self_test import try_escapes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
+from gshtui.system.tasks import start_job
 
 
 @dataclass(slots=True)
@@ -22,7 +23,7 @@ class Sandboxes:
 
     settings: SandboxSettings
     own: tuple[Path, ...]
-    _tried: asyncio.Task[str] | None = field(default=None, repr=False)
+    _tried: asyncio.Task[str | None] | None = field(default=None, repr=False)
 
     async def sandbox(self, project: Path) -> ProjectSandbox | str:
         """The sandbox of a project; or why there is none, as the end of a sentence.
@@ -38,8 +39,11 @@ class Sandboxes:
         if why := await asyncio.to_thread(unsuitable, project):
             return why
         if self._tried is None:  # once a process: what holds now holds until the system is changed
-            self._tried = asyncio.create_task(try_escapes(program, self.own[0]), name="sandbox")
-        if why := await asyncio.shield(self._tried):
+            self._tried = start_job(try_escapes(program, self.own[0]), "the sandbox")
+        why = await asyncio.shield(self._tried)
+        if why is None:
+            return "it could not be tried"
+        if why:
             return why
         return await asyncio.to_thread(self._made, program, project)
 
