@@ -68,6 +68,7 @@ class Agent:
         self._limit = limit
         self._conversation: Conversation | None = None
         self._model: ModelHandle | None = None
+        self._expects_prompt = False
         self._inbox: deque[InboxPrompt] = deque()
         self._wake = asyncio.Event()
         self._turn: asyncio.Task[TurnFinished] | None = None
@@ -128,8 +129,18 @@ class Agent:
         self._conversation = conversation
         if conversation is not None:
             self.engine.converse(conversation.session)
-        self._publish_status("idle")
+        self._publish_status("starting" if self._expects_prompt else "idle")
         self._wake.set()
+
+    def expect_prompt(self) -> None:
+        """Its first prompt is on its way: it is not idle before that."""
+        self._expects_prompt = True
+
+    def expect_nothing(self) -> None:
+        """No prompt is on its way."""
+        self._expects_prompt = False
+        if not self.working:
+            self._publish_status("idle")
 
     async def think_with(self, provider: str, model: str) -> None:
         """Use another model from the next iteration on.
@@ -262,7 +273,10 @@ class Agent:
             finished = self._ended(conversation, "error", f"The prompt failed inside gsh-tui: {fault.why}.", fault)
         finally:
             self._turn, self._turn_id = None, ""
-        if finished is not None:
+            self._expects_prompt = False
+        if finished is None and self.status == "starting":
+            self._publish_status("idle")
+        elif finished is not None:
             self._publish_status("failed" if finished.stop == "error" else "idle", finished.error)
 
     async def _take_turn(self, prompt: InboxPrompt, conversation: Conversation) -> TurnFinished | None:

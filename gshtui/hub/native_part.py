@@ -136,6 +136,8 @@ async def _converse(native: NativeAgent, store: Store, roster: LocalRoster, agen
             cwd=spec.cwd, agent=spec.agent, title=spec.name, parent=f"agent {spec.agent}"
         )
         session = info.id
+    if spec.request.prompt.strip():
+        agent.expect_prompt()
     opened = await roster.add(agent, session, name=spec.name)
     if opened.conversation is None:
         raise StoreError(
@@ -145,5 +147,7 @@ async def _converse(native: NativeAgent, store: Store, roster: LocalRoster, agen
         )
     messages = await agent.messages()
     native.resumed = any(message.id == spec.prompt for message in messages[:-1])
+    if native.resumed:
+        agent.expect_nothing()
     if agent.model_handle is not None:
         native.budget.spent_before(messages, agent.model_handle)

@@ -63,6 +63,8 @@ async def test_from_spawn_to_report(tmp_path: Path) -> None:
             code, _, err = await wait_for_exit(process)
         assert (code, err) == (0, "")
         assert "over-there" in turn.text
+        statuses = [event.status for event in hub.heard.of(AgentStatusChanged, agent=AGENT)]
+        assert "idle" not in statuses[: statuses.index("thinking")], "whoever waits for idle waits for its answer"
         settled = await hub.heard.wait_for(ApprovalSettled, approval=asked.approval)
         assert settled.decision == "once"
         assert (await hub.heard.wait_for(ToolFinished, agent=AGENT)).status == "ok"
