@@ -22,6 +22,8 @@ from gshtui.system import processes
 
 _WITHIN = 10.0
 _SCRIPT = Path(__file__).with_name("escapes.py")
+_PYTHON = getattr(sys, "_base_executable", "") or sys.executable
+"""Not that of an environment, which may be in a folder of which the sandbox has one of its own; as may the script."""
 
 
 async def try_escapes(
@@ -54,13 +56,14 @@ async def _tried(program: str, place: Path, make: Callable[[ProjectSandbox], Pro
             way = closing.enter_context(socket.socket(socket.AF_UNIX))
             way.bind(str(project / "s"))
             way.listen()
+            script = _SCRIPT.read_text("utf-8")
             port = closing.enter_context(socket.create_server(("127.0.0.1", 0)))
         except OSError as error:
             return f"it cannot be tried: {error.strerror or error}"
         sandbox = make(ProjectSandbox(program, project, place, hidden=(secret,)))
         number = 0 if sandbox.network else port.getsockname()[1]
         told = (str(outside), str(secret), str(project / "s"), str(number))
-        return await _run(sandbox, [sys.executable, "-I", "-S", str(_SCRIPT), *told], project)
+        return await _run(sandbox, [_PYTHON, "-I", "-S", "-c", script, *told], project)
 
 
 async def _run(sandbox: ProjectSandbox, argv: list[str], project: Path) -> str:
