@@ -196,13 +196,13 @@ async def test_it_ends_when_there_is_nothing_left_to_do(place: Place) -> None:
     assert running_keeper(data_dir()) is None
     place.run("hub", "start")
     place.run("hub", "stop")
-    place.run("agent", "spawn", "--cli", "sh -c 'read -r line'", "--name", "a")
+    place.run("agent", "spawn", "--cli", "sh -c 'until test -e end; do sleep 0.05; done'", "--name", "a")
     assert "stopped" in place.run("hub", "stop")
     with start_gsh("hub", "run", "--idle", "0.4", cwd=place.project) as process:
         keeper = await place.keeper()
         assert keeper.process.pid == process.pid
         await place.row(lambda row: row.owner == process.pid)
-        place.run("agent", "send", "a", "--now", "end")
+        (place.project / "end").touch()
         assert await asyncio.to_thread(process.wait, 20) == 0
     assert (await place.store.agents.find("0001")).status == "done"
 
