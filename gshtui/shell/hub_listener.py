@@ -114,7 +114,8 @@ class HubConnection:
         finally:
             if self._overrun is not None:
                 self._overrun.cancel()
-            with contextlib.suppress(OSError, TimeoutError):
+            # Cancelled here, it has parted already; the streams of this Python take a cancelled visit for a fault.
+            with contextlib.suppress(OSError, TimeoutError, asyncio.CancelledError):
                 self._writer.close()
                 async with asyncio.timeout(1.0):
                     await self._writer.wait_closed()
