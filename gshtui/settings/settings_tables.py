@@ -147,7 +147,7 @@ class Sandbox(SettingsTable):
 
     enabled: bool = Field(
         default=True,
-        description="With --yes, run commands of agents in a sandbox where one works (Linux, bubblewrap).",
+        description="Where nobody is asked about them (--yes), run agents' commands in a sandbox (bubblewrap).",
         json_schema_extra=TRUE,
     )
     allow_network: bool = Field(
@@ -155,8 +155,20 @@ class Sandbox(SettingsTable):
     )
     writable_paths: list[str] = Field(
         default=[".", "./build", "./dist", "./target"],
-        description="Folders that sandboxed commands may write to; relative ones start from the project.",
+        description="Folders that sandboxed commands may write to; relative ones start from the project, which without"
+        " `.` is read-only but for those below it.",
         json_schema_extra=FEWER,
+    )
+    max_processes: Annotated[int, Field(ge=8, le=1_000_000)] = Field(
+        default=1024, description="Most processes of one command.", json_schema_extra=LOWER
+    )
+    max_memory_mb: Annotated[int, Field(ge=64, le=1_000_000_000)] = Field(
+        default=8192,
+        description="Most memory of one command, in megabytes, its temporary files included.",
+        json_schema_extra=LOWER,
+    )
+    max_file_mb: Annotated[int, Field(ge=1, le=1_000_000_000)] = Field(
+        default=4096, description="Largest file that a command may write, in megabytes.", json_schema_extra=LOWER
     )
 
 

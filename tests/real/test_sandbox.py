@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import platform
 import shutil
@@ -42,6 +43,7 @@ HARMLESS = (
     "read what is hidden",
     "see other processes",
     "connect to a socket that is a file",
+    "send to a socket that is a file",
     "replace git's hooks",
     "reach the network",
     "move .git away",
@@ -100,9 +102,7 @@ def weakened(*without: str) -> Callable[[ProjectSandbox], ProjectSandbox]:
 
     def make(sandbox: ProjectSandbox) -> ProjectSandbox:
         words = tuple(word.replace("PROJECT", str(sandbox.project)) for word in without)
-        return Weakened(
-            sandbox.program, sandbox.project, sandbox.kept, sandbox.writable, sandbox.network, sandbox.hidden, words
-        )
+        return Weakened(sandbox.program, sandbox.project, sandbox.kept, hidden=sandbox.hidden, without=words)
 
     return make
 
@@ -129,7 +129,13 @@ async def test_without_one_of_its_options_the_way_out_is_found(
 
 
 @pytest.mark.parametrize(
-    "escape", ["connect to a socket that is a file", "type into the terminal", "go around the filter by io_uring"]
+    "escape",
+    [
+        "connect to a socket that is a file",
+        "send to a socket that is a file",
+        "type into the terminal",
+        "go around the filter by io_uring",
+    ],
 )
 async def test_without_its_filter_of_system_calls_the_way_out_is_found(
     program: str, own: Path, monkeypatch: pytest.MonkeyPatch, escape: str
@@ -275,6 +281,56 @@ async def test_other_folders_can_be_written_where_the_settings_name_them(
     assert not (tmp_path / "y").exists()
 
 
+async def test_a_link_in_the_project_makes_no_other_folder_writable(project: Path, own: Path, tmp_path: Path) -> None:
+    """`./build` may be written by default, and a link of that name is made by a repository, or by a command before."""
+    (tmp_path / "elsewhere").mkdir()
+    (project / "build").symlink_to(tmp_path / "elsewhere")
+    for paths in ([".", "./build"], ["./build"], ["build/../build"], [f"{project}/build"]):
+        harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(writable_paths=paths), (own,))))
+        done = await in_sandbox(harness, "echo x >build/x")
+        assert done.data["exit_code"], paths
+        assert not list((tmp_path / "elsewhere").iterdir())
+
+
+async def test_without_the_project_among_them_only_the_folders_of_the_settings_can_be_written(
+    project: Path, own: Path
+) -> None:
+    harness = ToolHarness(
+        project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(writable_paths=["./build", ".git"]), (own,)))
+    )
+    (project / "tidy.sh").write_text("echo x >.git/y", "utf-8")
+    done = await in_sandbox(harness, "echo x >build/x && cat readme.txt && ! echo y >y && ! sh tidy.sh")
+    assert done.data["exit_code"] == 0, done.text
+    assert "A project." in done.text
+    assert (project / "build" / "x").exists()
+    assert not (project / "y").exists()
+    none = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(writable_paths=[]), (own,))))
+    done = await in_sandbox(none, "echo x >/tmp/x && ! echo y >build/y && exit 3")
+    assert done.data["exit_code"] == 3
+    assert "only /tmp can be written" in done.text
+
+
+async def test_limits_are_those_of_the_settings(project: Path, own: Path) -> None:
+    settings = SandboxSettings(max_file_mb=1, max_memory_mb=256, max_processes=64)
+    harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(settings, (own,))))
+    done = await in_sandbox(harness, "ulimit -f; ulimit -d; ulimit -u; df -B1 --output=size /tmp /dev/shm | tail -2")
+    assert [int(line) for line in done.data["output"].split()] == [1024, 256 * 1024, 64, 64 << 20, 64 << 20]
+    done = await in_sandbox(harness, "head -c 2000000 /dev/zero >big")
+    assert done.data["exit_code"] == 153
+    assert (project / "big").stat().st_size == 1 << 20
+
+
+async def test_a_repository_made_by_a_command_is_taken_out(tmp_path: Path, own: Path) -> None:
+    """Its configuration names programs, which the next prompt of a shell there would run."""
+    bare = Path(os.path.realpath(tmp_path)) / "bare"
+    bare.mkdir()
+    harness = ToolHarness(bare, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,))))
+    (bare / "start.sh").write_text("mkdir .git; echo x >.git/config", "utf-8")
+    done = await in_sandbox(harness, "sh start.sh")
+    assert "not left in the project" in done.text
+    assert not (bare / ".git").exists()
+
+
 async def test_what_is_told_by_a_storm_of_commands_stays_apart(harness: ToolHarness) -> None:
     lines = await asyncio.gather(*(in_sandbox(harness, f"echo {n} >/tmp/n; sleep 0.05; cat /tmp/n") for n in range(20)))
     assert [done.data["output"] for done in lines] == [f"{n}\n" for n in range(20)]
@@ -287,9 +343,14 @@ async def test_outside_of_it_what_is_tried_succeeds(
     (tmp_path / "outside").write_text("x", "utf-8")
     (project / ".git" / "hooks" / "pre-commit").write_text("x", "utf-8")
     monkeypatch.chdir(project)
-    with short_folder() as folder, socket.socket(socket.AF_UNIX) as way, socket.create_server(("127.0.0.1", 0)) as port:
+    with contextlib.ExitStack() as closing:
+        folder = closing.enter_context(short_folder())
+        way = closing.enter_context(socket.socket(socket.AF_UNIX))
+        letters = closing.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+        port = closing.enter_context(socket.create_server(("127.0.0.1", 0)))
         way.bind(str(folder / "s"))
         way.listen()
+        letters.bind(str(folder / "d"))
         outside = str(tmp_path / "outside")
-        tried = attempts(outside, outside, str(folder / "s"), port.getsockname()[1])
+        tried = attempts(outside, outside, str(folder / "s"), str(folder / "d"), port.getsockname()[1])
         assert [name for name in HARMLESS if tried[name]()] == list(HARMLESS)

@@ -1,7 +1,8 @@
 """Run inside a sandbox: tries to get out in every known way, and prints the names of those that work as JSON.
 
 A script for an interpreter without packages. Arguments: a file outside that must not be writable, one that must not be
-readable, a socket that must not answer, a port of 127.0.0.1 that must not (0: the network is allowed).
+readable, a socket that must not answer, one that must not receive a datagram, a port of 127.0.0.1 that must not answer
+(0: the network is allowed).
 """
 
 from __future__ import annotations
@@ -38,6 +39,18 @@ def _connects(family: int, address: str | tuple[str, int]) -> bool:
     return True
 
 
+def _sends(address: str) -> bool:
+    """Half of a pair of datagram sockets sends wherever it is told to."""
+    near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with near, far:
+        return near.sendto(b"x", address) == 1
+
+
+def _fills_devices() -> bool:
+    Path("/dev/gsh-fill").write_bytes(b"x")
+    return True
+
+
 def _types(request: int) -> bool:
     """Whether the terminal's queue is refused by anything but the filter."""
     try:
@@ -67,7 +80,7 @@ def _moves_git() -> bool:
     return True
 
 
-def attempts(outside: str, secret: str, way: str, port: int) -> dict[str, Callable[[], bool]]:
+def attempts(outside: str, secret: str, way: str, letters: str, port: int) -> dict[str, Callable[[], bool]]:
     """Every attempt by what it would do; true or no error: it worked."""
     tried: dict[str, Callable[[], bool]] = {
         "write outside the project": lambda: _writes(outside),
@@ -77,10 +90,12 @@ def attempts(outside: str, secret: str, way: str, port: int) -> dict[str, Callab
         "open a namespace": lambda: _LIBC.unshare(_CLONE_NEWUSER) == 0,
         "see other processes": _sees_others,
         "connect to a socket that is a file": lambda: _connects(socket.AF_UNIX, way),
+        "send to a socket that is a file": lambda: _sends(letters),
         "type into the terminal": lambda: _types(_TIOCSTI),
         "go around the filter by io_uring": _opens_a_ring,
         "replace git's hooks": lambda: _writes(".git/hooks/pre-commit"),
         "move .git away": _moves_git,
+        "write among the devices": _fills_devices,
     }
     if port:
         tried["reach the network"] = lambda: _connects(socket.AF_INET, ("127.0.0.1", port))
@@ -89,9 +104,9 @@ def attempts(outside: str, secret: str, way: str, port: int) -> dict[str, Callab
 
 def main() -> None:
     """Try all and print which worked."""
-    outside, secret, way, port = sys.argv[1:5]
+    outside, secret, way, letters, port = sys.argv[1:6]
     worked: list[str] = []
-    for name, attempt in attempts(outside, secret, way, int(port)).items():
+    for name, attempt in attempts(outside, secret, way, letters, int(port)).items():
         try:
             if attempt():
                 worked.append(name)

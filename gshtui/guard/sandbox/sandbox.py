@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gshtui.guard.sandbox.limits import Limits
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.system import private_files
 
@@ -32,15 +33,25 @@ _SECRETS = (
 )
 """What no command sees of a home, if it is there; more is asked about by `guard/sensitive_paths.py`."""
 _OBEYED = (
-    *(".mcp.json", ".envrc", ".vscode", ".idea", ".devcontainer", ".gsh", ".claude", ".codex", ".gemini", ".cursor"),
+    *(
+        ".git",
+        ".mcp.json",
+        ".envrc",
+        ".vscode",
+        ".idea",
+        ".devcontainer",
+        ".gsh",
+        ".claude",
+        ".codex",
+        ".gemini",
+        ".cursor",
+    ),
     *(".cursorrules", "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".gitmodules", ".husky", ".pre-commit-config.yaml"),
 )
 """What other programs obey as soon as it stands in a project: read-only where it is, taken out where it is new."""
-_OWN, _OWN_SIZE = ("/tmp", "/run", "/var/tmp"), 1 << 30
-"""Folders of which every command has an empty one of its own, and the bytes that one takes."""
-_FILE, _PROCESSES, _DATA = 8 << 20, 4096, 16 << 20
-"""Limits of one command: half KiB (of bash: KiB) of a file, processes of a user other than root, and KiB of memory of
-each of them."""
+_OWN = ("/tmp", "/run", "/var/tmp")
+"""Folders of which every command has an empty one of its own."""
+_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +73,13 @@ class ProjectSandbox:
 
     Args:
         program: bubblewrap's absolute path.
-        project: the project's real folder; writable.
+        project: the project's real folder; writable unless `read_only`.
         writable: other real folders that are.
         kept: a folder outside the project for what is taken out of it.
         network: whether the network is the host's.
         hidden: files and folders besides a home's usual secrets that are not to be seen, such as our own.
+        read_only: whether the project itself can only be read, but for the `writable` folders in it.
+        limits: what one command may use.
     """
 
     program: str
@@ -75,17 +88,23 @@ class ProjectSandbox:
     writable: tuple[Path, ...] = ()
     network: bool = False
     hidden: tuple[Path, ...] = ()
+    read_only: bool = False
+    limits: Limits = _LIMITS
 
     @property
     def reach(self) -> str:
         """What a command can reach, in a few words."""
-        more = " and the folders of the settings" if self.writable else ""
-        return (
-            f"{'with' if self.network else 'no'} network, and only the project{more} and /tmp can be written, .git not"
-        )
+        places = [
+            *([] if self.read_only else ["the project"]),
+            *(["the folders of the settings"] * bool(self.writable)),
+        ]
+        written = " and ".join((", ".join(places), "/tmp")) if places else "/tmp"
+        return f"{'with' if self.network else 'no'} network, and only {written} can be written, .git not"
 
     def command(self, argv: Sequence[str], folder: Path, environ: Mapping[str, str]) -> SandboxedCommand:
         """The command line that runs `argv` in here. Start it with an empty environment, for bubblewrap keeps its own.
+
+        Whatever other descriptors the child inherits, the command has, by the same numbers.
 
         Args:
             folder: where it starts.
@@ -104,8 +123,7 @@ class ProjectSandbox:
         except BaseException:
             os.close(descriptors[0])
             raise
-        processes = f"ulimit -p {_PROCESSES} 2>/dev/null || ulimit -u {_PROCESSES} 2>/dev/null"  # dash, or bash
-        limits = f'ulimit -c 0; ulimit -f {_FILE}; ulimit -d {_DATA}; {processes}; exec "$@"'
+        limits = f'{self.limits.shell_words()}; exec "$@"'
         shell = ("/bin/sh", "-c", limits, "sh")
         return SandboxedCommand((self.program, "--args", str(descriptors[1]), "--", *shell, *argv), tuple(descriptors))
 
@@ -114,25 +132,17 @@ class ProjectSandbox:
         options += ["--as-pid-1", "--cap-drop", "ALL", "--clearenv"]
         if self.network:
             options.append("--share-net")
-        options += [
-            "--ro-bind",
-            "/",
-            "/",
-            "--dev",
-            "/dev",
-            "--proc",
-            "/proc",
-            "--ro-bind-try",
-            "/proc/sys",
-            "/proc/sys",
-        ]
+        size = ("--size", str(self.limits.temporary), "--tmpfs")
+        options += ["--ro-bind", "/", "/", "--dev", "/dev", *size, "/dev/shm", "--remount-ro", "/dev"]
+        options += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys"]
         for place in _OWN:
             if Path(place).is_dir() and not Path(place).is_symlink():
-                options += ["--size", str(_OWN_SIZE), "--tmpfs", place]
+                options += [*size, place]
         if self.network and Path("/etc/resolv.conf").exists():
             real = os.path.realpath("/etc/resolv.conf")  # often a link into /run
             options += ["--ro-bind", real, real]
-        for path in (self.project, *self.writable):
+        options += ["--ro-bind" if self.read_only else "--bind", str(self.project), str(self.project)]
+        for path in self.writable:
             if path.is_dir():
                 options += ["--bind", str(path), str(path)]
         for path in self._kept():
@@ -157,7 +167,7 @@ class ProjectSandbox:
 
     def _kept(self) -> list[Path]:
         """What is in the project and must stay as it is: git's own files, and what other programs obey."""
-        return [path for name in (".git", *_OBEYED) if (path := self.project / name).exists() and not path.is_symlink()]
+        return [path for name in _OBEYED if (path := self.project / name).exists() and not path.is_symlink()]
 
     def absent(self) -> frozenset[Path]:
         """What other programs would obey and is not there yet. Blocks for a moment."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gshtui.guard.sandbox.limits import Limits
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, unsuitable
 from gshtui.guard.sandbox.self_test import try_escapes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
@@ -48,7 +51,36 @@ class Sandboxes:
         return await asyncio.to_thread(self._made, program, project)
 
     def _made(self, program: str, project: Path) -> ProjectSandbox:
-        wanted = [(project / Path(path).expanduser()).resolve() for path in self.settings.writable_paths]
-        writable = tuple(path for path in wanted if not path.is_relative_to(project) and path.is_dir())
-        kept = self.own[0] / "taken-out"
-        return ProjectSandbox(program, project, kept, writable, self.settings.allow_network, self.own)
+        settings = self.settings
+        writable = _writable(project, settings.writable_paths)
+        return ProjectSandbox(
+            program,
+            project,
+            self.own[0] / "taken-out",
+            tuple(path for path in writable if path != project),
+            settings.allow_network,
+            self.own,
+            read_only=project not in writable,
+            limits=Limits(settings.max_processes, settings.max_memory_mb, settings.max_file_mb),
+        )
+
+
+def _writable(project: Path, wanted: list[str]) -> list[Path]:
+    """The real folders that the settings name; below a project that is named itself, none. Blocks for a moment.
+
+    A link in the project leads nowhere: whoever wrote the project, or a command before, could name any folder by it.
+    """
+    found: dict[Path, None] = {}
+    for word in wanted:
+        named = Path(os.path.normpath(project / Path(word).expanduser()))
+        real = Path(os.path.realpath(named))
+        if named.is_relative_to(project) and real != named:
+            continue
+        found[real] = None
+    if project in found:
+        return [path for path in found if path == project or (not path.is_relative_to(project) and path.is_dir())]
+    for path in found:
+        if path.is_relative_to(project):
+            with contextlib.suppress(OSError):  # it is left out where it cannot be made
+                path.mkdir(parents=True, exist_ok=True)
+    return [path for path in found if path.is_dir()]

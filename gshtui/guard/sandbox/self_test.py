@@ -56,13 +56,15 @@ async def _tried(program: str, place: Path, make: Callable[[ProjectSandbox], Pro
             way = closing.enter_context(socket.socket(socket.AF_UNIX))
             way.bind(str(project / "s"))
             way.listen()
+            letters = closing.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+            letters.bind(str(project / "d"))
             script = _SCRIPT.read_text("utf-8")
             port = closing.enter_context(socket.create_server(("127.0.0.1", 0)))
         except OSError as error:
             return f"it cannot be tried: {error.strerror or error}"
         sandbox = make(ProjectSandbox(program, project, place, hidden=(secret,)))
         number = 0 if sandbox.network else port.getsockname()[1]
-        told = (str(outside), str(secret), str(project / "s"), str(number))
+        told = (str(outside), str(secret), str(project / "s"), str(project / "d"), str(number))
         return await _run(sandbox, [_PYTHON, "-I", "-S", "-c", script, *told], project)
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _RETURN, _AND = 0x20, 0x15, 0x35, 0x06, 0x54
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
 _EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND = 0, 4, 16, 24
 """Offsets in `struct seccomp_data`; of an argument, its lower 32 bits, which are all that the kernel reads of these."""
 _FAMILIES = (2, 10, 16)
 """AF_INET, AF_INET6 and AF_NETLINK: those that the network namespace contains."""
+_CONNECTED, _TYPE_MASK = (1, 5), 0xF
+"""SOCK_STREAM and SOCK_SEQPACKET: halves of a pair that stay with each other. A datagram socket that was made as one of
+a pair can still be sent from to any socket that is a file, as if it had been made alone."""
 _IOCTLS = (0x5412, 0x541C)
 """TIOCSTI and TIOCLINUX type into a terminal."""
 _X32 = 0x40000000
@@ -27,14 +30,15 @@ class _Machine:
 
     audit: int
     socket: int
+    socket_pair: int
     ioctl: int
     refused: tuple[int, ...]
 
 
 # In this order: add_key, request_key, keyctl, perf_event_open, bpf, userfaultfd, io_uring_setup, _enter, _register.
 _MACHINES = {
-    "x86_64": _Machine(0xC000003E, 41, 16, (248, 249, 250, 298, 321, 323, 425, 426, 427)),
-    "aarch64": _Machine(0xC00000B7, 198, 29, (217, 218, 219, 241, 280, 282, 425, 426, 427)),
+    "x86_64": _Machine(0xC000003E, 41, 53, 16, (248, 249, 250, 298, 321, 323, 425, 426, 427)),
+    "aarch64": _Machine(0xC00000B7, 198, 199, 29, (217, 218, 219, 241, 280, 282, 425, 426, 427)),
 }
 
 
@@ -62,6 +66,11 @@ def system_call_filter(machine: str) -> bytes | None:
         families.append((_EQUAL, len(_FAMILIES) - at, 0, family))
     families += [(_RETURN, 0, 0, _REFUSE | _EAFNOSUPPORT), (_RETURN, 0, 0, _ALLOW)]
     code += [(_EQUAL, 0, len(families), numbers.socket), *families]
+    pairs = [(_LOAD, 0, 0, _SECOND), (_AND, 0, 0, _TYPE_MASK)]
+    for at, kind in enumerate(_CONNECTED):
+        pairs.append((_EQUAL, len(_CONNECTED) - at, 0, kind))
+    pairs += [(_RETURN, 0, 0, _REFUSE | _EPERM), (_RETURN, 0, 0, _ALLOW)]
+    code += [(_EQUAL, 0, len(pairs), numbers.socket_pair), *pairs]
     terminal = [(_LOAD, 0, 0, _SECOND)]
     for request in _IOCTLS:
         terminal += [(_EQUAL, 0, 1, request), (_RETURN, 0, 0, _REFUSE | _EPERM)]

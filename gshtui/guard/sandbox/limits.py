@@ -1,0 +1,36 @@
+"""What one sandboxed command may use of the machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_MEGABYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one command, with everything that it starts, may use.
+
+    Args:
+        processes: most processes at a time.
+        memory: megabytes of memory of all of them together, temporary files included.
+        file: megabytes of one file.
+    """
+
+    processes: int = 1024
+    memory: int = 8192
+    file: int = 4096
+
+    @property
+    def temporary(self) -> int:
+        """Bytes that each temporary folder takes at most: they are in memory."""
+        return min(1 << 30, self.memory * _MEGABYTE // 4)
+
+    def shell_words(self) -> str:
+        """What sets, in a POSIX shell, those that the kernel keeps for each process.
+
+        It counts no processes of root: those, and the memory of several together, are watched from outside.
+        """
+        processes = f"ulimit -p {self.processes} 2>/dev/null || ulimit -u {self.processes} 2>/dev/null"  # dash, or bash
+        blocks, kilobytes = self.file * _MEGABYTE // 512, self.memory * 1024
+        return f"ulimit -c 0; ulimit -f {blocks}; ulimit -d {kilobytes}; {processes}"
