@@ -33,6 +33,7 @@ from tests.kit.tool_harness import ToolHarness
 
 COVERS = (
     "gshtui.guard.sandbox.escapes",
+    "gshtui.guard.sandbox.sandbox_limits",
     "gshtui.guard.sandbox.sandboxes",
     "gshtui.guard.sandbox.self_test",
     "gshtui.guard.sandbox.system_call_filter",

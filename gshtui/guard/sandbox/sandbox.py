@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gshtui.guard.sandbox.limits import Limits
+from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.system import private_files
 
@@ -51,7 +51,7 @@ _OBEYED = (
 """What other programs obey as soon as it stands in a project: read-only where it is, taken out where it is new."""
 _OWN = ("/tmp", "/run", "/var/tmp")
 """Folders of which every command has an empty one of its own."""
-_LIMITS = Limits()
+_LIMITS = SandboxLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class ProjectSandbox:
     network: bool = False
     hidden: tuple[Path, ...] = ()
     read_only: bool = False
-    limits: Limits = _LIMITS
+    limits: SandboxLimits = _LIMITS
 
     @property
     def reach(self) -> str:

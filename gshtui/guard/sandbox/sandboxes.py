@@ -8,8 +8,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gshtui.guard.sandbox.limits import Limits
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, unsuitable
+from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.self_test import try_escapes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.system.tasks import start_job
@@ -61,7 +61,7 @@ class Sandboxes:
             settings.allow_network,
             self.own,
             read_only=project not in writable,
-            limits=Limits(settings.max_processes, settings.max_memory_mb, settings.max_file_mb),
+            limits=SandboxLimits(settings.max_processes, settings.max_memory_mb, settings.max_file_mb),
         )
 
 

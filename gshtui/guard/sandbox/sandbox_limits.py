@@ -8,7 +8,7 @@ _MEGABYTE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """What one command, with everything that it starts, may use.
 
     Args:
