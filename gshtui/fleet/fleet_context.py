@@ -5,8 +5,10 @@ The rows are kept in sync with the record that all hubs share; writes that can w
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,6 +40,8 @@ class AgentRows:
         self._pending: dict[str, dict[str, Any]] = {}
         self._writing: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
+        self.between = set[str]()
+        """Agents that are being restarted here: that their terminal is gone says nothing."""
 
     def all(self) -> list[AgentRow]:
         """Every row, ordered by number."""
@@ -71,14 +75,44 @@ class AgentRows:
 
     async def change(self, id: str, **fields: Any) -> AgentRow:
         """Change a row; the change is in the record when this returns. Raises `StoreError`."""
+        row = await self._change(id, fields, self._store.agents.update)
+        assert row is not None
+        return row
+
+    async def change_unchanged(self, seen: AgentRow, **fields: Any) -> AgentRow | None:
+        """The same, unless it was restarted or taken over since it was seen; then `None`. Raises `StoreError`."""
+
+        async def update(_id: str, **changes: Any) -> AgentRow | None:
+            return await self._store.agents.update_unchanged(seen, **changes)
+
+        return await self._change(seen.id, fields, update)
+
+    async def _change(
+        self, id: str, fields: dict[str, Any], update: Callable[..., Awaitable[AgentRow | None]]
+    ) -> AgentRow | None:
         waiting = self._pending.pop(id, {})
         try:
-            row = await self._store.agents.update(id, **(waiting | fields))
+            row = await update(id, **(waiting | fields))
         except BaseException:
             self._pending[id] = waiting | self._pending.get(id, {})
             raise
-        self._store_row(msgspec.structs.replace(row, **self._pending.get(id, {})))
+        if row is not None:
+            self._store_row(msgspec.structs.replace(row, **self._pending.get(id, {})))
         return row
+
+    @contextlib.asynccontextmanager
+    async def taken(self, row: AgentRow) -> AsyncGenerator[None]:
+        """Have no hub judge an agent by its terminal while that is exchanged. Raises `StoreError`."""
+        ours = row.owner == os.getpid()
+        self.between.add(row.id)
+        try:
+            if not ours:
+                await self._store.agents.acquire(row.id)
+            yield
+        finally:
+            self.between.discard(row.id)
+            if not ours:
+                await self._store.agents.release(row.id)
 
     def change_soon(self, id: str, fields: dict[str, Any]) -> None:
         """Change a row in memory at once, and in the record soon."""

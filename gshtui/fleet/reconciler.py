@@ -183,17 +183,21 @@ class Reconciler:
     def _is_mine(self, row: AgentRow) -> bool:
         """Whether this process is the one that writes about the row."""
         options = self._context.options
+        if row.id in self._context.rows.between:
+            return False
         return row.owner == os.getpid() or (options.visiting and row.owner in (0, options.silent))
 
     async def _record_probe(self, before: AgentRow, seen: agent_terminals.PaneProbe) -> AgentRow | None:
         """Write down what was seen of one row; the row, when it is lost by that."""
         context = self._context
         row = context.rows.get(before.id)
-        if row is None or row.pid != before.pid or row.pane != before.pane or is_over(row):
+        if row is None or not self._is_mine(row) or row.pid != before.pid or row.pane != before.pane or is_over(row):
             return None  # it was restarted or ended while its terminal was looked at
         if not (fields := agent_terminals.probed_changes(row, seen, time.time())):
             return None
-        row = await context.rows.change(row.id, **fields)
+        row = await context.rows.change_unchanged(row, **fields)
+        if row is None:
+            return None  # by another process
         status = (
             "lost"
             if row.status == "lost"

@@ -376,10 +376,11 @@ class Recoverer:
         async with self._turn:
             try:
                 row = await self._bind(row)
-                if not is_over(row) or row.pane:
-                    await self._killer.clear(row)
-                fresh = await self._starter.restart(row, blank_is_fine=True)
-                again = await self._context.rows.change(fresh.row.id, failures=0, reported=False, report="")
+                async with self._context.rows.taken(row):
+                    if not is_over(row) or row.pane:
+                        await self._killer.clear(row)
+                    fresh = await self._starter.restart(row, blank_is_fine=True)
+                    again = await self._context.rows.change(fresh.row.id, failures=0, reported=False, report="")
                 return RevivedAgent(again, fresh.how)
             except StoreError as error:
                 raise from_store_error(error) from error

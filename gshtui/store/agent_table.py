@@ -88,6 +88,14 @@ def update_agent(connection: sqlite3.Connection, id: str, changes: dict[str, Any
     return fresh
 
 
+def update_unchanged(connection: sqlite3.Connection, seen: AgentRow, changes: dict[str, Any]) -> AgentRow | None:
+    """The same, unless the agent has another terminal, process or hub by now than was seen; then return `None`."""
+    row = get_agent(connection, seen.id)
+    if (row.pane, row.pid, row.owner) != (seen.pane, seen.pid, seen.owner):
+        return None
+    return update_agent(connection, seen.id, changes)
+
+
 def claim_once(connection: sqlite3.Connection, id: str, flag: str) -> bool:
     """Set a boolean field from false to true. Return whether this call did it; only one of several does."""
     if getattr(get_agent(connection, id), flag):
@@ -143,7 +151,6 @@ def adopt(connection: sqlite3.Connection, home: str | None, over: Process | None
     Returns:
         The ids of those taken over by this call.
     """
-    me = this_process()
     taken: list[str] = []
     for id, folder, machine, pid, started in connection.execute(
         "SELECT id, home, machine, pid, started FROM agents WHERE NOT removed ORDER BY number"
@@ -152,20 +159,26 @@ def adopt(connection: sqlite3.Connection, home: str | None, over: Process | None
         if (home is None or folder == home) and (not owner.pid or owner == over or not is_alive(owner)):
             taken.append(str(id))
     for id in taken:
-        connection.execute(
-            f"UPDATE agents SET machine = ?, pid = ?, started = ?, revision = {_NEXT_REVISION} WHERE id = ?",
-            (me.machine, me.pid, me.started, id),
-        )
+        claim_agent(connection, id)
     return taken
 
 
-def release(connection: sqlite3.Connection) -> None:
-    """Give up all agents; the next hub of each one's folder takes over."""
+def claim_agent(connection: sqlite3.Connection, id: str) -> None:
+    """Make this process responsible for an agent, whoever was until now."""
+    me = this_process()
+    connection.execute(
+        f"UPDATE agents SET machine = ?, pid = ?, started = ?, revision = {_NEXT_REVISION} WHERE id = ?",
+        (me.machine, me.pid, me.started, id),
+    )
+
+
+def release(connection: sqlite3.Connection, id: str = "") -> None:
+    """Give up an agent, or all; the next hub of each one's folder takes over."""
     me = this_process()
     connection.execute(
         f"UPDATE agents SET machine = '', pid = 0, started = '', revision = {_NEXT_REVISION}"
-        " WHERE machine = ? AND pid = ? AND started = ?",
-        (me.machine, me.pid, me.started),
+        " WHERE machine = ?1 AND pid = ?2 AND started = ?3 AND (?4 = '' OR id = ?4)",
+        (me.machine, me.pid, me.started, id),
     )
 
 
@@ -216,6 +229,10 @@ class AgentTable(Table):
         """Change fields of an agent's row; return the whole row. Raises `StoreError` (`unknown`, `invalid`)."""
         return await self._write(lambda connection: update_agent(connection, id, changes))
 
+    async def update_unchanged(self, seen: AgentRow, **changes: Any) -> AgentRow | None:
+        """The same, unless the agent has another terminal, process or hub by now than was seen; then `None`."""
+        return await self._write(lambda connection: update_unchanged(connection, seen, changes))
+
     async def claim(self, id: str, flag: str) -> bool:
         """Set a boolean field; return whether this call did it. Only one of several callers gets `True`."""
         return await self._write(lambda connection: claim_once(connection, id, flag))
@@ -244,9 +261,13 @@ class AgentTable(Table):
         """Take over the agents of a folder (all, for `None`) without a living hub, or of the hub `over`; return ids."""
         return await self._write(lambda connection: adopt(connection, home, over))
 
-    async def release(self) -> None:
-        """Let other hubs take over the agents of this process."""
-        await self._write(release)
+    async def acquire(self, id: str) -> None:
+        """Make this process responsible for an agent, whoever was until now."""
+        await self._write(lambda connection: claim_agent(connection, id))
+
+    async def release(self, id: str = "") -> None:
+        """Let other hubs take over the agents of this process, or one of them."""
+        await self._write(lambda connection: release(connection, id))
 
     async def delete_old(self, days: float) -> None:
         """Take agents off the roster that ended longer ago than this many days."""

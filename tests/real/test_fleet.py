@@ -409,3 +409,74 @@ async def test_a_background_report_reaches_the_conversation_that_asked_once(harn
     async with harness.start_hub(session_of=lambda agent: session):
         pass
     assert len(harness.published(PromptSubmitted)) == 1
+
+
+async def test_an_agent_that_another_process_restarts_is_not_lost_meanwhile(harness: FleetHarness) -> None:
+    """A window and a command at once: the window watches the terminal that the command exchanges."""
+    async with harness.start_hub() as window:
+        for number in range(3):
+            row = await window.spawn(program_request(*echo_program(), name=f"a{number}"))
+            await wait_for_text(harness, row, "ready")
+            await run_child(RESTARTS, str(harness.home), str(harness.server.socket_path), row.id)
+
+            async def watched(id: str = row.id) -> AgentRow:
+                await window.refresh()
+                return await window.find(id)
+
+            back = await eventually(watched, until=lambda now, pid=row.pid: now.pid != pid and now.owner == os.getpid())
+            assert not back.ended
+        inside = (await window.restart("a0")).row
+        assert not (await window.find(inside.id)).ended
+        await window.kill(inside.id, now=True)
+    assert [event for event in harness.published(Noticed) if "Lost" in str(event)] == []
+
+
+async def test_an_agent_whose_restart_is_killed_half_way_is_found_lost(harness: FleetHarness) -> None:
+    async with harness.start_hub() as window:
+        row = await window.spawn(program_request(*echo_program(), name="a"))
+        await wait_for_text(harness, row, "ready")
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", TAKES, str(harness.home / "data" / "gsh.db"), row.id,
+            cwd=ROOT, stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert child.stdout is not None
+        assert (await child.stdout.readline()).strip() == b"taken"
+        await harness.server.kill_pane(row.pane)
+        assert not (await window.refresh())[0].ended, "another process restarts it"
+        child.kill()
+        await child.wait()
+        await wait_for_status(window, row.id, "lost")
+
+
+async def run_child(*words: str) -> None:
+    """Run Python with these arguments, to the end."""
+    child = await asyncio.create_subprocess_exec(sys.executable, "-c", *words, cwd=ROOT)
+    assert await child.wait() == 0
+
+
+RESTARTS = """
+import asyncio, sys
+from pathlib import Path
+from gshtui.tmux.server import TmuxServer
+from tests.kit.fleet_harness import FleetHarness
+
+async def main():
+    home, socket, id = sys.argv[1:]
+    async with FleetHarness(Path(home), TmuxServer(socket_path=Path(socket))).start_hub(visiting=True) as command:
+        await command.restart(id)
+
+asyncio.run(main())
+"""
+TAKES = """
+import asyncio, sys
+from pathlib import Path
+from gshtui.store.store import Store
+
+async def main():
+    store = await Store.open(Path(sys.argv[1]))
+    await store.agents.acquire(sys.argv[2])
+    print("taken", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
