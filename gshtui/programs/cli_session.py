@@ -168,8 +168,14 @@ class CliSession:
         return takes_code(self._profile)
 
     async def obstacle(self, *, even_busy: bool = False) -> SessionError | None:
-        """What prevents typing now; `None` if nothing does. Raises `SessionError` (terminal)."""
-        return self._view.obstacle(await self._view.read_screen(), even_busy=even_busy)
+        """What prevents typing now; `None` if nothing does. Raises `SessionError` (busy, terminal).
+
+        What a killed process has left half typed in the input is removed, and is no obstacle.
+        """
+        trouble = self._view.obstacle(await self._view.read_screen(), even_busy=even_busy)
+        if trouble is not None and trouble.kind == "draft" and await self.writer.take_back() == "taken_back":
+            return self._view.obstacle(await self._view.read_screen(), even_busy=even_busy)
+        return trouble
 
     async def send(self, text: str, *, told: Callable[[State], None] | None = None, even_busy: bool = False) -> Sent:
         """Type a text and enter it. Raises `SessionError`; see `PaneWriter.write`."""

@@ -16,6 +16,7 @@ from gshtui.programs.pane_view import PaneView, Seen, SessionError, Trouble
 from gshtui.programs.profile import Profile
 from gshtui.programs.question_reading import ReadQuestion
 from gshtui.programs.screen_reading import same_question
+from gshtui.programs.typing_record import TypingRecord, text_key
 from gshtui.settings import paths
 from gshtui.system import processes
 from gshtui.system.file_lock import LockHeld, file_lock
@@ -111,6 +112,9 @@ class PaneWriter:
         self._server = view.server
         self._pane = view.pane
         self._turns = asyncio.Lock()
+        address = f"{self._server.socket_path or self._server.socket_name} {self._pane}"
+        self._file = f"typing-{hashlib.sha256(address.encode()).hexdigest()[:12]}"
+        """The name of the lock for typing, and of what is noted about it, without their endings."""
 
     async def write(
         self,
@@ -139,9 +143,11 @@ class PaneWriter:
             SessionError: what prevented it, or what happened to the text. Only the kinds `untaken` and `unsure` are
                 raised after something was typed.
         """
-        async with self._turn():
+        async with self._turn() as record:
             seen = await self.view.read_screen()
             behind = behind or bool(aside)
+            if not behind and seen.draft and await self._take_back(record, seen):
+                seen = await self.view.read_screen()
             if trouble := self.view.obstacle(seen, even_busy=even_busy, elsewhere=elsewhere, behind=behind):
                 raise trouble
             words = await self._worded(seen, text, enter)
@@ -152,15 +158,63 @@ class PaneWriter:
                 await self._tmux(self._server.type_bytes(self._pane, aside))
                 seen = await self._aside(seen)
             sent = Sent(seen.marker(), text, before, time.time())
-            if words:
-                await self._paste(seen, words)
-            if told is not None:
-                told("typed")
-            if enter:
-                sent = await self._enter(sent, words)
+            if words and enter and not seen.draft:
+                self._note(record, text, words)
+            try:
+                if words:
+                    await self._paste(seen, words, record)
                 if told is not None:
-                    told("submitted")
+                    told("typed")
+                if enter:
+                    sent = await self._enter(sent, words, record)
+                    record.accepted()
+                    if told is not None:
+                        told("submitted")
+            except BaseException:
+                record.drop()
+                raise
             return sent
+
+    async def take_back(self, text: str = "") -> Literal["taken_back", "accepted", "unknown"]:
+        """Remove from the input what a process that was killed had typed there and not entered, if that is all of it.
+
+        Args:
+            text: as it was sent; empty: any text.
+
+        Returns:
+            taken_back: it was not entered, and is not in the input any more. accepted: the program took it.
+
+        Raises:
+            SessionError: busy, terminal.
+        """
+        async with self._turn() as record:
+            was = record.read()
+            if was is None or (text and was.key != text_key(text)):
+                return "unknown"
+            if was.step == "accepted":
+                return "accepted"
+            back = await self._take_back(record, await self.view.read_screen())
+            # Of an Enter nobody knows what came of it, even if the text still stands there.
+            return "taken_back" if back and was.step == "typing" else "unknown"
+
+    async def _take_back(self, record: TypingRecord, seen: Seen) -> bool:
+        """Clear the input if nothing is in it but what a killed process typed; returns whether it did."""
+        was = record.read()
+        if was is None or seen.dead or seen.reading.status == "waiting" or not was.is_draft(seen.draft):
+            return False
+        if seen.info.in_mode and seen.info.attached:
+            return False
+        if cleared := await self._clear(seen):
+            record.drop()
+        return cleared
+
+    def _note(self, record: TypingRecord, text: str, words: str) -> None:
+        """Note what is about to be typed. Raises `SessionError` (terminal)."""
+        try:
+            record.begin(text, words)
+        except OSError as error:
+            message = f"Cannot note what is typed into {self.view.name}: {error.strerror or error}."
+            raise SessionError("terminal", message, "Nothing was typed.") from error
 
     async def press(self, keys: tuple[str, ...], *, question: str | None = None) -> Pressed:
         """Press keys by name, in order.
@@ -313,11 +367,12 @@ class PaneWriter:
             )
         return seen
 
-    async def _paste(self, before: Seen, words: str) -> None:
+    async def _paste(self, before: Seen, words: str, record: TypingRecord) -> None:
         """Paste the text, and wait until it shows and Enter may follow it. Who is called off takes it out again."""
         await self._tmux(self._server.send_text(self._pane, words))
         try:
             seen = await self._shown(before, words)
+            record.seen(seen.draft)
             await asyncio.sleep(seen.profile.timing.enter)
         except asyncio.CancelledError:
             with contextlib.suppress(SessionError):
@@ -342,8 +397,12 @@ class PaneWriter:
                 return bool(fresh) or any(part and any(part in row for row in rows) for part in (head, tail))
             return _moved(before, now)
 
-        seen = await self.view.wait_until(shows)
         name = self.view.name
+        try:
+            seen = await self.view.wait_until(shows)
+        except SessionError as error:
+            kind: Trouble = "ended" if _is_gone(error) else "unsure"
+            raise SessionError(kind, error.message, error.hint) from error
         if seen is None:
             message = f"The text does not appear in the input of {name}, so it was not submitted."
             raise SessionError("unsure", message, _LOOK_AT)
@@ -360,15 +419,21 @@ class PaneWriter:
         if seen.front.kind != "program":
             raise SessionError("unsure", f"{seen.front.program} came to the front of {self.view.name}.", _LOOK_AT)
 
-    async def _enter(self, sent: Sent, words: str) -> Sent:
+    async def _enter(self, sent: Sent, words: str, record: TypingRecord) -> Sent:
         """Press Enter once, and verify that the text was accepted. Raises `SessionError` (untaken, unsure)."""
         ready = await self.view.read_screen()
         if ready.dead:
             raise SessionError("ended", f"{self.view.name} ended during the typing.")
         self._still_free(ready)
+        record.entering()
         await self._tmux(self._server.send_keys(self._pane, "Enter"))
         at = time.time()
-        taken = await self.view.wait_until(lambda now: _taken(ready, now, words))
+        try:
+            taken = await self.view.wait_until(lambda now: _taken(ready, now, words))
+        except SessionError as error:
+            if not _is_gone(error):
+                raise SessionError("unsure", error.message, _LOOK_AT) from error
+            return Sent(sent.marker, sent.text, sent.before, at)  # the text has ended the program, terminal and all
         if taken is not None and ready.profile.ai and words.startswith("/"):
             back = await self.view.wait_until(lambda now: not _taken(ready, now, words), _GIVEN_BACK)
             taken = taken if back is None or back.dead else None
@@ -408,21 +473,20 @@ class PaneWriter:
         return False
 
     @contextlib.asynccontextmanager
-    async def _turn(self) -> AsyncGenerator[None]:
+    async def _turn(self) -> AsyncGenerator[TypingRecord]:
         """Have the pane to oneself, so that two texts never mix. Raises `SessionError` (busy, terminal)."""
-        address = f"{self._server.socket_path or self._server.socket_name} {self._pane}"
-        lock = f"typing-{hashlib.sha256(address.encode()).hexdigest()[:12]}.lock"
         async with self._turns, contextlib.AsyncExitStack() as stack:
             try:
                 note = f"typing into {self.view.name}"
-                path = paths.runtime_dir() / lock
-                await stack.enter_async_context(file_lock(path, note=note, within=_TURN_WITHIN, keep=False))
+                path = paths.runtime_dir() / self._file
+                lock = file_lock(path.with_suffix(".lock"), note=note, within=_TURN_WITHIN, keep=False)
+                await stack.enter_async_context(lock)
             except LockHeld:
                 message = f"Something else is being typed into {self.view.name}."
                 raise SessionError("busy", message, "Try again in a moment.") from None
             except OSError as error:
                 raise SessionError("terminal", f"Cannot get the lock for typing: {error}.") from error
-            yield
+            yield TypingRecord(path.with_suffix(".json"))
 
     async def _tmux(self, doing: Awaitable[None]) -> None:
         """Carry out a command of the server's. Raises `SessionError`."""
@@ -498,6 +562,11 @@ def _taken(entered: Seen, now: Seen, words: str) -> bool:
         # Nothing stood there; or the input was not to be seen above the end of a long text.
         return entered.reading.input or (now.reading.input and not now.draft)
     return _moved(entered, now) or not words
+
+
+def _is_gone(error: SessionError) -> bool:
+    """Whether the terminal is no longer there."""
+    return isinstance(error.__cause__, TmuxError) and error.__cause__.kind in ("no_such_pane", "gone")
 
 
 def _alike(now: str, before: str) -> bool:

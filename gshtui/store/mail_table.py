@@ -111,6 +111,12 @@ def release_letter(connection: sqlite3.Connection, id: str) -> None:
     _mark(connection, id, None)
 
 
+def has_orphans(connection: sqlite3.Connection) -> bool:
+    """Whether there are messages whose deliverer died."""
+    found = connection.execute("SELECT DISTINCT machine, pid, started FROM mail WHERE pid <> 0").fetchall()
+    return any(not is_alive(Process(str(machine), int(pid), str(started))) for machine, pid, started in found)
+
+
 def orphans(connection: sqlite3.Connection) -> list[Letter]:
     """Messages whose deliverer died, oldest first. They are unowned now, and each is returned only once.
 
@@ -211,6 +217,10 @@ class MailTable(Table):
     async def claim_orphans(self) -> list[Letter]:
         """Messages whose deliverer died. Each is returned only once."""
         return await self._write(orphans)
+
+    async def has_orphans(self) -> bool:
+        """Whether there are messages whose deliverer died."""
+        return await self._read(has_orphans)
 
     async def revision(self) -> int:
         """A number that grows with every change of any message by any process."""

@@ -112,6 +112,8 @@ class Fake:
             self.enter()
         elif key == b"\x15":
             self.draft = ""
+        elif key == b"\x7f":
+            self.draft = self.draft[:-1]
         elif key >= b" ":
             self.draft += key.decode("utf-8", "replace")
         return True

@@ -136,3 +136,34 @@ async def test_another_windows_agent_is_left_to_that_window(path: Path) -> None:
         letter = await m.send("main", "for the first", sender="person")
         await asyncio.gather(m.wait_for_state(letter.id, "acted"), hang.reached.wait())
         assert len(m.published(TurnStarted)) + len(second.published(TurnStarted)) == 1
+
+
+ENDS = "import time\nprint('> ', end='', flush=True)\ninput()\n"
+
+
+@pytest.mark.parametrize("stays", [True, False])
+async def test_a_message_that_ends_its_program_has_been_delivered(path: Path, tmux: TmuxServer, stays: bool) -> None:
+    """Also where the terminal is gone with it, as it is of a server that keeps no ended programs."""
+    async with open_mail(path, server=tmux) as m:
+        await tmux.spawn("other", ["cat"], cwd=path.parent, env={})  # the server outlives the program
+        row = await m.add_agent("brief", kind="cli", profile="repl")
+        info = await tmux.spawn(
+            f"gsh-agent-{row.id}", [sys.executable, "-c", ENDS], cwd=path.parent, env={}, stays=stays
+        )
+        socket = str(tmux.socket_path)
+        await m.store.agents.update(
+            row.id, pane=info.pane, pid=info.pid, socket=socket, tmux_session=info.session, status="idle"
+        )
+        letter = await m.send(row.id, "exit", sender="person")
+        assert (await m.wait_for_state(letter.id, "submitted", "held", "dropped")).state == "submitted"
+
+
+async def test_a_message_whose_agent_ends_while_it_is_entered_has_been_delivered(path: Path) -> None:
+    async with open_mail(path, start=False) as m:
+        row = await m.add_agent("brief", kind="cli")
+        letter = await m.send(row.id, "exit", sender="person")
+        progress = m.service.delivery.progress
+        progress.expect(letter, inbox=False)
+        await progress.heard(AgentEnded(agent=row.id, name="brief", status="done", report=""))
+        await progress.submitted(letter)
+        assert (await m.store.mail.find(letter.id)).state == "submitted"

@@ -154,6 +154,8 @@ class Delivery:
 
     async def _begin_deliveries(self) -> None:
         """Start delivering to every agent that can accept a message now."""
+        if await self._store.mail.has_orphans():
+            await self._take_over()
         waiting: dict[str, list[Letter]] = {}
         for letter in await self._store.mail.find_all(("queued",)):
             waiting.setdefault(letter.recipient, []).append(letter)
@@ -249,11 +251,21 @@ class Delivery:
             session = letter.session if route.row is None else route.row.session
             if not session or (route.row is not None and route.row.kind != "native"):
                 if letter.state == "held":
-                    self.progress.publish_change(letter)
+                    await self._settle(letter, route)
             elif await self._store.mail.is_in_log(session, letter.id):
                 await self._store.mail.change(letter.id, state="acted", why="")
             else:
                 await self._store.mail.change(letter.id, state="queued", why="")  # a prompt of this id counts once
+
+    async def _settle(self, letter: Letter, route: Route) -> None:
+        """Decide about a message that was being typed when its hub died; what nobody knows stays held."""
+        match await self._carriers.take_back(letter, route):
+            case "taken_back":
+                await self._store.mail.change(letter.id, state="queued", why="")
+            case "accepted":
+                await self._store.mail.change(letter.id, state="submitted", why="")
+            case "unknown":
+                self.progress.publish_change(letter)
 
     async def _listen(self, batch: Sequence[Event]) -> None:
         for event in batch:

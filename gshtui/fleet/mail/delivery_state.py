@@ -39,7 +39,7 @@ class DeliveryState:
         self._typed: dict[str, Letter] = {}
         """Id → a message that was, or is just being, typed."""
         self._over: set[str] = set()
-        """Messages whose turn was over while they were still being entered."""
+        """Messages whose turn was over, or whose agent had ended, while they were still being entered."""
         self._turns: dict[str, str] = {}
         """Turn → the message that it answers."""
 
@@ -148,5 +148,7 @@ class DeliveryState:
                 await self._store.mail.change(id, answered=True, answer=event.report[:ANSWER])
         for letter in [one for one in self._typed.values() if one.recipient == event.agent]:
             self.forget(letter)
+            if (await self._store.mail.find(letter.id)).state == "queued":
+                self._over.add(letter.id)  # if it is accepted after all, it is the message that ended it
         for letter in [one for one in self._prompts.values() if one.recipient == event.agent]:
             await self.dropped(letter, f"{event.name or event.agent} ended before it acted on the message.")

@@ -154,6 +154,18 @@ class MailTransports:
         starts = letter.defer and route.row.status == "starting" and trouble is not None and trouble.kind == "busy"
         return None if trouble is None or trouble.kind == "ended" or starts else trouble
 
+    async def take_back(self, letter: Letter, route: Route) -> Literal["taken_back", "accepted", "unknown"]:
+        """What became of a message whose deliverer was killed; what it left in the input is removed."""
+        row = route.row
+        if row is None or route.inbox or row.kind == "native" or not row.pane or row.status in ENDED_STATUSES:
+            return "unknown"
+        try:
+            session = await self._programs.session(self._terminals.server(row.socket), row)
+            text = framed_letter(letter, replies=False, as_code=session.takes_code)
+            return await session.writer.take_back(text)
+        except SessionError:
+            return "unknown"
+
     async def deliver(self, letter: Letter, route: Route, told: TypedCallback) -> None:
         """Deliver it. Raises `NotDeliverable`, `DeliveryUnsure`, `RecipientGone`."""
         if route.inbox:

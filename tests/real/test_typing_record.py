@@ -1,0 +1,216 @@
+"""A process is killed while it types a message: what it left in the input is told from what a person typed there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.letter import Letter
+from gshtui.programs.pane_view import SessionError
+from gshtui.programs.typing_record import TypedText, TypingRecord, text_key
+from gshtui.tmux.server import TmuxServer
+from tests.kit.home import Home
+from tests.kit.mail_harness import MailHarness, open_mail
+from tests.kit.record import ROOT
+from tests.kit.tmux import DEADLINE, eventually, screen_text, tmux, wait_for_text
+
+__all__ = ["tmux"]
+pytestmark = pytest.mark.tmux
+
+SCREENS = next((ROOT / "tests" / "fixtures" / "screens" / "claude").iterdir())
+KILLED = """
+import asyncio, json, sys
+from pathlib import Path
+from gshtui.programs.pane_writer import PaneWriter
+from gshtui.tmux.server import TmuxServer
+from tests.kit.mail_harness import open_mail
+
+async def main():
+    record, socket, moment, text, argv = sys.argv[1:]
+
+    async def reached(*_):
+        print("reached", flush=True)
+        await asyncio.Event().wait()
+
+    if moment == "accepted":
+        real = PaneWriter.write
+        async def write(self, *given, **named):
+            await real(self, *given, **named)
+            await reached()
+        PaneWriter.write = write
+    elif moment == "pasted":
+        PaneWriter._shown = reached
+    else:
+        PaneWriter._enter = reached
+    server = TmuxServer(socket_path=Path(socket))
+    async with open_mail(Path(record), server=server) as m:
+        row = await m.add_agent("cc", server=server, argv=tuple(json.loads(argv)), kind="cli", profile="claude")
+        print(row.id, flush=True)
+        letter = await m.send(row.id, text, sender="person")
+        print(letter.id, flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture
+def path(home: Home) -> Path:
+    return home.data / "gsh" / "gsh.db"
+
+
+@asynccontextmanager
+async def killed(
+    path: Path, tmux: TmuxServer, moment: str, text: str, *options: str
+) -> AsyncGenerator[tuple[AgentRow, Letter, Path, MailHarness]]:
+    """The agent, the message that a killed hub was typing, what the agent hears, and the next hub's mail."""
+    heard = path.parent / "heard"
+    argv = [sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--heard", str(heard), *options]
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", KILLED, str(path), str(tmux.socket_path), moment, text, json.dumps(argv),
+        cwd=ROOT, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert child.stdout is not None
+    said: list[str] = []
+    try:
+        async with asyncio.timeout(DEADLINE):
+            while "reached" not in said or len(said) < 3:
+                line = (await child.stdout.readline()).decode().strip()
+                assert line, "the hub ended by itself"
+                said.append(line)
+    finally:
+        child.kill()
+        await child.wait()
+    id, letter = (line for line in said if line != "reached")
+    row = await wait_for_row(path, id)
+    if moment == "pasted":
+        await wait_for_text(tmux, row.pane, text[:12].strip())
+    async with open_mail(path, server=tmux, start=False) as m:
+        yield row, await m.store.mail.find(letter), heard, m
+
+
+async def wait_for_row(path: Path, id: str) -> AgentRow:
+    """The agent's row, once it is on record."""
+    async with open_mail(path, start=False) as m:
+        return await m.store.agents.find(id)
+
+
+def lines(heard: Path) -> list[str]:
+    """What the program accepted."""
+    return heard.read_text().splitlines() if heard.exists() else []
+
+
+@pytest.mark.parametrize("moment", ["pasted", "shown"])
+@pytest.mark.parametrize("text", ["leaf", "two lines of bark,\nthen moss"])
+async def test_what_was_typed_and_not_entered_is_taken_out_and_sent_again_once(
+    path: Path, tmux: TmuxServer, moment: str, text: str
+) -> None:
+    async with killed(path, tmux, moment, text) as (row, letter, heard, m):
+        await m.service.start()
+        await m.wait_for_state(letter.id, "submitted", "acted")
+        later = await m.send(row.id, "fern", sender="person")
+        await m.wait_for_state(later.id, "submitted", "acted")
+        assert await eventually(lambda: done(heard), until=lambda said: len(said) == 2) == [
+            text.rpartition("\n")[2],
+            "fern",
+        ]
+
+
+async def done(heard: Path) -> list[str]:
+    return lines(heard)
+
+
+async def test_what_was_accepted_is_not_sent_again(path: Path, tmux: TmuxServer) -> None:
+    async with killed(path, tmux, "accepted", "leaf") as (row, letter, heard, m):
+        await m.service.start()
+        assert (await m.store.mail.find(letter.id)).state == "submitted"
+        later = await m.send(row.id, "fern", sender="person")
+        await m.wait_for_state(later.id, "submitted", "acted")
+        assert await eventually(lambda: done(heard), until=lambda said: len(said) == 2) == ["leaf", "fern"]
+
+
+async def test_what_a_person_added_to_it_stays_and_the_message_is_held(path: Path, tmux: TmuxServer) -> None:
+    async with killed(path, tmux, "shown", "leaf") as (row, letter, heard, m):
+        await tmux.type_bytes(row.pane, b", and this of mine")
+        await wait_for_text(tmux, row.pane, "this of mine")
+        await m.service.start()
+        assert (await m.wait_for_state(letter.id, "held")).why
+        later = await m.send(row.id, "fern", sender="person")
+
+        async def trouble() -> SessionError | None:
+            return m.service.delivery.trouble(row.id)
+
+        assert (await eventually(trouble)).kind == "draft"  # pyright: ignore[reportOptionalMemberAccess]
+        assert "leaf, and this of mine" in await screen_text(tmux, row.pane)
+        assert (await m.store.mail.find(later.id)).state == "queued"
+        assert lines(heard) == []
+
+
+async def test_what_a_person_typed_in_its_place_stays(path: Path, tmux: TmuxServer) -> None:
+    async with killed(path, tmux, "shown", "leaf") as (row, letter, _heard, m):
+        await tmux.send_keys(row.pane, "C-u")
+        await tmux.type_bytes(row.pane, b"leaf")
+        await tmux.type_bytes(row.pane, b"s")
+        await wait_for_text(tmux, row.pane, "leafs")
+        await m.service.start()
+        await m.wait_for_state(letter.id, "held")
+        assert "leafs" in await screen_text(tmux, row.pane)
+
+
+async def test_a_hub_that_runs_already_takes_care_of_it_with_the_next_message(path: Path, tmux: TmuxServer) -> None:
+    async with open_mail(path, server=tmux) as other, killed(path, tmux, "shown", "leaf") as (row, _letter, heard, m):
+        later = await other.send(row.id, "fern", sender="person")
+        await m.wait_for_state(later.id, "submitted", "acted")
+        assert await eventually(lambda: done(heard), until=lambda said: len(said) == 2) == ["leaf", "fern"]
+
+
+@pytest.mark.parametrize(
+    ("draft", "step", "is_ours"),
+    [
+        ("green moss", "typing", True),
+        ("green\nmoss", "typing", True),
+        ("green mo", "typing", False),
+        ("green moss!", "typing", False),
+        ("[Pasted text #1 +9 lines]", "typing", True),
+        ("", "typing", False),
+        ("green moss", "entering", True),
+        ("green moss", "accepted", False),
+    ],
+)
+def test_which_draft_is_ours(draft: str, step: str, is_ours: bool) -> None:
+    text = TypedText("k", step, "green moss", "[Pasted text #1 +9 lines]")  # pyright: ignore[reportArgumentType]
+    assert text.is_draft(draft) is is_ours
+
+
+def test_of_a_long_text_its_end_is_enough_and_its_middle_is_not() -> None:
+    words = " ".join(f"word{number}" for number in range(200))
+    text = TypedText("k", "typing", words)
+    assert text.is_draft(words[-300:])
+    assert not text.is_draft(words[-30:])
+    assert not text.is_draft(words[100:400])
+
+
+def test_the_record_keeps_no_text_once_it_was_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "typing.json"
+    record = TypingRecord(file)
+    record.accepted()
+    assert record.read() is None
+    record.begin("secret leaf", "secret leaf")
+    record.seen("secret leaf")
+    assert TypingRecord(file).read() == TypedText(text_key("secret leaf"), "typing", "secret leaf", "secret leaf")
+    record.accepted()
+    assert "leaf" not in file.read_text()
+    assert file.stat().st_mode & 0o077 == 0
+    file.write_text("{")
+    assert record.read() is None
+    record.drop()
+    assert not file.exists()
+    with pytest.raises(OSError):
+        TypingRecord(tmp_path / "none" / "typing.json").begin("a", "a")
