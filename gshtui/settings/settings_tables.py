@@ -72,6 +72,14 @@ def expanded(value: object) -> object:
     return path
 
 
+def host(value: str) -> str:
+    """A host, all below a name (`*.name`), or a network of addresses, each perhaps with a port."""
+    from gshtui.text.host_rules import host_rule  # only where a file names hosts
+
+    host_rule(value)
+    return value
+
+
 LOWER: dict[str, Any] = {"project": "lower"}
 """The project layer may lower it."""
 LOWER_BUT_ZERO: dict[str, Any] = {"project": "lower", "zero_is_unlimited": True}
@@ -86,6 +94,7 @@ ASKED: dict[str, Any] = {"project": "asked"}
 
 Folder = Annotated[Path, BeforeValidator(expanded)]
 """A path; `~` and `$VARIABLES` are expanded."""
+HostWords = Annotated[str, AfterValidator(host)]
 VariableName = Annotated[str, AfterValidator(variable_name)]
 Address = Annotated[str, AfterValidator(address)]
 Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
@@ -152,6 +161,12 @@ class Sandbox(SettingsTable):
     )
     allow_network: bool = Field(
         default=False, description="Let sandboxed commands reach the network.", json_schema_extra=FALSE
+    )
+    hosts: list[HostWords] = Field(
+        default=[],
+        description="Hosts that sandboxed commands may reach by HTTP and HTTPS where the network is not allowed:"
+        " pypi.org, *.github.com, registry.example:8443, 10.0.0.0/8.",
+        json_schema_extra=FEWER,
     )
     writable_paths: list[str] = Field(
         default=[".", "./build", "./dist", "./target"],

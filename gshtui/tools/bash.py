@@ -8,6 +8,7 @@ end.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import enum
 import os
 import signal
@@ -31,6 +32,8 @@ from gshtui.tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ProjectSandbox
+    from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal
+    from gshtui.guard.sandbox.sandbox_run import SandboxRun
 
 DESCRIPTION = """\
 Run a command line in bash: builds, tests, git, package managers and anything that has no tool of its own. For \
@@ -70,8 +73,12 @@ class _Run:
     """Processes that detached themselves and are still running."""
     sandboxed: str = ""
     """What it could reach, if it ran in the sandbox."""
+    networked: bool = False
+    """Whether it had the network there, or some hosts of it."""
     moved: list[str] = field(default_factory=list[str])
     """What it made that other programs would obey, and where it is kept now."""
+    refused: list[SandboxRefusal] = field(default_factory=list["SandboxRefusal"])
+    """What the sandbox refused to it."""
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Assessment:
@@ -89,7 +96,7 @@ async def _sandbox(workspace: Workspace, invocation: Invocation) -> ProjectSandb
     sandboxes = workspace.config.sandboxes
     if sandboxes is None:
         return "there is none here"
-    return await sandboxes.sandbox(Path(os.path.realpath(invocation.project)))
+    return await sandboxes.sandbox(Path(os.path.realpath(invocation.project)), invocation.session)
 
 
 async def run(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Outcome:
@@ -169,7 +176,10 @@ async def _in_sandbox(
         moved = await asyncio.to_thread(sandbox.take_out, absent)
     except OSError as error:
         raise file_access.explained(error, "Cannot take out of the project what other programs would obey") from error
-    return replace(done, sandboxed=sandbox.reach, moved=[f"{path.name} → {path}" for path in moved])
+    networked = sandbox.network or bool(sandbox.hosts)
+    return replace(
+        done, sandboxed=sandbox.reach, networked=networked, moved=[f"{path.name} → {path}" for path in moved]
+    )
 
 
 async def _supervised(
@@ -179,30 +189,47 @@ async def _supervised(
     call = new_id()
     environ = environment.command_environment(os.environ)
     environ |= {**start.extra, environment.MARK: call, "PWD": str(start.folder)}
-    started = time.monotonic()
-    argv, descriptors = start.argv, tuple[int, ...]()
-    try:
+    async with contextlib.AsyncExitStack() as surroundings:
+        run: SandboxRun | None = None
         if sandbox is not None:
-            inside = sandbox.command(argv, start.folder, environ)
-            argv, descriptors, environ = inside.argv, inside.descriptors, {}
-        shell = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=capture.write_end,
-            stderr=capture.write_end,
-            cwd=start.folder,
-            env=environ,
-            start_new_session=True,
-            pass_fds=descriptors,
-        )
+            run = await _prepared(surroundings, sandbox, start, environ)
+        try:
+            shell = await asyncio.create_subprocess_exec(
+                *(start.argv if run is None else run.argv),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=capture.write_end,
+                stderr=capture.write_end,
+                cwd=start.folder,
+                env=environ if run is None else {},
+                start_new_session=True,
+                pass_fds=() if run is None else run.descriptors,
+            )
+        except OSError as error:
+            raise file_access.explained(error, f"Cannot start {start.argv[0]} in {start.folder}") from error
+        if run is not None:
+            run.started(shell.pid)
+        done = await _ended(shell, invocation.cancelled, limit, capture, call)
+    return done if run is None else replace(done, refused=run.refusals)
+
+
+async def _prepared(
+    surroundings: contextlib.AsyncExitStack, sandbox: ProjectSandbox, start: _Start, environ: Mapping[str, str]
+) -> SandboxRun:
+    from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox
+
+    try:
+        return await surroundings.enter_async_context(SandboxRun(sandbox, start.argv, start.folder, environ))
     except OSError as error:
-        raise file_access.explained(error, f"Cannot start {argv[0]} in {start.folder}") from error
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
+        raise file_access.explained(error, "Cannot prepare the sandbox") from error
+
+
+async def _ended(
+    shell: asyncio.subprocess.Process, cancelled: asyncio.Event, limit: float, capture: Capture, call: str
+) -> _Run:
+    started = time.monotonic()
     capture.close_write_end()
     try:
-        end = await _end_of(shell, invocation.cancelled, limit)
+        end = await _end_of(shell, cancelled, limit)
     except asyncio.CancelledError:
         # Ends even if this task is cancelled again: the thread carries on by itself.
         await asyncio.shield(asyncio.to_thread(processes.end_call_processes, shell.pid, call))
@@ -251,6 +278,12 @@ def _survivors(leader: int, call: str) -> tuple[list[str], list[str]]:
 
 def _outcome(spool: Spool, done: _Run, limit: float, fault: str, most: int) -> Outcome:
     full, gap, size = output_text(spool)
+    if done.sandboxed and done.code:
+        from gshtui.guard.sandbox.sandbox_refusal import refusals_in
+
+        known = {each.subject for each in done.refused}
+        told = refusals_in(full, network=done.networked)
+        done = replace(done, refused=[*done.refused, *(each for each in told if each.subject not in known)])
     notes = "\n".join(_notes(done, limit, fault))
     seen = show_output(full, most, notes, "(no output)", gap)
     return Outcome(
@@ -261,6 +294,7 @@ def _outcome(spool: Spool, done: _Run, limit: float, fault: str, most: int) -> O
             "seconds": round(done.seconds, 3),
             "bytes": spool.size,
             "sandboxed": bool(done.sandboxed),
+            "refused": [{"kind": each.kind, "subject": each.subject, "allow": each.allow} for each in done.refused],
             "output": seen.output,
         },
         text=seen.text,
@@ -292,6 +326,7 @@ def _notes(done: _Run, limit: float, fault: str) -> list[str]:
         notes.append(f"[still running, detached: {_few(done.kept)}]")
     if done.sandboxed and (done.code or done.end is not _End.EXIT):
         notes.append(f"[ran in the sandbox: {done.sandboxed}]")
+    notes += [f"[the sandbox: {each.sentence}]" for each in done.refused[:5]]
     if done.moved:
         notes.append(f"[not left in the project, since other programs would obey it: {_few(done.moved)}]")
     if fault:

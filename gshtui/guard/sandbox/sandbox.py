@@ -21,6 +21,7 @@ from pathlib import Path
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.system import private_files
+from gshtui.text.host_rules import HostRules
 
 _SECRETS = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".oci", ".docker", ".password-store", ".mozilla", ".thunderbird"),
@@ -51,7 +52,9 @@ _OBEYED = (
 """What other programs obey as soon as it stands in a project: read-only where it is, taken out where it is new."""
 _OWN = ("/tmp", "/run", "/var/tmp")
 """Folders of which every command has an empty one of its own."""
-_LIMITS = SandboxLimits()
+PYTHON = getattr(sys, "_base_executable", "") or sys.executable
+"""For our scripts in it. Not that of an environment, which may be in a folder of which the sandbox has its own."""
+_LIMITS, _NO_HOSTS = SandboxLimits(), HostRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class ProjectSandbox:
         hidden: files and folders besides a home's usual secrets that are not to be seen, such as our own.
         read_only: whether the project itself can only be read, but for the `writable` folders in it.
         limits: what one command may use.
+        hosts: what it may reach without the network, through the proxy of a `SandboxRun`.
     """
 
     program: str
@@ -90,6 +94,7 @@ class ProjectSandbox:
     hidden: tuple[Path, ...] = ()
     read_only: bool = False
     limits: SandboxLimits = _LIMITS
+    hosts: HostRules = _NO_HOSTS
 
     @property
     def reach(self) -> str:
@@ -99,7 +104,8 @@ class ProjectSandbox:
             *(["the folders of the settings"] * bool(self.writable)),
         ]
         written = " and ".join((", ".join(places), "/tmp")) if places else "/tmp"
-        return f"{'with' if self.network else 'no'} network, and only {written} can be written, .git not"
+        reached = "with network" if self.network else "network to the named hosts only" if self.hosts else "no network"
+        return f"{reached}, and only {written} can be written, .git not"
 
     def command(self, argv: Sequence[str], folder: Path, environ: Mapping[str, str]) -> SandboxedCommand:
         """The command line that runs `argv` in here. Start it with an empty environment, for bubblewrap keeps its own.

@@ -13,6 +13,7 @@ from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.self_test import try_escapes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.system.tasks import start_job
+from gshtui.text.host_rules import HostRules
 
 
 @dataclass(slots=True)
@@ -26,13 +27,23 @@ class Sandboxes:
 
     settings: SandboxSettings
     own: tuple[Path, ...]
+    _granted: dict[str, HostRules] = field(default_factory=dict[str, HostRules], repr=False)
     _tried: asyncio.Task[str | None] | None = field(default=None, repr=False)
 
-    async def sandbox(self, project: Path) -> ProjectSandbox | str:
+    def grant_host(self, session: str, host: str) -> None:
+        """Let the commands of a conversation reach a host, as `[sandbox] hosts` would, until this process ends.
+
+        Raises:
+            ValueError: it is no host; the message says why.
+        """
+        self._granted[session] = self._granted.get(session, HostRules()) | HostRules.of([host])
+
+    async def sandbox(self, project: Path, session: str = "") -> ProjectSandbox | str:
         """The sandbox of a project; or why there is none, as the end of a sentence.
 
         Args:
             project: its real folder.
+            session: the conversation, for which hosts may have been granted.
         """
         if not self.settings.enabled:
             return "the sandbox is switched off"
@@ -48,9 +59,9 @@ class Sandboxes:
             return "it could not be tried"
         if why:
             return why
-        return await asyncio.to_thread(self._made, program, project)
+        return await asyncio.to_thread(self._made, program, project, session)
 
-    def _made(self, program: str, project: Path) -> ProjectSandbox:
+    def _made(self, program: str, project: Path, session: str) -> ProjectSandbox:
         settings = self.settings
         writable = _writable(project, settings.writable_paths)
         return ProjectSandbox(
@@ -62,6 +73,7 @@ class Sandboxes:
             self.own,
             read_only=project not in writable,
             limits=SandboxLimits(settings.max_processes, settings.max_memory_mb, settings.max_file_mb),
+            hosts=HostRules.of(settings.hosts) | self._granted.get(session, HostRules()),
         )
 
 

@@ -10,20 +10,17 @@ import contextlib
 import os
 import shutil
 import socket
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from gshtui.guard.sandbox.sandbox import ProjectSandbox
+from gshtui.guard.sandbox.sandbox import PYTHON, ProjectSandbox
 from gshtui.system import processes
 
 _WITHIN = 10.0
 _SCRIPT = Path(__file__).with_name("escapes.py")
-_PYTHON = getattr(sys, "_base_executable", "") or sys.executable
-"""Not that of an environment, which may be in a folder of which the sandbox has one of its own; as may the script."""
 
 
 async def try_escapes(
@@ -65,7 +62,7 @@ async def _tried(program: str, place: Path, make: Callable[[ProjectSandbox], Pro
         sandbox = make(ProjectSandbox(program, project, place, hidden=(secret,)))
         number = 0 if sandbox.network else port.getsockname()[1]
         told = (str(outside), str(secret), str(project / "s"), str(project / "d"), str(number))
-        return await _run(sandbox, [_PYTHON, "-I", "-S", "-c", script, *told], project)
+        return await _run(sandbox, [PYTHON, "-I", "-S", "-c", script, *told], project)
 
 
 async def _run(sandbox: ProjectSandbox, argv: list[str], project: Path) -> str:

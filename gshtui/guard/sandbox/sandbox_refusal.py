@@ -1,0 +1,75 @@
+"""What a sandbox refused to a command, and what would allow it: for the result and for a question. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from gshtui.text.sanitise import literal, one_line
+
+_MOST, _LINES = 5, 2000
+_READ_ONLY = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
+_QUOTED = re.compile(r"['\"‘“`]([^'\"’”`\n]{1,1024})['\"’”`]")
+_PATH = re.compile(r"(?<![^\s:=(])((?:~|\.{0,2})/[^\s:'\"]{1,1024})")
+_UNKNOWN_HOST = re.compile(
+    r"(?:could not resolve (?:host|hostname|proxy):? |EAI_AGAIN |lookup |host=|failed to resolve |getaddrinfo for )"
+    r"['\"]?([A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){1,10})",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxRefusal:
+    """One thing that was refused.
+
+    Attributes:
+        kind: path: it can only be read. host: it is not to be reached. limit: more than a command may use.
+        subject: the path, the host with its port where that is known, or the setting's key.
+        allow: what would allow it, as a sentence.
+    """
+
+    kind: Literal["path", "host", "limit"]
+    subject: str
+    allow: str
+
+    @property
+    def sentence(self) -> str:
+        """For a person or a model."""
+        what = {"path": "cannot write", "host": "no way to", "limit": "over the limit"}[self.kind]
+        return f"{what} {self.subject}: {self.allow}"
+
+
+def refused_host(subject: str, why: str = "") -> SandboxRefusal:
+    """A host that the rules do not cover."""
+    name = subject.rpartition(":")[0] if subject.endswith((":443", ":80")) else subject
+    shown = one_line(literal(name), 200)
+    reason = f" ({one_line(why, 200)})" if why else ""
+    return SandboxRefusal("host", one_line(literal(subject), 200), f'`[sandbox] hosts = ["{shown}"]` allows it{reason}')
+
+
+def refused_limit(key: str, what: str) -> SandboxRefusal:
+    """A limit that ended the command: the setting's key, and what happened."""
+    return SandboxRefusal("limit", f"sandbox.{key}", f"{what}; `[sandbox] {key}` raises it")
+
+
+def refusals_in(output: str, *, network: bool) -> list[SandboxRefusal]:
+    """What a command's own messages say of it.
+
+    Args:
+        output: what it printed; the last lines are read.
+        network: whether the network was there, or a proxy that knows better.
+    """
+    found: dict[str, SandboxRefusal] = {}
+    for line in output.split("\n")[-_LINES:]:
+        if len(line) > 4096:
+            continue
+        if _READ_ONLY.search(line):
+            named = _QUOTED.search(line) or _PATH.search(line)
+            path = one_line(literal(named[1]), 300) if named else "a file"
+            found.setdefault(path, SandboxRefusal("path", path, "`[sandbox] writable_paths` with its folder allows it"))
+        if not network and (host := _UNKNOWN_HOST.search(line)):
+            found.setdefault(host[1].lower(), refused_host(host[1].lower()))
+        if len(found) >= _MOST:
+            break
+    return list(found.values())

@@ -1,0 +1,148 @@
+"""One command as it runs in a sandbox: its proxy to the hosts that it may reach, its limits, and what it was refused.
+
+    async with SandboxRun(sandbox, argv, folder, environ) as run:
+        process = await asyncio.create_subprocess_exec(*run.argv, pass_fds=run.descriptors, env={}, …)
+        run.started(process.pid)
+        …
+
+What runs longer than one call (an interpreter, a server of tools) is held in the same way, for as long as it lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+from gshtui.guard.sandbox.host_proxy import PORT, HostProxy
+from gshtui.guard.sandbox.sandbox import PYTHON, ProjectSandbox
+from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal, refused_host
+from gshtui.system.tasks import start_job
+
+_SCRIPT = Path(__file__).with_name("network_start.py")
+_AT = f"http://127.0.0.1:{PORT}"
+_PROXY = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), _AT)
+_HERE = "localhost,127.0.0.1,::1"
+"""Servers that the command itself starts, unless the rules name those of this machine."""
+
+
+@dataclass(slots=True)
+class SandboxRun:
+    """A command in its sandbox, from before it is started until it has ended.
+
+    Args:
+        sandbox: where it runs.
+        wanted: the program and its arguments.
+        folder: where it starts.
+        environ: what it gets of variables.
+
+    Attributes:
+        argv: what to start, with an empty environment.
+        descriptors: what to pass on, besides those that the command is to inherit.
+    """
+
+    sandbox: ProjectSandbox
+    wanted: Sequence[str]
+    folder: Path
+    environ: Mapping[str, str]
+    argv: tuple[str, ...] = ()
+    descriptors: tuple[int, ...] = ()
+    _near: socket.socket | None = field(default=None, repr=False)
+    _proxy: HostProxy | None = field(default=None, repr=False)
+    _serving: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    async def __aenter__(self) -> SandboxRun:
+        """Prepare it. Raises `OSError`: too many descriptors are open."""
+        sandbox, wanted, environ = self.sandbox, self.wanted, self.environ
+        far: tuple[int, ...] = ()
+        if sandbox.hosts and not sandbox.network:
+            script = await asyncio.to_thread(_SCRIPT.read_text, "utf-8")
+            self._near, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._near.setblocking(False)
+            far = (other.detach(),)
+            os.set_inheritable(far[0], True)
+            wanted = (PYTHON, "-I", "-S", "-c", script, str(far[0]), str(PORT), *wanted)
+            here = "" if sandbox.hosts.covers_loopback() else _HERE
+            environ = {**environ, **_PROXY, "no_proxy": here, "NO_PROXY": here, "NODE_USE_ENV_PROXY": "1"}
+        try:
+            inside = sandbox.command(wanted, self.folder, environ)
+        except BaseException:
+            self.descriptors = far
+            await self.close()
+            raise
+        self.argv, self.descriptors = inside.argv, (*inside.descriptors, *far)
+        return self
+
+    def started(self, pid: int) -> None:
+        """It has been started, with this id: from now on it is served, and watched."""
+        self._close_descriptors()
+        if self._near is not None:
+            self._proxy = HostProxy(self.sandbox.hosts)
+            self._serving = start_job(self._serve(self._near, self._proxy), "the sandbox's way to its hosts")
+
+    async def _serve(self, near: socket.socket, proxy: HostProxy) -> None:
+        listener = await _received(near)
+        if listener is not None:
+            await proxy.serve(listener)
+
+    @property
+    def refusals(self) -> list[SandboxRefusal]:
+        """What it was refused up to now, as far as this process knows."""
+        hosts = self._proxy.refused if self._proxy is not None else {}
+        return [refused_host(subject, why) for subject, why in hosts.items()]
+
+    async def close(self) -> None:
+        """End what serves it."""
+        self._close_descriptors()
+        if self._serving is not None:
+            self._serving.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._serving
+        if self._proxy is not None:
+            await self._proxy.close()
+        if self._near is not None:
+            self._near.close()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _close_descriptors(self) -> None:
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+        self.descriptors = ()
+
+
+async def _received(near: socket.socket) -> socket.socket | None:
+    """The socket that is passed through this one; `None` if the other end closes without."""
+    loop = asyncio.get_running_loop()
+    come: asyncio.Future[int] = loop.create_future()
+
+    def look() -> None:
+        if come.done():
+            return
+        try:
+            _, found, _, _ = socket.recv_fds(near, 1, 1)
+        except BlockingIOError:
+            return
+        except OSError:
+            found = []
+        come.set_result(found[0] if found else -1)
+
+    loop.add_reader(near, look)
+    try:
+        descriptor = await come
+    finally:
+        loop.remove_reader(near)
+    if descriptor < 0:
+        return None
+    listener = socket.socket(fileno=descriptor)
+    listener.setblocking(False)
+    listener.set_inheritable(False)
+    return listener
