@@ -10,6 +10,7 @@ import platform
 import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -225,6 +226,28 @@ async def _provider(candidate: ProviderCandidate, environ: Mapping[str, str]) ->
     return Finding(_PROVIDERS, name, "missing", detail, f"export {variable}=…")
 
 
+async def examine_sandbox(loaded: Loaded) -> list[Finding]:
+    """Whether the sandbox of agents' commands holds here: the known ways out are tried anew."""
+    from gshtui.guard.sandbox.sandbox import find_bubblewrap
+    from gshtui.guard.sandbox.self_test import try_escapes
+
+    name, less = "sandbox", "--yes covers fewer commands"
+    if not loaded.settings.sandbox.enabled:
+        detail = f"switched off by sandbox.enabled; {less}"
+        return [Finding(doctor_programs.GROUP, name, "note", detail)]
+    if not (program := find_bubblewrap()):
+        return []  # which is said of bubblewrap
+    try:
+        with tempfile.TemporaryDirectory(prefix=".gsh-doctor-", dir=Path.home()) as base:
+            why = await try_escapes(program, Path(base))
+    except OSError as error:
+        why = f"it cannot be tried in {Path.home()}: {error.strerror or error}"
+    if why:
+        fix = "allow bubblewrap to make user namespaces (kernel.apparmor_restrict_unprivileged_userns=0)"
+        return [Finding(doctor_programs.GROUP, name, "problem", f"not used, {less}: {why}", fix)]
+    return [Finding(doctor_programs.GROUP, name, "ok", "holds: no known way out of it works here")]
+
+
 def doctor(*, as_json: bool) -> int:
     """Examine everything and print the findings; returns the exit code."""
     return run_command(lambda stop: _report_stop(stop, as_json))
@@ -255,8 +278,9 @@ async def examine(manager: str) -> list[Finding]:
     from gshtui.settings.loader import load
 
     loaded = await asyncio.to_thread(load, working_folder())
-    programs, providers, kept, reporting = await asyncio.gather(
+    programs, sandbox, providers, kept, reporting = await asyncio.gather(
         doctor_programs.examine_programs(manager),
+        examine_sandbox(loaded),
         examine_providers(loaded, os.environ),
         examine_record(loaded),
         asyncio.to_thread(examine_shells, loaded),
@@ -264,6 +288,7 @@ async def examine(manager: str) -> list[Finding]:
     return [
         *examine_python(),
         *programs,
+        *sandbox,
         *examine_terminal(os.environ),
         *providers,
         *kept,

@@ -161,7 +161,7 @@ class HostRules:
     rules: tuple[HostRule, ...] = ()
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> HostRules:
+    def parse(cls, texts: Iterable[str]) -> HostRules:
         """The rules as written. Raises `ValueError` for one that is none."""
         return cls(tuple(dict.fromkeys(host_rule(text) for text in texts)))
 

@@ -86,8 +86,12 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: BashP
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
     workspace.record_assessed(invocation, parameters.working_dir or ".", folder.real)
     assessment = await asyncio.to_thread(assess_line, parameters.command, folder, invocation.project)
-    if assessment.sandbox and isinstance(await _sandbox(workspace, invocation), str):
+    if not assessment.sandbox or workspace.config.sandboxes is None:
         return replace(assessment, sandbox=False)
+    sandbox = await _sandbox(workspace, invocation)
+    if isinstance(sandbox, str):
+        why = f"{assessment.why}; there is no sandbox: {sandbox}" if assessment.why else ""
+        return replace(assessment, sandbox=False, why=why)
     return assessment
 
 

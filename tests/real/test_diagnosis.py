@@ -153,3 +153,18 @@ def test_on_a_mac_and_for_root(tmp_path: Path) -> None:
     assert doctor_programs.install_command(["tmux"], "apt", root=True) == "apt-get install -y tmux"
     assert doctor_programs.install_command([], "apt") == ""
     assert os.geteuid() >= 0
+
+
+def test_whether_the_sandbox_holds_is_tried(tmp_path: Path, home: Home) -> None:
+    held = finding(run_gsh("doctor", "--json", cwd=tmp_path), "sandbox")
+    assert (held["status"], held["detail"]) == ("ok", "holds: no known way out of it works here")
+    false = programs(tmp_path / "bin", **ALL)
+    bwrap = tmp_path / "bin" / "bwrap"
+    bwrap.write_text('#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n', "utf-8")
+    bwrap.chmod(0o755)
+    broken = finding(run_gsh("doctor", "--json", cwd=tmp_path, env=false), "sandbox")
+    assert broken["status"] == "problem"
+    assert "--yes covers fewer commands: a command in it can write outside the project" in broken["detail"]
+    user_file(home, "[sandbox]\nenabled = false\n")
+    assert "switched off" in finding(run_gsh("doctor", "--json", cwd=tmp_path), "sandbox")["detail"]
+    assert not list(home.path.glob(".gsh-doctor-*"))

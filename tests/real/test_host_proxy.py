@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -13,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.guard.sandbox import network_start
 from gshtui.guard.sandbox.host_proxy import HostProxy
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap
 from gshtui.guard.sandbox.sandbox_run import SandboxRun
@@ -146,6 +149,14 @@ async def test_the_command_does_not_hold_the_way_out(serve, project: Path) -> No
     assert done.data["output"] == "0\n", done.text
 
 
+def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
+    near, far = socket.socketpair()
+    with near, far:
+        argv = [sys.executable, "-I", "-S", str(network_start.__file__), str(far.fileno()), "0", "no-such-program"]
+        ran = subprocess.run(argv, pass_fds=(far.fileno(),), capture_output=True, timeout=10)
+    assert (ran.returncode, ran.stderr) == (127, b"no-such-program: No such file or directory\n")
+
+
 async def test_a_session_may_be_granted_a_host(serve, project: Path) -> None:
     server = await serve()
     sandboxes = Sandboxes(SandboxSettings(), (project.parent / "state",))
@@ -191,7 +202,7 @@ async def test_a_name_that_leads_to_a_private_address_is_not_followed(serve) -> 
     async def resolve(name: str, _port: int) -> list[Address]:
         return answers.pop(0)
 
-    rules = HostRules.of([f"rebound.example:{server.port}"])
+    rules = HostRules.parse([f"rebound.example:{server.port}"])
     async with proxy(rules, resolve=resolve) as (made, port):
         for _ in range(2):
             assert b" 403 " in await said(port, b"CONNECT rebound.example:%d HTTP/1.1\r\n\r\n" % server.port)
@@ -208,7 +219,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_reached(serve) ->
         asked.append(name)
         return [ip_address("127.0.0.1")] if len(asked) == 1 else [ip_address("10.9.9.9")]
 
-    rules = HostRules.of([f"inner.example:{server.port}", "127.0.0.0/8"])
+    rules = HostRules.parse([f"inner.example:{server.port}", "127.0.0.0/8"])
     async with proxy(rules, resolve=resolve) as (_, port):
         assert b"hello" in await said(port, b"GET http://inner.example:%d/ HTTP/1.1\r\n\r\n" % server.port)
     assert asked == ["inner.example"]
@@ -244,7 +255,7 @@ async def test_what_is_no_plain_request_for_a_granted_host_connects_to_nothing(r
         asked.append(name)
         raise OSError("nothing is looked up")
 
-    async with proxy(HostRules.of(["good.example"]), resolve=resolve) as (_, port):
+    async with proxy(HostRules.parse(["good.example"]), resolve=resolve) as (_, port):
         answer = await said(port, request_line + b"\r\n\r\n")
         assert answer[:12] in {b"HTTP/1.1 400", b"HTTP/1.1 403", b"HTTP/1.1 431"} or not answer
     assert asked == []
@@ -252,7 +263,7 @@ async def test_what_is_no_plain_request_for_a_granted_host_connects_to_nothing(r
 
 async def test_one_connection_carries_one_request_for_the_host_that_was_checked(serve) -> None:
     server = await serve()
-    rules = HostRules.of([f"localhost:{server.port}"])
+    rules = HostRules.parse([f"localhost:{server.port}"])
     first = b"POST http://localhost:%d/a HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 4\r\n\r\nbody" % server.port
     async with proxy(rules) as (_, port):
         answer = await said(port, first + b"GET http://evil.example/ HTTP/1.1\r\n\r\n")
@@ -263,14 +274,14 @@ async def test_one_connection_carries_one_request_for_the_host_that_was_checked(
 async def test_bodies_in_chunks_pass_whole(serve) -> None:
     server = await serve()
     head = b"POST http://localhost:%d/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" % server.port
-    async with proxy(HostRules.of([f"localhost:{server.port}"])) as (_, port):
+    async with proxy(HostRules.parse([f"localhost:{server.port}"])) as (_, port):
         assert b"hello" in await said(port, head + b"4\r\nbody\r\n0\r\n\r\n")
 
 
 async def test_a_long_lived_child_keeps_its_way_and_its_descriptors(serve, project: Path) -> None:
     server = await serve()
     sandbox = ProjectSandbox(
-        find_bubblewrap(), project, project.parent / "state", hosts=HostRules.of([f"localhost:{server.port}"])
+        find_bubblewrap(), project, project.parent / "state", hosts=HostRules.parse([f"localhost:{server.port}"])
     )
     reading, writing = os.pipe()
     script = (

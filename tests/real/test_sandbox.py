@@ -23,6 +23,7 @@ from gshtui.guard.sandbox.escapes import attempts
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, unsuitable
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.guard.sandbox.self_test import try_escapes
+from gshtui.guard.sandbox.self_test_record import SelfTestRecord
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools.workspace import ToolConfig
@@ -36,6 +37,7 @@ COVERS = (
     "gshtui.guard.sandbox.sandbox_limits",
     "gshtui.guard.sandbox.sandboxes",
     "gshtui.guard.sandbox.self_test",
+    "gshtui.guard.sandbox.self_test_record",
     "gshtui.guard.sandbox.system_call_filter",
 )
 
@@ -355,3 +357,52 @@ async def test_outside_of_it_what_is_tried_succeeds(
         outside = str(tmp_path / "outside")
         tried = attempts(outside, outside, str(folder / "s"), str(folder / "d"), port.getsockname()[1])
         assert [name for name in HARMLESS if tried[name]()] == list(HARMLESS)
+
+
+async def test_it_is_tried_once_and_again_after_anything_changed(
+    project: Path, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    async def count(program: str, base: Path) -> str:
+        tried.append(program)
+        return await try_escapes(program, base)
+
+    monkeypatch.setattr("gshtui.guard.sandbox.sandboxes.try_escapes", count)
+
+    async def made() -> ProjectSandbox | str:
+        return await Sandboxes(SandboxSettings(), (own,)).sandbox(project)
+
+    for _ in range(3):
+        assert isinstance(await made(), ProjectSandbox)
+    assert len(tried) == 1
+    assert (own / "sandbox-tried").stat().st_mode & 0o777 == 0o600
+    (own / "sandbox-tried").write_text("held by nobody\n", "utf-8")
+    assert isinstance(await made(), ProjectSandbox)
+    assert len(tried) == 2
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    assert not SelfTestRecord(own / "sandbox-tried", find_bubblewrap()).holds()
+    monkeypatch.undo()
+    other = tmp_path / "bwrap"
+    other.write_text("#!/bin/sh\nexit 1\n", "utf-8")
+    other.chmod(0o755)
+    record = SelfTestRecord(own / "sandbox-tried", str(other))
+    assert not record.holds(), "it is another program"
+    record.keep()
+    assert record.holds()
+    other.write_text("#!/bin/sh\nexit 2\n", "utf-8")
+    assert not record.holds()
+
+
+async def test_that_it_does_not_hold_is_said_with_the_rule_and_never_remembered(
+    project: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_program: str, _base: Path) -> str:
+        return "a command in it can write outside the project"
+
+    monkeypatch.setattr("gshtui.guard.sandbox.sandboxes.try_escapes", broken)
+    harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,))))
+    assessment = await harness.assess("bash", command="make all > log")
+    assert not assessment.sandbox
+    assert assessment.why.endswith("; there is no sandbox: a command in it can write outside the project")
+    assert not (own / "sandbox-tried").exists()

@@ -8,7 +8,7 @@ import pytest
 
 from gshtui.text.host_rules import HostRules, host_rule, is_public, target
 
-RULES = HostRules.of(
+RULES = HostRules.parse(
     ["pypi.org", "*.github.com", "registry.example:8443", "10.1.2.3", "[fd00::1]:9000", "192.168.0.0/16"]
 )
 
@@ -125,7 +125,7 @@ def test_a_name_leads_to_a_private_address_only_if_a_rule_names_that_too() -> No
     assert not RULES.covers_address(wanted, ip_address("127.0.0.1"))
     assert not RULES.covers_address(wanted, ip_address("169.254.169.254"))
     assert RULES.covers_address(wanted, ip_address("10.1.2.3"))
-    local = HostRules.of(["localhost:3000"])
+    local = HostRules.parse(["localhost:3000"])
     assert local.covers_address(target("localhost:3000"), ip_address("127.0.0.1"))
     assert not local.covers_address(target("localhost:3000"), ip_address("10.1.2.3"))
     assert not local.covers(target("127.0.0.1:3000"))

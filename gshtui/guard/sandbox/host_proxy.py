@@ -23,7 +23,7 @@ PORT = 3128
 _WITHIN, _IDLE = 15.0, 600.0
 _HEAD, _BLOCK, _CONNECTIONS, _REFUSED = 32 * 1024, 65_536, 128, 20
 _LINE = re.compile(rb"([A-Z]{1,20}) (\S{1,8192}) HTTP/1\.[01]")
-_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}):[ \t]*([^\r\n\0]*)")
+_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}):([^\r\n\0]*+)")
 _OURS = frozenset(b"host connection proxy-connection proxy-authorization keep-alive te upgrade".split())
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?\r\n")
 

@@ -21,7 +21,8 @@ from types import TracebackType
 
 from gshtui.guard.sandbox.host_proxy import PORT, HostProxy
 from gshtui.guard.sandbox.sandbox import PYTHON, ProjectSandbox
-from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal, refused_host
+from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal, refused_host, refused_limit
+from gshtui.guard.sandbox.sandbox_watch import SandboxWatch
 from gshtui.system.tasks import start_job
 
 _SCRIPT = Path(__file__).with_name("network_start.py")
@@ -52,6 +53,7 @@ class SandboxRun:
     environ: Mapping[str, str]
     argv: tuple[str, ...] = ()
     descriptors: tuple[int, ...] = ()
+    _watch: SandboxWatch | None = field(default=None, repr=False)
     _near: socket.socket | None = field(default=None, repr=False)
     _proxy: HostProxy | None = field(default=None, repr=False)
     _serving: asyncio.Task[None] | None = field(default=None, repr=False)
@@ -81,6 +83,8 @@ class SandboxRun:
     def started(self, pid: int) -> None:
         """It has been started, with this id: from now on it is served, and watched."""
         self._close_descriptors()
+        self._watch = SandboxWatch(pid, self.sandbox.limits, self.sandbox.project)
+        self._watch.start()
         if self._near is not None:
             self._proxy = HostProxy(self.sandbox.hosts)
             self._serving = start_job(self._serve(self._near, self._proxy), "the sandbox's way to its hosts")
@@ -94,11 +98,16 @@ class SandboxRun:
     def refusals(self) -> list[SandboxRefusal]:
         """What it was refused up to now, as far as this process knows."""
         hosts = self._proxy.refused if self._proxy is not None else {}
-        return [refused_host(subject, why) for subject, why in hosts.items()]
+        found = [refused_host(subject, why) for subject, why in hosts.items()]
+        if self._watch is not None and self._watch.over is not None:
+            found.append(refused_limit(*self._watch.over))
+        return found
 
     async def close(self) -> None:
         """End what serves it."""
         self._close_descriptors()
+        if self._watch is not None:
+            self._watch.close()
         if self._serving is not None:
             self._serving.cancel()
             with contextlib.suppress(asyncio.CancelledError):

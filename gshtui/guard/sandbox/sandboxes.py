@@ -11,6 +11,7 @@ from pathlib import Path
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, unsuitable
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.self_test import try_escapes
+from gshtui.guard.sandbox.self_test_record import SelfTestRecord
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.system.tasks import start_job
 from gshtui.text.host_rules import HostRules
@@ -36,7 +37,7 @@ class Sandboxes:
         Raises:
             ValueError: it is no host; the message says why.
         """
-        self._granted[session] = self._granted.get(session, HostRules()) | HostRules.of([host])
+        self._granted[session] = self._granted.get(session, HostRules()) | HostRules.parse([host])
 
     async def sandbox(self, project: Path, session: str = "") -> ProjectSandbox | str:
         """The sandbox of a project; or why there is none, as the end of a sentence.
@@ -53,13 +54,22 @@ class Sandboxes:
         if why := await asyncio.to_thread(unsuitable, project):
             return why
         if self._tried is None:  # once a process: what holds now holds until the system is changed
-            self._tried = start_job(try_escapes(program, self.own[0]), "the sandbox")
+            self._tried = start_job(self._try(program), "the sandbox")
         why = await asyncio.shield(self._tried)
         if why is None:
             return "it could not be tried"
         if why:
             return why
         return await asyncio.to_thread(self._made, program, project, session)
+
+    async def _try(self, program: str) -> str:
+        record = SelfTestRecord(self.own[0] / "sandbox-tried", program)
+        if await asyncio.to_thread(record.holds):
+            return ""
+        why = await try_escapes(program, self.own[0])
+        if not why:
+            await asyncio.to_thread(record.keep)
+        return why
 
     def _made(self, program: str, project: Path, session: str) -> ProjectSandbox:
         settings = self.settings
@@ -73,7 +83,7 @@ class Sandboxes:
             self.own,
             read_only=project not in writable,
             limits=SandboxLimits(settings.max_processes, settings.max_memory_mb, settings.max_file_mb),
-            hosts=HostRules.of(settings.hosts) | self._granted.get(session, HostRules()),
+            hosts=HostRules.parse(settings.hosts) | self._granted.get(session, HostRules()),
         )
 
 

@@ -1,0 +1,79 @@
+"""What a sandboxed command may use: bombs cost only themselves, and the limit that ended them is named."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from gshtui.commands.declaration import Outcome
+from gshtui.guard.sandbox import sandbox_watch
+from gshtui.guard.sandbox.sandboxes import Sandboxes
+from gshtui.settings.settings_tables import Sandbox as SandboxSettings
+from gshtui.tools.workspace import ToolConfig
+from tests.kit.tmux import eventually
+from tests.kit.tool_harness import ToolHarness
+from tests.real.test_sandbox import in_sandbox, sleepers
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "state").mkdir()
+    return Path(os.path.realpath(tmp_path / "project"))
+
+
+def tools(project: Path, **settings: int) -> ToolHarness:
+    sandboxes = Sandboxes(SandboxSettings(**settings), (project.parent / "state",))  # pyright: ignore[reportArgumentType]
+    return ToolHarness(project, ToolConfig(sandboxes=sandboxes))
+
+
+def limits(done: Outcome) -> list[str]:
+    return [each["subject"] for each in done.data["refused"] if each["kind"] == "limit"]
+
+
+async def test_a_fork_bomb_ends_with_its_sandbox(project: Path) -> None:
+    """Also of root, whose processes the kernel does not limit."""
+    mark = f"{time.time_ns()}"
+    (project / "bomb.sh").write_text(f"while :; do sleep {mark} & done 2>/dev/null", "utf-8")
+    done = await in_sandbox(tools(project, max_processes=200), "sh bomb.sh", timeout_ms=20_000)
+    if os.geteuid() == 0:
+        assert limits(done) == ["sandbox.max_processes"], done.text
+        assert "`[sandbox] max_processes` raises it" in done.text
+    await eventually(lambda: sleepers(mark), until=lambda found: not found)
+
+
+async def test_the_memory_of_all_processes_together_is_limited(project: Path) -> None:
+    hold = "python3 -c 'import threading; x = bytearray(60 << 20); threading.Event().wait(20)'"
+    done = await in_sandbox(tools(project, max_memory_mb=150), f"{hold} & {hold} & {hold} & wait", timeout_ms=20_000)
+    assert limits(done) == ["sandbox.max_memory_mb"], done.text
+    alone = await in_sandbox(tools(project, max_memory_mb=100), "python3 -c 'bytearray(200 << 20)'")
+    assert alone.data["exit_code"] == 1
+    assert "MemoryError" in alone.text
+
+
+async def test_temporary_files_are_memory(project: Path) -> None:
+    fill = "for at in /tmp /var/tmp /dev/shm /run; do head -c 90000000 /dev/zero >$at/fill; du -b $at/fill; done"
+    done = await in_sandbox(tools(project, max_memory_mb=100), fill, timeout_ms=20_000)
+    assert [line.split()[0] for line in done.data["output"].splitlines() if "\t" in line] == [str(25 << 20)] * 4
+    assert "No space left" in done.text, "each takes a quarter"
+
+
+async def test_a_disk_is_not_filled(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = sandbox_watch._free(project)
+    found = iter([free, free])
+    monkeypatch.setattr(sandbox_watch, "_free", lambda _: next(found, 0))
+    done = await in_sandbox(tools(project), "sleep 20", timeout_ms=20_000)
+    assert limits(done) == ["sandbox.writable_paths"]
+    assert "of the disk were left" in done.text
+
+
+async def test_what_stays_below_its_limits_is_let_be(project: Path) -> None:
+    settings = {"max_processes": 64, "max_memory_mb": 512}
+    line = "for n in 1 2 3 4 5 6 7 8; do sleep 0.5 & done; wait; echo ok"
+    done = await asyncio.gather(*(in_sandbox(tools(project, **settings), line) for _ in range(4)))
+    assert [each.data["output"] for each in done] == ["ok\n"] * 4
+    assert [each.data["refused"] for each in done] == [[]] * 4
