@@ -31,6 +31,8 @@ class AgentSurroundings:
     contexts: ContextStore | None
     """Stores what is sent; `None`: in memory, while this process lives."""
     dirs: WorkDirs
+    redact: Callable[[str], str] | None = None
+    """Takes secrets out of what tools return; `None`: they stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         around.dirs,
         around.record.put_output,
         table.max_tool_output_bytes,
+        around.redact,
     )
     engine = make_engine(
         around.bus,

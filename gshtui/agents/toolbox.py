@@ -29,6 +29,8 @@ from gshtui.text.truncation import is_too_long, original_size, shorten
 
 _KEY = "0" * 32
 """As long as every key of a kept output."""
+_AT_ONCE = 20_000
+"""Characters whose secrets are looked for at once; more, in a thread."""
 _CANCELLED = "The person interrupted the turn; this call was not finished."
 
 
@@ -52,14 +54,20 @@ class Toolbox:
         dirs: WorkDirs,
         keep_output: Callable[[str, str, str], Awaitable[str]],
         max_output_bytes: int,
+        redact: Callable[[str], str] | None = None,
     ) -> None:
-        """`keep_output(session, call, text)` keeps a full output and returns its key."""
+        """
+        Args:
+            keep_output: called with a session, a call and a text; keeps a full output and returns its key.
+            redact: takes secrets out of what tools return, before anything stores, shows or sends it.
+        """
         self._bus = bus
         self._registry = registry
         self._gate = gate
         self._agent = agent
         self._dirs = dirs
         self._keep_output = keep_output
+        self._redact = redact
         self.max_output_bytes = max_output_bytes
         """Bytes of one result that are sent; the whole of a longer one goes to the store. 0: all."""
         self.says_key = True
@@ -163,9 +171,7 @@ class Toolbox:
             session=session,
             agent=self._agent,
             call=call.id,
-            output=lambda text: self._bus.publish(
-                ToolOutput(agent=self._agent, session=session, call=call.id, text=text)
-            ),
+            output=lambda text: self._publish_output(call.id, session, text),
             output_bytes=self.max_output_bytes,
         )
         try:
@@ -193,6 +199,10 @@ class Toolbox:
             outcome, status = Outcome(error.data, str(error), is_error=True), "error"
         return await self._shortened(call, session, block, outcome, status, time.monotonic() - started)
 
+    def _publish_output(self, call: str, session: str, text: str) -> None:
+        shown = text if self._redact is None else self._redact(text)
+        self._bus.publish(ToolOutput(agent=self._agent, session=session, call=call, text=shown))
+
     def _check(self, call: ToolCall) -> tuple[AnyCommand, Any]:
         if call.broken:
             raise CommandError(
@@ -207,6 +217,7 @@ class Toolbox:
     async def _shortened(
         self, call: ToolCall, session: str, block: str, outcome: Outcome, status: ResultStatus, duration: float
     ) -> ToolResult:
+        outcome = await self._redacted(outcome)
         text = outcome.text or (json.dumps(outcome.data, default=str) if outcome.data is not None else "(no output)")
         content, cut, key = await self._cut(call, session, text, outcome)
         original = outcome.bytes or original_size(outcome.full or text, outcome.gap)
@@ -233,6 +244,20 @@ class Toolbox:
             output=key,
             diff=outcome.diff,
         )
+
+    async def _redacted(self, outcome: Outcome) -> Outcome:
+        redact = self._redact
+        if redact is None:
+            return outcome
+
+        def clean() -> Outcome:
+            text = outcome.text or ("" if outcome.data is None else json.dumps(outcome.data, default=str))
+            parts = [redact(part) if part else part for part in (text, outcome.full, outcome.notes, outcome.diff)]
+            return replace(outcome, text=parts[0], full=parts[1], notes=parts[2], diff=parts[3])
+
+        if len(outcome.text) + len(outcome.full) + len(outcome.diff) < _AT_ONCE:
+            return clean()
+        return await asyncio.to_thread(clean)
 
     async def _cut(self, call: ToolCall, session: str, text: str, outcome: Outcome) -> tuple[str, bool, str]:
         """The text to send for a result, whether it was shortened, and the key of the full text.

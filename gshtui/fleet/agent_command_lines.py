@@ -19,7 +19,8 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.ports import AgentStart, FleetError, LaunchTerms
-from gshtui.system.environment import named_variables, program_environment
+from gshtui.guard.child_environment import named_variables
+from gshtui.system.environment import program_environment
 
 if TYPE_CHECKING:
     from gshtui.fleet.native.spec import Spec

@@ -17,10 +17,10 @@ import msgspec
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.fleet.ports import AgentStart, FleetError, Kind
+from gshtui.guard.child_environment import named_variables
 from gshtui.programs.profile import GENERIC, LoadedProfiles, Profile, ProfileError, load
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.transcript_readers import LastTurns, TurnText, conversation_state, home_of
-from gshtui.system.environment import named_variables
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 

@@ -18,8 +18,9 @@ from pathlib import Path
 import msgspec
 
 from gshtui import __version__
+from gshtui.guard.child_environment import is_secret_variable
 from gshtui.system import private_files
-from gshtui.system.environment import is_secret_variable, program_environment
+from gshtui.system.environment import program_environment
 from gshtui.system.file_lock import try_lock
 from gshtui.system.process_identity import Process, is_alive, this_process
 from gshtui.tmux.panes import KEEPER

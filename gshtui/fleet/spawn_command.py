@@ -31,7 +31,7 @@ from gshtui.fleet import agent_tables
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError
 from gshtui.fleet.spawn_parameters import SpawnParameters
-from gshtui.system.environment import named_variables
+from gshtui.guard.child_environment import named_variables
 
 
 class SpawnAgent(SpawnParameters, Returns[AgentRow]):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gshtui.guard import sensitive_paths, shell_line
-from gshtui.guard.redaction import is_secret_name
+from gshtui.guard.secret_names import is_secret_name
 from gshtui.guard.shell_line import ShellLine
 
 _LONGEST = 131_000

@@ -7,29 +7,12 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
+from gshtui.guard.secret_names import FAMILIES, TAIL, is_secret_name
+
 MARK = "[redacted]"
 """Replaces a secret."""
 
 _NOT = r"(?!\[redacted\])"
-_TAIL = r"s?(?:[_-](?:id|key|prod|dev|test|staging|live|old|new|[0-9]{1,3}))?"
-"""How a name may continue and still mean the secret itself."""
-_KEYS = "".join(
-    rf"|(?<={before}[_-]key)|(?<={before}key)"
-    for before in ("api", "access", "account", "private", "secret", "auth", "encryption", "signing", "license")
-).lstrip("|")
-_FAMILIES = {
-    "pass": "pass(?:word|wd|phrase)",
-    "secret": "secret",
-    "token": "token",
-    "key": f"key(?:{_KEYS})",
-    "credential": "credential",
-    "_pwd": "_pwd",
-    "_pat": "_pat",
-}
-_NAME = re.compile(rf"(?:{'|'.join(_FAMILIES.values())}){_TAIL}$")
-_PLAIN_NAMES = ("_file", "_path", "_url", "_dir", "_sock")
-"""Ends of names that tell where a secret is, not what."""
-
 _PLAIN = r"(?!(?:true|false|yes|no|none|null|nil|undefined|required|optional|\d{1,9})(?![^\s,;&)}\]]))"
 """A value that says nothing."""
 _REFERENCE = r"(?![$`<{(%*\[])"
@@ -44,8 +27,8 @@ _SIGN = (
     rf"|[ \t]{{0,8}}[=:][ \t]{{1,8}}(?={_LIKELY}))"  # key: value, in a file of settings
 )
 ASSIGNED = tuple(
-    (literal, re.compile(rf"{name}{_TAIL}\\?[\"']?{_SIGN}(?P<value>{_REFERENCE}(?:{_QUOTED}|{_BARE}))"))
-    for literal, name in _FAMILIES.items()
+    (literal, re.compile(rf"{name}{TAIL}\\?[\"']?{_SIGN}(?P<value>{_REFERENCE}(?:{_QUOTED}|{_BARE}))"))
+    for literal, name in FAMILIES.items()
 )
 """(literal, pattern) for text in lower case; the group `value` is what goes, perhaps with a quote before it."""
 
@@ -77,12 +60,6 @@ PROGRAMS = (
     ("docker login", re.compile(r"docker login[^\n|;&]*+"), re.compile(rf" -p[ =]?{_LOGIN}")),
 )
 """(literal, the program's part of a line, what is secret in it), for text in lower case."""
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a variable of this name holds a secret."""
-    low = name.lower()
-    return not low.endswith(_PLAIN_NAMES) and bool(_NAME.search(low))
 
 
 _SHAPE_WORD = "[A-Za-z0-9_-]"
@@ -159,6 +136,19 @@ _TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 _NAMED = (*STANDING, *ASSIGNED)
 
 
+_VARIABLE = re.compile(
+    r"(?<![A-Za-z0-9_$.])(?P<name>[A-Z][A-Z0-9_]{2,80}+)=(?P<quote>[\"']?)(?P<value>[^\s\"'$`<({\[\\][^\s\"']{7,4096}+)"
+)
+"""A variable as a shell or a file of variables sets it."""
+
+
+def _without_value(match: re.Match[str]) -> str:
+    value = match["value"]
+    if not is_secret_name(match["name"]) or value.isdigit() or value.startswith(("/", "~/", "./")):
+        return match[0]
+    return f"{match['name']}={match['quote']}{MARK}"
+
+
 class Redactor:
     """Takes secrets out of text. Immutable, and safe to use from any thread."""
 
@@ -175,7 +165,24 @@ class Redactor:
             text = found
         return text
 
+    def redact_certain(self, text: str) -> str:
+        """The text without what is a secret beyond doubt. Never raises.
+
+        For what an agent works on: a program's own words, such as `token = "word"` in its tests, stay as they are.
+        """
+        for _ in range(_ROUNDS):
+            found = self._without_values(text)
+            if "=" in found:
+                found = _VARIABLE.sub(_without_value, found)
+            if found == text:
+                break
+            text = found
+        return text
+
     def _once(self, text: str) -> str:
+        return _without_named(self._without_values(text))
+
+    def _without_values(self, text: str) -> str:
         for value in self._values:
             if value in text:
                 text = text.replace(value, MARK)
@@ -185,7 +192,7 @@ class Redactor:
             for literal, pattern in SHAPES:
                 if literal in there:
                     text = pattern.sub(MARK, text)
-        return _without_named(text)
+        return text
 
 
 def _values(environ: Mapping[str, str], names: frozenset[str]) -> tuple[str, ...]:

@@ -74,6 +74,7 @@ def surroundings(hub: Hub, tools: Registry, roster: LocalRoster) -> AgentSurroun
         roster.record,
         None if hub.store is None else hub.store.contexts,
         WorkDirs(hub.options.cwd, hub.project),
+        hub.telemetry.redactor.redact_certain if hub.telemetry and hub.settings.context.redact_secrets else None,
     )
 
 

@@ -174,6 +174,12 @@ class Sandbox(SettingsTable):
         " `.` is read-only but for those below it.",
         json_schema_extra=FEWER,
     )
+    environment: list[str] = Field(
+        default=[],
+        description="Variables that agents' commands get besides the usual ones of systems and toolchains: NAME, or"
+        " NAME_* for those that are no secrets.",
+        json_schema_extra=FEWER,
+    )
     max_processes: Annotated[int, Field(ge=8, le=1_000_000)] = Field(
         default=1024, description="Most processes of one command.", json_schema_extra=LOWER
     )
@@ -234,6 +240,12 @@ class Python(SettingsTable):
 class Context(SettingsTable):
     """What is sent to a model, and how it is cut to fit."""
 
+    redact_secrets: bool = Field(
+        default=True,
+        description="Take keys and tokens out of what tools return before it is stored and sent to a model."
+        " What you type is sent as you type it.",
+        json_schema_extra=TRUE,
+    )
     max_events: Count = Field(
         default=100,
         description="Most shell events (commands, notes, changes) told to an agent.",

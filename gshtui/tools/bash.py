@@ -23,12 +23,14 @@ from pydantic import Field
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
 from gshtui.commands.schema import ToolParameters
 from gshtui.guard.catastrophe import catastrophe
-from gshtui.system import environment, processes
+from gshtui.guard.child_environment import agent_environment, command_environment
+from gshtui.system import processes
+from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
 from gshtui.tools import file_access, path_location
 from gshtui.tools.command_output import Capture, Spool, output_text, show_output
 from gshtui.tools.shell_assessment import assess_line
-from gshtui.tools.workspace import Workspace
+from gshtui.tools.workspace import ToolConfig, Workspace
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ProjectSandbox
@@ -120,7 +122,8 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
             # A read-only command may run without a question, so it must not start programs that the repository
             # supplies.
             extra = ENVIRONMENT if judged.reads and invocation.caller.is_agent else {}
-            start = _Start((config.bash, "--norc", "--noprofile", "-c", command), folder.real, extra)
+            environ = _environment(config, invocation) | dict(extra)
+            start = _Start((config.bash, "--norc", "--noprofile", "-c", command), folder.real, environ)
             if invocation.sandboxed:
                 done = await _in_sandbox(workspace, invocation, start, limit, capture)
             else:
@@ -132,6 +135,13 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
         )
     finally:
         spool.close()
+
+
+def _environment(config: ToolConfig, invocation: Invocation) -> dict[str, str]:
+    """A person has their own variables, but for keys; an agent what its commands commonly need."""
+    if invocation.caller.is_agent:
+        return agent_environment(os.environ, config.environment)
+    return command_environment(os.environ)
 
 
 def _checked(invocation: Invocation, command: str) -> str:
@@ -160,11 +170,11 @@ def _folder(invocation: Invocation, asked: str) -> path_location.Location:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """What is started, where, and with which variables besides those of every command."""
+    """What is started, where, and with which variables."""
 
     argv: tuple[str, ...]
     folder: Path
-    extra: Mapping[str, str]
+    environ: Mapping[str, str]
 
 
 async def _in_sandbox(
@@ -191,8 +201,7 @@ async def _supervised(
 ) -> _Run:
     """Start the shell and wait until it and everything it started are dealt with, even when this task is cancelled."""
     call = new_id()
-    environ = environment.command_environment(os.environ)
-    environ |= {**start.extra, environment.MARK: call, "PWD": str(start.folder)}
+    environ = {**start.environ, MARK: call, "PWD": str(start.folder)}
     async with contextlib.AsyncExitStack() as surroundings:
         run: SandboxRun | None = None
         if sandbox is not None:

@@ -19,7 +19,7 @@ from gshtui.tools import file_access, path_location
 from gshtui.tools.file_type import FileType, filetype
 from gshtui.tools.path_location import Location
 from gshtui.tools.workspace import Workspace, fingerprint
-from gshtui.tools.write import LIMIT, unchanged_since, writable, writing
+from gshtui.tools.write import LIMIT, keep_secrets, unchanged_since, writable, writing
 
 _SECONDS = 0.5
 _SHOWN = 3
@@ -228,6 +228,7 @@ def _edited(workspace: Workspace, invocation: Invocation, parameters: EditParame
             hint="Include more of the lines around it, or set replace_all.",
         )
     after = before.replace(old, new)
+    keep_secrets(invocation, place, before, new)
     return _Edited(place, before, after, kind.mark + _encoded(after, kind, place), times, lines)
 
 

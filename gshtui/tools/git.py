@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
+from gshtui.guard.child_environment import command_environment
 from gshtui.system import processes
-from gshtui.system.environment import command_environment
 from gshtui.text.sanitise import plain
 
 _SAFE = (

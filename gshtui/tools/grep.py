@@ -19,8 +19,8 @@ from pydantic import Field
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
 from gshtui.commands.schema import ToolParameters
 from gshtui.guard import sensitive_paths
+from gshtui.guard.child_environment import command_environment
 from gshtui.system import processes
-from gshtui.system.environment import command_environment
 from gshtui.text.glob_pattern import PatternError, compile_glob
 from gshtui.text.linear_regex import Linear
 from gshtui.text.sanitise import literal, one_line, plain

@@ -44,6 +44,8 @@ class ToolConfig:
     """Create worktrees under `.gsh/worktrees` of the repository, not beside it."""
     worktree_setup: tuple[str, ...] = ()
     """Command to run in a new worktree, once a person has agreed to it."""
+    environment: tuple[str, ...] = ()
+    """Variables that agents' commands get besides the usual ones."""
     sandboxes: Sandboxes | None = None
     """For commands that nobody is asked about; `None`: there are none."""
 
@@ -54,6 +56,7 @@ class ToolConfig:
             max_output_bytes=settings.context.max_tool_output_bytes,
             worktrees_inside=settings.worktrees.place == "inside",
             worktree_setup=tuple(settings.worktrees.setup),
+            environment=tuple(settings.sandbox.environment),
             sandboxes=sandboxes,
         )
 

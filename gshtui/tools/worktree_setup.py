@@ -11,9 +11,10 @@ from pathlib import Path
 
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval import Call, Gate
+from gshtui.guard.child_environment import command_environment
 from gshtui.system import private_files, processes
 from gshtui.system import processes as child
-from gshtui.system.environment import MARK, command_environment
+from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line, plain, visible
 

@@ -26,6 +26,8 @@ Write a whole file: create it, or replace what is there. Missing folders are cre
 the write is refused if you have not, or if it changed since. To change a part of a file use `edit`: it is shorter \
 and cannot lose the rest. Give the complete content, with no line numbers and nothing left out: never `# … rest \
 unchanged`."""
+HIDDEN = "[redacted]"
+"""What stands for a secret in what an agent is shown (`guard/redaction.py`, which is not loaded for this word)."""
 LIMIT = 64 << 20
 """Largest file, in bytes, that `write` and `edit` handle."""
 _DIFFED = 4 << 20
@@ -87,6 +89,19 @@ def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessm
     )
 
 
+def keep_secrets(invocation: Invocation, place: Location, before: str, after: str) -> None:
+    """Refuse an agent's change that would put what it was shown in place of a secret where the secret is.
+
+    Raises:
+        CommandError: it would.
+    """
+    if invocation.caller.is_agent and HIDDEN in after and HIDDEN not in before:
+        raise CommandError(
+            f"The new text has {HIDDEN} where {place.shown} may have a secret that you were not shown.",
+            hint="Change the other lines with edit, and leave out this one.",
+        )
+
+
 def unchanged_since(workspace: Workspace, invocation: Invocation, place: Location, now: Fingerprint) -> None:
     """Refuse if the file changed since the caller last saw it; do nothing if the caller never read it.
 
@@ -125,6 +140,8 @@ def _write(workspace: Workspace, invocation: Invocation, parameters: WriteParame
         ) from error
     try:
         before = _before(workspace, invocation, place)
+        if before is not None:
+            keep_secrets(invocation, place, before.decode("utf-8", "replace"), parameters.content)
         parents = _missing_parents(place.real)
         state = file_access.replace(place.real, content)
     except OSError as error:

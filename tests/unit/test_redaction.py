@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.guard.redaction import ANY, MARK, SHAPES, Redactor, is_secret_name
+from gshtui.guard.redaction import ANY, MARK, SHAPES, Redactor
+from gshtui.guard.secret_names import is_secret_name
 
 _HEX = "0123456789abcdef" * 4
 _LETTERS = "aB3dE5fG7hJ9kL1mN0pQ2rS4tU6vW8xY" * 3
@@ -116,7 +117,17 @@ def test_values_of_secret_variables_are_taken_out_wherever_they_stand() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["GITHUB_TOKEN", "DB_PASSWORD", "OPENAI_API_KEY", "api_key_prod", "AWS_SECRET_ACCESS_KEY"]
+    "name",
+    [
+        "GITHUB_TOKEN",
+        "DB_PASSWORD",
+        "OPENAI_API_KEY",
+        "api_key_prod",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_ACCESS_KEY_ID",
+        "SECRET_KEY_BASE",
+        "SENTRY_DSN",
+    ],
 )
 def test_names_that_mean_a_secret(name: str) -> None:
     assert is_secret_name(name)

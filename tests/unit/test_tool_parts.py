@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.commands.declaration import Assessment
+from gshtui.guard.child_environment import agent_environment, command_environment
 from gshtui.guard.sensitive_paths import guarded, secret, starts_things
-from gshtui.system.environment import command_environment
 from gshtui.text.glob_pattern import PatternError, compile_glob, fixed_part
 from gshtui.text.unified_diff import count_changes, make_diff
 from gshtui.tools.command_output import Spool
@@ -152,6 +152,33 @@ def test_the_environment_has_no_secrets() -> None:
     assert not {"TMUX", "BASH_ENV", "BASH_FUNC_ls%%", "GIT_DIR"} & passed.keys()
     assert passed["PAGER"] == "cat"
     assert passed["TERM"] == "dumb"
+
+
+def test_an_agents_command_gets_what_a_list_passes_and_what_a_person_names() -> None:
+    environ = {
+        "PATH": "/bin",
+        "LC_ALL": "C",
+        "GOPATH": "/go",
+        "npm_config_cache": "/c",
+        "VIRTUAL_ENV": "/v",
+        "CI": "1",
+        "NPM_TOKEN": "x",
+        "PIP_INDEX_URL": "https://u:word@host/",
+        "CARGO_REGISTRY_TOKEN": "x",
+        "GOFLAGS": "sk-" + "x" * 20,
+        "SHOP_REGION": "eu",
+        "SHOP_PASSWORD": "x",
+        "SHOP_URL": "https://u:word@host/",
+        "ODD": "x",
+        "PYTHONSTARTUP": "/x",
+    }
+    passed = agent_environment(environ)
+    assert {"PATH", "LC_ALL", "GOPATH", "npm_config_cache", "VIRTUAL_ENV", "CI", "PAGER"} <= passed.keys()
+    assert not {"SHOP_REGION", "ODD", "NPM_TOKEN", "PIP_INDEX_URL", "CARGO_REGISTRY_TOKEN", "GOFLAGS"} & passed.keys()
+    named = agent_environment(environ, ["SHOP_*", "ODD", "PYTHONSTARTUP"])
+    assert {"SHOP_REGION", "ODD"} <= named.keys()
+    assert not {"SHOP_PASSWORD", "SHOP_URL", "PYTHONSTARTUP"} & named.keys()
+    assert agent_environment(environ, ["SHOP_PASSWORD"])["SHOP_PASSWORD"] == "x"
 
 
 @pytest.mark.parametrize(
