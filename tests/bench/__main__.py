@@ -32,6 +32,7 @@ NAMES = (
     "shell",
     "shell_log",
     "shell_listener",
+    "sandbox",
     "inspector",
     "iterations",
     "context",

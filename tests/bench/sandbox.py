@@ -1,0 +1,90 @@
+"""What the sandbox costs a command, and what a bomb in it costs everybody else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+
+from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap
+from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
+from gshtui.guard.sandbox.sandbox_run import SandboxRun
+from gshtui.guard.sandbox.sandboxes import Sandboxes
+from gshtui.settings.settings_tables import Sandbox as SandboxSettings
+from gshtui.text.host_rules import HostRules
+from tests.bench.figures import Report, median, p95
+from tests.bench.place import Place
+
+COMMANDS = 60
+TICK = 0.01
+BOMBS = {
+    "processes": "while :; do while :; do :; done & done 2>/dev/null",
+    "memory": "python3 -c 'x = []\nwhile 1: x.append(bytearray(1 << 24))'",
+    "disk": "while :; do head -c 1000000000 /dev/zero >/tmp/fill 2>/dev/null; done",
+}
+
+
+def run(report: Report, place: Place) -> None:
+    """Commands bare, in the sandbox, with hosts; the first one of a process; then bombs."""
+    project = Path(os.path.realpath(place.project))
+    asyncio.run(_run(report, project, project.parent / "kept"))
+
+
+async def _run(report: Report, project: Path, kept: Path) -> None:
+    kept.mkdir()
+    inside = ProjectSandbox(find_bubblewrap(), project, kept)
+    hosts = ProjectSandbox(find_bubblewrap(), project, kept, hosts=HostRules.parse(["pypi.org"]))
+    bare, cost, hosted = list[float](), list[float](), list[float]()
+    for _ in range(COMMANDS):
+        bare.append(await _bare(project))
+        cost.append(await _in(inside, "true") - bare[-1])
+        hosted.append(await _in(hosts, "true") - bare[-1])
+    report.add("a command in the sandbox: median", median(cost), "ms", limit=30, note="more than bare")
+    report.add("a command in the sandbox: p95", p95(cost), "ms", limit=30)
+    report.add("with hosts: median", median(hosted), "ms", limit=30)
+    report.add("with hosts: p95", p95(hosted), "ms", limit=30)
+    for note in ("tried", "remembered"):
+        began = time.perf_counter()
+        await Sandboxes(SandboxSettings(), (kept,)).sandbox(project)
+        report.add(f"the first command: {note}", (time.perf_counter() - began) * 1000, "ms")
+    for name, line in BOMBS.items():
+        limits = SandboxLimits(processes=256, memory=512)
+        lags = await _lags(_in(ProjectSandbox(find_bubblewrap(), project, kept, limits=limits), line, 6.0))
+        report.add(f"lag of a loop beside a bomb of {name}: p99", sorted(lags)[len(lags) * 99 // 100], "ms", limit=100)
+
+
+async def _bare(folder: Path) -> float:
+    began = time.perf_counter()
+    child = await asyncio.create_subprocess_exec("bash", "-c", "true", cwd=folder, start_new_session=True)
+    await child.wait()
+    return (time.perf_counter() - began) * 1000
+
+
+async def _in(sandbox: ProjectSandbox, line: str, within: float = 10.0) -> float:
+    began = time.perf_counter()
+    environ = {"PATH": os.environ["PATH"]}
+    async with SandboxRun(sandbox, ["bash", "-c", line], sandbox.project, environ) as run:
+        child = await asyncio.create_subprocess_exec(
+            *run.argv, env={}, pass_fds=run.descriptors, start_new_session=True, stderr=asyncio.subprocess.DEVNULL
+        )
+        run.started(child.pid)
+        try:
+            await asyncio.wait_for(child.wait(), within)
+        except TimeoutError:
+            child.kill()
+            await child.wait()
+    return (time.perf_counter() - began) * 1000
+
+
+async def _lags(bomb: Coroutine[None, None, float]) -> list[float]:
+    """How late this loop is, in milliseconds, while the bomb goes off."""
+    going = asyncio.create_task(bomb)
+    lags: list[float] = []
+    while not going.done():
+        began = time.perf_counter()
+        await asyncio.sleep(TICK)
+        lags.append((time.perf_counter() - began - TICK) * 1000)
+    await going
+    return lags
