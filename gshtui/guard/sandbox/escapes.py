@@ -19,6 +19,10 @@ from pathlib import Path
 
 _TIOCSTI, _CLONE_NEWUSER, _REMOUNT_BIND = 0x5412, 0x10000000, 32 | 4096
 _IO_URING_SETUP = 425
+_OF_LINUX = (
+    *("make the system's files writable", "choose the program for core dumps", "open a namespace"),
+    *("see other processes", "go around the filter by io_uring", "type into the terminal", "write among the devices"),
+)
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -99,7 +103,7 @@ def attempts(outside: str, secret: str, way: str, letters: str, port: int) -> di
     }
     if port:
         tried["reach the network"] = lambda: _connects(socket.AF_INET, ("127.0.0.1", port))
-    return tried
+    return {name: attempt for name, attempt in tried.items() if sys.platform == "linux" or name not in _OF_LINUX}
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gshtui.guard.sandbox import seatbelt
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.system import private_files
@@ -119,6 +120,10 @@ class ProjectSandbox:
         Raises:
             OSError: too many descriptors are open.
         """
+        limits = f'{self.limits.shell_words()}; exec "$@"'
+        shell = ("/bin/sh", "-c", limits, "sh")
+        if self.program == seatbelt.PROGRAM:
+            return self._seatbelt_command((*shell, *argv), environ)
         code = system_call_filter(platform.machine()) or b""
         descriptors = [_memory(code)]
         options = [*self.options(), "--seccomp", str(descriptors[0]), "--chdir", str(folder)]
@@ -129,9 +134,19 @@ class ProjectSandbox:
         except BaseException:
             os.close(descriptors[0])
             raise
-        limits = f'{self.limits.shell_words()}; exec "$@"'
-        shell = ("/bin/sh", "-c", limits, "sh")
         return SandboxedCommand((self.program, "--args", str(descriptors[1]), "--", *shell, *argv), tuple(descriptors))
+
+    def _seatbelt_command(self, argv: Sequence[str], environ: Mapping[str, str]) -> SandboxedCommand:
+        temporary = Path(os.path.realpath(tempfile.mkdtemp(prefix="gsh-")))
+        profile = seatbelt.seatbelt_profile(
+            writable=(*([] if self.read_only else [self.project]), *self.writable),
+            kept=[self.project / name for name in _OBEYED],
+            hidden=self._hidden(),
+            temporary=temporary,
+            network=self.network,
+        )
+        own = {**environ, "TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache")}
+        return SandboxedCommand(seatbelt.seatbelt_command(profile, argv, own), ())
 
     def options(self) -> list[str]:
         options = ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
@@ -168,7 +183,7 @@ class ProjectSandbox:
         bound = (self.project, *self.writable)
         if self.project.is_relative_to(path):
             return False
-        own = any(path.is_relative_to(place) for place in _OWN)
+        own = self.program != seatbelt.PROGRAM and any(path.is_relative_to(place) for place in _OWN)
         return not own or any(path.is_relative_to(place) for place in bound)
 
     def _kept(self) -> list[Path]:
@@ -197,7 +212,9 @@ class ProjectSandbox:
 
 
 def find_bubblewrap(search: str | None = None) -> str:
-    """Bubblewrap's absolute path; empty where there is none, or another system than Linux."""
+    """Bubblewrap's absolute path, or that of macOS's own program; empty where there is none."""
+    if sys.platform == "darwin":
+        return seatbelt.PROGRAM if Path(seatbelt.PROGRAM).exists() else ""
     found = shutil.which("bwrap", path=search) if sys.platform == "linux" else None
     return found if found is not None and Path(found).is_absolute() else ""
 
@@ -207,6 +224,8 @@ def unsuitable(project: Path) -> str:
     home = Path(os.path.realpath(Path.home()))
     if home.is_relative_to(project):
         return "the project contains the home folder, so everything there would be writable"
+    if sys.platform == "darwin":
+        return ""
     return "" if system_call_filter(platform.machine()) else f"system calls of {platform.machine()} are not known here"
 
 

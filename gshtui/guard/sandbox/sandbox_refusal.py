@@ -10,7 +10,7 @@ from gshtui.text.sanitise import literal, one_line
 
 _MOST, _LINES = 5, 2000
 _READ_ONLY = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
-_QUOTED = re.compile(r"['\"‘“`]([^'\"’”`\n]{1,1024})['\"’”`]")
+_QUOTED = re.compile(r"['\"‘“`]([^'\"‘“`’”\n]{1,1024}+)['\"’”`]")
 _PATH = re.compile(r"(?<![^\s:=(])((?:~|\.{0,2})/[^\s:'\"]{1,1024})")
 _UNKNOWN_HOST = re.compile(
     r"(?:could not resolve (?:host|hostname|proxy):? |EAI_AGAIN |lookup |host=|failed to resolve |getaddrinfo for )"
