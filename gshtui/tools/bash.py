@@ -54,6 +54,7 @@ class BashParameters(ToolParameters):
     command: str = Field(description="Command line for bash")
     timeout_ms: int = Field(default=0, ge=0, description="Time limit; 0: 120000; at most an hour")
     working_dir: str = Field(default="", description="Folder to run in; empty: the working folder")
+    sandbox: bool = Field(default=False, description="Run it where it can change only the project, without network")
 
 
 class _End(enum.Enum):
@@ -124,7 +125,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
             extra = ENVIRONMENT if judged.reads and invocation.caller.is_agent else {}
             environ = _environment(config, invocation) | dict(extra)
             start = _Start((config.bash, "--norc", "--noprofile", "-c", command), folder.real, environ)
-            if invocation.sandboxed:
+            if invocation.sandboxed or parameters.sandbox:
                 done = await _in_sandbox(workspace, invocation, start, limit, capture)
             else:
                 done = await _supervised(invocation, start, limit, capture)
@@ -183,7 +184,7 @@ async def _in_sandbox(
     """Run it where it can change nothing but the project. Raises `CommandError` where that is impossible by now."""
     sandbox = await _sandbox(workspace, invocation)
     if isinstance(sandbox, str):
-        raise CommandError(f"The command was allowed in the sandbox only, and cannot run there: {sandbox}.")
+        raise CommandError(f"The command may run in the sandbox only, and cannot run there: {sandbox}.")
     absent = await asyncio.to_thread(sandbox.absent)
     done = await _supervised(invocation, start, limit, capture, sandbox)
     try:

@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 import pytest
 
-from gshtui.commands.declaration import CommandError, Outcome
+from gshtui.commands.declaration import Caller, CommandError, Outcome
 from gshtui.guard.sandbox.escapes import attempts
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, unsuitable
 from gshtui.guard.sandbox.sandboxes import Sandboxes
@@ -406,3 +406,15 @@ async def test_that_it_does_not_hold_is_said_with_the_rule_and_never_remembered(
     assert not assessment.sandbox
     assert assessment.why.endswith("; there is no sandbox: a command in it can write outside the project")
     assert not (own / "sandbox-tried").exists()
+
+
+async def test_a_person_may_ask_for_it(harness: ToolHarness, project: Path, own: Path) -> None:
+    bash = harness.commands["bash"]
+    invocation = replace(harness.invocation(), caller=Caller("person", is_agent=False))
+    done = await bash.handler(invocation, bash.parameters(command=f"echo x >{own}/x", sandbox=True))
+    assert done.data["sandboxed"]
+    assert not (own / "x").exists()
+    bare = ToolHarness(project, ToolConfig()).commands["bash"]
+    with pytest.raises(CommandError, match="may run in the sandbox only, and cannot run there: there is none here"):
+        await bare.handler(invocation, bare.parameters(command="touch ran", sandbox=True))
+    assert not (project / "ran").exists()

@@ -53,7 +53,7 @@ def test_where_a_text_goes(text: str, target: Route) -> None:
     assert route(text, COMMANDS) == target
 
 
-@pytest.mark.parametrize("text", ["/", "/  ", "!", "! "])
+@pytest.mark.parametrize("text", ["/", "/  ", "!", "! ", "!!", "!! "])
 def test_half_a_thing_says_what_is_missing(text: str) -> None:
     target = route(text, COMMANDS)
     assert isinstance(target, NothingToSend)
@@ -69,6 +69,13 @@ def test_a_shell_command_arrives_as_it_was_written(command: str) -> None:
     assert isinstance(target, ToLanguage)
     name, argument = tokens(target.line)
     assert (name.text, argument.key, argument.text) == ("bash", "command", command)
+
+
+def test_two_marks_run_it_in_the_sandbox() -> None:
+    target = route("!!make 'a b' sandbox=false", COMMANDS)
+    assert isinstance(target, ToLanguage)
+    name, argument, where = tokens(target.line)
+    assert (name.text, argument.text, where.key, where.text) == ("bash", "make 'a b' sandbox=false", "sandbox", "true")
 
 
 def test_a_line_with_a_hash_is_a_note() -> None:

@@ -54,7 +54,8 @@ def route(text: str, commands: Commands) -> Route:
     """Decide where the text goes.
 
     `/name …` is a command, even an unknown one, so that a typo is reported and not sent to a model; a path such as
-    `/etc/hosts …` is not. `//…` sends the text after the first slash unchanged. `!…` goes to the shell. A single line
+    `/etc/hosts …` is not. `//…` sends the text after the first slash unchanged. `!…` goes to the shell, and
+    `!!…` to a shell in the sandbox. A single line
     `# …` is a note for the shell log; a longer text that starts this way is a prompt with a heading.
     Everything else is a prompt, unless it is one line with only a command's name, or the name followed by one of the
     command's parameters as `key=value`.
@@ -67,7 +68,7 @@ def route(text: str, commands: Commands) -> Route:
     if body.startswith("/"):
         return _slash(body)
     if body.startswith("!"):
-        return _bang(body[1:].strip())
+        return _bang(body[1:].strip()) if body[1:2] != "!" else _bang(body[2:].strip(), " sandbox=true")
     if body.startswith("# ") and "\n" not in body:
         return ToLog(body[2:].strip())
     return ToLanguage(body) if _reads_as_command(body, commands) else ToAgent(text)
@@ -88,12 +89,12 @@ def _slash(body: str) -> Route:
     return ToAgent(body) if "/" in name else ToLanguage(body[1:].lstrip())
 
 
-def _bang(command: str) -> Route:
+def _bang(command: str, more: str = "") -> Route:
     if not command:
         return NothingToSend("Type a shell command after the exclamation mark.")
     from gshtui.commands.language import quote  # pulls pydantic in, which the first frame does without
 
-    return ToLanguage(f"bash command={quote(command)}")
+    return ToLanguage(f"bash command={quote(command)}{more}")
 
 
 def _reads_as_command(body: str, commands: Commands) -> bool:
