@@ -50,7 +50,13 @@ def redactor(settings: Settings, environ: Mapping[str, str]) -> Redactor:
     """Knows the keys of the providers that are set up, too, however their variables are called."""
     from gshtui.guard.redaction import Redactor  # it compiles much, and many a call has nothing to write
 
-    return Redactor(environ, [provider.api_key_env for provider in settings.providers.values() if provider.api_key_env])
+    tables = settings.providers.values()
+    kept: dict[str, str] = {}
+    if any(table.keyring for table in tables):
+        from gshtui.providers.candidates import candidates  # only where keys are in a keyring
+
+        kept = {f"key of {name}": candidate.key for name, candidate in candidates(settings, environ).items()}
+    return Redactor(environ, [table.api_key_env for table in tables if table.api_key_env], kept)
 
 
 class Telemetry:

@@ -152,9 +152,16 @@ def _without_value(match: re.Match[str]) -> str:
 class Redactor:
     """Takes secrets out of text. Immutable, and safe to use from any thread."""
 
-    def __init__(self, environ: Mapping[str, str] | None = None, names: Iterable[str] = ()) -> None:
-        """`environ`: the values of its secret variables are removed everywhere; `names`: additional variables."""
-        self._values = _values(environ or {}, frozenset(names))
+    def __init__(
+        self, environ: Mapping[str, str] | None = None, names: Iterable[str] = (), keys: Mapping[str, str] | None = None
+    ) -> None:
+        """
+        Args:
+            environ: the values of its secret variables are removed everywhere.
+            names: additional variables.
+            keys: secrets that are in no variable, by any names.
+        """
+        self._values = _values({**(environ or {}), **(keys or {})}, frozenset((*names, *(keys or ()))))
 
     def redact(self, text: str) -> str:
         """The text with `[redacted]` in place of each secret. Never raises."""

@@ -40,6 +40,8 @@ class ProviderEntry(Protocol):
     @property
     def api_key_env(self) -> str: ...
     @property
+    def keyring(self) -> str: ...
+    @property
     def base_url(self) -> str: ...
     @property
     def default_model(self) -> str: ...
@@ -104,10 +106,15 @@ def _candidate(name: str, api: str, environ: Mapping[str, str], table: ProviderE
     base = own or environ.get(ADDRESSES[api], "").strip().rstrip("/")
     if api == "ollama":
         base = address(base)
+    key = environ.get(variable, "").strip() if variable else ""
+    if variable and not key and table is not None and table.keyring:
+        from gshtui.providers.keyring_key import keyring_key  # few have one
+
+        key = keyring_key(table.keyring, variable)
     return ProviderCandidate(
         name=name,
         api=api,
-        key=environ.get(variable, "").strip() if variable else "",
+        key=key,
         key_variable=variable,
         base_url=base,
         default_model=table.default_model if table is not None else "",

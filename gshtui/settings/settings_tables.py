@@ -130,6 +130,11 @@ class ProviderSettings(SettingsTable):
     api_key_env: VariableName = Field(
         default="", description="Environment variable that holds the API key. Never the key itself."
     )
+    keyring: str = Field(
+        default="",
+        description="Service in the system's keyring that holds the key, under the variable's name, where the variable"
+        " is not set. Needs the package `keyring`.",
+    )
     base_url: Address = Field(
         default="", description="Address of the API; empty: the provider's own, or its SDK's variable."
     )

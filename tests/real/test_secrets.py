@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from gshtui.agents.telemetry import redactor
 from gshtui.guard.redaction import MARK, Redactor
+from gshtui.providers.candidates import candidates
+from gshtui.providers.keyring_key import keyring_key
+from gshtui.settings.model import Settings
+from gshtui.settings.settings_tables import ProviderSettings
 from tests.kit.command import run_gsh
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 
-COVERS = ("gshtui.guard.child_environment", "gshtui.guard.secret_names")
+COVERS = ("gshtui.guard.child_environment", "gshtui.guard.secret_names", "gshtui.providers.keyring_key")
 
 CANARY = "canary0c0ffee0badcafe0decade0facade0feed0"
 PLANTED = {
@@ -79,3 +86,42 @@ def test_what_is_no_secret_beyond_doubt_stays() -> None:
         redactor.redact_certain("  12│export API_TOKEN='abcd-efgh-1234' # x") == f"  12│export API_TOKEN='{MARK}' # x"
     )
     assert redactor.redact_certain(f"x {PLANTED['SHOP_PASSWORD']} y") == f"x {MARK} y"
+
+
+@pytest.fixture
+def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A keyring with one key, as the package of that name gives it; its file lists what was asked for."""
+    asked = tmp_path / "asked"
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "keyring.py").write_text(
+        f"def get_password(service, name):\n    open({str(asked)!r}, 'a').write(f'{{service}} {{name}}\\n')\n"
+        f"    return 'plain-{CANARY}' if service == 'mine' else None\n",
+        "utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path / "packages")
+    keyring_key.cache_clear()
+    yield asked
+    keyring_key.cache_clear()
+    sys.modules.pop("keyring", None)
+
+
+def test_a_key_comes_from_the_keyring_where_the_settings_name_it_and_no_variable_has_it(keyring: Path) -> None:
+    def found(environ: dict[str, str], **table: str) -> str:
+        settings = Settings(providers={"openai": ProviderSettings(**table)})  # pyright: ignore[reportArgumentType]
+        return candidates(settings, environ)["openai"].key
+
+    assert found({}) == ""
+    assert not keyring.exists(), "nothing is asked that the settings do not name"
+    assert found({}, keyring="mine") == f"plain-{CANARY}"
+    assert found({"OPENAI_API_KEY": "sk-own"}, keyring="mine") == "sk-own"
+    assert found({}, keyring="another") == ""
+    assert keyring.read_text("utf-8").splitlines() == ["mine OPENAI_API_KEY", "another OPENAI_API_KEY"]
+    settings = Settings(providers={"openai": ProviderSettings(keyring="mine")})
+    assert redactor(settings, {}).redact(f"it is plain-{CANARY}.") == f"it is {MARK}."
+
+
+def test_without_the_package_there_is_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    keyring_key.cache_clear()
+    assert keyring_key("mine", "OPENAI_API_KEY") == ""
+    keyring_key.cache_clear()
