@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from rich.segment import Segment
+from rich.style import Style
 from textual._compositor import CompositorUpdate, LayoutUpdate
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.strip import Strip
 
 from gshtui.bus.events.agent_events import AgentAdded, TextDelta, TurnStarted
 from gshtui.ui.kit.textual.compositor import PieceCompositor, PiecesUpdate
@@ -124,3 +131,28 @@ async def test_the_first_paint_is_in_pieces_and_an_export_is_whole() -> None:
         app.bench.refresh()
         await rested(pilot)
         assert app.terminal.cells == whole(app).cells
+
+
+HOSTILE = st.text(
+    st.sampled_from("a字é\x1b[]m;2J\x07\x9b\x9d\x9c\x00\r\n\t\b\x7f\u202e\u2028\u2066\ud800\ue0b0"), max_size=12
+)
+WRITTEN = re.compile(r"\x1b\[[0-9;]*m|\x1b\[[0-9]+;[0-9]+H|\x1b\]8;[^\x00-\x1f\x7f-\x9f]*\x1b\\")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(HOSTILE, st.none() | HOSTILE), max_size=4))
+def test_whatever_a_part_draws_the_terminal_is_given_nothing_to_obey(parts: list[tuple[str, str | None]]) -> None:
+    strip = Strip([Segment(text, None if link is None else Style(link=f"http://x/{link}")) for text, link in parts])
+    console = Console(force_terminal=True, color_system="truecolor")
+    written = PiecesUpdate([(0, 0, strip)], {}).render_segments(console)
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", WRITTEN.sub("", written))
+    for text, _ in parts:
+        assert all(character in written for character in text if character in "a字\ue0b0")
+
+
+def test_what_shows_is_written_as_it_is() -> None:
+    text = "a\u0301 \ue0b0 👩\u200d👩 العربية\u200c \xa0·"
+    strip = Strip([Segment(text, Style(bold=True, link="http://x/ü"))])
+    console = Console(force_terminal=True, color_system="truecolor")
+    written = PiecesUpdate([(3, 4, strip)], {}).render_segments(console)
+    assert written == f"\x1b[4;5H{strip.render(console)}"

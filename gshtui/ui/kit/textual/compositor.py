@@ -2,16 +2,20 @@
 
 Textual renders every widget that a rectangle around all changes touches, and writes all that it rendered. Here each
 row knows which widget is in front at which columns; those alone are rendered, and what the terminal shows already is
-not written again. A part that cannot be drawn costs its own place. Refuses to lay out, and to say what a fault costs
-(`drawing` does). The app gives one to every screen.
+not written again. A part that cannot be drawn costs its own place, and whatever a part draws, the terminal is written
+nothing but what it shows: a control character in a text or in a link's target stops here. Refuses to lay out, and to
+say what a fault costs (`drawing` does). The app gives one to every screen.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import Compositor, CompositorMap, CompositorUpdate, LayoutUpdate, ReflowResult
 from textual._context import visible_screen_stack
@@ -87,6 +91,8 @@ class PiecesUpdate(CompositorUpdate):
                 text = " " * strip.cell_length
             if shown.get((y, x)) != text:
                 shown[y, x] = text
+                if any(_obeyed(segment) for segment in strip):
+                    text = Strip(map(_inert, strip), strip.cell_length).render(console)
                 out.append(f"\x1b[{y + 1};{x + 1}H{text}")
         return "".join(out)
 
@@ -299,6 +305,33 @@ class PieceCompositor(Compositor):
         self.drawing.failed(widget, error)
         widget.refresh()
         return widget
+
+
+_OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What a terminal does not show but does: controls, line separators, writing direction; and what cannot be encoded."""
+
+
+def _obeyed(segment: Segment) -> bool:
+    """Whether something in it is not for reading."""
+    text, style, _ = segment
+    if not text.isascii() or not text.isprintable():
+        return _OBEYED.search(text) is not None or (style is not None and _leads_astray(style))
+    return style is not None and style.link is not None and _leads_astray(style)
+
+
+def _leads_astray(style: Style) -> bool:
+    return style.link is not None and _OBEYED.search(style.link) is not None
+
+
+def _inert(segment: Segment) -> Segment:
+    """The segment as wide as it is, without what a terminal would obey.
+
+    The sanitiser has shown such characters long before, where it was asked; this is what holds where it was not.
+    """
+    text, style, _ = segment
+    if style is not None and _leads_astray(style):
+        style = style.update_link(None)
+    return Segment(_OBEYED.sub(lambda match: " " * cell_len(match.group()), text), style)
 
 
 def _filling(drawn: list[Strip], widget: Widget, crop: Region) -> list[Strip]:

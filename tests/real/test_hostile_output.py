@@ -1,0 +1,119 @@
+"""The whole window in a pty, fed with text that would drive a terminal: what it writes is what its driver writes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gshtui.guard.answer_keys import PAUSE, READ
+from tests.kit.home import Home
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Call, Say, Spent, Think
+from tests.kit.pty_child import PtyChild
+
+MARK = "31337"
+"""Stands in each sequence that is fed in, and in nothing that the driver writes."""
+SEQUENCES = (
+    *(f"\x1b]2;{MARK}\x07", f"\x1b]52;c;{MARK}\x1b\\", f"\x1b]8;;http://x/\x1b[{MARK}m\x1b\\", f"\x1b[{MARK}m"),
+    *(f"\x1b[{MARK};1H", f"\x1b[?{MARK}h", "\x1b[2J\x1b[3J", "\x1bc", f"\x1bP{MARK}q\x1b\\", f"\x1b_G{MARK}\x1b\\"),
+    *(f"\x9b{MARK}m", f"\x9d52;c;{MARK}\x9c", "\x90q\x9c", "\x0e\x0f\x05\x07\b\b", "a\rb\x0b\x0c", "\x7f\x00"),
+    *(
+        "\u202egnp.exe\u2066",
+        "\u2028line\u2029",
+        f"\x1b[{MARK}",
+        f"\x1b]0;{MARK}",
+        "\ud83d\x1b",
+        "[/] [@click=app.quit]",
+    ),
+)
+TEXT = " ".join(f"w{number} {text}" for number, text in enumerate(SEQUENCES)).encode("utf-8", "replace").decode()
+FENCED = TEXT.replace("\n", " ")
+UNASKED = TEXT.replace("\x00", "")
+"""No program can be given a zero byte, so such a call is refused and never asked about."""
+ANSWER = (
+    f"# {TEXT}\n\n{TEXT}\n\n- {TEXT}\n\n```python\n{FENCED}\n```\n\n| {TEXT} | b |\n|-|-|\n| {TEXT} | c |\n\n"
+    f"[a {TEXT} link](http://x/{FENCED}) and <http://x/{FENCED}> `{FENCED}` **{TEXT}**\n\n$ {TEXT}\n"
+)
+ALLOWED = re.compile(
+    # colours, places, modes, questions; the pointer's shape, the title
+    r"\x1b\[(?:[0-9;:]*m|(?:[0-9]+;[0-9]+)?H|[?>=<]?[0-9;]*(?:\$?[hlpcun]|q|t|J|K))"
+    r"|\x1b[=>78]|\x1b\]22;[a-z]+\x07|\x1b\]2;[^\x00-\x1f\x7f-\x9f]*\x07|\x1bP\+q[0-9a-f;]*\x1b\\|\x1b_Gi=[^\x00-\x1f\x7f-\x9f]*\x1b\\|\r|\n"
+)
+OBEYED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def foreign(output: bytes) -> list[str]:
+    """Whatever a terminal would obey in the output and the driver does not write."""
+    text = output.decode("utf-8", "replace")
+    found = [match.group() for match in ALLOWED.finditer(text) if MARK in match.group()]
+    rest = re.sub(r"\x1b\[?[0-9;]*\Z", "", ALLOWED.sub("", text))  # it may be ended in the middle of one
+    return found + [rest[max(0, m.start() - 20) : m.end() + 30] for m in OBEYED.finditer(rest)]
+
+
+@pytest.fixture
+def folder(home: Home) -> Path:
+    """A project whose names and files are hostile."""
+    made = home.path / "pro\x1b]2;31337\x07ject\u202e"
+    made.mkdir()
+    (made / "notes.txt").write_text(TEXT)
+    (made / f"name-\x1b[{MARK}m-\u202ex").write_text("x")
+    return made
+
+
+async def test_nothing_of_a_hostile_text_reaches_the_terminal(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = [
+        [Think(TEXT), Say(ANSWER), Call("read", {"path": "notes.txt"}), Spent(900, 20)],
+        [Say(TEXT), Call("glob", {"pattern": "*"}), Call(f"no{TEXT}", {TEXT: TEXT}), Spent(900, 20)],
+        [Say("Now a question."), Call("bash", {"command": f"printf '{UNASKED}'"}), Spent(900, 20)],
+        [Say(f"{ANSWER}\n\nall said"), Spent(900, 20)],
+    ]
+    async with loopback("anthropic", script) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        output = await asyncio.to_thread(drive, folder)
+    for said in ("w0", "31337", "all said"):  # it was shown, as what it is
+        assert said.encode() in output, said
+    assert not foreign(output)
+
+
+def drive(folder: Path) -> bytes:
+    """Ask, answer, look into the panes, leave; all that was written."""
+    child = PtyChild([sys.executable, "-m", "gshtui"], folder, columns=110, rows=40)
+
+    def shows(text: str, since: int = 0) -> Callable[[], bool]:
+        return lambda: text.encode() in child.output[since:]
+
+    def pressed(keys: bytes) -> None:
+        before = len(child.output)
+        child.write(keys)
+        child.read_until(lambda: len(child.output) > before)
+
+    try:
+        child.go()
+        child.read_until(shows("\x1b[?2004h"))
+        child.write(b"\x1b[200~go " + TEXT.encode() + b"\x1b[201~\r")
+        child.read_until(shows("to answer 1 question"))
+        for key in (b"\x07", b"4"):
+            counts = time.monotonic() + READ + PAUSE
+            child.read_until(lambda counts=counts: time.monotonic() > counts)  # no key counts before
+            child.write(key)
+        child.read_until(shows("all said"))
+        child.write(b"!printf '" + UNASKED.encode("unicode_escape").replace(b"'", b"") + b"'\r")
+        for pane in (b"\x1b1", b"\x1b2", b"\x1b3", b"\x1b4", b"\x1b5", b"\x1b[18~"):
+            pressed(pane)
+        pressed(b"\x1b")
+        os.kill(child.pid, signal.SIGTERM)
+        child.wait()
+        return child.output
+    finally:
+        child.close()
