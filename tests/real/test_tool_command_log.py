@@ -130,6 +130,16 @@ async def test_a_call_waits_for_its_permission_and_leaves_nothing_when_it_is_den
         assert await here.store.shells.count() == 2
 
 
+async def test_a_call_that_its_tool_refuses_is_no_command() -> None:
+    async with agents() as here:
+        here.begins("c1", "make", why="because")
+        here.ends("c1", "bash: there is no parameter 'why'.", "error")
+        here.begins("c2", "ls")
+        here.ends("c2", "here")
+        assert {record.command for record in await here.records(2)} == {"ls"}
+        assert await here.store.shells.count() == 1
+
+
 async def test_what_runs_when_the_window_closes_counts_as_lost() -> None:
     async with agents() as here:
         here.begins("c1", "sleep 100")

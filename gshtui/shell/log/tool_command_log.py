@@ -144,7 +144,7 @@ class ToolCommandLog:
 
     async def _run_ended(self, event: ToolFinished) -> None:
         record = self._calls[event.call]
-        ran = record.id or not (event.status == "denied" or event.call in self._asked)
+        ran = record.id or not (event.call in self._asked or _was_refused(event))
         self._forget(event.call)
         if not ran:
             return
@@ -175,6 +175,11 @@ class ToolCommandLog:
 def _without_notes(text: str) -> str:
     """The command's output, without the tool's own notes."""
     return "" if text.startswith("(no output)") else _EXIT_LINE.sub("", text)
+
+
+def _was_refused(event: ToolFinished) -> bool:
+    """Whether the tool says that it started nothing: denied, or an error where a command's has an exit code."""
+    return event.status == "denied" or (event.status == "error" and _exit(event) is None)
 
 
 def _exit(event: ToolFinished) -> int | None:
