@@ -1,19 +1,23 @@
-"""What may happen to a keeper: it is killed, put to sleep, or another one runs; windows come and go meanwhile."""
+"""What may happen to a keeper: it is killed or put to sleep, its disk is full, others run; windows come and go."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import random
+import resource
 import shlex
 import signal
 import stat
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import psutil
 import pytest
 
+from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.letter import PERSON
 from gshtui.fleet.keeper import running_keeper, stop_keeper
@@ -24,7 +28,11 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.settings.paths import data_dir
-from tests.kit.command import run_gsh
+from gshtui.shell.hub_registry import is_live
+from tests.kit.command import command, environment, run_gsh, start_gsh
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Say
+from tests.kit.shells import Shell
 from tests.kit.tmux import eventually
 from tests.real.test_keeper import CLAUDE, Place, place
 
@@ -171,3 +179,210 @@ async def test_without_a_runtime_folder_it_works_the_same(
     assert await heard(tmp_path / "heard", 1) == ["here"]
     assert running_keeper(data_dir()) is not None
     assert paths.keeper_sockets()[0].exists()
+
+
+async def test_with_a_full_disk_it_lives_answers_and_delivers_once_there_is_room(place: Place, tmp_path: Path) -> None:
+    log = tmp_path / "heard"
+    await listener(place, log)
+    keeper = (await place.keeper()).process
+    none = (1, resource.RLIM_INFINITY)
+    resource.prlimit(keeper.pid, resource.RLIMIT_FSIZE, none)  # no file of the keeper's can grow
+    try:
+        await post(place, "when there is room")
+        for words in (("agent", "ls"), ("hub", "status"), ("agent", "show", "ear")):
+            ran = await asyncio.to_thread(run_gsh, *words, cwd=place.project)
+            assert (ran.code, "Traceback" in ran.err) == (0, False), ran.err
+        sent = await asyncio.to_thread(run_gsh, "agent", "send", "ear", "for nobody", cwd=place.project)
+        assert sent.code == 1
+        assert "full" in sent.err or "space" in sent.err, sent.err
+        assert running_keeper(data_dir()) is not None and not log.exists()
+    finally:
+        resource.prlimit(keeper.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert await heard(log, 1) == ["when there is room"]
+    place.run("agent", "send", "ear", "and more")
+    assert await heard(log, 2) == ["when there is room", "and more"]
+    assert (await place.keeper()).process == keeper
+
+
+async def test_eight_starts_at_once_leave_eight_agents_and_one_keeper(place: Place) -> None:
+    words = ("agent", "spawn", "--json", "--cli", "sh -c 'exec cat'", "--name", "cat")
+    starts = [
+        await asyncio.create_subprocess_exec(
+            *command(words), env=environment(), cwd=place.project,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )
+        for _ in range(8)
+    ]  # fmt: skip
+    ended = [await process.communicate() for process in starts]
+    assert [process.returncode for process in starts] == [0] * 8, [err.decode() for _, err in ended]
+    keeper = await place.keeper()
+
+    async def owners() -> list[int]:
+        return [row.owner for row in await place.store.agents.find_all()]
+
+    assert await eventually(owners, until=lambda found: set(found) == {keeper.process.pid}) == [keeper.process.pid] * 8
+
+    async def keepers() -> list[int]:
+        return await asyncio.to_thread(keeper_processes)
+
+    assert await eventually(keepers, until=lambda found: len(found) == 1) == [keeper.process.pid]
+
+
+def keeper_processes() -> list[int]:
+    """The processes that are a keeper of this test's folders, or about to be."""
+    found: list[int] = []
+    for process in psutil.process_iter(["cmdline"]):
+        with contextlib.suppress(psutil.Error):
+            if (process.info["cmdline"] or [])[-2:] == ["hub", "run"] and (
+                process.environ().get("TMUX_TMPDIR") == os.environ["TMUX_TMPDIR"]
+                or process.environ().get("XDG_DATA_HOME") == os.environ.get("XDG_DATA_HOME", "-")
+            ):
+                found.append(process.pid)
+    return found
+
+
+async def test_a_wedged_keeper_hides_nothing_from_gsh_and_gives_way_to_a_window(place: Place, tmp_path: Path) -> None:
+    log = tmp_path / "heard"
+    with start_gsh("hub", "run", "--idle", "0", cwd=place.project) as wedged:  # tmux continues what it started
+        await listener(place, log)
+        shell = await asyncio.to_thread(lambda: Shell(program="bash", editor=False))
+        try:
+            os.kill(wedged.pid, signal.SIGSTOP)
+            assert await asyncio.to_thread(shell.run, "no-such-command-here") == 127
+            async with loopback("anthropic", [[Say("ok")]], repeat=True) as provider:
+                env = variables("anthropic", provider.url)
+                asked = await asyncio.to_thread(run_gsh, "gsh", "what", "failed", cwd=place.project, env=env)
+                assert asked.code == 0, asked.err
+                assert "no-such-command-here" in json.dumps(provider.chats[-1].body["messages"])
+        finally:
+            await asyncio.to_thread(shell.close)
+        window = build_hub(HubOptions(cwd=place.project, loaded=load(place.project)))
+        await window.start()
+        try:
+            assert window.failed.keys() <= {"shell"}, "the shells still report to the keeper"
+            await place.row(lambda row: row.owner == os.getpid())
+            await post(place, "to the window")
+            assert await heard(log, 1) == ["to the window"]
+        finally:
+            await window.stop()
+        os.kill(wedged.pid, signal.SIGCONT)
+        await place.row(lambda row: row.owner == wedged.pid)
+        await post(place, "and back")
+        assert await heard(log, 2) == ["to the window", "and back"]
+        place.run("hub", "stop")
+
+
+STRANGER = """
+import os, socket, sys
+os.setgroups([]), os.setgid(65534), os.setuid(65534)
+path, does = sys.argv[1:]
+with socket.socket(socket.AF_UNIX) as ours:
+    if does == "listen":
+        ours.bind(path)
+        ours.listen()
+        print("listening", flush=True)
+        connected, _ = ours.accept()
+        print(repr(connected.recv(1000)), flush=True)
+    else:
+        ours.settimeout(10)
+        ours.connect(path)
+        print("connected", flush=True)
+        try:
+            ours.sendall(b'{"hello": "command", "pid": 1}\\n')
+            print(repr(ours.recv(1000)), flush=True)
+        except OSError as error:
+            print(repr(error), flush=True)
+"""
+"""Another user of this machine. The test has opened our folder to them, as nothing of ours does."""
+
+
+@contextlib.asynccontextmanager
+async def stranger(does: str) -> AsyncGenerator[asyncio.StreamReader]:
+    """Another user at the keeper's socket; what they print."""
+    if os.getuid() != 0:
+        pytest.skip("only root can be somebody else")
+    path = paths.keeper_sockets()[0]
+    modes = [(folder, mode) for folder in path.parents if not (mode := stat.S_IMODE(folder.stat().st_mode)) & 0o001]
+    child = None
+    try:
+        async with asyncio.timeout(20):
+            while True:  # whatever of ours uses the folder meanwhile closes it again
+                for folder, mode in modes:
+                    folder.chmod(mode | 0o777)
+                if path.exists():
+                    path.chmod(0o666)
+                child = await asyncio.create_subprocess_exec(
+                    *("/usr/bin/env", "python3", "-c", STRANGER, str(path), does),
+                    cwd="/",
+                    stdout=asyncio.subprocess.PIPE,
+                )
+                assert child.stdout is not None
+                if (await child.stdout.readline()).strip() in (b"listening", b"connected"):
+                    break
+                await child.wait()
+        for folder, mode in modes:
+            folder.chmod(mode)
+        yield child.stdout
+    finally:
+        for folder, mode in modes:
+            folder.chmod(mode)
+        if child is not None and child.returncode is None:
+            child.kill()
+            await child.wait()
+
+
+async def test_another_users_keeper_is_told_nothing(place: Place) -> None:
+    paths.runtime_dir()
+    async with stranger("listen") as told:
+        ran = await asyncio.to_thread(run_gsh, "agent", "ls", cwd=place.project)
+        assert (ran.code, ran.err) == (0, "")
+        assert "There are no agents here" in ran.out
+        place.run("hub", "start")
+        keeper = await place.keeper()
+        assert json.loads(place.run("hub", "status", "--json"))["pid"] == keeper.process.pid
+        assert b"hello" not in await told.read(0)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.3):
+                assert (await told.readline()).strip() == b"b''"
+                raise TimeoutError
+
+
+async def test_another_user_is_refused_by_our_keeper(place: Place) -> None:
+    place.run("hub", "start")
+    await place.keeper()
+
+    async def taken() -> bool:
+        return is_live(paths.keeper_sockets()[0])
+
+    await eventually(taken)
+    async with stranger("connect") as told:
+        async with asyncio.timeout(20):
+            answer = (await told.readline()).decode()
+        assert "serves" not in answer, answer
+
+
+async def test_a_hundred_agents(place: Place, tmp_path: Path) -> None:
+    log = tmp_path / "heard"
+    await listener(place, log)
+    keeper = (await place.keeper()).process
+    options = HubOptions(
+        cwd=place.project, loaded=load(place.project), parts=frozenset({"store", "fleet"}), visiting=True
+    )
+    starter = build_hub(options)
+    await starter.start()
+    assert starter.fleet is not None
+    for number in range(99):
+        await starter.fleet.spawn(SpawnRequest(cli=("sh", "-c", "exec cat"), name=f"cat-{number}"), by_person=True)
+    await starter.stop()
+
+    async def watched() -> int:
+        return sum(row.owner == keeper.pid and row.status == "idle" for row in await place.store.agents.find_all())
+
+    assert await eventually(watched, until=lambda count: count == 100, within=60) == 100
+    listed = json.loads(place.run("agent", "ls", "--json"))
+    assert len(listed) == 100
+    await post(place, "among a hundred")
+    assert await heard(log, 1) == ["among a hundred"]
+    place.run("agent", "send", "cat-98", "moss")
+    assert "moss" in place.run("agent", "show", "cat-98")
+    assert (await place.keeper()).process == keeper
