@@ -122,6 +122,20 @@ async def test_the_first_agent_brings_a_keeper_which_delivers_and_tells_the_trut
     assert [one["name"] for one in json.loads(place.run("agent", "ls", "--json"))] == ["cc"], "the keeper is no agent"
 
 
+async def test_it_loads_nothing_for_a_network(place: Place) -> None:
+    """A tenth of its memory; what it does for agents and commands works without."""
+    place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--name", "cc")
+    keeper = await place.keeper()
+    row = await place.row(lambda row: row.owner == keeper.process.pid and row.status == "idle")
+    letter = await place.post("what is the time?", row)
+    await place.letter(letter.id, lambda letter: letter.state in ("submitted", "acted"))
+    for words in (("agent", "ls"), ("agent", "show", "cc"), ("usage",)):
+        place.run(*words)
+    if sys.platform == "linux":
+        mapped = Path(f"/proc/{keeper.process.pid}/maps").read_text()
+        assert [name for name in ("libssl", "libcrypto") if name in mapped] == []
+
+
 async def test_the_first_question_at_the_prompt_brings_one_too(place: Place) -> None:
     place.run("gsh", "what", "is", "here")
     keeper = await place.keeper()
