@@ -16,6 +16,8 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from tests.kit.command import run_gsh
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Say
 from tests.kit.tmux import eventually
 from tests.real.test_keeper import CLAUDE, Place, place
 
@@ -123,3 +125,21 @@ def test_each_thing_is_told_once_by_the_one_whom_it_concerns() -> None:
     assert news.call_for(ended) is None
     news.call_for(AgentRemoved(agent="0001"))
     assert not news.has("0001")
+
+
+async def test_a_native_agent_whose_budget_is_spent_asks_without_a_window(place: Place, desktop: Path) -> None:
+    async with loopback("anthropic", [[Say("A leaf.")]], repeat=True) as provider:
+        env = variables("anthropic", provider.url)
+        words = ("agent", "spawn", "--name", "thrifty", "--budget", "0.00001", "say something")
+        started = await asyncio.to_thread(run_gsh, *words, cwd=place.project, env=env)
+        assert started.code == 0, started.err
+        keeper = await place.keeper()
+        await place.row(lambda row: row.owner == keeper.process.pid and row.status == "idle" and row.cost)
+        place.run("agent", "send", "thrifty", "and something more")
+        (asked,) = await told(desktop, 1)
+        assert "thrifty needs you: approval of budget continue beyond its budget" in asked
+        assert "of its $0.00001 are used" in asked
+        row = await place.row(lambda row: row.needs_you)
+        assert (row.status, row.owner) == ("waiting", keeper.process.pid)
+        assert "needs you" in place.run("agent", "ls")
+        assert len(provider.chats) == 1, "nothing was asked of the model beyond it"

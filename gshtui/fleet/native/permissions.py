@@ -118,8 +118,13 @@ def spending_limit(
 
 async def _raised(budget: SpendingBudget, session: str, gate: Gate) -> bool:
     """Whether a person raised the budget."""
-    used = f"${budget.spent + budget.children:.2f} of its ${budget.allowed:.2f} are used"
-    if not await ask_for_more(gate, budget.agent, session, used, f"${budget.more:.2f}"):
+    used = f"{_dollars(budget.spent + budget.children)} of its {_dollars(budget.allowed)} are used"
+    if not await ask_for_more(gate, budget.agent, session, used, _dollars(budget.more)):
         return False
     budget.extend()
     return True
+
+
+def _dollars(amount: float) -> str:
+    """With more places than two where those would be zeros."""
+    return f"${amount:.2f}" if amount >= 0.01 or amount <= 0 else f"${amount:.6f}".rstrip("0")
