@@ -14,6 +14,10 @@ from gshtui.programs.profile import GENERIC, Profile
 from gshtui.programs.screen_reading import ScreenReading, by_title, search
 
 NOTHING = ScreenReading()
+ANIMATED = "only an animation moves"
+"""What an unknown program does whose screen moves without a word that is new; that it rests is a guess."""
+_ANIMATED, _ANIMATED_INPUT = 30.0, 6.0
+"""Seconds of that until a program counts as idle: one of which nothing is known, and one whose input looks idle."""
 WORKING = frozenset({"thinking", "tool"})
 
 
@@ -45,6 +49,8 @@ class StatusFacts:
     started: float = 0.0
     moved: float = 0.0
     """When the screen last changed."""
+    news: float = 0.0
+    """When it last showed words that are new; 0: whenever it moved."""
     reading: ScreenReading = NOTHING
     since: float = 0.0
     """When the screen and the title last changed."""
@@ -160,6 +166,8 @@ def _outside(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | 
         return KnownStatus(reading.status, "screen", facts.since, reading.doing) if reading.status else None
     if titles.idle and search(titles.idle, facts.title):
         return KnownStatus("idle", "title", facts.since, reading.doing)
+    if _animated(facts, now, _ANIMATED_INPUT):
+        return KnownStatus("idle", "screen", facts.since, reading.doing)
     moving = profile.timing.rest - (now - facts.moved)
     if profile.ai and not titles.busy and not reading.draft and moving > 0:
         # An input that looks idle above an answer that still grows.
@@ -180,10 +188,18 @@ def _alone(profile: Profile, hook: HookEvent, facts: StatusFacts, now: float) ->
 def _by_activity(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus:
     """Nothing is known but whether the screen moves."""
     still = now - max(facts.moved, facts.started)
+    if _animated(facts, now, _ANIMATED):
+        return KnownStatus("idle", "activity", facts.news, ANIMATED, sure=False)
     if not facts.ready and now - facts.started < profile.timing.start and profile.rules:
         return KnownStatus("starting", "spawn", facts.started, again=profile.timing.start - (now - facts.started))
     if still >= profile.timing.idle:
         return KnownStatus("idle", "activity", facts.moved or facts.started, sure=False)
-    return KnownStatus(
-        "thinking", "activity", facts.moved or facts.started, sure=False, again=profile.timing.idle - still
-    )
+    again = profile.timing.idle - still
+    if facts.news:
+        again = max(0.1, min(again, _ANIMATED - (now - facts.news)))
+    return KnownStatus("thinking", "activity", facts.moved or facts.started, sure=False, again=again)
+
+
+def _animated(facts: StatusFacts, now: float, enough: float) -> bool:
+    """Whether the screen has moved for so long without a new word."""
+    return 0 < facts.news <= now - enough and facts.moved > facts.news

@@ -12,6 +12,7 @@ from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.foreground import Foreground, front
 from gshtui.programs.hook_reports import HookFeed
 from gshtui.programs.profile import Profile, takes_code
+from gshtui.programs.screen_news import ScreenNews
 from gshtui.programs.screen_reading import read_screen
 from gshtui.programs.status import WORKING, HookEvent, KnownStatus, StatusFacts, decide
 from gshtui.system.tasks import keep_on
@@ -55,6 +56,8 @@ _EACH = 0.04
 _FADES, _STIRRED = 10.0, 2.0
 """Seconds after its screen's last change, of a program that works and of one that rests: then what tmux tells is
 enough."""
+_SLEPT, _SET_BACK = 120.0, 1.0
+"""Seconds by which the clock has to be ahead of what it should show for the machine to have slept, and behind."""
 OnKnown = Callable[[KnownStatus], None]
 
 
@@ -110,10 +113,13 @@ class CliStatus:
         self._acted = acted
         self._pace = pace or Pacer()
         self._clock = clock
+        self._ticks = (clock(), time.monotonic())
+        """The clock at the last look at it, and how long this machine had been awake then."""
         self._conversation: str = row.external_id
         self._hook: HookEvent | None = None
         self._facts = StatusFacts(started=row.created, moved=row.created, since=row.created)
         self._lines: tuple[str, ...] = ()
+        self._news = ScreenNews()
         self._stirred = asyncio.Event()
         self._looked = 0.0
         self._moving = False
@@ -178,7 +184,7 @@ class CliStatus:
         self._stirred.set()
 
     def _handle_event(self, info: PaneInfo, gone: bool) -> None:
-        now = self._clock()
+        now = self._now()
         ended = (info.dead or gone) and not (self._facts.dead or self._facts.gone)
         said = info.title != self._facts.title and self._speaks(info.title)
         self._facts = dataclasses.replace(
@@ -198,6 +204,23 @@ class CliStatus:
         facts = StatusFacts(title=title)
         known = decide(self._profile, None, dataclasses.replace(facts, ready=True), 0.0)
         return known.source == "title", known.status == "waiting"
+
+    def _now(self) -> float:
+        """The time. If the clock was set back, or the machine slept, what was seen is no older for that."""
+        before, awake_before = self._ticks
+        now, awake = self._ticks = self._clock(), time.monotonic()
+        jump = now - before - (awake - awake_before)
+        facts = self._facts
+        if jump > _SLEPT:  # nothing could move meanwhile; how long a status has lasted, the night counts
+            self._facts = dataclasses.replace(facts, moved=facts.moved + jump)
+            self._news.shift(jump)
+        elif jump < -_SET_BACK:
+            times = {name: min(getattr(facts, name), now) for name in ("started", "moved", "since", "asked")}
+            self._facts = dataclasses.replace(facts, **times)
+            self._news.shift(jump)
+            if self._hook is not None:
+                self._hook = dataclasses.replace(self._hook, at=min(self._hook.at, now))
+        return now
 
     # -- following -------------------------------------------------------------------------------------------------
 
@@ -220,8 +243,9 @@ class CliStatus:
 
     def _closely(self) -> float:
         """Seconds until the next look, where its status is about to change; 0: it is not, or is told by the program."""
-        known, facts = self.known, self._facts
-        still = self._clock() - facts.moved
+        now, known = self._now(), self.known
+        facts = self._facts
+        still = now - min(facts.moved, facts.news or facts.moved)
         flux = known.status in WORKING or known.status == "starting" or facts.reading.draft
         until = _FADES if flux else _STIRRED
         if known.source in ("hook", "spawn") or still > until or facts.dead or facts.gone:
@@ -238,20 +262,22 @@ class CliStatus:
         self._moving = False
         if self._facts.dead or self._facts.gone:
             return
-        looked = self._clock()
+        looked = self._now()
         try:
             info, lines = await self._server.capture_screen(self._row.pane)
         except TmuxError as error:
             if error.kind in ("no_such_pane", "gone"):
-                now = self._clock()
+                now = self._now()
                 self._facts = dataclasses.replace(self._facts, gone=True, since=now)
             return
         self._handle_event(info, False)
         reading = read_screen(self._profile, lines, info.title, (info.cursor_x, info.cursor_y))
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None
-        facts, now = self._facts, self._clock()
+        now = self._now()
+        facts = self._facts
         self._moving = lines != self._lines or looked < info.activity + 1
         moved = now if lines != self._lines else facts.moved
+        self._news.note(lines, now)
         stays = reading.status == facts.reading.status and _has_terminal(here) == _has_terminal(facts.front)
         ready = facts.ready or reading.status in ("idle", "waiting") or (here is not None and here.prompt)
         # What a first look finds may have been so since the start: it is no news that came after a hook's.
@@ -259,11 +285,19 @@ class CliStatus:
         asked = now if reading.status == "waiting" else facts.asked
         self._lines = lines
         self._facts = dataclasses.replace(
-            facts, reading=reading, moved=moved, since=since, asked=asked, ready=ready, front=here
+            facts,
+            reading=reading,
+            moved=moved,
+            news=self._news.at,
+            since=since,
+            asked=asked,
+            ready=ready,
+            front=here,
         )
 
     def _judge(self) -> None:
-        before, known = self.known, decide(self._profile, self._hook, self._facts, self._clock())
+        now = self._now()
+        before, known = self.known, decide(self._profile, self._hook, self._facts, now)
         read = self._facts.reading.read
         if known.status == "waiting" and read is not None:
             known = dataclasses.replace(known, question=read.question)

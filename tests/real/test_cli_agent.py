@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.agent_data import SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
@@ -275,3 +275,47 @@ async def test_attach_shows_the_agent_in_this_terminal(project: Path) -> None:
             await eventually(seen, until=lambda text: "ready" in text)
         finally:
             end_server(folder / "s")
+
+
+ANIMATED = """
+import os, select, sys, tty
+tty.setcbreak(0)
+typed, number = "", 0
+while True:
+    print(f"\\x1b[H{'◐◓◑◒'[number % 4]} Welcome\\x1b[K\\r\\nYour words: {typed} ·\\x1b[K", end="", flush=True)
+    number += 1
+    if select.select([0], [], [], 0.1)[0]:
+        typed += os.read(0, 4096).decode()
+        if "\\n" in typed:
+            print(f"\\x1b[5Hgot: {typed.split(chr(10))[0]}", flush=True)
+            typed = ""
+"""
+"""A program of which nothing is known, whose logo turns whether it works or not."""
+
+
+async def test_an_unknown_program_that_only_moves_rests_and_gets_its_mail(
+    window: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gshtui.programs.status._ANIMATED", 1.5)
+    assert window.fleet is not None
+    row = await window.fleet.spawn(SpawnRequest(cli=(sys.executable, "-c", ANIMATED), name="logo"), by_person=True)
+
+    async def resting() -> AgentRow:
+        assert window.store is not None
+        return await window.store.agents.find(row.id)
+
+    rests = await eventually(resting, until=lambda now: now.doing == "only an animation moves")
+    assert (rests.status, rests.status_source) == ("idle", "activity?")
+    message = await window.fleet.send(row.id, "moss")
+
+    async def shown() -> str:
+        assert window.fleet is not None
+        return await window.fleet.show(row.id)
+
+    assert "moss" in await eventually(shown, until=lambda screen: "got:" in screen)
+
+    async def state() -> str:
+        assert window.store is not None
+        return (await window.store.mail.find(message)).state
+
+    assert await eventually(state, until=lambda state: state != "queued") == "submitted"

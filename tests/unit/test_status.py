@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from gshtui.programs import profile as profiles
+from gshtui.programs.profile import GENERIC, Profile
 from gshtui.programs.screen_reading import ScreenReading
-from gshtui.programs.status import HookEvent, StatusFacts, decide
+from gshtui.programs.status import HookEvent, KnownStatus, StatusFacts, decide
 
 LOADED = profiles.load(Path("/nonexistent"))
 CLAUDE, CODEX, REPL = LOADED.get("claude"), LOADED.get("codex"), LOADED.get("repl")
@@ -123,3 +126,17 @@ def test_a_program_that_was_just_started_is_starting() -> None:
 def test_what_ended_says_nothing_any_more() -> None:
     ended = HookEvent(NOW - 5, "SessionEnd", "")
     assert decide(CLAUDE, ended, facts("idle"), NOW).source == "screen"
+
+
+@pytest.mark.parametrize("name", ["generic", "claude"])
+def test_an_animation_alone_is_rest_after_a_while_and_said_to_be_a_guess(name: str) -> None:
+    profile = Profile(name=GENERIC, title="X", ai=False) if name == "generic" else LOADED.get(name)
+
+    def status(news: float, moved: float = 0.2) -> KnownStatus:
+        return decide(profile, None, StatusFacts(ready=True, moved=NOW - moved, news=NOW - news, started=1.0), NOW)
+
+    assert (status(5).status, status(5).sure) == ("thinking", False)
+    assert 0 < status(25).again <= 12
+    rest = status(40)
+    assert (rest.status, rest.source, rest.sure, rest.doing) == ("idle", "activity", False, "only an animation moves")
+    assert status(40, moved=40).doing == "", "nothing moves at all"

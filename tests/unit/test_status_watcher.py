@@ -8,9 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import profile as profiles
-from gshtui.programs.status import KnownStatus
+from gshtui.programs.status import HookEvent, KnownStatus
 from gshtui.programs.status_watcher import CliStatus, Pacer
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.watcher import PaneChange
@@ -103,3 +105,36 @@ async def test_the_first_goes_on_at_once_and_the_others_one_by_one_in_their_orde
     assert times[9] - began >= 9 * 0.005
     await pace.wait()
     assert loop.time() >= times[9]
+
+
+@pytest.mark.parametrize("jump", [8 * 3600.0, -8 * 3600.0])
+async def test_a_night_of_sleep_and_a_clock_set_back_change_nothing(jump: float) -> None:
+    """A program that works by its hook's word: it is neither lifeless after the night, nor at work for eight hours."""
+    began = 1_000_000.0
+    clock = [began]
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=began - 60)
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    server = SilentServer()
+    server.looks, server.shown = 9, ("nothing that a rule knows",)
+    status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0])
+    await status.start()
+    try:
+        await eventually(lambda: look(server), until=lambda looks: looks > 10)
+        status._on_hook(HookEvent(began, "UserPromptSubmit", "thinking"))  # pyright: ignore[reportPrivateUsage]
+        assert (status.known.status, status.known.source) == ("thinking", "hook")
+        clock[0] += jump
+        status.check_now()
+        looked = server.looks
+        await eventually(lambda: look(server), until=lambda looks: looks > looked + 1)
+        assert (status.known.status, status.known.source) == ("thinking", "hook")
+        clock[0] += 100  # now it has shown no sign of life for longer than it may
+        status.check_now()
+        looked = server.looks
+        await eventually(lambda: look(server), until=lambda looks: looks > looked + 1)
+        assert (status.known.status, status.known.doing) == ("idle", "no sign of life")
+    finally:
+        await status.stop()
+
+
+async def look(server: SilentServer) -> int:
+    return server.looks

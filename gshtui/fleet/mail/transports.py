@@ -19,6 +19,7 @@ from gshtui.fleet.agent_programs import Programs, is_known
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.inbox import framed_letter
 from gshtui.programs.pane_view import PASSES, SessionError
+from gshtui.programs.status import ANIMATED
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.tmux.readiness import wait_ready
@@ -185,7 +186,7 @@ class MailTransports:
             if letter.defer and row.status == "starting" and (row.id, row.pid) not in self._started:
                 await session.start()
                 self._started.add((row.id, row.pid))
-            if letter.defer and not is_known(row):
+            if letter.defer and not is_known(row) and row.doing != ANIMATED:
                 await self._still(server, row)
             await session.send(text, told=told, even_busy=not letter.defer)
         except SessionError as error:
