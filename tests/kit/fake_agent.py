@@ -19,6 +19,7 @@ import sys
 import termios
 import time
 import tty
+from datetime import UTC, datetime
 from pathlib import Path
 
 from gshtui.programs import report_hook
@@ -81,11 +82,23 @@ class Fake:
             if self.options.heard:
                 with Path(self.options.heard).open("a", encoding="utf-8") as file:
                     file.write(f"{prompt.splitlines()[-1].removeprefix('> ')}\n")
+            if self.options.transcript:
+                self.note(prompt)
             if "do:ask" in prompt:
                 self.state = "approval"
                 self.report("PermissionRequest", tool_name="Bash", tool_input={"command": "touch made.txt"})
             else:
                 self.work()
+
+    def note(self, prompt: str) -> None:
+        """Write down what it was asked, as the real one does."""
+        at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        record = {
+            "type": "user", "uuid": f"{self.turns}-{at}", "sessionId": self.options.session_id, "timestamp": at,
+            "message": {"role": "user", "content": prompt},
+        }  # fmt: skip
+        with Path(self.options.transcript).open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(record)}\n")
 
     def work(self) -> None:
         self.state, self.until = "busy", time.monotonic() + self.options.work
@@ -148,6 +161,7 @@ def main() -> None:
     parser.add_argument("--work", type=float, default=0.5, help="seconds that an answer takes")
     parser.add_argument("--deaf", action="store_true", help="never take an Enter")
     parser.add_argument("--heard", default="", help="a file for the last line of each prompt that it accepts")
+    parser.add_argument("--transcript", default="", help="a file for the prompts that it accepts, as a transcript")
     parser.add_argument("--stubborn", action="store_true", help="ignore SIGHUP and SIGTERM")
     parser.add_argument("--mute", action="store_true", help="report nothing")
     options, _ = parser.parse_known_args()

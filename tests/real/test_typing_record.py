@@ -25,6 +25,7 @@ __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
 
 SCREENS = next((ROOT / "tests" / "fixtures" / "screens" / "claude").iterdir())
+ID = "00000000-0000-4000-8000-000000000000"
 KILLED = """
 import asyncio, json, sys
 from pathlib import Path
@@ -47,18 +48,26 @@ async def main():
         PaneWriter.write = write
     elif moment == "pasted":
         PaneWriter._shown = reached
+    elif moment == "entered":
+        real = TmuxServer.send_keys
+        async def send_keys(self, *given):
+            await real(self, *given)
+            await reached()
+        TmuxServer.send_keys = send_keys
     else:
         PaneWriter._enter = reached
     server = TmuxServer(socket_path=Path(socket))
     async with open_mail(Path(record), server=server) as m:
-        row = await m.add_agent("cc", server=server, argv=tuple(json.loads(argv)), kind="cli", profile="claude")
+        row = await m.add_agent(
+            "cc", server=server, argv=tuple(json.loads(argv)), kind="cli", profile="claude", external_id=ID, cwd="/p"
+        )
         print(row.id, flush=True)
         letter = await m.send(row.id, text, sender="person")
         print(letter.id, flush=True)
         await asyncio.Event().wait()
 
 asyncio.run(main())
-"""
+""".replace("ID", repr(ID))
 
 
 @pytest.fixture
@@ -133,6 +142,24 @@ async def test_what_was_accepted_is_not_sent_again(path: Path, tmux: TmuxServer)
         assert (await m.store.mail.find(letter.id)).state == "submitted"
         later = await m.send(row.id, "fern", sender="person")
         await m.wait_for_state(later.id, "submitted", "acted")
+        assert await eventually(lambda: done(heard), until=lambda said: len(said) == 2) == ["leaf", "fern"]
+
+
+@pytest.mark.parametrize("on_record", [True, False])
+async def test_what_became_of_an_enter_is_known_from_the_transcript_or_not_at_all(
+    path: Path, tmux: TmuxServer, home: Home, on_record: bool
+) -> None:
+    transcript = home.path / ".claude" / "projects" / "-p" / f"{ID}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    options = ("--mute", *(("--transcript", str(transcript)) if on_record else ()))
+    async with killed(path, tmux, "entered", "leaf", *options) as (row, letter, heard, m):
+        await eventually(lambda: done(heard))
+        await m.service.start()
+        state = "submitted" if on_record else "held"
+        await m.wait_for_state(letter.id, state)
+        later = await m.send(row.id, "fern", sender="person")
+        await m.wait_for_state(later.id, "acted" if on_record else "submitted")
+        assert (await m.store.mail.find(letter.id)).state == state
         assert await eventually(lambda: done(heard), until=lambda said: len(said) == 2) == ["leaf", "fern"]
 
 

@@ -39,6 +39,8 @@ BLOCKED_FOR = 3.0
 """Seconds that a visiting command waits while a question, an editor or half-typed text blocks the terminal."""
 _FINISHED_WITHIN = 4.0
 """Seconds for a delivery that is under way, when its hub stops: nobody could say later whether it was typed."""
+_CONFIRMED_WITHIN = 20.0
+"""Seconds in which a program writes down what it was asked."""
 KEPT_DAYS = 30.0
 DELIVERY_EVENTS = (
     AgentStatusChanged, TurnStarted, TurnFinished, PromptWithdrawn, PromptEdited, AgentChanged, AgentEnded,
@@ -56,6 +58,7 @@ class Delivery:
         self._carriers = carriers
         self._stirred = asyncio.Event()
         self._busy_with: dict[str, asyncio.Task[None]] = {}
+        self._confirming = set[asyncio.Task[None]]()
         self._not_before: dict[str, float] = {}
         self._trouble: dict[str, SessionError] = {}
         """Agent → what prevented its last message."""
@@ -86,9 +89,10 @@ class Delivery:
         if under_way := tuple(self._busy_with.values()):
             await asyncio.wait(under_way, timeout=_FINISHED_WITHIN)
         self._subscription.unsubscribe()
-        for task in under_way:
+        left = (*under_way, *self._confirming)
+        for task in left:
             task.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await asyncio.gather(*left, return_exceptions=True)
 
     def check_now(self) -> None:
         """Trigger a look for messages to deliver."""
@@ -215,6 +219,7 @@ class Delivery:
             progress.said(letter, state)
 
         progress.expect(letter, inbox=route.inbox)
+        began = time.time()
         try:
             await self._carriers.deliver(letter, route, told)
         except NotDeliverable as error:
@@ -239,6 +244,15 @@ class Delivery:
         else:
             self._trouble.pop(letter.recipient, None)
             await progress.submitted(letter)
+            if not route.inbox:
+                self._confirming.add(task := start_job(self._confirm(letter, route, began), f"mail {letter.id}"))
+                task.add_done_callback(self._confirming.discard)
+
+    async def _confirm(self, letter: Letter, route: Route, since: float) -> None:
+        """See in the program's own record that it acts on the message; its hooks may say so before. Never raises."""
+        with contextlib.suppress(StoreError):
+            if await self._carriers.taken_up(letter, route, since, _CONFIRMED_WITHIN):
+                await self.progress.taken_up(letter)
 
     def _later(self, letter: Letter, trouble: SessionError) -> None:
         self._not_before[letter.recipient] = time.monotonic() + AGAIN_AFTER

@@ -1,7 +1,7 @@
 """The delivery state of messages: records and publishes each step, and recognises when an agent acts on a message.
 
-`acted` comes from the agent's own events or hooks, never from its screen. The last text of that turn is the answer to a
-`talk`. Held by `delivery`.
+`acted` comes from the agent's own events, hooks or transcript, never from its screen. The last text of that turn is the
+answer to a `talk`. Held by `delivery`.
 """
 
 from __future__ import annotations
@@ -117,13 +117,17 @@ class DeliveryState:
             self._turns[event.turn] = letter.id
             await self._acted(letter)
 
+    async def taken_up(self, letter: Letter) -> None:
+        """Another program has acted on a message that was typed. Raises `StoreError`."""
+        if letter.id in self._typed and (await self._store.mail.find(letter.id)).state == "submitted":
+            self._typed.pop(letter.id, None)
+            self._turns[f"agent {letter.recipient}"] = letter.id
+            await self._acted(letter)
+
     async def _moves(self, agent: str) -> None:
         """Another program reports that it is working: it acted on the last typed message."""
         for letter in [one for one in self._typed.values() if one.recipient == agent]:
-            if (await self._store.mail.find(letter.id)).state == "submitted":
-                del self._typed[letter.id]
-                self._turns[f"agent {agent}"] = letter.id
-                await self._acted(letter)
+            await self.taken_up(letter)
 
     async def _finished(self, event: TurnFinished) -> None:
         id = self._turns.pop(event.turn, None) or self._turns.pop(f"agent {event.agent}", None)

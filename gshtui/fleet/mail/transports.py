@@ -6,7 +6,9 @@ typed raises `DeliveryUnsure` and is never retried automatically. Called by `del
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -20,6 +22,7 @@ from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.inbox import framed_letter
 from gshtui.programs.pane_view import PASSES, SessionError
 from gshtui.programs.status import ANIMATED
+from gshtui.programs.transcripts.transcript_readers import READERS
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.tmux.readiness import wait_ready
@@ -30,6 +33,10 @@ RouteState = Literal["now", "later", "elsewhere", "gone"]
 """later: it is busy, or not linked. elsewhere: another process delivers it. gone: it will never read it."""
 STILL, STILL_WITHIN = 1.0, 30.0
 """Seconds without screen changes after which an unknown program counts as ready, and how long to wait for that."""
+_RECORD_EVERY, _UNSURE_FOR = 0.5, 3.0
+"""Seconds between two looks at a program's own record, and how long it may take to show what the screen does not."""
+_EARLIER = 2.0
+"""Seconds by which a program's clock may be behind ours: some round the time."""
 TypedCallback = Callable[[Literal["typed", "submitted"]], None]
 
 
@@ -163,9 +170,35 @@ class MailTransports:
         try:
             session = await self._programs.session(self._terminals.server(row.socket), row)
             text = framed_letter(letter, replies=False, as_code=session.takes_code)
-            return await session.writer.take_back(text)
+            fate = await session.writer.take_back(text)
         except SessionError:
             return "unknown"
+        return "accepted" if fate == "unknown" and await self._is_on_record(row, text, letter.created) else fate
+
+    async def taken_up(self, letter: Letter, route: Route, since: float, within: float) -> bool:
+        """Whether the program's transcript has the message as a prompt, within so many seconds.
+
+        Args:
+            since: when it was typed, in epoch seconds.
+        """
+        row = route.row
+        if row is None or route.inbox or row.profile not in READERS:
+            return False
+        text = framed_letter(letter, replies=False)
+        until = time.monotonic() + within
+        while not await self._is_on_record(row, text, since):
+            if time.monotonic() > until:
+                return False
+            await asyncio.sleep(_RECORD_EVERY)
+        return True
+
+    async def _is_on_record(self, row: AgentRow, text: str, since: float) -> bool:
+        """Whether the program has written down that it was asked this since then (epoch seconds)."""
+        if row.profile not in READERS:
+            return False
+        now = await self._store.agents.find(row.id)  # its conversation may be known by now
+        turn = await self._programs.last_turn(now) if now.pid == row.pid else None
+        return turn is not None and turn.at >= since - _EARLIER and turn.answers(text)
 
     async def deliver(self, letter: Letter, route: Route, told: TypedCallback) -> None:
         """Deliver it. Raises `NotDeliverable`, `DeliveryUnsure`, `RecipientGone`."""
@@ -181,7 +214,7 @@ class MailTransports:
     async def _type(self, letter: Letter, row: AgentRow, told: TypedCallback) -> None:
         server = self._terminals.server(row.socket)
         session = await self._programs.session(server, row)
-        text = framed_letter(letter, replies=False, as_code=session.takes_code)
+        text, began = framed_letter(letter, replies=False, as_code=session.takes_code), time.time()
         try:
             if letter.defer and row.status == "starting" and (row.id, row.pid) not in self._started:
                 await session.start()
@@ -194,6 +227,9 @@ class MailTransports:
                 raise RecipientGone(error.message) from error
             if error.kind in PASSES:
                 raise NotDeliverable(error) from error
+            if error.kind == "unsure" and await self.taken_up(letter, Route("now", row), began, _UNSURE_FOR):
+                told("submitted")
+                return
             raise DeliveryUnsure(str(error)) from error
 
     async def _still(self, server: TmuxServer, row: AgentRow) -> None:
