@@ -39,11 +39,12 @@ def catch_in_threads() -> None:
 
 def written(error: BaseException) -> str:
     """Write the report; returns a sentence that says where it is."""
+    from gshtui.guard.report_redaction import redact_report
     from gshtui.settings import paths
     from gshtui.system.faults import write_report
 
     try:
-        file = write_report(paths.logs_dir(), error)
+        file = write_report(paths.logs_dir(), error, clean=redact_report)
     except OSError as failure:
         return f"The details could not be written: {failure.strerror or failure}."
     return f"The details are in {file}."

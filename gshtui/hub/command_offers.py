@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.mail.outbox import MailOutbox
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
+    from gshtui.guard.redaction import Redactor
     from gshtui.guard.sandbox.sandboxes import Sandboxes
     from gshtui.store.store import Store
     from gshtui.tools.worktree_setup import Consent
@@ -149,6 +150,11 @@ class CommandOffers:
         own = (paths.state_dir(), self._settings.general.session_dir, self._settings.general.log_dir)
         return Sandboxes(self._settings.sandbox, (*own, paths.data_dir(), paths.config_dir()))
 
+    def _redactor(self) -> Redactor:
+        from gshtui.agents.telemetry import redactor
+
+        return redactor(self._settings, os.environ)
+
     async def _sessions_below(self, folder: str) -> frozenset[str]:
         """The conversations that were held there; none without a record."""
         from gshtui.context.retrieval.log_commands import sessions_below
@@ -222,7 +228,7 @@ class CommandOffers:
         def sessions() -> list[AnyCommand]:
             from gshtui.store.session_commands import commands
 
-            return commands(store)
+            return commands(store, lambda: self._redactor().redact_certain)
 
         def record() -> list[AnyCommand]:
             from gshtui.agents.commands import commands

@@ -17,6 +17,7 @@ from gshtui.commands.declaration import Caller, Invocation, Outcome, Question, R
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.fleet.agent_states import AgentStates
+from gshtui.guard.report_redaction import redact_report
 from gshtui.hub.branch_watch import BranchWatch
 from gshtui.hub.command_offers import LEFT_OUT_OF_AGENTS, AgentSources, CommandOffers, Spawner
 from gshtui.hub.hub_options import HubOptions
@@ -57,6 +58,7 @@ class Hub:
         self.settings = options.loaded.settings
         self.owns_bus = bus is None
         self.bus = Bus() if bus is None else bus
+        self.bus.faults.clean = redact_report
         self._faults = LoopFaults(self.bus)
         self.registry = Registry()
         left_out = frozenset[str]() if options.native is None else LEFT_OUT_OF_AGENTS

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -126,9 +126,14 @@ class ResumeParameters(Parameters):
     target: str = Field(default="latest", description="An id, or its beginning or end; `latest`: this folder's.")
 
 
-def commands(store: Store) -> list[Command[Any]]:
-    """The session family, on this store."""
-    family = _Family(store)
+def commands(store: Store, redactor: Callable[[], Callable[[str], str]] | None = None) -> list[Command[Any]]:
+    """The session family, on this store.
+
+    Args:
+        store: the record.
+        redactor: gives what takes secrets out of an export.
+    """
+    family = _Family(store, redactor)
 
     async def resume(invocation: Invocation, parameters: ResumeParameters) -> Outcome:
         return await family.session(invocation, SessionParameters(action="resume", target=parameters.target))
@@ -202,8 +207,9 @@ def _action(
 class _Family:
     """The handlers and renderings."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, redactor: Callable[[], Callable[[str], str]] | None) -> None:
         self._store = store
+        self._redactor = redactor
         shared = Access.SHARED
         self.actions: dict[str, AnyAction] = {
             action.parameters.WORD: action
@@ -272,11 +278,12 @@ class _Family:
     async def _export(self, invocation: Invocation, parameters: calls.ExportSession) -> calls.SessionExport:
         info = await self._wanted(invocation, parameters.session)
         form = parameters.format or ("jsonl" if parameters.out.endswith((".jsonl", ".ndjson")) else "markdown")
+        redact = None if self._redactor is None else await asyncio.to_thread(self._redactor)
         if not parameters.out:
-            text = "".join([line async for line in session_export.lines(self._store, info.id, form)])
+            text = "".join([line async for line in session_export.lines(self._store, info.id, form, redact)])
             return calls.SessionExport(info, form, text)
         target = invocation.cwd / Path(parameters.out).expanduser()
-        size = await _write(self._store, info.id, form, target)
+        size = await _write(session_export.lines(self._store, info.id, form, redact), target)
         return calls.SessionExport(info, form, file=str(target), bytes=size)
 
     async def _search(self, invocation: Invocation, parameters: calls.SearchSessions) -> calls.SessionHits:
@@ -362,7 +369,7 @@ def _render_renamed(_invocation: Invocation, info: SessionInfo) -> Outcome:
     return Outcome(_data(info), f"{info.id} is now called {single_line(info.title)}.")
 
 
-async def _write(store: Store, session: str, form: session_export.Format, target: Path) -> int:
+async def _write(lines: AsyncIterator[str], target: Path) -> int:
     """Write a new file, readable only by its owner; never leave half of one behind."""
     try:
         descriptor = await asyncio.to_thread(private_files.make_file, target)
@@ -373,7 +380,7 @@ async def _write(store: Store, session: str, form: session_export.Format, target
     done = False
     try:
         with os.fdopen(descriptor, "wb") as file:
-            async for line in session_export.lines(store, session, form):
+            async for line in lines:
                 await asyncio.to_thread(file.write, line.encode())
             size = file.tell()
         done = True

@@ -9,8 +9,8 @@ import base64
 import json
 import re
 import time
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
@@ -28,8 +28,10 @@ _PAGE = 200
 Format = Literal["jsonl", "markdown"]
 
 
-async def lines(store: Store, session: str, form: Format) -> AsyncIterator[str]:
-    """The conversation in pieces that end with a newline.
+async def lines(
+    store: Store, session: str, form: Format, redact: Callable[[str], str] | None = None
+) -> AsyncIterator[str]:
+    """The conversation in pieces that end with a newline, all texts as `redact` gives them.
 
     As JSON lines: first `{"v": 1, "type": "session", …}`, then each `message` with its position in the log, each
     answer that was cut off as `partial`, each full output as `output`, each `overlay`, each `text` that was sent, and
@@ -41,7 +43,24 @@ async def lines(store: Store, session: str, form: Format) -> AsyncIterator[str]:
     info = await store.sessions.find(session)
     made = _json_lines(store, info) if form == "jsonl" else _markdown(store, info)
     async for line in made:
-        yield line
+        if redact is None:
+            yield line
+        elif form == "markdown":
+            yield redact(line)
+        else:
+            yield json.dumps(_cleaned(json.loads(line), redact), ensure_ascii=False) + "\n"
+
+
+def _cleaned(value: Any, redact: Callable[[str], str]) -> Any:
+    """The value with every text cleaned but the names of fields, and attached files, which are no text."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, list):
+        return [_cleaned(inner, redact) for inner in cast("list[Any]", value)]
+    if isinstance(value, dict):
+        fields = cast("dict[str, Any]", value)
+        return {name: inner if name == "data" else _cleaned(inner, redact) for name, inner in fields.items()}
+    return value
 
 
 async def _json_lines(store: Store, info: SessionInfo) -> AsyncIterator[str]:

@@ -60,10 +60,12 @@ class Fault:
 class FaultLog:
     """The faults of one process, or of one window."""
 
-    def __init__(self, folder: Callable[[], Path]) -> None:
+    def __init__(self, folder: Callable[[], Path], clean: Callable[[str], str] = str) -> None:
         """Args:
         folder: returns the folder of the files, creating it; may raise `OSError`.
+        clean: takes out of a text what no file may have.
         """
+        self.clean = clean
         self._folder = folder
         self._known: OrderedDict[Hashable, tuple[int, str, str]] = OrderedDict()
         self._files: list[str] = []
@@ -85,21 +87,22 @@ class FaultLog:
             if len(self._files) >= FILES:
                 file = Path(self._files[-1])
                 if file.stat().st_size < _LONGEST:
-                    _put(private_files.open_file(file, os.O_WRONLY | os.O_APPEND), f"\n\n{head}{_traceback(error)}")
+                    text = self.clean(f"\n\n{head}{_traceback(error)}")
+                    _put(private_files.open_file(file, os.O_WRONLY | os.O_APPEND), text)
                 return str(file), ""
-            file = write_report(self._folder(), error, head)
+            file = write_report(self._folder(), error, head, self.clean)
         except OSError as failure:
             return "", failure.strerror or str(failure)
         self._files.append(str(file))
         return str(file), ""
 
 
-def write_report(folder: Path, error: BaseException, head: str = "") -> Path:
+def write_report(folder: Path, error: BaseException, head: str = "", clean: Callable[[str], str] = str) -> Path:
     """Write one error with its traceback to a new file. Raises `OSError`."""
     # The process's arguments may contain a prompt, so they are not written.
     told = f"gsh-tui {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n{head}\n"
     stamp = f"{time.strftime('%Y%m%dT%H%M%S')}-{time.monotonic_ns() // 1_000 % 1_000_000:06}"
-    text = told + _traceback(error)
+    text = clean(told + _traceback(error))
     for number in range(100):  # two faults within a microsecond
         file = folder / f"crash-{stamp}-{os.getpid()}{f'-{number}' if number else ''}.log"
         try:

@@ -10,15 +10,25 @@ import pytest
 
 from gshtui.agents.telemetry import redactor
 from gshtui.guard.redaction import MARK, Redactor
+from gshtui.guard.report_redaction import redact_report
+from gshtui.hub.hub import Hub
+from gshtui.hub.hub_options import HubOptions
 from gshtui.providers.candidates import candidates
 from gshtui.providers.keyring_key import keyring_key
+from gshtui.settings.loader import load
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import ProviderSettings
+from gshtui.system.faults import FaultLog, write_report
 from tests.kit.command import run_gsh
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 
-COVERS = ("gshtui.guard.child_environment", "gshtui.guard.secret_names", "gshtui.providers.keyring_key")
+COVERS = (
+    "gshtui.guard.child_environment",
+    "gshtui.guard.secret_names",
+    "gshtui.providers.keyring_key",
+    "gshtui.guard.report_redaction",
+)
 
 CANARY = "canary0c0ffee0badcafe0decade0facade0feed0"
 PLANTED = {
@@ -125,3 +135,29 @@ def test_without_the_package_there_is_no_key(monkeypatch: pytest.MonkeyPatch) ->
     keyring_key.cache_clear()
     assert keyring_key("mine", "OPENAI_API_KEY") == ""
     keyring_key.cache_clear()
+
+
+def test_exports_have_no_key_that_somebody_typed(tmp_path: Path, home: Home) -> None:
+    """It is sent as it is typed, and stays in the record; what is handed on is cleaned."""
+    ran = run_gsh("prompt", "--provider", "offline", f"my key is ghp_{CANARY}", cwd=tmp_path)
+    assert ran.code == 0, ran.err
+    for more in ([], ["--format", "jsonl"], ["--out", "talk.jsonl"]):
+        made = run_gsh("session", "export", "latest", *more, cwd=tmp_path)
+        said = made.out + ((tmp_path / "talk.jsonl").read_text("utf-8") if "--out" in more else "")
+        assert made.code == 0, made.err
+        assert f"my key is {MARK}" in said
+        assert CANARY not in said
+
+
+async def test_a_report_of_a_fault_has_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_PASSWORD", PLANTED["SHOP_PASSWORD"])
+    try:
+        raise RuntimeError(f"login with {PLANTED['SHOP_PASSWORD']} and ghp_{CANARY} failed")
+    except RuntimeError as error:
+        for _ in range(2):
+            log = FaultLog(lambda: tmp_path, redact_report)
+            log.record("the pane", error)
+        assert MARK in write_report(tmp_path, error, clean=redact_report).read_text("utf-8")
+    assert len(list(tmp_path.iterdir())) >= 2
+    assert found_below(tmp_path) == []
+    assert Hub(HubOptions(tmp_path, load(tmp_path)), {}).bus.faults.clean is redact_report

@@ -16,6 +16,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from gshtui.bus.loop_faults import part_of
+from gshtui.guard.report_redaction import redact_report
 from gshtui.settings import paths
 from gshtui.system.faults import FaultLog
 from gshtui.ui.kit.textual.compositor import piece_compositor
@@ -28,7 +29,7 @@ class AppBase(IsolatingApp):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        faults = FaultLog(paths.logs_dir)
+        faults = FaultLog(paths.logs_dir, redact_report)
         self.isolate(faults)
         self.drawing = DrawingFaults(self, faults)
 
