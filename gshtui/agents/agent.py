@@ -243,6 +243,14 @@ class Agent:
             await self.think_with("", "")
         return request_draft(self._current_model(), self._toolbox, self._turn_id)
 
+    async def ask(self, prompt: str) -> str:
+        """Ask its model one question beside the conversation, within its budgets. Raises `ProviderError`."""
+        from gshtui.agents.side_question import ask_model  # few conversations have one
+
+        if self._model is None:
+            await self.think_with("", "")
+        return await ask_model(self._bus, self.name, self.session, self._current_model(), self._limit, prompt)
+
     async def messages(self) -> list[Message]:
         """The log of the conversation in hand; empty without one. Raises `StoreError`."""
         return [] if self._conversation is None else await self._conversation.messages()

@@ -108,7 +108,7 @@ def _with_usage(row: AgentRow, event: UsageReported) -> AgentRow:
     return replace(
         row,
         tokens=row.tokens + event.usage.context,
-        context=event.usage.context or row.context,
+        context=row.context if event.iteration == 0 else event.usage.context or row.context,
         cost=None if unknown else (row.cost or 0.0) + (event.cost or 0.0),
     )
 

@@ -21,7 +21,8 @@ FIRST = ("bash", "read", "edit", "write", "grep", "glob", "output", "search_cont
 """Most useful first."""
 TOOLS = frozenset(
     {
-        *FIRST, "compact", "context", "git_worktree", "pin", "prune", "report", "restore", "say", "session", "skills",
+        *FIRST, "compact", "context", "git_worktree", "pin", "prune", "python", "report", "restore", "say", "session",
+        "skills",
         "spawn_agent", "talk", "terminal", "timeline", "tmux", "undo", "usage",
     }
 )  # fmt: skip

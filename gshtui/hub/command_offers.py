@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
     from gshtui.guard.redaction import Redactor
     from gshtui.guard.sandbox.sandboxes import Sandboxes
+    from gshtui.python.interpreters import Interpreters
     from gshtui.store.store import Store
     from gshtui.tools.worktree_setup import Consent
 
@@ -40,6 +41,7 @@ LEFT_OUT_OF_AGENTS = frozenset({"profiles", "config", "hub", "guard", "session",
 
 _ROOMS = (
     "gshtui.tools.commands",
+    "gshtui.tools.python_commands",
     "gshtui.fleet.status_commands",
     "gshtui.fleet.native.commands",
     "gshtui.agents.skills.commands",
@@ -207,6 +209,23 @@ class CommandOffers:
         self._offer("skills", skills)
         self._offer("help ?", help)
         self.offer_local()
+
+    def offer_python(self, interpreters: Callable[[], Interpreters]) -> None:
+        """`python`, unless the settings switch it off. `interpreters`: those of the hub, made when it is first used."""
+
+        def python() -> list[AnyCommand]:
+            from gshtui.tools.python_commands import commands
+            from gshtui.tools.python_tool import PythonTool
+            from gshtui.tools.workspace import ToolConfig
+
+            config = ToolConfig.from_settings(self._settings)
+            figures = paths.state_dir() / "figures"
+            return commands(
+                PythonTool(interpreters(), self._sandboxes(), figures, config.max_output_bytes, config.max_full_bytes)
+            )
+
+        if self._settings.python.enabled:
+            self._offer("python", python)
 
     def offer_record(
         self,

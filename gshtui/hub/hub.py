@@ -22,6 +22,7 @@ from gshtui.hub.branch_watch import BranchWatch
 from gshtui.hub.command_offers import LEFT_OUT_OF_AGENTS, AgentSources, CommandOffers, Spawner
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.part_lifecycle import PartLifecycle
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.native.relay import Relay
     from gshtui.fleet.terminal_tools.shared_shell import SharedShell
     from gshtui.guard.approval import Gate
+    from gshtui.python.interpreters import InterpreterOwner, Interpreters
     from gshtui.shell.log.shell_log import ShellLog
     from gshtui.store.message_table import StoredMessage
     from gshtui.store.prompt_table import PromptTable
@@ -78,6 +80,7 @@ class Hub:
         self.contexts: ContextRouter | None = None
         """The requests to any agent's model, once there are providers and a record."""
         self.shell_log: ShellLog | None = None
+        self._interpreters: Interpreters | None = None
         self.make_shared_shell: Callable[[], SharedShell] | None = None
         """Gives the shell that people and agents share, once there can be one."""
 
@@ -248,6 +251,26 @@ class Hub:
         native = self.options.native
         spawner = Spawner() if native is None else native.spawner()
         self.offers.offer_general(agents, spawner, sandboxed=self.options.approvals == "policy")
+        self.offers.offer_python(self._make_interpreters)
+        self.parts.stops_with("python", self._close_interpreters)
+
+    def _make_interpreters(self) -> Interpreters:
+        if self._interpreters is None:
+            from gshtui.python.interpreters import Interpreters
+
+            self._interpreters = Interpreters(self.settings.python, self.bus, self._ask_model)
+        return self._interpreters
+
+    async def _close_interpreters(self) -> None:
+        if self._interpreters is not None:
+            await self._interpreters.close()
+
+    async def _ask_model(self, owner: InterpreterOwner, prompt: str) -> str:
+        """Ask the model of the agent whose block asks. Raises `ExpectedError`."""
+        agent = self.local_agent(owner.agent)
+        if agent is None:
+            raise ExpectedError(f"There is no agent {owner.agent!r} here whose model could be asked.")
+        return await agent.ask(prompt)
 
     async def _context_facts(self, agent: str) -> AgentFacts | None:
         if self.contexts is None:

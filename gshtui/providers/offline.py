@@ -28,6 +28,7 @@ say | and it |
 | `files <pattern>` | lists files, e.g. `files **/*.py` |
 | `write <file>: <text>` | writes a file |
 | `edit <file>: <old> => <new>` | replaces text in a file |
+| `python <code>` | runs it in a Python that keeps its variables |
 | `worktree list` | lists git worktrees |
 | `spawn <prompt>` | spawns a sub-agent, where available |
 | `what failed?` | lists the calls that failed here |
@@ -50,6 +51,10 @@ _EXCERPT_LINES = 30
 
 def _bash(match: RegexMatch) -> dict[str, Any]:
     return {"command": match["rest"].strip()}
+
+
+def _python(match: RegexMatch) -> dict[str, Any]:
+    return {"code": match["rest"].strip()}
 
 
 def _read(match: RegexMatch) -> dict[str, Any]:
@@ -99,6 +104,7 @@ def _said(match: RegexMatch) -> dict[str, Any]:
 
 _RULES: tuple[tuple[str, str, Callable[[RegexMatch], dict[str, Any]]], ...] = (
     (r"(?:run|\$)\s+(?P<rest>.+)", "bash", _bash),
+    (r"python\s+(?P<rest>.+)", "python", _python),
     (
         r"read\s+(?P<path>'[^']+'|\"[^\"]+\"|\S+)(?:\s+(?:lines?\s+)?(?P<first>\d{1,9})(?:\s*-\s*(?P<last>\d{1,9}))?)?",
         "read",

@@ -238,7 +238,30 @@ class Python(SettingsTable):
         description="Folder of its virtual environment.",
     )
     pre_install: list[str] = Field(
-        default=["requests", "beautifulsoup4", "pandas", "pyyaml"], description="Packages to install into it."
+        default=["requests", "beautifulsoup4", "pandas", "pyyaml"],
+        description="Packages that `python install` puts into it.",
+    )
+    interpreter: str = Field(
+        default="",
+        description="Python to run, by path or name; empty: that of venv_path if it is there, else gsh-tui's own.",
+    )
+    timeout: Annotated[float, Field(ge=1, le=3_600)] = Field(
+        default=120.0, description="Seconds that a block may take if its call does not say.", json_schema_extra=LOWER
+    )
+    blocks: bool = Field(
+        default=True,
+        description="Run <python>…</python> blocks in the answers of models, not only calls of the tool.",
+        json_schema_extra=FALSE,
+    )
+    memory_mb: Count = Field(
+        default=4_096,
+        description="MB of memory that an interpreter may take with all it starts; 0: no limit.",
+        json_schema_extra=LOWER_BUT_ZERO,
+    )
+    file_mb: Count = Field(
+        default=1_024,
+        description="MB of the largest file that a block may write; 0: no limit.",
+        json_schema_extra=LOWER_BUT_ZERO,
     )
 
 

@@ -96,9 +96,10 @@ _WATCHED = 16 * 1024
 class Capture:
     """Reads one pipe to its end. Close `write_end` here once the child has it."""
 
-    def __init__(self, spool: Spool, watch: Callable[[str], None]) -> None:
+    def __init__(self, spool: Spool, watch: Callable[[str], None], source: int = -1) -> None:
         """Args:
         watch: called with sanitised output as it arrives.
+        source: a pipe to read that others will read later, and which is not closed here; by default a new one.
         """
         self._loop = asyncio.get_running_loop()
         self._spool = spool
@@ -112,7 +113,7 @@ class Capture:
         self._ended = asyncio.Event()
         self.fault = ""
         """Why the output could not be kept; empty if it was."""
-        self._read_end, self.write_end = os.pipe()
+        self._read_end, self.write_end = os.pipe() if source < 0 else (os.dup(source), -1)
         os.set_blocking(self._read_end, False)
         self._loop.add_reader(self._read_end, self._readable)
 
@@ -130,6 +131,17 @@ class Capture:
         except TimeoutError:
             return False
         return True
+
+    def drain(self) -> None:
+        """Read what is in the pipe by now, when its writers write no more."""
+        while self._read_end >= 0:
+            try:
+                data = os.read(self._read_end, _READ_SIZE)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            self._keep(data)
 
     def close(self) -> None:
         """Stop reading and pass on what watchers have not seen yet."""

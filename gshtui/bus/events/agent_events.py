@@ -264,6 +264,7 @@ class UsageReported(Event, frozen=True, kw_only=True):
     session: str
     turn: str
     iteration: int
+    """0: a question beside the conversation, whose context it says nothing about."""
     provider: str
     model: str
     usage: Usage

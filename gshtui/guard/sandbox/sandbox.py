@@ -85,6 +85,7 @@ class ProjectSandbox:
         read_only: whether the project itself can only be read, but for the `writable` folders in it.
         limits: what one command may use.
         hosts: what it may reach without the network, through the proxy of a `SandboxRun`.
+        shown: real folders that can be read even where what they are in is hidden.
     """
 
     program: str
@@ -96,6 +97,7 @@ class ProjectSandbox:
     read_only: bool = False
     limits: SandboxLimits = _LIMITS
     hosts: HostRules = _NO_HOSTS
+    shown: tuple[Path, ...] = ()
 
     @property
     def reach(self) -> str:
@@ -170,6 +172,9 @@ class ProjectSandbox:
             options += ["--ro-bind", str(path), str(path)]
         for path in self._hidden():
             options += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
+        for path in self.shown:
+            if not any(path.is_relative_to(place) for place in (self.project, *self.writable)):
+                options += ["--ro-bind-try", str(path), str(path)]
         return options
 
     def _hidden(self) -> list[Path]:

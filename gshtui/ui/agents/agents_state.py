@@ -248,7 +248,8 @@ def _after(agent: AgentView, event: Event) -> AgentView:
         case CutUndone() if event.tokens:
             return replace(agent, row=row, exact=False)
         case UsageReported():
-            return replace(agent, row=row, exact=True, known_cost=agent.known_cost + (event.cost or 0.0))
+            exact = agent.exact or event.iteration > 0
+            return replace(agent, row=row, exact=exact, known_cost=agent.known_cost + (event.cost or 0.0))
         case SessionOpened() if event.session != agent.row.session:
             return replace(agent, row=row, exact=False, known_cost=0.0)
         case PromptQueued():

@@ -86,7 +86,8 @@ def reduce(state: ContextState, event: Event) -> ContextState:
             sections = tuple((section.name, section.tokens) for section in event.sections)
             return replace(state, sections=sections, tokens=sum(tokens for _, tokens in sections), usage=None)
         case UsageReported():
-            return replace(state, usage=event.usage, total=state.total + event.usage, requests=state.requests + 1)
+            usage = event.usage if event.iteration else state.usage
+            return replace(state, usage=usage, total=state.total + event.usage, requests=state.requests + 1)
         case ModelChanged():
             return replace(state, window=event.window or state.window, trigger=0)
         case SessionOpened():

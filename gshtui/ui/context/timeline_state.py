@@ -93,7 +93,7 @@ def reduce(state: TimelineState, event: Event) -> TimelineState:
                 trigger=event.trigger or state.trigger,
                 waiting=(),
             )
-        case UsageReported():
+        case UsageReported() if event.iteration:
             old = _mark(state.marks, event.turn, event.iteration) or TimelineMark(
                 event.turn, event.iteration, 0, at=event.at
             )

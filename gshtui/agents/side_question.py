@@ -1,0 +1,59 @@
+"""One question to an agent's model, on the side: no history, no tools, one answer, counted against the same budgets."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from gshtui.agents.loop import TurnLimit
+from gshtui.agents.ports import ModelHandle
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent_events import UsageReported
+from gshtui.bus.messages import Message, Text
+from gshtui.providers.port import Completed, ProviderError, Request
+from gshtui.system.ids import new_id
+
+WITHIN = 300.0
+"""Seconds for an answer."""
+SIDE = 0
+"""The iteration of such a request in `UsageReported`: it is not of the conversation's own context."""
+
+
+async def ask_model(bus: Bus, agent: str, session: str, handle: ModelHandle, limit: TurnLimit, prompt: str) -> str:
+    """The answer's text.
+
+    Args:
+        limit: the agent's budgets, which may ask a person first.
+
+    Raises:
+        ProviderError: a budget is used up, or the model did not answer.
+    """
+    if reached := await limit(handle):
+        raise ProviderError("quota", reached)
+    question = Message(new_id(), "user", (Text(prompt),), at=time.time(), agent=agent)
+    request = Request(handle.model, (), (question,), max_output=handle.max_output)
+    try:
+        async with asyncio.timeout(WITHIN):
+            completed = await _completed(handle, request)
+    except TimeoutError:
+        raise ProviderError("timeout", f"{handle.provider.name} did not answer within {WITHIN:g} s.") from None
+    cost = handle.provider.capabilities(handle.model).cost(completed.usage)
+    bus.publish(
+        UsageReported(
+            agent=agent, session=session, turn=f"side {question.id}", iteration=SIDE, provider=handle.provider.name,
+            model=handle.model, usage=completed.usage, cost=cost,
+        )
+    )  # fmt: skip
+    return completed.message.text
+
+
+async def _completed(handle: ModelHandle, request: Request) -> Completed:
+    deltas = handle.provider.stream(request)
+    try:
+        async for delta in deltas:
+            if isinstance(delta, Completed):
+                return delta
+    finally:
+        if (close := getattr(deltas, "aclose", None)) is not None:
+            await close()
+    raise ProviderError("truncated", f"{handle.provider.name} ended the answer in the middle.")
