@@ -158,7 +158,7 @@ def _named(command: AnyCommand, text: str, start: int) -> dict[str, Any]:
             if not free:
                 raise UsageError(f"{command.name}: unexpected {text[word.start : word.end]!r}.", hint=usage(command))
             name = free.pop(0)
-            raw = takes_rest and not word.quoted
+            raw = takes_rest and text[word.start] not in "'\""
             value = text[word.start :].rstrip() if raw else (f"{word.key}={word.text}" if word.key else word.text)
             if raw:
                 values[name] = value

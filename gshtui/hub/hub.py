@@ -256,9 +256,12 @@ class Hub:
 
     def _make_interpreters(self) -> Interpreters:
         if self._interpreters is None:
+            from gshtui.python.interpreter import InterpreterLimits
             from gshtui.python.interpreters import Interpreters
 
-            self._interpreters = Interpreters(self.settings.python, self.bus, self._ask_model)
+            table = self.settings.sandbox
+            limits = InterpreterLimits(table.max_memory_mb << 20, table.max_processes, table.max_file_mb << 20)
+            self._interpreters = Interpreters(self.settings.python, limits, self.bus, self._ask_model)
         return self._interpreters
 
     async def _close_interpreters(self) -> None:

@@ -67,11 +67,11 @@ class InterpreterError(ExpectedError):
 class InterpreterLimits:
     """What one interpreter may take, with everything that it starts."""
 
-    memory: int = 4 << 30
-    """Bytes; 0: no limit."""
-    processes: int = 256
-    file: int = 1 << 30
-    """Bytes of one file that it writes; 0: no limit."""
+    memory: int = 8 << 30
+    """Bytes."""
+    processes: int = 1024
+    file: int = 4 << 30
+    """Bytes of one file that it writes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,8 +62,10 @@ class _Kept:
 class Interpreters:
     """Made by the hub; `close` ends them all."""
 
-    def __init__(self, settings: PythonSettings, bus: Bus, ask_model: AskModel) -> None:
+    def __init__(self, settings: PythonSettings, limits: InterpreterLimits, bus: Bus, ask_model: AskModel) -> None:
+        """`limits`: of each of them."""
         self.settings = settings
+        self._limits = limits
         self._ask_model = ask_model
         self._kept: OrderedDict[InterpreterOwner, _Kept] = OrderedDict()
         self._subscription = bus.subscribe(self._listen, TurnStarted, ToolFinished, name="python")
@@ -96,9 +98,7 @@ class Interpreters:
                 await self._drop(kept, "Python was started anew" if now.alive else "The interpreter had ended")
             await self._make_room(owner)
             choice = await asyncio.to_thread(choose_python, self.settings, os.environ)
-            table = self.settings
-            limits = InterpreterLimits(memory=table.memory_mb << 20, file=table.file_mb << 20)
-            options = InterpreterOptions(choice.program, folder, sandbox, (PACKAGE, *choice.folders), limits)
+            options = InterpreterOptions(choice.program, folder, sandbox, (PACKAGE, *choice.folders), self._limits)
 
             async def answer(what: str, more: dict[str, object]) -> object:
                 return await self._answer(owner, what, more)

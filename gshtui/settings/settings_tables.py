@@ -253,16 +253,6 @@ class Python(SettingsTable):
         description="Run <python>…</python> blocks in the answers of models, not only calls of the tool.",
         json_schema_extra=FALSE,
     )
-    memory_mb: Count = Field(
-        default=4_096,
-        description="MB of memory that an interpreter may take with all it starts; 0: no limit.",
-        json_schema_extra=LOWER_BUT_ZERO,
-    )
-    file_mb: Count = Field(
-        default=1_024,
-        description="MB of the largest file that a block may write; 0: no limit.",
-        json_schema_extra=LOWER_BUT_ZERO,
-    )
 
 
 class Context(SettingsTable):

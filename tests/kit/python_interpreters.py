@@ -98,7 +98,7 @@ class PythonHarness:
 
     def __post_init__(self) -> None:
         self.bus = Bus()
-        self.interpreters = Interpreters(self.settings, self.bus, self._ask_model)
+        self.interpreters = Interpreters(self.settings, InterpreterLimits(), self.bus, self._ask_model)
         sandboxes = Sandboxes(SandboxSettings(enabled=self.sandboxed), (self.own,))
         tool = PythonTool(self.interpreters, sandboxes, self.own / "figures", 30_000, 50_000_000)
         self.command: Command[Any] = commands(tool)[0]

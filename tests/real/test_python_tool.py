@@ -190,7 +190,12 @@ async def test_what_failed_is_not_tried_blindly(python: PythonHarness) -> None:
 
 async def test_the_question_shows_the_whole_block_and_where_it_runs(python: PythonHarness) -> None:
     found = await python.assess("first()\nsecond('\u202e')")
-    assert (found.effect, found.inside, found.sandbox, found.pattern) == (Effect.EXECUTE, False, True, "any Python in the sandbox")
+    assert (found.effect, found.inside, found.sandbox, found.pattern) == (
+        Effect.EXECUTE,
+        False,
+        True,
+        "any Python in the sandbox",
+    )
     assert found.subject == "first() (+1 lines)"
     assert "no network" in found.detail
     assert "⟨U+202E⟩" in found.detail

@@ -87,6 +87,7 @@ def here(tmp_path: Path) -> Invocation:
         ("bash echo it's fine", {"command": "echo it's fine"}),
         ("bash 'ls -la' timeout_ms=5", {"command": "ls -la", "timeout_ms": 5}),
         ("bash timeout_ms=5 ls -la", {"command": "ls -la", "timeout_ms": 5}),
+        ("bash print('a'); b = 'c d'", {"command": "print('a'); b = 'c d'"}),
         ("item", {"action": "list"}),
         ("item remove the whole rest", {"action": "remove", "target": "the whole rest"}),
     ],

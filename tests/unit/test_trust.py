@@ -105,6 +105,7 @@ def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
         *("sandbox.enabled", "sandbox.allow_network", "sandbox.writable_paths", "python.enabled"),
         *("sandbox.max_processes", "sandbox.max_memory_mb", "sandbox.max_file_mb", "sandbox.hosts"),
         *("sandbox.environment", "context.redact_secrets"),
+        *("python.timeout", "python.blocks"),
         *("context.max_events", "context.max_tokens", "context.include_stdout", "context.stdout_max_lines"),
         *("context.max_tool_output_bytes", "context.max_iterations", "context.ambient_commands"),
         "worktrees.setup",
