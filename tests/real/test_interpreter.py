@@ -94,7 +94,7 @@ async def test_a_block_that_takes_too_long_is_interrupted_and_keeps_the_variable
 ) -> None:
     python = await started(tmp_path / "project", sandboxed=sandboxed)
     await run(python, "kept = 7")
-    end, printed = await run(python, "print('in it')\nimport time\ntime.sleep(60)", limit=0.5)
+    end, printed = await run(python, "print('in it')\nimport signal\nsignal.pause()", limit=0.5)
     assert (end.state, end.alive, printed) == ("timeout", True, "in it\n")
     assert end.done is not None and end.done.kind == "KeyboardInterrupt"
     slow, _ = await run(python, "import os\nos.system('sleep 60')", limit=0.5)
@@ -108,7 +108,7 @@ async def test_a_block_that_takes_too_long_is_interrupted_and_keeps_the_variable
     "code",
     [
         "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
-        "import time\nwhile True:\n    try:\n        while True: time.sleep(0.01)\n    except BaseException: pass",
+        "import signal\nwhile True:\n    try:\n        while True: signal.pause()\n    except BaseException: pass",
         "import re\nre.match(r'(a|aa)+$', 'a' * 60 + 'b')",
     ],
     ids=["ignores the signal", "catches it", "never looks"],
@@ -175,7 +175,7 @@ async def test_a_fork_in_a_block_does_not_answer_for_it(python: Interpreter) -> 
 async def test_a_fork_bomb_costs_only_the_interpreter(tmp_path: Path, sandboxed: bool) -> None:
     python = await started(tmp_path / "project", sandboxed=sandboxed, limits=InterpreterLimits(processes=40))
     mark = f"bomb-{os.getpid()}-{sandboxed}"
-    code = f"import os, time\nmark = {mark!r}\nfor _ in range(7):\n    os.fork()\ntime.sleep(60)"
+    code = f"import os, signal\nmark = {mark!r}\nfor _ in range(7):\n    os.fork()\nsignal.pause()"
     end, _ = await run(python, code, limit=30)
     assert (end.state, end.alive) == ("ended", False)
     assert "more than 40 processes" in end.why
@@ -192,12 +192,12 @@ async def test_memory_is_limited(tmp_path: Path, sandboxed: bool) -> None:
     assert end.alive
     await run(python, "held = []")
     forked = (
-        "import os, time\n"
+        "import os, signal\n"
         "for _ in range(4):\n"
         "    if os.fork() == 0:\n"
         "        x = os.urandom(1 << 27)\n"
-        "        time.sleep(60)\n"
-        "time.sleep(60)"
+        "        signal.pause()\n"
+        "signal.pause()"
     )
     many, _ = await run(python, forked)
     assert (many.state, many.alive) == ("ended", False)
@@ -259,7 +259,7 @@ async def main():
     await run(python, code % sys.argv[3])
     print("started", flush=True)
     async with python.turn:
-        await python.run(f"import time\\ntime.sleep({sys.argv[3]})", "<block>", 1000)
+        await python.run("import signal\\nsignal.pause()", "<block>", 1000)
 asyncio.run(main())
 """
 
@@ -334,13 +334,13 @@ async def test_questions_go_to_the_hub_and_its_refusal_is_an_error(tmp_path: Pat
 
 
 async def test_an_interrupt_from_outside(python: Interpreter) -> None:
-    running = asyncio.create_task(run(python, "import time\ntime.sleep(60)"))
+    running = asyncio.create_task(run(python, "import signal\nsignal.pause()"))
     await soon(lambda: python.busy)
     assert python.interrupt()
     end, _ = await running
     assert (end.state, end.alive) == ("interrupted", True)
     assert not python.interrupt()
-    cancelled = asyncio.create_task(run(python, "import time\nx = 1\ntime.sleep(60)"))
+    cancelled = asyncio.create_task(run(python, "import signal\nx = 1\nsignal.pause()"))
     await soon(lambda: python.busy)
     cancelled.cancel()
     await asyncio.wait([cancelled], timeout=10)

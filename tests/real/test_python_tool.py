@@ -150,7 +150,7 @@ async def test_the_end_of_the_interpreter_is_said_and_the_next_block_has_a_new_o
 
 async def test_an_interrupt_by_a_person(python: PythonHarness) -> None:
     assert (await python.do("interrupt")).text == "No block is running."
-    running = asyncio.create_task(python.run("import time\nprint('go')\ntime.sleep(60)"))
+    running = asyncio.create_task(python.run("import signal\nprint('go')\nsignal.pause()"))
 
     async def live() -> str:
         return "".join(python.live)
@@ -165,7 +165,7 @@ async def test_an_interrupt_by_a_person(python: PythonHarness) -> None:
 
 
 async def test_a_time_limit(python: PythonHarness) -> None:
-    outcome = await python.run("import time\ntime.sleep(60)", timeout=0.3)
+    outcome = await python.run("import signal\nsignal.pause()", timeout=0.3)
     assert outcome.timed_out
     assert outcome.notes.endswith("[timed out after 0.3 s and was interrupted; its variables are kept]")
 
