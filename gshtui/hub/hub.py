@@ -256,12 +256,10 @@ class Hub:
 
     def _make_interpreters(self) -> Interpreters:
         if self._interpreters is None:
-            from gshtui.python.interpreter import InterpreterLimits
             from gshtui.python.interpreters import Interpreters
 
-            table = self.settings.sandbox
-            limits = InterpreterLimits(table.max_memory_mb << 20, table.max_processes, table.max_file_mb << 20)
-            self._interpreters = Interpreters(self.settings.python, limits, self.bus, self._ask_model)
+            settings = self.settings
+            self._interpreters = Interpreters(settings.python, settings.sandbox, self.bus, self._ask_model)
         return self._interpreters
 
     async def _close_interpreters(self) -> None:

@@ -16,7 +16,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -31,6 +31,7 @@ from gshtui.system.tasks import start_job
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ProjectSandbox
+    from gshtui.guard.sandbox.sandbox_run import SandboxRun
 
 PACKAGE = Path(__file__).resolve().parents[1]
 _START = """\
@@ -83,12 +84,14 @@ class InterpreterOptions:
         folder: its working folder.
         sandbox: where it runs; `None`: nowhere special.
         shown: folders that it must see even if the sandbox hides what they are in.
+        environ: its variables.
     """
 
     program: str
     folder: Path
     sandbox: ProjectSandbox | None = None
     shown: tuple[Path, ...] = ()
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
     limits: InterpreterLimits = field(default_factory=InterpreterLimits)
 
 
@@ -124,6 +127,7 @@ class Interpreter:
         output: int,
         mark: str,
         answer: Answer,
+        surroundings: contextlib.AsyncExitStack,
     ) -> None:
         self.options = options
         self.output = output
@@ -137,6 +141,7 @@ class Interpreter:
         self._owner = owner
         self._mark = mark
         self._answer = answer
+        self._surroundings = surroundings
         self._waiting: dict[int, asyncio.Future[Done]] = {}
         self._ready: asyncio.Future[InterpreterReady] = asyncio.get_running_loop().create_future()
         self._asked: set[asyncio.Task[None]] = set()
@@ -282,6 +287,7 @@ class Interpreter:
         await self.end()
         self._writer.close()
         self._owner.close()
+        await self._surroundings.aclose()
         if self.output >= 0:
             os.close(self.output)
             self.output = -1
@@ -405,8 +411,7 @@ async def start_interpreter(options: InterpreterOptions, answer: Answer) -> Inte
         InterpreterError: it does not start; the text says why.
     """
     mark = new_id()
-    environ = environment.command_environment(os.environ)
-    environ |= {environment.MARK: mark, "PWD": str(options.folder), "MPLBACKEND": "Agg"}
+    environ = {**options.environ, environment.MARK: mark, "PWD": str(options.folder), "MPLBACKEND": "Agg"}
     environ.pop("PYTHONUNBUFFERED", None)
     own_channel, channel = socket.socketpair()
     own_owner, owner = socket.socketpair()
@@ -418,17 +423,17 @@ async def start_interpreter(options: InterpreterOptions, answer: Answer) -> Inte
         "processes": limits.processes,
         "memory": limits.memory,
         "file": limits.file,
-        "network": options.sandbox is None or options.sandbox.network,
+        "network": options.sandbox is None or options.sandbox.network or bool(options.sandbox.hosts),
     }
     code = _START.format(init=str(PACKAGE / "__init__.py"), package=str(PACKAGE))
     argv: tuple[str, ...] = (options.program, "-c", code, json.dumps(given))
-    passed = [channel.fileno(), owner.fileno()]
-    own: list[int] = []
+    surroundings = contextlib.AsyncExitStack()
+    run: SandboxRun | None = None
     try:
+        passed: tuple[int, ...] = ()
         if options.sandbox is not None:
-            shown = tuple(Path(os.path.realpath(folder)) for folder in options.shown)
-            inside = replace(options.sandbox, shown=shown).command(argv, options.folder, environ)
-            argv, own, environ = inside.argv, list(inside.descriptors), {}
+            run = await surroundings.enter_async_context(_sandbox_run(options, argv, environ))
+            argv, passed, environ = run.argv, run.descriptors, {}
         process = await asyncio.create_subprocess_exec(
             *argv,
             stdin=asyncio.subprocess.DEVNULL,
@@ -437,25 +442,26 @@ async def start_interpreter(options: InterpreterOptions, answer: Answer) -> Inte
             cwd=options.folder,
             env=environ,
             start_new_session=True,
-            pass_fds=(*passed, *own),
+            pass_fds=(channel.fileno(), owner.fileno(), *passed),
         )
     except OSError as error:
         for end in (own_channel, own_owner):
             end.close()
         os.close(read_end)
+        await surroundings.aclose()
         raise InterpreterError(
             f"Cannot start {options.program}: {error.strerror or error}.", "Set `[python] interpreter`."
         ) from error
     finally:
-        for descriptor in own:
-            os.close(descriptor)
         os.close(write_end)
         channel.close()
         owner.close()
+    if run is not None:
+        run.started(process.pid)
     os.set_blocking(read_end, False)
     own_owner.setblocking(False)
     streams = await asyncio.open_connection(sock=own_channel, limit=1 << 20)
-    made = Interpreter(process, options, streams, own_owner, read_end, mark, answer)
+    made = Interpreter(process, options, streams, own_owner, read_end, mark, answer, surroundings)
     try:
         await made.ready()
     except InterpreterError as error:
@@ -468,6 +474,14 @@ async def start_interpreter(options: InterpreterOptions, answer: Answer) -> Inte
         await made.close()
         raise
     return made
+
+
+def _sandbox_run(options: InterpreterOptions, argv: tuple[str, ...], environ: Mapping[str, str]) -> SandboxRun:
+    from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox
+
+    assert options.sandbox is not None
+    shown = tuple(Path(os.path.realpath(folder)) for folder in options.shown)
+    return SandboxRun(replace(options.sandbox, shown=shown), argv, options.folder, environ, watched=False)
 
 
 def _rest(descriptor: int) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ToolFinished, TurnStarted
+from gshtui.guard.child_environment import agent_environment
 from gshtui.python.interpreter import (
     PACKAGE,
     Interpreter,
@@ -27,6 +28,7 @@ from gshtui.python.interpreter import (
 from gshtui.python.python_choice import choose_python
 from gshtui.python.retry_rule import RetryRule
 from gshtui.settings.settings_tables import Python as PythonSettings
+from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:
@@ -57,15 +59,17 @@ class _Kept:
     interpreter: Interpreter | None = None
     news: list[str] = field(default_factory=list[str])
     """What the next block's result says first, such as which variables went."""
+    outdated: bool = False
+    """It has been said that the sandbox would be another one by now."""
 
 
 class Interpreters:
     """Made by the hub; `close` ends them all."""
 
-    def __init__(self, settings: PythonSettings, limits: InterpreterLimits, bus: Bus, ask_model: AskModel) -> None:
-        """`limits`: of each of them."""
+    def __init__(self, settings: PythonSettings, sandbox: SandboxSettings, bus: Bus, ask_model: AskModel) -> None:
+        """`sandbox`: what agents' commands may use of the machine, and which variables they get."""
         self.settings = settings
-        self._limits = limits
+        self._sandbox = sandbox
         self._ask_model = ask_model
         self._kept: OrderedDict[InterpreterOwner, _Kept] = OrderedDict()
         self._subscription = bus.subscribe(self._listen, TurnStarted, ToolFinished, name="python")
@@ -93,12 +97,20 @@ class Interpreters:
         async with kept.starting:
             now = kept.interpreter
             if now is not None and now.alive and (now.options.sandbox is None) == (sandbox is None):
+                if now.options.sandbox != sandbox and not kept.outdated:
+                    kept.outdated = True
+                    kept.news.append("What the sandbox allows has changed; `restart` starts Python with it.")
                 return now
+            kept.outdated = False
             if now is not None:
                 await self._drop(kept, "Python was started anew" if now.alive else "The interpreter had ended")
             await self._make_room(owner)
             choice = await asyncio.to_thread(choose_python, self.settings, os.environ)
-            options = InterpreterOptions(choice.program, folder, sandbox, (PACKAGE, *choice.folders), self._limits)
+            table = self._sandbox
+            environ = agent_environment(os.environ, tuple(table.environment))
+            limits = InterpreterLimits(table.max_memory_mb << 20, table.max_processes, table.max_file_mb << 20)
+            shown = (PACKAGE, *choice.folders)
+            options = InterpreterOptions(choice.program, folder, sandbox, shown, environ, limits)
 
             async def answer(what: str, more: dict[str, object]) -> object:
                 return await self._answer(owner, what, more)

@@ -71,7 +71,7 @@ class PythonTool:
         """The sandbox of the caller's project; or why there is none, as the end of a sentence."""
         if self.sandboxes is None:
             return "there is none here"
-        return await self.sandboxes.sandbox(Path(os.path.realpath(invocation.project)))
+        return await self.sandboxes.sandbox(Path(os.path.realpath(invocation.project)), invocation.session)
 
     async def assess(self, invocation: Invocation, code: str) -> Assessment:
         """Show the whole block to the person who decides, and say where it would run."""

@@ -47,7 +47,7 @@ async def started(
     project.mkdir(exist_ok=True)
     real = Path(os.path.realpath(project))
     sandbox = ProjectSandbox(find_bubblewrap(), real, real.parent / "kept") if sandboxed else None
-    options = InterpreterOptions(BASE, real, sandbox, (), limits or InterpreterLimits())
+    options = InterpreterOptions(BASE, real, sandbox, (), dict(os.environ), limits or InterpreterLimits())
     return await start_interpreter(options, answer)
 
 
@@ -98,7 +98,7 @@ class PythonHarness:
 
     def __post_init__(self) -> None:
         self.bus = Bus()
-        self.interpreters = Interpreters(self.settings, InterpreterLimits(), self.bus, self._ask_model)
+        self.interpreters = Interpreters(self.settings, SandboxSettings(), self.bus, self._ask_model)
         sandboxes = Sandboxes(SandboxSettings(enabled=self.sandboxed), (self.own,))
         tool = PythonTool(self.interpreters, sandboxes, self.own / "figures", 30_000, 50_000_000)
         self.command: Command[Any] = commands(tool)[0]

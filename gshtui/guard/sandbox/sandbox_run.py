@@ -41,6 +41,7 @@ class SandboxRun:
         wanted: the program and its arguments.
         folder: where it starts.
         environ: what it gets of variables.
+        watched: whether its limits are watched here; not, if what is started watches them itself.
 
     Attributes:
         argv: what to start, with an empty environment.
@@ -51,6 +52,7 @@ class SandboxRun:
     wanted: Sequence[str]
     folder: Path
     environ: Mapping[str, str]
+    watched: bool = True
     argv: tuple[str, ...] = ()
     descriptors: tuple[int, ...] = ()
     _watch: SandboxWatch | None = field(default=None, repr=False)
@@ -83,8 +85,9 @@ class SandboxRun:
     def started(self, pid: int) -> None:
         """It has been started, with this id: from now on it is served, and watched."""
         self._close_descriptors()
-        self._watch = SandboxWatch(pid, self.sandbox.limits, self.sandbox.project)
-        self._watch.start()
+        if self.watched:
+            self._watch = SandboxWatch(pid, self.sandbox.limits, self.sandbox.project)
+            self._watch.start()
         if self._near is not None:
             self._proxy = HostProxy(self.sandbox.hosts)
             self._serving = start_job(self._serve(self._near, self._proxy), "the sandbox's way to its hosts")
