@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from gshtui.programs.pane_view import SessionError
     from gshtui.programs.pane_writer import PaneWriter
 
+_WRITTEN, _AGAIN = 2.0, 0.1
+"""Seconds that a program may take to write down what was said, and between two looks for that."""
 _KINDS: dict[str, Kind] = {"ended": "ended", "unfit": "invalid", "untaken": "failed", "terminal": "tmux"}
 
 
@@ -149,8 +152,13 @@ class Programs:
         argv = request.cli or profile.argv
         environ = {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
         wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
-        far = await asyncio.to_thread(conversation_state, wanted, environ)
-        unsaid = far in ("absent", "empty") and not launch.names_conversation(profile, argv)
+        unsaid, ends = True, time.monotonic() + _WRITTEN
+        while unsaid:
+            far = await asyncio.to_thread(conversation_state, wanted, environ)
+            unsaid = far in ("absent", "empty") and not launch.names_conversation(profile, argv)
+            if time.monotonic() >= ends:
+                break
+            await asyncio.sleep(_AGAIN)
         if unsaid and profile.conversation.fork:
             return "", False
         return launch.can_fork(profile, argv, row.external_id, here=here), True

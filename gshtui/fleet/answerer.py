@@ -22,12 +22,12 @@ class Answerer:
         """What is asked on the agent's screen now."""
         session = await self._session(row)
         try:
-            seen = await session.read_screen()
+            return await session.writer.open_question()
         except SessionError as error:
-            raise from_session_error(error) from error
-        if seen.dead or seen.reading.status != "waiting" or seen.reading.read is None:
-            raise FleetError("invalid", f"{row.name} ({row.id}) asks nothing now.", hint="`agent ls` tells who waits.")
-        return seen.reading.read.question
+            if error.kind != "waiting":
+                raise from_session_error(error) from error
+            hint = "`agent ls` tells who waits."
+            raise FleetError("invalid", f"{row.name} ({row.id}) asks nothing now.", hint=hint) from error
 
     async def answer(self, row: AgentRow, choice: str, question: str) -> OpenQuestion | None:
         """Choose an answer; what is asked next, if anything is."""

@@ -7,9 +7,11 @@ known, a command counts as running, or a line as typed by somebody.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import platform
 import re
+import sys
 import termios
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -81,6 +83,31 @@ def front(info: PaneInfo) -> Foreground:
         argv=argv,
         reads=_reads(members),
     )
+
+
+def input_taken(pid: int) -> Literal["", "works", "rests"]:
+    """Whether a pane's program has read all that was typed, and sleeps now. Empty: not, or the system does not tell.
+
+    Blocks for a moment.
+    """
+    if _unread(pid) != 0 or (group := _foreground_group(pid)) is None:
+        return ""
+    members = list(_members(pid, group))
+    return "rests" if members and all(_stat(member)[:1] == ["S"] for member in members) else "works"
+
+
+def _unread(pid: int) -> int | None:
+    """Bytes typed into a process's terminal that nobody has read yet; `None`: unknown."""
+    try:
+        terminal = os.open(f"/proc/{pid}/fd/0", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return int.from_bytes(fcntl.ioctl(terminal, termios.FIONREAD, bytes(4)), sys.byteorder)
+    except OSError:
+        return None
+    finally:
+        os.close(terminal)
 
 
 def _at_prompt(program: str, pid: int, grouped: bool | None) -> bool:

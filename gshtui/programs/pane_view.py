@@ -244,7 +244,7 @@ def _read(profile: Profile, info: PaneInfo, lines: tuple[str, ...], now: Foregro
         rows = [without_styles(line) for line in lines]
         half = _row(lines, info.cursor_y) if _unfinished(profile, _row(lines, info.cursor_y)) else ""
         return ScreenReading("idle", "", half or typed_at_prompt(info, rows), True)
-    reading = read_screen(profile, lines, info.title, place)
+    reading = read_screen(profile, lines, info.title, place, info.width)
     if profile.shell:
         return reading if reading.status == "waiting" else ScreenReading("tool", f"a command is running: {now.program}")
     said = by_title(profile, info.title)

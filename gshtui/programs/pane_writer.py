@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gshtui.bus.agent_data import OpenQuestion
+from gshtui.programs.choice_presser import ChoicePresser, Otherwise
 from gshtui.programs.pane_view import PaneView, Seen, SessionError, Trouble
 from gshtui.programs.profile import Profile
-from gshtui.programs.question_reading import ReadQuestion
 from gshtui.programs.screen_reading import same_question
 from gshtui.programs.typing_record import TypingRecord, text_key
 from gshtui.settings import paths
@@ -22,7 +22,6 @@ from gshtui.system import processes
 from gshtui.system.file_lock import LockHeld, file_lock
 from gshtui.text.sanitise import one_line, plain
 from gshtui.tmux.marker import Marker
-from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.tmux_errors import TmuxError
 
 _WITHIN = 5.0
@@ -78,12 +77,6 @@ _GIVEN_BACK = 1.5
 _LOOK_AT = "Look at its terminal before you send it again."
 
 
-_NOT_PRESSED = "Nothing was pressed."
-_LOOK_AT_IT = "Look at its terminal."
-_STEPS = 12
-"""Most keys and looks for one answer."""
-
-
 @dataclass(frozen=True, slots=True)
 class Sent:
     """An accepted text, with a marker of the moment before it, for reading the response."""
@@ -111,6 +104,7 @@ class PaneWriter:
         self.view = view
         self._server = view.server
         self._pane = view.pane
+        self._presser = ChoicePresser(view)
         self._turns = asyncio.Lock()
         address = f"{self._server.socket_path or self._server.socket_name} {self._pane}"
         self._file = f"typing-{hashlib.sha256(address.encode()).hexdigest()[:12]}"
@@ -242,9 +236,7 @@ class PaneWriter:
                 done.append(key)
         return Pressed(tuple(done), keys[len(done) :])
 
-    async def answer(
-        self, question: str, choice: str, otherwise: Callable[[OpenQuestion], bool] = lambda _: False
-    ) -> OpenQuestion | None:
+    async def answer(self, question: str, choice: str, otherwise: Otherwise = lambda _: False) -> OpenQuestion | None:
         """Choose one of the answers of an open question by its keys, and see that the question is gone.
 
         Every key is pressed only while exactly this question is on the screen.
@@ -260,66 +252,16 @@ class PaneWriter:
         Raises:
             SessionError: waiting: nothing was pressed, or the question is still there; ended, scrolled, terminal.
         """
-        name = self.view.name
         async with self._turn():
-            read = self._open(await self.view.read_screen(), question)
-            question = read.question.id
-            place = next((n for n, one in enumerate(read.question.choices) if one.key == choice), -1)
-            if place < 0:
-                offered = ", ".join(f"{one.key} {one.label}" for one in read.question.choices) or "none"
-                raise SessionError("waiting", f"{name} does not offer that. Its answers: {offered}.", _NOT_PRESSED)
-            if await asyncio.to_thread(otherwise, read.question):
-                return await self._answered(question)
-            for _ in range(_STEPS):
-                key = _next_key(read, place, choice)
-                chooses = not read.buttons or key == "Enter"
-                if not await self._press_where_shown(key, read.rows):
-                    read = self._open(await self.view.read_screen(), question)
-                    continue
-                if chooses:
-                    return await self._answered(question)
-                moved = await self.view.wait_until(lambda now, was=read: now.reading.read != was)
-                read = self._open(moved or await self.view.read_screen(), question)
-            raise SessionError("waiting", f"The screen of {name} does not stand still.", _LOOK_AT_IT)
+            return await self._presser.answer(question, choice, otherwise)
 
-    def _open(self, seen: Seen, question: str) -> ReadQuestion:
-        """The question that is open, if it is this one. Raises `SessionError`."""
-        name, read = self.view.name, seen.reading.read
-        if seen.dead:
-            raise SessionError("ended", f"{name} has ended.", "Restart it first.")
-        if seen.info.in_mode and seen.info.attached:
-            raise SessionError(
-                "scrolled", f"Somebody is scrolling back in the terminal of {name}.", "Press q there to leave."
-            )
-        if read is None or seen.reading.status != "waiting":
-            raise SessionError("waiting", f"{name} asks nothing now.", _NOT_PRESSED)
-        if question and read.question.id != question:
-            about = one_line(read.question.subject, 120)
-            raise SessionError("waiting", f"The question of {name} changed: {about}", _NOT_PRESSED, seen.question)
-        if not read.question.choices:
-            raise SessionError(
-                "dialog", f"The answers of {name} cannot be read: {one_line(read.question.subject, 120)}.", _LOOK_AT_IT
-            )
-        return read
+    async def open_question(self) -> OpenQuestion:
+        """What is asked now, once the screen shows all of it; without choices where they cannot be read.
 
-    async def _press_where_shown(self, key: str, shown: tuple[ShownRow, ...]) -> bool:
-        try:
-            return await self._server.press_where_shown(self._pane, key, shown)
-        except TmuxError as error:
-            kind: Trouble = "unsure" if error.kind == "timeout" else "terminal"
-            raise SessionError(kind, error.message, error.hint) from error
-
-    async def _answered(self, question: str) -> OpenQuestion | None:
-        """Wait until another question or none is open. Raises `SessionError` (waiting) if it is still there."""
-
-        def gone(now: Seen) -> bool:
-            return now.reading.read is None or now.reading.read.question.id != question
-
-        seen = await self.view.wait_until(gone)
-        if seen is None:
-            message = f"The answer was given, but {self.view.name} still asks the same."
-            raise SessionError("waiting", message, _LOOK_AT_IT)
-        return seen.reading.read.question if seen.reading.read is not None and not seen.dead else None
+        Raises:
+            SessionError: waiting: nothing is; ended, scrolled, terminal.
+        """
+        return await self._presser.asked()
 
     def _still_asks(self, seen: Seen, question: str, *, first: bool) -> None:
         """Raise `SessionError` unless the open question is the one to answer."""
@@ -574,13 +516,6 @@ def _alike(now: str, before: str) -> bool:
     one, other = " ".join(now.split()), " ".join(before.split())
     size = min(len(one), len(other), _HEAD) - 1
     return one == other or (size > 1 and (one[:size] == other[:size] or one in other))
-
-
-def _next_key(read: ReadQuestion, place: int, choice: str) -> str:
-    """The key that chooses an answer, or that brings the cursor nearer to it."""
-    if not read.buttons:
-        return choice
-    return "Enter" if read.selected == place else "Right" if read.selected < place else "Left"
 
 
 def _another(seen: Seen, question: str) -> bool:

@@ -94,9 +94,13 @@ class QuestionRules(_Table, frozen=True, kw_only=True):
     choice: str = ""
     """Pattern of a choice's first line: group 1 is its number, group 2 its label. Empty: `buttons`, or none."""
     mark: str = ""
-    """Pattern of the line of the choice under the cursor; exactly one line matches."""
+    """Pattern of the line of the choice under the cursor; exactly one line matches. Empty: it has a background of its
+    own."""
     buttons: tuple[str, ...] = ()
     """The labels that a row of buttons may have; the one with a background of its own is under the cursor."""
+    letters: str = ""
+    """Pattern of a question in front of the cursor that is answered by a letter and Enter: group 1 is the question,
+    group 2 its choices, such as `(Y)es/(N)o`."""
     footer: str = ""
     """Pattern of the first line with text below the choices, or behind the buttons."""
     above: str = ""
@@ -376,6 +380,7 @@ def _wrong(profile: Profile) -> str:
         *profile.input.hints,
         profile.question.choice,
         profile.question.mark,
+        profile.question.letters,
         profile.question.footer,
         profile.question.above,
         profile.question.first,

@@ -22,6 +22,8 @@ _MOST = 9
 _BEHIND = 300
 """Characters of a label and of a subject that are kept."""
 _LINES = 80
+_ABOVE = 40
+"""Most lines above a question that belong to it where nothing says where it begins."""
 _SGR = re.compile(r"\x1b\[([0-9;:]*)([@-~])")
 
 
@@ -36,10 +38,22 @@ class ReadQuestion:
     """The choices stand side by side: the arrows move between them, and Enter chooses."""
     rows: tuple[ShownRow, ...] = ()
     """What the screen shows of it."""
+    letters: tuple[str, ...] = ()
+    """What is typed for each choice in place of its digit, and then entered."""
+    typed: str = ""
+    """What is in front of that letter in its row."""
 
 
 def read_question(
-    profile: Profile, text: Sequence[str], lines: Sequence[str], asked: str, doing: str, *, dialog: bool
+    profile: Profile,
+    text: Sequence[str],
+    lines: Sequence[str],
+    asked: str,
+    doing: str,
+    *,
+    dialog: bool,
+    cursor: tuple[int, int] | None = None,
+    width: int = 0,
 ) -> ReadQuestion:
     """Read the question of a screen that is known to wait for an answer.
 
@@ -49,12 +63,20 @@ def read_question(
         asked: the plain lines that contain the question, where it cannot be read exactly.
         doing: what the profile says of it.
         dialog: it is one of the program's own dialogs, which asks nobody.
+        cursor: column and row.
+        width: of the screen, in columns; 0: unknown.
     """
     rules = profile.question
     if rules.panel:
         text = [_on_panel(rules, line, styled) for line, styled in zip(text, lines, strict=False)]
     inner = [_unframed(rules, line) for line in text]
-    found = None if dialog else _numbered(rules, text, inner) or _by_buttons(rules, text, inner, lines)
+    found = (
+        None
+        if dialog
+        else _numbered(rules, text, inner, lines)
+        or _by_buttons(rules, text, inner, lines)
+        or _by_letters(rules, text, cursor, width)
+    )
     if found is not None:
         return found
     subject = one_line(doing, _BEHIND) or ("a dialog is open" if dialog else "it waits for an answer")
@@ -85,12 +107,15 @@ def _on_panel(rules: QuestionRules, line: str, styled: str) -> str:
 # -- one choice a line ---------------------------------------------------------------------------------------------
 
 
-def _numbered(rules: QuestionRules, whole: Sequence[str], text: Sequence[str]) -> ReadQuestion | None:
+def _numbered(
+    rules: QuestionRules, whole: Sequence[str], text: Sequence[str], lines: Sequence[str]
+) -> ReadQuestion | None:
     """Choices numbered from 1, one below the other, with one of them marked, above the footer.
 
     Args:
         whole: the screen's lines.
         text: the same without their frame.
+        lines: the same with their styles.
     """
     if not rules.choice:
         return None
@@ -101,7 +126,7 @@ def _numbered(rules: QuestionRules, whole: Sequence[str], text: Sequence[str]) -
     rows = rows[starts[-1] :]  # the lowest: what is above may be left over from something that has ended
     if [_number(rules, text[row]) for row in rows] != list(range(1, len(rows) + 1)) or not 2 <= len(rows) <= _MOST:
         return None
-    marked = [place for place, row in enumerate(rows) if compile_linear(rules.mark).search(text[row])]
+    marked = [place for place, row in enumerate(rows) if _is_marked(rules, text[row], lines[row])]
     if len(marked) != 1:
         return None
     labels, shown = list[str](), list[ShownRow]()
@@ -116,6 +141,15 @@ def _numbered(rules: QuestionRules, whole: Sequence[str], text: Sequence[str]) -
     if not all(labels):
         return None
     return _found(rules, whole, text, rows[0], labels, marked[0], shown)
+
+
+def _is_marked(rules: QuestionRules, line: str, styled: str) -> bool:
+    """Whether the choice in this line is under the cursor: by its mark, or by a background other than its frame's."""
+    if rules.mark:
+        return compile_linear(rules.mark).search(line) is not None
+    shown, backgrounds = _backgrounds(styled)
+    start, at = len(shown) - len(shown.lstrip()), shown.find(f"{_number(rules, line)}. ")
+    return start < at and backgrounds[at] != backgrounds[start]
 
 
 def _number(rules: QuestionRules, line: str) -> int:
@@ -233,6 +267,50 @@ def _background(parameters: str, now: str) -> str:
             now = ""
         at += 1
     return now
+
+
+# -- choices by their letters --------------------------------------------------------------------------------------
+
+_LETTER = re.compile(r"\(([A-Z])\)(.*)")
+_QUESTION_ROWS = 6
+"""Most rows of such a question."""
+
+
+def _by_letters(
+    rules: QuestionRules, text: Sequence[str], cursor: tuple[int, int] | None, width: int
+) -> ReadQuestion | None:
+    """A question in front of the cursor with choices such as `(Y)es/(N)o` and nothing typed behind it."""
+    if not rules.letters or cursor is None or width <= 0 or not len(text) - 1 <= cursor[1] <= len(text):
+        return None
+    column, last = cursor
+    row = text[last] if last < len(text) else ""
+    first = last
+    while first > 0 and last - first < _QUESTION_ROWS and len(text[first - 1]) in (width - 1, width):
+        first -= 1  # a row to the end of the line goes on in the next one
+    # The blank behind a question that fills its line is not drawn over what was there.
+    typed = row[:column].ljust(column) if column != 1 or first == last else row[:1] or " "
+    behind = " " if len(typed) == 1 else typed
+    match = compile_linear(rules.letters).search("".join(line.ljust(width) for line in text[first:last]) + behind)
+    if match is None or row[column:].strip() or column >= width - 1:
+        return None
+    found = [_LETTER.fullmatch(part) for part in (match.group(2) or "").split("/")]
+    known = [(one.group(1), one.group(1) + one.group(2)) for one in found if one is not None]
+    letters = tuple(letter.lower() for letter, _ in known)
+    if len(known) != len(found) or not 2 <= len(known) <= _MOST or len(set(letters)) != len(letters):
+        return None
+    start, complete = _start(rules, text, first)
+    start, complete = max(start, first - _ABOVE), complete and start >= first - _ABOVE
+    about = list(text[start:first])
+    while about and not about[0].strip():
+        about.pop(0)
+    while about and not about[-1].strip():
+        about.pop()
+    subject, detail = one_line(" ".join((match.group(1) or "").split()), _BEHIND), plain("\n".join(about))
+    labels = [label for _, label in known]
+    choices = tuple(QuestionChoice(str(number), label) for number, label in enumerate(labels, 1))
+    question = OpenQuestion(_id(subject, detail, labels), subject, detail, choices, partial=not complete)
+    rows = [ShownRow(line) for line in text[start:last] if line.strip()]
+    return ReadQuestion(question, rows=(*rows, ShownRow(row)), letters=letters, typed=typed)
 
 
 # -- what it asks --------------------------------------------------------------------------------------------------

@@ -102,7 +102,11 @@ def search(pattern: str, text: str) -> RegexMatch | None:
 
 
 def read_screen(
-    profile: Profile, lines: Sequence[str], title: str = "", cursor: tuple[int, int] | None = None
+    profile: Profile,
+    lines: Sequence[str],
+    title: str = "",
+    cursor: tuple[int, int] | None = None,
+    width: int = 0,
 ) -> ScreenReading:
     """Read a screen.
 
@@ -110,6 +114,7 @@ def read_screen(
         lines: as captured, with their styles.
         title: the terminal's.
         cursor: column and row.
+        width: of the terminal, in columns; 0: unknown.
     """
     text = [line[:_WIDEST] for line in plain_lines(lines)]
     place = _input(profile, text)
@@ -121,7 +126,7 @@ def read_screen(
             if rule.status != "waiting":
                 return ScreenReading(rule.status, doing, draft, place is not None)
             asked = asked_of(text, cursor if rule.zone == "last" else None)
-            read = read_question(profile, text, lines, asked, doing, dialog=rule.dialog)
+            read = read_question(profile, text, lines, asked, doing, dialog=rule.dialog, cursor=cursor, width=width)
             return ScreenReading(rule.status, doing, draft, place is not None, asked, rule.dialog, read)
     return ScreenReading("", "", draft, place is not None)
 

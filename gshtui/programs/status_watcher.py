@@ -271,7 +271,8 @@ class CliStatus:
                 self._facts = dataclasses.replace(self._facts, gone=True, since=now)
             return
         self._handle_event(info, False)
-        reading = read_screen(self._profile, lines, info.title, (info.cursor_x, info.cursor_y))
+        place = (info.cursor_x, info.cursor_y)
+        reading = read_screen(self._profile, lines, info.title, place, info.width)
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None
         now = self._now()
         facts = self._facts

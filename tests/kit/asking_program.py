@@ -1,11 +1,14 @@
 """A program whose question changes by itself, at random moments, and which knows exactly what each key was about.
 
-    python -m tests.kit.asking_program LOG SEED
+    python -m tests.kit.asking_program LOG SEED [LOST [SLOW]]
 
 After each picture it asks the terminal where its cursor is. The reply comes in the same stream as the keys: a key
 before it was pressed while the earlier picture was on the screen, a key behind it while this one was. LOG gets a line
 for each key: the question on the screen, and the key. Its questions differ in one character, or in the order of their
 choices; some pictures are dialogs without choices, some are none. Its profile is `PROFILE`; `q` ends it.
+
+With LOST it asks one question after the other, each until it is answered, ignores the first LOST keys of each, and
+reads nothing for SLOW seconds after it has painted one.
 """
 
 from __future__ import annotations
@@ -68,6 +71,7 @@ def picture(dice: random.Random) -> tuple[str, str]:
 
 def main() -> None:
     log, dice = Path(sys.argv[1]), random.Random(int(sys.argv[2]))
+    stays, lost, slow = len(sys.argv) > 3, 0, float(sys.argv[4]) if len(sys.argv) > 4 else 0.0
     before = termios.tcgetattr(0)
     tty.setraw(0)
     shown, drawn, unread = "", True, b""
@@ -76,11 +80,15 @@ def main() -> None:
         while True:
             if drawn:
                 coming, screen = picture(dice)
+                while stays and (not coming or coming == shown):
+                    coming, screen = picture(dice)
+                lost = int(sys.argv[3]) if stays else 0
                 os.write(1, f"\x1b[H\x1b[2J{screen}\x1b[6n".encode())
                 drawn = False
+                select.select([], [], [], slow)
             ready, _, _ = select.select([0], [], [], dice.choice((0.001, 0.004, 0.02, 0.05, 0.3, 0.6)))
             if not ready:
-                drawn = not unread and shown == coming
+                drawn = not unread and shown == coming and not stays
                 continue
             unread += os.read(0, 4096)
             while unread:
@@ -94,6 +102,9 @@ def main() -> None:
                         return
                     with log.open("a", encoding="utf-8") as file:
                         file.write(json.dumps([shown, key.decode()]) + "\n")
+                    if lost:
+                        lost -= 1
+                        continue
                     drawn = drawn or shown == coming  # answered, so it goes on; else it was about the one before
     finally:
         termios.tcsetattr(0, termios.TCSADRAIN, before)

@@ -39,6 +39,8 @@ WITHIN = 100.0
 """Seconds that a test waits for anything."""
 _AGAIN = 0.3
 """Longest until the next look, where nothing has told of a change."""
+_TAKEN, _ESCAPES = 3.0, 5
+"""Seconds that a program may take over an Escape, and most of them."""
 _LOST = 5.0
 """Seconds that a hub may need to end; a program that hangs is ended with its tmux server."""
 T = TypeVar("T")
@@ -117,18 +119,32 @@ class Stage:
         self.server.watcher.watch(self.row.pane, lambda _: self._stirred.set())
         return await self.status("idle")
 
-    async def closed(self) -> None:
-        """Press Escape until no dialog is open, as a person does: once, and again where one remains."""
-        profile = profiles.load().for_argv(self.program.argv)
-        for _ in range(3):
-            before = await self.screen()
+    async def escaped(self) -> None:
+        """Press Escape until nothing is open that waits, as a person does: again where it did not help, since there may
+        be one dialog below the other, and since some programs ignore the keys of a box that has just come.
+        """
+
+        async def waits() -> bool:
+            return await self._waits() or await self._waits()  # one look may be at a screen that is just being painted
+
+        for _ in range(_ESCAPES):
             await self.person("Escape")
-            await self.until(self.screen, lambda text, before=before: text != before)
-            seen = await self.still()
-            info = await self.server.pane(self.row.pane)
-            if read_screen(profile, seen, info.title, (info.cursor_x, info.cursor_y)).status != "waiting":
-                break
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_TAKEN):
+                    await self.until(waits, lambda waits: not waits)
+                return
+
+    async def closed(self) -> None:
+        """Close every dialog, and come to rest."""
+        await self.escaped()
         await self.status("idle")
+
+    async def _waits(self) -> bool:
+        """Whether its screen says that it waits."""
+        profile = profiles.load().for_argv(self.program.argv)
+        info, lines = await self.server.capture_screen(self.row.pane)
+        place = (info.cursor_x, info.cursor_y)
+        return read_screen(profile, lines, info.title, place, info.width).status == "waiting"
 
     async def still(self) -> list[str]:
         """Its screen, once two looks at it have shown the same."""

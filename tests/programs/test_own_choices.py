@@ -21,7 +21,7 @@ from tests.kit.real_programs import Program
 from tests.kit.tmux import end_server, short_folder
 from tests.programs.stage import Stage, on_stage
 
-ASKING = ("claude", "codex", "opencode", "gemini")
+ASKING = ("claude", "codex", "opencode", "gemini", "vibe")
 
 
 async def asked(stage: Stage) -> OpenQuestion:
@@ -54,7 +54,7 @@ async def test_one_key_answers_the_question_that_was_seen(stage: Stage) -> None:
         await stage.command("agent", action="answer", target=stage.id, text="9")
     shown = (await stage.command("agent", action="answer", target=stage.id)).data["question"]
     assert [one["label"] for one in shown["choices"]] == [one.label for one in question.choices]
-    refusal = [one.label for one in question.choices if one.label.startswith(("No", "Reject"))][-1]
+    refusal = [one.label for one in question.choices if one.label.startswith(("No", "Reject", "Deny"))][-1]
     await answer(stage, question, refusal)
     await stage.until(stage.look, lambda row: row.question is None)
     assert not made.exists()
@@ -67,6 +67,21 @@ async def test_one_key_answers_the_question_that_was_seen(stage: Stage) -> None:
     assert stage.row.question is None
     with pytest.raises(CommandError, match="asks nothing now"):
         await stage.command("agent", action="answer", target=stage.id, text="1")
+
+
+@pytest.mark.programs("aider")
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)], ids=["80x24", "200x50"])
+async def test_a_letter_answers_a_question_of_a_line_editor(stage: Stage) -> None:
+    made = stage.folder / "nofile.py"
+    await stage.status("idle")
+    for label, exists in (("No", False), ("Yes", True)):
+        await stage.person(text="/add nofile.py")
+        question = await asked(stage)
+        assert [one.label for one in question.choices] == ["Yes", "No"]
+        assert "nofile.py" in question.subject
+        await answer(stage, question, label)
+        await stage.until(stage.look, lambda row: row.question is None and row.status == "idle")
+        assert made.exists() == exists
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ async def test_every_text_arrives_word_for_word(stage: Stage) -> None:
 async def test_an_answer_can_be_interrupted_while_it_streams(stage: Stage) -> None:
     await stage.status("idle")
     await stage.say("do:long")
-    await stage.shows("This sentence says nothing")
+    await stage.shows("says nothing, at")
     await stage.until(stage.look, lambda row: row.status in ("thinking", "tool"))  # of aider, no more than a guess
     await stage.fleet.interrupt(stage.id)
     await stage.status("idle")

@@ -22,7 +22,8 @@ from tests.kit.tmux import eventually, tmux
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
-ANSWERS = 80
+COVERS = ("gshtui.programs.choice_presser",)
+ANSWERS = 50
 
 
 def known(question: OpenQuestion) -> str:
@@ -30,25 +31,40 @@ def known(question: OpenQuestion) -> str:
     return "|".join((question.detail, *(one.label for one in question.choices)))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-async def test_a_key_is_never_pressed_on_another_question(tmux: TmuxServer, tmp_path: Path, seed: int) -> None:
-    profile, log = tmp_path / "asking.toml", tmp_path / "log"
+async def asking(tmux: TmuxServer, folder: Path, *words: str) -> tuple[PaneView, Path]:
+    """The program on a terminal, and the log of the keys that it got."""
+    profile, log = folder / "asking.toml", folder / "log"
     profile.write_text(PROFILE, "utf-8")
     log.touch()
-    argv = [sys.executable, "-m", "tests.kit.asking_program", str(log), str(seed)]
-    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    argv = [sys.executable, "-m", "tests.kit.asking_program", str(log), *words]
+    environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT)}
     pane = await tmux.spawn("gsh-agent-0001", argv, cwd=ROOT, env=environ, width=80, height=24)
-    view = PaneView(tmux, pane.pane, "asking", read(profile))
+    return PaneView(tmux, pane.pane, "asking", read(profile)), log
+
+
+async def asked(view: PaneView) -> OpenQuestion:
+    """Wait for a question with choices."""
+    seen = await eventually(
+        view.read_screen,
+        until=lambda seen: seen.reading.read is not None and bool(seen.reading.read.question.choices),
+    )
+    assert seen.reading.read is not None
+    return seen.reading.read.question
+
+
+def pressed(log: Path) -> list[tuple[str, str]]:
+    """Each key that the program got, and the question that it was pressed on."""
+    return [tuple(json.loads(line)) for line in log.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_a_key_is_never_pressed_on_another_question(tmux: TmuxServer, tmp_path: Path, seed: int) -> None:
+    view, log = await asking(tmux, tmp_path, str(seed))
     writer, dice = PaneWriter(view), random.Random(seed)
     intended: list[tuple[str, str]] = []
     refused = 0
     for _ in range(ANSWERS):
-        seen = await eventually(
-            view.read_screen,
-            until=lambda seen: seen.reading.read is not None and bool(seen.reading.read.question.choices),
-        )
-        assert seen.reading.read is not None
-        question = seen.reading.read.question
+        question = await asked(view)
         choice = dice.choice(question.choices).key
         for _ in range(dice.choice((0, 0, 3, 40))):
             await asyncio.sleep(0)
@@ -57,14 +73,46 @@ async def test_a_key_is_never_pressed_on_another_question(tmux: TmuxServer, tmp_
         try:
             await writer.answer(question.id, choice)
         except SessionError as error:
-            pressed = "was given" in error.message
-            refused += not pressed
+            given = "was given" in error.message
+            refused += not given
         else:
-            pressed = True
-        if pressed:
+            given = True
+        if given:
             intended.append((known(question), choice))
-    keys = [tuple(json.loads(line)) for line in log.read_text("utf-8").splitlines()]
-    assert keys == intended
+    keys = pressed(log)
+    assert [key for _, key in keys] == [key for _, key in intended]
+    for (shown, _), (wanted, _) in zip(keys, intended, strict=True):
+        # What stays of the question and its choices is as it was seen; there may be a further choice below.
+        assert f"{shown}|".startswith(f"{wanted}|"), f"answered {shown!r} in place of {wanted!r}"
     assert len(intended) > ANSWERS / 10, "the storm was too wild to answer anything"
     assert refused > ANSWERS / 10, "the storm was no storm"
-    await tmux.send_keys(pane.pane, "q")
+    await tmux.send_keys(view.pane, "q")
+
+
+async def test_a_key_that_a_program_ignores_is_pressed_again_on_the_same_question(
+    tmux: TmuxServer, tmp_path: Path
+) -> None:
+    view, log = await asking(tmux, tmp_path, "1", "1")
+    question = await asked(view)
+    after = await PaneWriter(view).answer(question.id, question.choices[-1].key)
+    assert after is not None
+    assert pressed(log) == [(known(question), question.choices[-1].key)] * 2
+
+
+async def test_a_key_that_is_ignored_for_good_is_told(tmux: TmuxServer, tmp_path: Path) -> None:
+    view, log = await asking(tmux, tmp_path, "1", "99")
+    question = await asked(view)
+    with pytest.raises(SessionError, match="still asks the same"):
+        await PaneWriter(view).answer(question.id, "1")
+    assert pressed(log) == [(known(question), "1")] * 3
+
+
+async def test_a_program_that_has_not_read_its_key_gets_no_second_one(tmux: TmuxServer, tmp_path: Path) -> None:
+    view, log = await asking(tmux, tmp_path, "1", "0", "6")
+    question = await asked(view)
+    with pytest.raises(SessionError, match="still asks the same"):
+        await PaneWriter(view).answer(question.id, "1")
+    assert pressed(log) == []
+    after = await eventually(lambda: asked(view), until=lambda now: now.id != question.id)
+    assert pressed(log) == [(known(question), "1")]
+    assert after.id == (await asked(view)).id, "nothing was pressed on the next question"

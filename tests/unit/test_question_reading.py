@@ -24,6 +24,7 @@ LABELS = {
     ],
     "gemini": ["Allow once", "Allow for this session", "No, suggest changes"],
     "opencode": ["Allow once", "Allow always", "Reject"],
+    "vibe": ["Allow once", "Allow for remainder of this session", "Always allow", "Deny"],
 }
 
 
@@ -60,7 +61,7 @@ def test_a_permission_box_has_its_own_choices_and_a_dialog_has_none(
         labels = [one.label for one in asked.question.choices]
         wanted = [label.replace("touch made.txt", "touch slept.txt") for label in LABELS[program]]
         assert labels in (LABELS[program], wanted)
-        assert [one.key for one in asked.question.choices] == ["1", "2", "3"]
+        assert [one.key for one in asked.question.choices] == list("1234")[: len(labels)]
         assert asked.selected == 0
         assert "touch" in asked.question.detail
         assert not asked.question.partial
@@ -168,4 +169,54 @@ def test_nothing_is_guessed(change: str) -> None:
         case _:
             screen[3:6] = [" ❯ 2. Maybe", "   3. No"]
     asked = read_screen(LOADED.get("claude"), screen).read
+    assert asked is None or asked.question.choices == ()
+
+
+ASKED = ["> /add x.py", "─" * 60, "", "x.py", "Add file to the chat? (Y)es/(N)o/(D)on't ask again [Yes]:"]
+
+
+def letters(lines: list[str], width: int = 80) -> ReadQuestion | None:
+    """The question of a screen of aider's, with the cursor behind it."""
+    column = len(lines[-1]) + 1
+    at = (column % width, len(lines) - 1 + column // width)
+    return read_screen(LOADED.get("aider"), lines, "", at, width).read
+
+
+def test_choices_by_letters_are_read_with_what_they_are_about() -> None:
+    asked = letters(ASKED)
+    assert asked is not None
+    question = asked.question
+    assert (question.subject, question.detail, question.partial) == ("Add file to the chat?", "x.py", False)
+    assert [(one.key, one.label) for one in question.choices] == [("1", "Yes"), ("2", "No"), ("3", "Don't ask again")]
+    assert asked.letters == ("y", "n", "d")
+
+
+@pytest.mark.parametrize("width", range(20, 64))
+def test_such_a_question_is_the_same_in_rows_of_any_width(width: int) -> None:
+    rows = [ASKED[-1][at : at + width].rstrip() for at in range(0, len(ASKED[-1]), width)]
+    if not rows[-1].endswith("[Yes]:") or len(rows[-1]) in (width - 2, width - 1):
+        return  # the end is broken too, or there is no room for a letter in its row
+    asked = letters([*ASKED[:-1], *rows], width)
+    assert asked is not None
+    assert [one.label for one in asked.question.choices] == ["Yes", "No", "Don't ask again"]
+    assert asked.question.subject == "Add file to the chat?"
+
+
+def test_what_is_left_of_an_earlier_prompt_behind_a_full_line_is_no_input() -> None:
+    wide = len(ASKED[-1])
+    asked = read_screen(LOADED.get("aider"), [*ASKED, ">"], "", (1, len(ASKED)), wide).read
+    assert asked is not None
+    assert (asked.letters, asked.typed) == (("y", "n", "d"), ">")
+    assert read_screen(LOADED.get("aider"), [*ASKED, ">n"], "", (2, len(ASKED)), wide).status != "idle"
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "Add it? (Y)es/(N)o [Yes]: n", "Add it? (Y)es/(N)o [Yes]", "Add it? (Y)es/(N)o/(Y)o [Yes]:",
+        "Add it? (Y)es/no [Yes]:", "Add it? (N)o/(Y)es [Yes]:", "Add it? (Y)es/(N)o/ask [Yes]:",
+    ],
+)  # fmt: skip
+def test_letters_that_are_not_as_expected_are_no_choices(last: str) -> None:
+    asked = letters([*ASKED[:-1], last])
     assert asked is None or asked.question.choices == ()
