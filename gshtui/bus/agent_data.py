@@ -44,6 +44,10 @@ class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """Number of agents above it: 0 for one that a person started."""
     env: tuple[str, ...] = ()
     """`NAME=VALUE`: variables of its program beside those that it inherits. None is a secret."""
+    account: str = ""
+    """The account that it works under, whose secrets it is given at each start."""
+    group: str = ""
+    """The group that it belongs to."""
     fork: str = ""
     """Id of the agent that this one is a copy of: its program, its files and its conversation."""
     conversation: str = ""
@@ -116,6 +120,10 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Folder of the git worktree made for it."""
     env: tuple[str, ...] = ()
     """`NAME=VALUE`: variables that it was given."""
+    account: str = ""
+    """The account that it works under."""
+    group: str = ""
+    """The group that it belongs to."""
     fork: str = ""
     """The agent that it is a copy of."""
     archived: float = 0.0

@@ -91,6 +91,8 @@ COMMANDS = (
         FormValue('cli', '--cli', 'profile', help='Run another program instead of our agent: claude, bash …', metavar='COMMAND'),
         FormValue('profile', '--profile', 'profile', help="The program's profile; by default it follows from the program's name.", metavar='P'),
         FormValue('env', '--env', help='Give it this variable; repeatable. Never a secret.', metavar='NAME=VALUE', each=True),
+        FormValue('account', '--account', help='Account of yours to work under; see [accounts] in the configuration.', metavar='NAME'),
+        FormValue('group', '--group', help='Group that it belongs to; see [groups] in the configuration.', metavar='NAME'),
         FormValue('attach', '--attach', 'flag', help='Show it full-screen in this terminal once it runs.'),
         FormValue('cwd', '--cwd', 'folder', help='Folder to start in; by default the current one.', metavar='FOLDER'),
         help='Start an agent in a new terminal and print its ID.\n\nPROMPT is its task; if it is -, read standard input. Without PROMPT the agent waits for one.', summary='Start an agent and print its ID.'),

@@ -17,6 +17,7 @@ from gshtui.bus.agent_data import AgentRow, AnswerSource, OpenQuestion, SpawnReq
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import WaitReported
 from gshtui.bus.letter import Letter
+from gshtui.fleet.accounts import Accounts
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.fleet_context import AgentRows, FleetContext, from_store_error, is_over
@@ -83,6 +84,7 @@ class Fleet:
         programs: Programs | None = None,
         session_of: Callable[[str], str] = lambda agent: "",
         connected: Callable[[str], bool] = lambda agent: False,
+        accounts: Accounts | None = None,
     ) -> None:
         """
         Args:
@@ -93,6 +95,7 @@ class Fleet:
             programs: other people's programs, likewise.
             session_of: returns the conversation of a local agent of this hub.
             connected: whether an agent's own process talks to this hub.
+            accounts: those that agents may work under, and their groups.
         """
         self.terminals = terminals or AgentTerminals()
         rows = AgentRows(bus, store)
@@ -104,7 +107,14 @@ class Fleet:
             return TerminalTransport(bus, self.terminals, self._programs, connected)
 
         self._context = FleetContext(
-            bus, store, rows, self.terminals, launcher, transport or terminal_transport, options
+            bus,
+            store,
+            rows,
+            self.terminals,
+            launcher,
+            transport or terminal_transport,
+            options,
+            accounts or Accounts(),
         )
         self._session_of = session_of
         self._reports = Reports(self._context, session_of)

@@ -9,7 +9,7 @@ import contextlib
 import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentAdded
 from gshtui.bus.events.fleet_events import AgentChanged, AgentRemoved
+from gshtui.fleet.accounts import Accounts
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.ports import FleetError, FleetOptions, Launcher, MessageTransport
 from gshtui.store.store import Store
@@ -200,6 +201,7 @@ class FleetContext:
     launcher: Launcher
     make_transport: Callable[[], MessageTransport]
     options: FleetOptions
+    accounts: Accounts = field(default_factory=Accounts)
 
     @cached_property
     def transport(self) -> MessageTransport:

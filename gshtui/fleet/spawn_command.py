@@ -64,6 +64,12 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
     ] = Field(
         default=(), description="Variables for it, NAME=VALUE each; never secrets. A restart and a fork keep them."
     )
+    account: Annotated[
+        str, ShellOption(metavar="NAME", help="Account of yours to work under; see [accounts] in the configuration.")
+    ] = Field(default="", description="Account of the configuration to work under; for people only.")
+    group: Annotated[
+        str, ShellOption(metavar="NAME", help="Group that it belongs to; see [groups] in the configuration.")
+    ] = Field(default="", description="Group of the configuration that it belongs to; for people only.")
     attach: bool = Field(default=False, description="Show it full-screen in this terminal once it runs.")
     cwd: Annotated[
         str, ShellOption(metavar="FOLDER", kind="folder", help="Folder to start in; by default the current one.")
@@ -120,6 +126,8 @@ def _request(invocation: Invocation, parameters: SpawnAgent) -> SpawnRequest:
     # A person's agent answers to the person; one in the background reports to the agent in front.
     wants_report = parameters.background and invocation.session
     parent = invocation.caller.name if invocation.caller.is_agent else invocation.agent if wants_report else ""
+    if invocation.caller.is_agent and (parameters.account or parameters.group):
+        raise UsageError("Only a person can start an agent under an account or in a group.")
     try:
         named_variables(parameters.env)
     except ValueError as error:

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
@@ -95,6 +96,8 @@ class Starter:
         try:
             if request.fork:
                 request = await self._forks.completed(request)
+            else:
+                request = self._context.accounts.completed(request)
             row = await self._new_row(request, parent_session, limited)
             try:
                 row = await self._first(row, request)
@@ -209,6 +212,8 @@ class Starter:
             model=request.model,
             background=request.background,
             env=request.env,
+            account=request.account,
+            group=request.group,
             fork=request.fork,
             created=now,
         )
@@ -248,6 +253,7 @@ class Starter:
     async def _run(self, row: AgentRow, start: AgentStart) -> AgentRow:
         context = self._context
         server = context.terminals.server(context.options.socket)
+        start = replace(start, env={**start.env, **await context.accounts.secrets(row)})
         pane = await self._open(server, row, start)
         begun = await asyncio.to_thread(process_tree.start_time, pane.pid)
         fields = {

@@ -96,6 +96,8 @@ def is_secret_variable(name: str, value: str) -> bool:
     )
 
 
+_ADDRESS = re.compile(r"_(?:BASE_URL|API_BASE|ENDPOINT|MODEL|REGION|API_VERSION)$")
+"""Variables of providers that hold no key."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
@@ -112,7 +114,7 @@ def named_variables(words: Iterable[str]) -> dict[str, str]:
             raise ValueError("A variable is written as NAME=VALUE.")
         if name.startswith("GSH_"):
             raise ValueError(f"{name} is a variable of gsh-tui itself.")
-        if value and is_secret_variable(name, value):
+        if value and is_secret_variable("" if _ADDRESS.search(name) else name, value):
             raise ValueError(f"{name} looks like a secret, which would be kept in the record and shown in lists.")
         found[name] = value
     return found

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.fleet.accounts import Accounts
 from gshtui.fleet.agent_command_lines import CommandLines
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.agent_terminals import AgentTerminals
@@ -93,6 +94,7 @@ class _FleetMaker:
             programs=self._programs,
             session_of=hub.session_of,
             connected=hub.connected,
+            accounts=Accounts(hub.settings.accounts, hub.settings.groups),
         )
 
     @functools.cached_property

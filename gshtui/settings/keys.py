@@ -11,9 +11,15 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gshtui.settings.model import Settings
-from gshtui.settings.settings_tables import ProviderSettings, SettingsTable
+from gshtui.settings.settings_tables import AccountSettings, GroupSettings, ProviderSettings, SettingsTable
 
-FREE_TABLES = ("providers", "keybindings")
+NAMED_TABLES: dict[str, type[SettingsTable]] = {
+    "providers": ProviderSettings,
+    "accounts": AccountSettings,
+    "groups": GroupSettings,
+}
+"""Tables of tables whose names the user chooses, and what each of those contains."""
+FREE_TABLES = (*NAMED_TABLES, "keybindings")
 """Tables whose entries have names the user chooses."""
 
 TABLES: dict[str, type[SettingsTable]] = {
@@ -36,8 +42,8 @@ def field_of(path: tuple[str, ...]) -> FieldInfo | None:
     """The field at a path; `None` if there is none or it is an entry of `keybindings`, which are text."""
     if len(path) == 2 and path[0] in TABLES:
         return TABLES[path[0]].model_fields.get(path[1])
-    if len(path) == 3 and path[0] == "providers":
-        return ProviderSettings.model_fields.get(path[2])
+    if len(path) == 3 and path[0] in NAMED_TABLES:
+        return NAMED_TABLES[path[0]].model_fields.get(path[2])
     return None
 
 
@@ -76,7 +82,7 @@ def flat(value: Mapping[str, Any] | BaseModel) -> Iterator[tuple[tuple[str, ...]
     top = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
     for table, fields in top.items():
         for name, entry in cast("dict[str, Any]", fields).items():
-            if table == "providers":
+            if table in NAMED_TABLES:
                 yield from (((table, name, key), leaf) for key, leaf in cast("dict[str, Any]", entry).items())
             else:
                 yield (table, name), entry
@@ -92,6 +98,8 @@ def nearest(path: tuple[str, ...]) -> str:
     """The most similar dotted key, or an empty string."""
     provider = (path[1],) if len(path) == 3 and path[0] in ("providers", "provider") else ("anthropic",)
     keys = known_keys(provider)
+    if len(path) == 3 and path[0] in ("accounts", "groups"):
+        keys += [f"{path[0]}.{path[1]}.{key}" for key in NAMED_TABLES[path[0]].model_fields]
     wanted = ".".join(path)
     if close := difflib.get_close_matches(wanted, keys, n=1, cutoff=0.75):
         return close[0]

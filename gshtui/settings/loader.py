@@ -14,7 +14,18 @@ from typing import Any, cast
 from pydantic_settings import EnvSettingsSource, InitSettingsSource, TomlConfigSettingsSource
 
 from gshtui.settings import paths, trust
-from gshtui.settings.keys import FREE_TABLES, TABLES, field_of, flat, from_text, nested, shown, spelled, split
+from gshtui.settings.keys import (
+    FREE_TABLES,
+    NAMED_TABLES,
+    TABLES,
+    field_of,
+    flat,
+    from_text,
+    nested,
+    shown,
+    spelled,
+    split,
+)
 from gshtui.settings.model import DEFAULT_KEYS, DEFAULT_PROVIDERS, Settings
 from gshtui.settings.toml_file import Origin, Problem, TomlFile, read_toml
 from gshtui.settings.validation import Checked, OriginOf, check
@@ -52,9 +63,9 @@ class CheckedEnvironment(EnvSettingsSource):
     def _takes(self, path: tuple[str, ...], name: str) -> bool:
         """Whether the variable holds a valid setting; reports it if not."""
         origin = Origin("environment", name)
-        depth = 3 if path[0] == "providers" else 2
+        depth = 3 if path[0] in NAMED_TABLES else 2
         if len(path) != depth and (path[0] in TABLES or path[0] in FREE_TABLES):
-            form = "GSH_PROVIDERS__NAME__KEY" if depth == 3 else "GSH_TABLE__KEY"
+            form = f"GSH_{path[0].upper()}__NAME__KEY" if depth == 3 else "GSH_TABLE__KEY"
             self.problems.append(
                 Problem("this does not name a setting.", f"Write it as {form}.", origin, ".".join(path))
             )
@@ -213,7 +224,7 @@ def _flags_layer(flags: Mapping[str, Any]) -> tuple[InitSettingsSource, Checked]
         for table, entries in one.values.items():
             here = out.values.setdefault(table, {})
             for name, entry in entries.items():
-                here[name] = {**here.get(name, {}), **entry} if table == "providers" else entry
+                here[name] = {**here.get(name, {}), **entry} if table in NAMED_TABLES else entry
     return InitSettingsSource(Settings, dict(out.values)), out
 
 

@@ -9,10 +9,12 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from gshtui.settings.settings_tables import (
+    AccountSettings,
     AgentSettings,
     Budgets,
     Context,
     General,
+    GroupSettings,
     HubSettings,
     ProviderSettings,
     Python,
@@ -53,6 +55,8 @@ class Settings(BaseSettings):
 
     general: General = Field(default_factory=General, description="Where files and sockets are kept.")
     providers: dict[str, ProviderSettings] = Field(default_factory=_providers, description="Model providers, by name.")
+    accounts: dict[str, AccountSettings] = Field(default={}, description="Accounts that agents work under, by name.")
+    groups: dict[str, GroupSettings] = Field(default={}, description="Groups of agents, by name.")
     agent: AgentSettings = Field(default_factory=AgentSettings, description="How agents work.")
     sandbox: Sandbox = Field(default_factory=Sandbox, description="What agents' commands may reach.")
     tmux: Tmux = Field(default_factory=Tmux, description="Agents' terminals.")

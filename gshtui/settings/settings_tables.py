@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from gshtui.settings import paths
 
@@ -142,6 +142,52 @@ class ProviderSettings(SettingsTable):
         default="", description="Model to use if none is named; empty: the catalog's first choice."
     )
     max_tokens: Count = Field(default=0, description="Maximum tokens of an answer; 0: the model's own maximum.")
+
+
+class AccountValue(SettingsTable):
+    """Where a secret value of an account is fetched from, at each start of an agent: exactly one place."""
+
+    env: VariableName = Field(default="", description="Environment variable of gsh-tui that holds it.")
+    command: str | list[str] = Field(
+        default="", description="Command whose first line of output it is, such as `pass show work/anthropic`."
+    )
+    keyring: str = Field(default="", description="Entry of the system's keyring, as SERVICE/USER.")
+
+    @model_validator(mode="after")
+    def _one_place(self) -> AccountValue:
+        if sum(map(bool, (self.env, self.command, self.keyring))) != 1:
+            raise ValueError("it must name one of env, command and keyring")
+        return self
+
+
+_V = TypeVar("_V", bound="dict[str, str] | dict[str, str | AccountValue]")
+
+
+def _variables(value: _V) -> _V:
+    for name, text in value.items():
+        if not _VARIABLE.fullmatch(name) or name.startswith("GSH_"):
+            raise ValueError("its keys must be names of variables, and not those of gsh-tui itself")
+        if looks_secret(text):
+            raise ValueError(f'{name} must not be a key itself, but say where it is, as in {{ env = "NAME" }}')
+    return value
+
+
+class AccountSettings(SettingsTable):
+    """The variables of agents that work under one account of yours: a subscription, a customer, a key."""
+
+    env: Annotated[dict[str, str | AccountValue], AfterValidator(_variables)] = Field(
+        default={},
+        description="Variables by name: plain text, or for a secret { env = … }, { command = … } or { keyring = … }.",
+    )
+
+
+class GroupSettings(SettingsTable):
+    """What the agents of one group have in common."""
+
+    account: str = Field(default="", description="Their account, unless one is named; empty: none.")
+    env: Annotated[dict[str, str], AfterValidator(_variables)] = Field(
+        default={}, description="Further variables by name, never secrets."
+    )
 
 
 class AgentSettings(SettingsTable):

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from gshtui.settings.keys import FREE_TABLES, TABLES, nearest, nearest_table, shown, spelled
-from gshtui.settings.settings_tables import ProviderSettings, looks_secret, names_secret
+from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, TABLES, nearest, nearest_table, shown, spelled
+from gshtui.settings.settings_tables import looks_secret, names_secret
 from gshtui.settings.toml_file import Origin, Problem
 
 Path = tuple[str, ...]
@@ -30,7 +30,7 @@ _PLAINER = {
     "valid list": "list in [ ]",
     "valid number": "number",
 }
-_NOT_REPEATED = frozenset({"api_key_env", "base_url"})
+_NOT_REPEATED = frozenset({"api_key_env", "base_url", "env"})
 
 
 @dataclass(slots=True)
@@ -55,8 +55,8 @@ def check(data: dict[str, Any], origin_of: OriginOf, *, strict: bool) -> Checked
             out.refuse(origin_of, (name,), _IS_TABLE.format(spelled((name,))), f"Write [{name}] above its keys.")
         elif name == "keybindings":
             out.values[name] = _keybindings(out, origin_of, cast("dict[str, Any]", entries))
-        elif name == "providers":
-            out.values[name] = _providers(out, origin_of, cast("dict[str, Any]", entries), strict)
+        elif name in NAMED_TABLES:
+            out.values[name] = _named(out, origin_of, name, cast("dict[str, Any]", entries), strict)
         else:
             out.values[name] = _table(out, origin_of, (name,), TABLES[name], cast("dict[str, Any]", entries), strict)
     return out
@@ -126,16 +126,16 @@ def _said(message: str) -> str:
     return text[:1].lower() + text[1:].rstrip(".")
 
 
-def _providers(out: Checked, origin_of: OriginOf, entries: dict[str, Any], strict: bool) -> dict[str, Any]:
+def _named(out: Checked, origin_of: OriginOf, table: str, entries: dict[str, Any], strict: bool) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for name, fields in entries.items():
-        path = ("providers", name)
+        path = (table, name)
         if isinstance(fields, dict):
-            kept[name] = _table(out, origin_of, path, ProviderSettings, cast("dict[str, Any]", fields), strict)
+            kept[name] = _table(out, origin_of, path, NAMED_TABLES[table], cast("dict[str, Any]", fields), strict)
         elif names_secret(name) or _any_secret(fields):
             _secret(out, origin_of, path)
         else:
-            out.refuse(origin_of, path, _IS_TABLE.format(spelled(path)), "Write [providers.NAME] above its keys.")
+            out.refuse(origin_of, path, _IS_TABLE.format(spelled(path)), f"Write [{table}.NAME] above its keys.")
     return kept
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
+from gshtui.fleet.accounts import Accounts
 from gshtui.fleet.agent_command_lines import CommandLines
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetOptions, LaunchTerms
@@ -76,6 +77,7 @@ class FleetHarness:
         *,
         visiting: bool = False,
         session_of: Callable[[str], str] = lambda agent: "",
+        accounts: Accounts | None = None,
     ) -> AsyncGenerator[Fleet]:
         """A hub with a fleet."""
         bus = Bus()
@@ -85,7 +87,7 @@ class FleetHarness:
         place = FleetOptions(
             self.home, data, socket=str(self.server.socket_path), prefix="gsh", visiting=visiting, grace=self.grace
         )
-        fleet = Fleet(bus, store, place, CommandLines(data, LaunchTerms()), session_of=session_of)
+        fleet = Fleet(bus, store, place, CommandLines(data, LaunchTerms()), session_of=session_of, accounts=accounts)
         await fleet.start()
         try:
             yield fleet

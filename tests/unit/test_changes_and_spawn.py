@@ -110,7 +110,9 @@ def test_all_that_can_be_asked_of_an_agent_travels_in_the_request() -> None:
     assert own.request() == msgspec.structs.replace(shared, profile="codex", cwd="/x", env=("A=1",))
     forks = {"fork", "conversation", "anew", "here"}
     assert set(SpawnRequest.__struct_fields__) - set(SpawnAgent.model_fields) == {"parent", "depth", *forks}
-    assert set(SpawnAgent.model_fields) - set(SpawnAgentParameters.model_fields) == {"profile", "cwd", "env", "attach"}
+    assert set(SpawnAgent.model_fields) - set(SpawnAgentParameters.model_fields) == {
+        *("profile", "cwd", "env", "attach", "account", "group")
+    }
     assert set(SpawnAgentParameters.model_fields) - set(SpawnAgent.model_fields) == {"fork"}
     with pytest.raises(UsageError, match="`cli` is not a valid command line"):
         SpawnAgent(cli="aider 'a b").request()
