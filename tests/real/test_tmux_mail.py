@@ -167,3 +167,18 @@ async def test_a_message_whose_agent_ends_while_it_is_entered_has_been_delivered
         await progress.heard(AgentEnded(agent=row.id, name="brief", status="done", report=""))
         await progress.submitted(letter)
         assert (await m.store.mail.find(letter.id)).state == "submitted"
+
+
+async def test_what_a_program_has_just_said_counts_before_the_record_has_it(path: Path, tmux: TmuxServer) -> None:
+    """A status is written down a moment later; a message does not wait for that."""
+    async with open_mail(path, server=tmux) as m:
+        row = await m.add_agent("helper", server=tmux, argv=PROGRAM, kind="cli", profile="repl")
+        await wait_for_text(tmux, row.pane, ">")
+        await m.store.agents.update(row.id, status="thinking", status_source="hook")
+        m.main.bus.publish(AgentStatusChanged(agent=row.id, status="thinking", source="hook"))
+        letter = await m.send(row.id, "mend it", sender="person")
+        await m.main.bus.drained()
+        assert (await m.store.mail.find(letter.id)).state == "queued"
+        m.main.bus.publish(AgentStatusChanged(agent=row.id, status="idle", source="hook"))
+        await m.wait_for_state(letter.id, "submitted", "acted")
+        assert (await m.store.agents.find(row.id)).status == "thinking"

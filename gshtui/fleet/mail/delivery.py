@@ -33,8 +33,8 @@ LOOK_EVERY, CALM_EVERY = 0.5, 30.0
 does."""
 _LATER = 2.0
 """Seconds until a message that could not be delivered is tried again."""
-AGAIN_AFTER = 0.7
-"""Seconds until a busy program is tried again."""
+_SOON, AGAIN_AFTER = 0.15, 0.7
+"""Seconds until a busy program is tried again: for the first time, and most."""
 BLOCKED_FOR = 3.0
 """Seconds that a visiting command waits while a question, an editor or half-typed text blocks the terminal."""
 _FINISHED_WITHIN = 4.0
@@ -62,6 +62,8 @@ class Delivery:
         self._not_before: dict[str, float] = {}
         self._trouble: dict[str, SessionError] = {}
         """Agent → what prevented its last message."""
+        self._waits: dict[str, float] = {}
+        """Agent → the pause before its message is tried again, in seconds."""
         self._revision = -1
         self._waiting = False
         """Whether a message is queued here that could not be delivered yet."""
@@ -255,7 +257,10 @@ class Delivery:
                 await self.progress.taken_up(letter)
 
     def _later(self, letter: Letter, trouble: SessionError) -> None:
-        self._not_before[letter.recipient] = time.monotonic() + AGAIN_AFTER
+        before = self._trouble.get(letter.recipient)
+        wait = _SOON if before is None else min(AGAIN_AFTER, 2 * self._waits.get(letter.recipient, AGAIN_AFTER))
+        self._waits[letter.recipient] = wait
+        self._not_before[letter.recipient] = time.monotonic() + wait
         self._trouble[letter.recipient] = trouble
 
     async def _take_over(self) -> None:
@@ -285,6 +290,7 @@ class Delivery:
         for event in batch:
             if isinstance(event, AgentStatusChanged):
                 self._carriers.busy.note(event.agent, works=event.status in ("thinking", "tool", "waiting", "starting"))
+                self._carriers.busy.said[event.agent] = (event.status, not event.source.endswith("?"))
                 self._not_before.pop(event.agent, None)
             elif isinstance(event, TurnStarted):
                 self._carriers.busy.note(event.agent, works=True)

@@ -72,6 +72,8 @@ class BusyAgents:
 
     working: set[str] = field(default_factory=set[str])
     resting: set[str] = field(default_factory=set[str])
+    said: dict[str, tuple[str, bool]] = field(default_factory=dict[str, tuple[str, bool]])
+    """Agent → the status that it had last, and whether that is sure: the record has it a moment later."""
 
     def note(self, agent: str, *, works: bool) -> None:
         """An agent has said so."""
@@ -129,8 +131,10 @@ class MailTransports:
             return Route("later", row)  # lost: it may be recovered
         if row.kind == "native":
             return self._to_native(letter, row)
-        sure = not row.status_source.endswith("?")
-        return Route("later" if letter.defer and sure and row.status in AT_WORK else "now", row)
+        status, sure = row.status, not row.status_source.endswith("?")
+        if row.owner == os.getpid():
+            status, sure = self.busy.said.get(row.id, (status, sure))
+        return Route("later" if letter.defer and sure and status in AT_WORK else "now", row)
 
     def _to_window(self, letter: Letter) -> Route:
         session = self._here(letter.recipient)
