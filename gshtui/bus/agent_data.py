@@ -8,6 +8,8 @@ import msgspec
 
 AgentKind = Literal["native", "cli"]
 Runtime = Literal["local", "tmux"]
+GuardMode = Literal["plan", "ask", "edit", "auto", "yolo"]
+"""How much an agent may do before a person is asked; strictest first. `guard/modes.py` says what each means."""
 AnswerSource = Literal["", "report", "transcript", "screen"]
 """Where the text of an answer comes from. Empty: from the agent's own events. report: its program reported it (hooks).
 transcript: its program's own record of the conversation. screen: what its terminal showed, which may be more or less.
@@ -56,6 +58,8 @@ class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """A fork without the original's conversation."""
     here: bool = False
     """A fork that works in the original's folder, instead of a git worktree of its own."""
+    mode: GuardMode | Literal[""] = ""
+    """How much it may do before a person is asked, at most; empty: as its starter or the settings say."""
 
 
 class QuestionChoice(msgspec.Struct, frozen=True):

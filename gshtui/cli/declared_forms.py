@@ -93,6 +93,7 @@ COMMANDS = (
         FormValue('env', '--env', help='Give it this variable; repeatable. Never a secret.', metavar='NAME=VALUE', each=True),
         FormValue('account', '--account', help='Account of yours to work under; see [accounts] in the configuration.', metavar='NAME'),
         FormValue('group', '--group', help='Group that it belongs to; see [groups] in the configuration.', metavar='NAME'),
+        FormValue('mode', '--mode', 'choice', help="What runs unasked: plan, ask, edit, auto or yolo; by default the setting's.", metavar='MODE', choices=('plan', 'ask', 'edit', 'auto', 'yolo')),
         FormValue('attach', '--attach', 'flag', help='Show it full-screen in this terminal once it runs.'),
         FormValue('cwd', '--cwd', 'folder', help='Folder to start in; by default the current one.', metavar='FOLDER'),
         help='Start an agent in a new terminal and print its ID.\n\nPROMPT is its task; if it is -, read standard input. Without PROMPT the agent waits for one.', summary='Start an agent and print its ID.'),

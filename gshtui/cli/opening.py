@@ -10,22 +10,35 @@ import os
 TYPE_CHECKING = False  # `typing` takes longer to import than this
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
 
-_VALUES = {"--resume": "session", "--agent": "agent", "--provider": "provider", "--model": "model"}
+    from gshtui.bus.agent_data import GuardMode
+
+_VALUES = {"--resume": "session", "--agent": "agent", "--provider": "provider", "--model": "model", "--mode": "mode"}
+_MODES = ("plan", "ask", "edit", "auto", "yolo")
 _SESSIONS = {"--continue": "latest", "-c": "latest", "--new": "new"}
 
 
 class Opening:
-    """What to open: the folder, the conversation, the agent and its model."""
+    """What to open: the folder, the conversation, the agent, its model and its mode."""
 
-    __slots__ = ("agent", "cwd", "model", "provider", "session")
+    __slots__ = ("agent", "cwd", "mode", "model", "provider", "session")
 
-    def __init__(self, cwd: str = "", session: str = "", agent: str = "", provider: str = "", model: str = "") -> None:
+    def __init__(
+        self,
+        cwd: str = "",
+        session: str = "",
+        agent: str = "",
+        provider: str = "",
+        model: str = "",
+        mode: GuardMode | Literal[""] = "",
+    ) -> None:
         self.cwd = cwd
         self.session = session
         self.agent = agent
         self.provider = provider
         self.model = model
+        self.mode: GuardMode | Literal[""] = mode
 
 
 def read_opening(argv: list[str], is_command: Callable[[str], bool]) -> Opening | None:
@@ -48,7 +61,7 @@ def read_opening(argv: list[str], is_command: Callable[[str], bool]) -> Opening 
                     return None
                 value = rest.pop(0)
             field = _VALUES[name]
-            if not value or getattr(opening, field):
+            if not value or getattr(opening, field) or (field == "mode" and value not in _MODES):
                 return None
             setattr(opening, field, value)
         elif word.startswith("-") or opening.cwd or is_command(word) or not _is_folder(word):

@@ -125,6 +125,14 @@ def yes_option(help: str) -> Callable[[F], F]:
     return click.option("--yes", "-y", is_flag=True, help=help)
 
 
+MODES = ("plan", "ask", "edit", "auto", "yolo")
+
+
+def mode_option(help: str) -> Callable[[F], F]:
+    """`--mode MODE`."""
+    return click.option("--mode", type=click.Choice(MODES), metavar="MODE", help=help)
+
+
 def agent_option(help: str) -> Callable[[F], F]:
     """`--agent NAME`."""
     return click.option("--agent", type=AGENT, default="main", show_default=True, metavar="NAME", help=help)

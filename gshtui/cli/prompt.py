@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
-from gshtui.cli.options import MODEL, PROVIDER, SESSION, agent_option, json_option, set_option, yes_option
+from gshtui.cli.options import MODEL, PROVIDER, SESSION, agent_option, json_option, mode_option, set_option, yes_option
+
+if TYPE_CHECKING:
+    from gshtui.bus.agent_data import GuardMode
 
 
 @click.command(short_help="Run one turn without a window.")
@@ -31,6 +36,7 @@ from gshtui.cli.options import MODEL, PROVIDER, SESSION, agent_option, json_opti
     metavar="SECONDS",
     help="Give up after this many seconds, with exit code 124.",
 )
+@mode_option("What runs unasked: plan (reads), ask, edit (the project), auto (in the sandbox), yolo (everything).")
 @yes_option("Allow, without asking, whatever clearly stays inside the project.")
 @set_option
 @json_option
@@ -42,6 +48,7 @@ def prompt(
     session: str,
     max_iterations: int | None,
     timeout: float | None,
+    mode: GuardMode | None,
     yes: bool,
     flags: dict[str, str],
     as_json: bool,
@@ -57,6 +64,8 @@ def prompt(
       git diff | gsh-tui prompt "review this"
       gsh-tui prompt --yes --timeout 300 --json "make the tests pass"
     """
+    if yes and mode:
+        raise click.UsageError("--yes and --mode cannot be combined; choose one.")
     from gshtui.headless.prompt_turn import PromptOptions
     from gshtui.headless.prompt_turn import prompt as do
 
@@ -69,6 +78,7 @@ def prompt(
             session=session or "new",
             max_iterations=max_iterations or 0,
             timeout=timeout or 0.0,
+            mode=mode,
             yes=yes,
             json=as_json,
             flags=flags,

@@ -28,6 +28,7 @@ def open_window(opening: Opening) -> int:
             agent=opening.agent,
             provider=opening.provider,
             model=opening.model,
+            mode=None if opening.mode == "" else opening.mode,
             first_frame=first_frame,
         )
     finally:

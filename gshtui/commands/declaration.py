@@ -255,6 +255,10 @@ class Assessment:
     """Why it is not `inside`, as the end of a sentence; empty: it reaches outside the project."""
     sandbox: bool = False
     """It can run in the sandbox, which keeps it inside. The tool says so only where the sandbox holds."""
+    reads: bool = False
+    """Though it executes, it only reads the project: known programs, with flags and operands that are."""
+    only_person: bool = False
+    """No mode decides it: only a person's answer counts."""
 
 
 Handler = Callable[[Invocation, P], Awaitable[Outcome]]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
+from gshtui.bus.agent_data import GuardMode
 from gshtui.context.blocks import Passage
 from gshtui.context.ports import Contribute, Contribution, SideText
 
@@ -33,8 +34,21 @@ to come from the person.
 `src/app.py:42`. Never claim that something works unless you have seen it work."""
 
 
-def system_sections(name: str, cwd: Path, branch: str, today: date, skills: str = "") -> tuple[str, ...]:
-    """Return the system blocks in order: the stable one, the skills if there are any, the environment's facts."""
+_PLAN = """\
+Plan mode
+- You can only read now: whatever writes, executes or sends is refused. Look at what you need, then answer with a \
+plan: the changes, file by file, and how you would check them. Do not try to make them."""
+
+
+def mode_section(mode: GuardMode) -> str:
+    """What an agent is told about its mode; empty where it can work as usual."""
+    return _PLAN if mode == "plan" else ""
+
+
+def system_sections(
+    name: str, cwd: Path, branch: str, today: date, skills: str = "", mode: str = ""
+) -> tuple[str, ...]:
+    """Return the system blocks in order: the stable one, then skills and mode if there are any, then the facts."""
     facts = [
         "Environment",
         f"- Working folder: {cwd}",
@@ -42,7 +56,7 @@ def system_sections(name: str, cwd: Path, branch: str, today: date, skills: str 
         f"- Platform: {platform.system()} {platform.machine()}",
         f"- Date: {today.isoformat()}",
     ]
-    return (_CHARACTER.format(name=name), *([skills] if skills else []), "\n".join(facts))
+    return (_CHARACTER.format(name=name), *(text for text in (skills, mode) if text), "\n".join(facts))
 
 
 def system_source(sections: Callable[[], tuple[str, ...]]) -> Contribute:

@@ -5,7 +5,7 @@ Contains no behaviour. The hub supplies the adapters that make command lines and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -14,7 +14,8 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.system.expected_error import ExpectedError
 
 if TYPE_CHECKING:
-    from gshtui.guard.approval import Mode
+    from gshtui.bus.agent_data import GuardMode
+    from gshtui.guard.approval import Respondent
 
 Kind = Literal["unknown", "invalid", "limit", "tmux", "store", "lost", "ended", "busy", "blank", "unsaved", "failed"]
 
@@ -31,7 +32,9 @@ class FleetError(ExpectedError):
 class LaunchTerms:
     """On what terms this hub's agents work; what they start is held to the same."""
 
-    approvals: Mode = "ask"
+    respondent: Respondent = "person"
+    mode_of: Callable[[str], GuardMode] = lambda _: "ask"
+    """The mode of an agent that starts another one; of the person, whose id is empty, the one in which agents begin."""
     auto_approve: tuple[str, ...] | None = None
     """Tools that need no question; `None`: as the configuration says."""
     max_steps: int = 0

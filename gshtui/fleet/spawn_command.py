@@ -7,12 +7,12 @@ registered with the fleet's other commands.
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 from pydantic import Field
 
-from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Action,
@@ -70,6 +70,10 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
     group: Annotated[
         str, ShellOption(metavar="NAME", help="Group that it belongs to; see [groups] in the configuration.")
     ] = Field(default="", description="Group of the configuration that it belongs to; for people only.")
+    mode: Annotated[
+        GuardMode | Literal[""],
+        ShellOption(metavar="MODE", help="What runs unasked: plan, ask, edit, auto or yolo; by default the setting's."),
+    ] = Field(default="", description="plan, ask, edit, auto or yolo: what it does unasked; empty: the setting's.")
     attach: bool = Field(default=False, description="Show it full-screen in this terminal once it runs.")
     cwd: Annotated[
         str, ShellOption(metavar="FOLDER", kind="folder", help="Folder to start in; by default the current one.")

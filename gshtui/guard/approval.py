@@ -13,6 +13,7 @@ from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Effect
+from gshtui.guard.modes import AgentModes
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line
 
@@ -75,8 +76,16 @@ class NoGrants:
         self._kept.add((tool, pattern))
 
 
-Mode = Literal["ask", "policy", "refuse"]
-"""ask: a person at the window answers. policy: `--yes`, what clearly stays in the project. refuse: nobody is there."""
+Respondent = Literal["person", "policy", "nobody"]
+"""Who answers questions. person: one at a window. policy: `--yes`, so what fits in the sandbox or clearly stays in the
+project is allowed, and the rest refused. nobody: whatever would be asked is refused.
+"""
+_FILE_READERS = frozenset(("read", "glob", "grep"))
+"""The tools that read the project's files: unasked only as `auto_approve` says."""
+_PLAN = (
+    "The agent is in plan mode, in which it only reads: {what} was refused. Finish your plan without it and say what "
+    "you would do; the person changes the mode when they agree."
+)
 _ALLOWS = frozenset({"once", "session", "always"})
 
 
@@ -117,12 +126,26 @@ class Gate:
     """Reviews calls, one question each. Made and closed by the hub."""
 
     def __init__(
-        self, bus: Bus, grants: Grants, *, mode: Mode, auto_approve: frozenset[str], timeout: float | None = None
+        self,
+        bus: Bus,
+        grants: Grants,
+        *,
+        respondent: Respondent,
+        auto_approve: frozenset[str],
+        modes: AgentModes | None = None,
+        timeout: float | None = None,
     ) -> None:
-        """`auto_approve`: tools that need no question inside the project. `timeout`: seconds to wait for an answer."""
+        """
+        Args:
+            respondent: who answers.
+            auto_approve: tools that need no question inside the project.
+            modes: the agents' modes; by default, all of them ask.
+            timeout: seconds to wait for an answer.
+        """
         self._bus = bus
         self._grants = grants
-        self._mode = mode
+        self._respondent: Respondent = respondent
+        self.modes = AgentModes(bus, "") if modes is None else modes
         self._auto_approve = auto_approve
         self._timeout = timeout
         self._exact: set[tuple[str, str, str]] = set()
@@ -132,6 +155,7 @@ class Gate:
     async def close(self) -> None:
         """Stop listening; questions still open end as withdrawn with their turns."""
         self._subscription.unsubscribe()
+        self.modes.close()
 
     async def review(self, call: Call, assessment: Assessment) -> Verdict:
         """Decide on one call; waits for a person's answer if it takes one.
@@ -140,11 +164,15 @@ class Gate:
         """
         if refused := self._refused(call, assessment):
             return Verdict(False, refused)
+        if self._is_free(call, assessment):
+            return Verdict(True)
+        if (decided := self._by_mode(call, assessment)) is not None:
+            return decided
         if await self._known(call, assessment):
             return Verdict(True)
-        if self._mode == "policy":
+        if self._respondent == "policy":
             return self._by_policy(call, assessment)
-        if self._mode == "refuse":
+        if self._respondent == "nobody":
             reason = "It needs a person's approval, and nobody is there to ask."
             return self._settle(self._request(call, assessment), "nobody", reason, by="guard")
         return await self._ask(call, assessment)
@@ -158,21 +186,50 @@ class Gate:
         why = catastrophe(command)
         return f"Always refused: {why}." if why else ""
 
+    def _is_free(self, call: Call, assessment: Assessment) -> bool:
+        """Whether it needs no question in any mode: it only reads the project, with a tool that may."""
+        if not assessment.inside:
+            return False
+        if assessment.reads:
+            return bool({"read", call.tool} & self._auto_approve)
+        return assessment.effect is Effect.READ and (call.tool not in _FILE_READERS or call.tool in self._auto_approve)
+
+    def _by_mode(self, call: Call, assessment: Assessment) -> Verdict | None:
+        """What the agent's mode decides without a person; `None`: nothing."""
+        mode = self.modes.mode_of(call.agent)
+        if assessment.only_person or mode == "ask":
+            return None
+        if mode == "plan":
+            if assessment.effect is Effect.READ or assessment.reads:
+                return None
+            request = self._request(call, assessment)
+            return self._settle(request, "deny", _PLAN.format(what=call.tool), by="plan mode")
+        edits = assessment.effect is Effect.WRITE and assessment.inside
+        sandboxed = mode == "auto" and assessment.sandbox
+        if not (mode == "yolo" or edits or sandboxed):
+            return None
+        self._allowed_by(call, assessment, "sandbox" if sandboxed else f"{mode} mode")
+        return Verdict(True, sandboxed=sandboxed)
+
+    def _allowed_by(self, call: Call, assessment: Assessment, by: str) -> None:
+        """Publish that a call may run though nobody was asked."""
+        request = self._request(call, assessment)
+        self._bus.publish(
+            ApprovalSettled(approval=request.approval, agent=call.agent, call=call.id, decision="once", by=by)
+        )
+
     async def _known(self, call: Call, assessment: Assessment) -> bool:
-        if assessment.inside and (assessment.effect is Effect.READ or call.tool in self._auto_approve):
+        if assessment.inside and call.tool in self._auto_approve:
             return True
         if assessment.key and (call.session, call.tool, assessment.key) in self._exact:
             return True
         return bool(assessment.pattern) and await self._grants.allowed(call.tool, assessment.pattern)
 
     def _by_policy(self, call: Call, assessment: Assessment) -> Verdict:
-        request = self._request(call, assessment)
         if assessment.inside or assessment.sandbox:
-            by = "sandbox" if assessment.sandbox else "policy"
-            self._bus.publish(
-                ApprovalSettled(approval=request.approval, agent=call.agent, call=call.id, decision="once", by=by)
-            )
+            self._allowed_by(call, assessment, "sandbox" if assessment.sandbox else "policy")
             return Verdict(True, sandboxed=assessment.sandbox)
+        request = self._request(call, assessment)
         outside = f"The policy denies anything outside the project: {assessment.subject}."
         reason = f"The policy does not allow this without a person: {assessment.why}." if assessment.why else outside
         return self._settle(request, "deny", reason, by="policy")

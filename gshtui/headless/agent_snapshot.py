@@ -20,11 +20,11 @@ from gshtui.bus.events.agent_events import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.approval_events import AgentModeChanged, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.subscription import merged
 
-_STATES = (AgentAdded, SessionOpened, ModelChanged)
+_STATES = (AgentAdded, SessionOpened, ModelChanged, AgentModeChanged)
 
 
 class AgentSnapshot:
@@ -40,7 +40,7 @@ class AgentSnapshot:
     def note(self, number: int, event: Event) -> None:
         """Take one event of the agent."""
         match event:
-            case AgentAdded() | SessionOpened() | ModelChanged():
+            case AgentAdded() | SessionOpened() | ModelChanged() | AgentModeChanged():
                 self._states[type(event)] = event
             case AgentStatusChanged():
                 self._status = event

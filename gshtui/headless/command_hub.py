@@ -21,7 +21,7 @@ from gshtui.settings.paths import FolderError
 
 if TYPE_CHECKING:
     from gshtui.bus.events.fleet_events import AgentSpawned
-    from gshtui.guard.approval import Mode
+    from gshtui.guard.approval import Respondent
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
     from gshtui.hub.hub_options import HubOptions
@@ -45,7 +45,7 @@ class HubNeeds:
     """The name shown to another window that wants the same conversation."""
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings for this run only."""
-    approvals: Mode = "refuse"
+    respondent: Respondent = "nobody"
     timeout: float = 0.0
     """Seconds after which the command is stopped; 0: never."""
     waiting: str = "Working"
@@ -68,7 +68,7 @@ async def on_hub(needs: HubNeeds, work: Callable[[Hub, Progress], Awaitable[T]])
     options = HubOptions(
         cwd=working_folder(),
         loaded=await asyncio.to_thread(load_settings, needs.flags),
-        approvals=needs.approvals,
+        respondent=needs.respondent,
         parts=needs.parts,
         visiting=True,
         silent=needs.silent,

@@ -42,7 +42,7 @@ async def _run(options: LineOptions) -> int:
     needs = HubNeeds(
         ALL_COMMANDS,
         flags=options.flags,
-        approvals="policy" if options.yes else "refuse",
+        respondent="policy" if options.yes else "nobody",
         timeout=options.timeout,
     )
     outcome = await on_hub(needs, work)
@@ -57,6 +57,7 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
     from gshtui.commands.language import parse
     from gshtui.commands.registry import may_run
     from gshtui.guard.approval import Call, Gate, NoGrants, ProjectGrants
+    from gshtui.guard.modes import AgentModes
     from gshtui.system.ids import new_id
 
     caller = Caller(options.agent, is_agent=True)
@@ -68,7 +69,9 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
     assessment = await assess(parsed.command, invocation, parsed.parameters, arguments)
     grants = NoGrants() if hub.store is None else ProjectGrants(hub.store.grants, str(hub.project))
     auto = frozenset(hub.settings.agent.auto_approve)
-    gate = Gate(hub.bus, grants, mode=hub.options.approvals, auto_approve=auto)
+    mode = "auto" if options.yes else hub.settings.agent.mode
+    modes = AgentModes(hub.bus, options.agent, mode)
+    gate = Gate(hub.bus, grants, respondent=hub.options.respondent, auto_approve=auto, modes=modes)
     try:
         verdict = await gate.review(Call(options.agent, "", new_id(), parsed.command.name, arguments), assessment)
     finally:

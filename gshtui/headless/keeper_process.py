@@ -56,7 +56,7 @@ async def _run(stop: Stop, idle: float) -> int:
         )
         return exits.ERROR
     options = HubOptions(
-        cwd=Path.home(), loaded=loaded, approvals="refuse", parts=KEEPER_PARTS, where="the keeper", keeper=True
+        cwd=Path.home(), loaded=loaded, respondent="nobody", parts=KEEPER_PARTS, where="the keeper", keeper=True
     )
     try:
         async with running_hub(options) as hub:

@@ -15,6 +15,7 @@ from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, Writer, complain, piped_input
 
 if TYPE_CHECKING:
+    from gshtui.bus.agent_data import GuardMode
     from gshtui.context.ports import Contribution
     from gshtui.headless.reporter import Reporter
     from gshtui.hub.hub import Hub
@@ -52,6 +53,8 @@ class PromptOptions:
     session: str = "new"
     max_iterations: int = 0
     timeout: float = 0.0
+    mode: GuardMode | None = None
+    """What runs unasked; `None`: as the settings say."""
     yes: bool = False
     json: bool = False
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -112,7 +115,8 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
         agent=options.agent,
         provider=options.provider,
         model=options.model,
-        approvals="policy" if options.yes else "ask" if options.ask else "refuse",
+        respondent="policy" if options.yes else "person" if options.ask else "nobody",
+        mode=options.mode,
         max_iterations=options.max_iterations,
         visiting=True,
         where=options.where,

@@ -19,7 +19,7 @@ from gshtui.bus.events.agent_events import AgentAdded
 from gshtui.commands.registry import Registry
 from gshtui.context.ports import Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
-from gshtui.context.system_section import system_sections
+from gshtui.context.system_section import mode_section, system_sections
 from gshtui.hub.hub import Hub
 from gshtui.providers.port import ProviderError
 
@@ -92,8 +92,10 @@ def _make_agent(hub: Hub, roster: LocalRoster, skills: str) -> Agent:
     )
     character = AgentCharacter(
         name,
-        lambda: system_sections(name, options.cwd, hub.branch.name, date.today(), skills),
-        attended=lambda: options.approvals == "ask",
+        lambda: system_sections(
+            name, options.cwd, hub.branch.name, date.today(), skills, mode_section(around.gate.modes.mode_of(name))
+        ),
+        attended=lambda: options.respondent == "person",
         more=(*ran_elsewhere, ran_here, *options.more),
         max_iterations=options.max_iterations,
         limit=hub.telemetry.limit(name, hub.store, around.gate, hub.session_of) if hub.telemetry else unlimited,

@@ -5,6 +5,7 @@ A room is loaded only when one of its commands is requested.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
     from gshtui.store.store import Store
     from gshtui.tools.worktree_setup import Consent
 
-LEFT_OUT_OF_AGENTS = frozenset({"profiles", "config", "hub", "guard", "session", "approvals", "spawn"})
+LEFT_OUT_OF_AGENTS = frozenset({"profiles", "config", "hub", "guard", "session", "approvals", "mode", "spawn"})
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
 
 _ROOMS = (
     "gshtui.tools.commands",
     "gshtui.tools.python_commands",
+    "gshtui.guard.sandbox.sandboxes",
     "gshtui.fleet.status_commands",
     "gshtui.fleet.native.commands",
     "gshtui.agents.skills.commands",
@@ -146,11 +148,16 @@ class CommandOffers:
         self._offer("logs", logs)
         self._offer("hub", hub)
 
-    def _sandboxes(self) -> Sandboxes:
+    @functools.cached_property
+    def sandboxes(self) -> Sandboxes:
+        """The sandboxes of this hub, proven once."""
         from gshtui.guard.sandbox.sandboxes import Sandboxes  # with the tools, so not before they are wanted
 
-        own = (paths.state_dir(), self._settings.general.session_dir, self._settings.general.log_dir)
-        return Sandboxes(self._settings.sandbox, (*own, paths.data_dir(), paths.config_dir()))
+        with contextlib.suppress(paths.FolderError):  # without it, no sandbox can be tried, and none is used
+            paths.state_dir()
+        ours = (paths.state_dir(create=False), paths.data_dir(create=False), paths.config_dir(create=False))
+        own = (ours[0], self._settings.general.session_dir, self._settings.general.log_dir, *ours[1:])
+        return Sandboxes(self._settings.sandbox, own)
 
     def _redactor(self) -> Redactor:
         from gshtui.agents.telemetry import redactor
@@ -167,14 +174,14 @@ class CommandOffers:
         """The commands that need no part of the hub.
 
         Args:
-            sandboxed: nobody is asked about commands, so what is not known to be harmless runs in the sandbox.
+            sandboxed: what is not known to be harmless may run in the sandbox.
         """
 
         def tools() -> list[AnyCommand]:
             from gshtui.tools.commands import commands
             from gshtui.tools.workspace import ToolConfig
 
-            return commands(ToolConfig.from_settings(self._settings, self._sandboxes() if sandboxed else None))
+            return commands(ToolConfig.from_settings(self._settings, self.sandboxes if sandboxed else None))
 
         def statuses() -> list[AnyCommand]:
             from gshtui.fleet.status_commands import commands
@@ -221,11 +228,15 @@ class CommandOffers:
             config = ToolConfig.from_settings(self._settings)
             figures = paths.state_dir() / "figures"
             return commands(
-                PythonTool(interpreters(), self._sandboxes(), figures, config.max_output_bytes, config.max_full_bytes)
+                PythonTool(interpreters(), self.sandboxes, figures, config.max_output_bytes, config.max_full_bytes)
             )
 
         if self._settings.python.enabled:
             self._offer("python", python)
+
+    def offer_modes(self, make: Callable[[], list[AnyCommand]]) -> None:
+        """`mode`, which shows and changes how much agents may do before they ask."""
+        self._offer("mode", make)
 
     def offer_record(
         self,

@@ -47,20 +47,28 @@ async def start_store(hub: Hub) -> None:
 async def start_guard(hub: Hub) -> None:
     """Start the guard, which judges tool calls and asks about them."""
     from gshtui.guard.approval import Gate, NoGrants, ProjectGrants
+    from gshtui.guard.modes import AgentModes
 
     automatic = frozenset(hub.settings.agent.auto_approve)
     if hub.options.auto_approve is not None:
         automatic &= frozenset(hub.options.auto_approve)
     grants = NoGrants() if hub.store is None else ProjectGrants(hub.store.grants, str(hub.project))
-    hub.gate = Gate(hub.bus, grants, mode=hub.options.approvals, auto_approve=automatic)
+    mode = "auto" if hub.options.respondent == "policy" else hub.options.mode or hub.settings.agent.mode
+    modes = AgentModes(hub.bus, hub.options.agent, mode)
+    hub.gate = Gate(hub.bus, grants, respondent=hub.options.respondent, auto_approve=automatic, modes=modes)
     hub.parts.stops_with("guard", hub.gate.close)
+    from gshtui.hub.mode_part import offer_modes, prove_auto
+
+    offer_modes(hub, hub.gate)
+    if mode == "auto" and hub.options.respondent != "policy":
+        await prove_auto(hub, hub.gate)
 
 
 async def start_socket(hub: Hub) -> None:
     """Listen to agents in terminals. Raises `HubRegistryError`, `OSError`."""
     from gshtui.fleet.native.relay import open_relay
 
-    answers = hub.options.approvals == "ask" and not hub.options.visiting
+    answers = hub.options.respondent == "person" and not hub.options.visiting
     hub.relay = await open_relay(hub.bus, hub.gate, hub.journal, hub.options.cwd, hub.project, answers=answers)
     hub.parts.stops_with("socket", hub.relay.stop)
 

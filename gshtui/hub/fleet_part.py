@@ -18,6 +18,7 @@ from gshtui.settings.paths import runtime_dir
 from gshtui.shell import plugin_files
 
 if TYPE_CHECKING:
+    from gshtui.bus.agent_data import GuardMode
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.ports import MessageTransport
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
@@ -133,9 +134,9 @@ class _FleetMaker:
     def _terms(self) -> LaunchTerms:
         """Agents started by a short command ask about their calls; any window may answer."""
         hub, settings = self._hub, self._hub.settings
-        approvals = hub.options.approvals
         return LaunchTerms(
-            approvals=approvals if approvals == "policy" else "ask",
+            respondent="policy" if hub.options.respondent == "policy" else "person",
+            mode_of=self._mode_of,
             auto_approve=tuple(settings.agent.auto_approve),
             max_steps=settings.agent.max_steps,
             runtime=runtime_dir(create=False),
@@ -143,6 +144,14 @@ class _FleetMaker:
             setup=tuple(settings.worktrees.setup),
             notice=_notice_file() if self.visiting and settings.shell.notices else "",
         )
+
+    def _mode_of(self, agent: str) -> GuardMode:
+        """The mode of an agent that starts another one; of the person, the mode in which agents begin here."""
+        hub = self._hub
+        if hub.gate is None:
+            policy = hub.options.respondent == "policy"
+            return "auto" if policy else hub.options.mode or hub.settings.agent.mode
+        return hub.gate.modes.mode_of(agent) if agent else hub.gate.modes.start
 
     def _consent(self, agent: str) -> Consent:
         """Asks whether a new worktree's set-up command may run; without a gate it is not run."""

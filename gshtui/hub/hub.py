@@ -250,7 +250,8 @@ class Hub:
         )
         native = self.options.native
         spawner = Spawner() if native is None else native.spawner()
-        self.offers.offer_general(agents, spawner, sandboxed=self.options.approvals == "policy")
+        sandboxed = self.options.respondent != "nobody" or (self.options.mode or self.settings.agent.mode) == "auto"
+        self.offers.offer_general(agents, spawner, sandboxed=sandboxed)
         self.offers.offer_python(self._make_interpreters)
         self.parts.stops_with("python", self._close_interpreters)
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gshtui.bus.agent_data import GuardMode
     from gshtui.context.ports import Contribute
-    from gshtui.guard.approval import Mode
+    from gshtui.guard.approval import Respondent
     from gshtui.hub.native_agent import NativeAgent
     from gshtui.settings.loader import Loaded
 
@@ -32,7 +33,10 @@ class HubOptions:
     agent: str = "main"
     provider: str = ""
     model: str = ""
-    approvals: Mode = "ask"
+    respondent: Respondent = "person"
+    """Who answers the questions of the guard."""
+    mode: GuardMode | None = None
+    """The mode in which the agents begin; `None`: the settings decide."""
     max_iterations: int = 0
     """Most model requests per turn; 0: the settings decide."""
     parts: frozenset[str] = ALL_PARTS

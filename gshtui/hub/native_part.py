@@ -5,23 +5,26 @@ Needs store, guard and providers, and refuses to start without. Started by the h
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
 from gshtui.agents.agent import Agent, LocalRoster
 from gshtui.agents.agent_factory import AgentCharacter, make_agent
+from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.events.agent_events import UsageReported
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.context.ports import Contribute
 from gshtui.context.retrieval.shell_summary import shell_summary
-from gshtui.context.system_section import system_sections
+from gshtui.context.system_section import mode_section, system_sections
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.inbox import MailInbox
 from gshtui.fleet.mail.outbox import Addresses, MailOutbox
 from gshtui.fleet.native.permissions import permitted_registry, spending_limit, unknown_tools
-from gshtui.fleet.native.spec import Spec
+from gshtui.fleet.native.spec import Spec, SpecError, with_mode
 from gshtui.fleet.terminal_tools.commands import terminal_targets
 from gshtui.hub.agents_part import open_roster, read_skills_section, surroundings
 from gshtui.hub.hub import Hub
@@ -49,7 +52,8 @@ def native_options(native: NativeAgent, loaded: Loaded) -> HubOptions:
         agent=spec.agent,
         provider=spec.request.provider,
         model=spec.request.model,
-        approvals=spec.approvals,
+        respondent=spec.respondent,
+        mode=spec.mode,
         max_iterations=spec.request.max_iterations,
         parts=NATIVE_PARTS,
         where=f"agent {spec.name or spec.agent}",
@@ -65,6 +69,9 @@ async def start_native(hub: Hub) -> None:
     native, store = hub.options.native, hub.store
     if native is None or store is None:
         raise StoreError("closed", "A native agent needs its spec and the record.")
+    if native.spec.mode == "yolo":  # it holds for this start alone
+        with contextlib.suppress(SpecError):
+            await asyncio.to_thread(with_mode, Path(native.spec.data), native.spec.agent, "ask")
     hub.bus.subscribe(native.budget.note, UsageReported, ContextCut, name="budget")
     _offer_tools(hub, native.spec, store)
     skills = await read_skills_section(hub)
@@ -82,13 +89,13 @@ async def start_native(hub: Hub) -> None:
     hub.parts.stops_with("inbox", inbox.stop)
 
 
-def system_texts(spec: Spec, cwd: Path, branch: str, skills: str) -> tuple[str, ...]:
+def system_texts(spec: Spec, cwd: Path, branch: str, skills: str, mode: GuardMode = "ask") -> tuple[str, ...]:
     """The texts in their order, the facts of the environment last."""
     character, facts = system_sections(spec.name or spec.agent, cwd, branch, date.today())
     who = "another agent" if spec.request.parent else "a person"
     task = _TASK.format(who=who) if spec.request.background or spec.request.parent else ""
     words = spec.persona.words.strip() if spec.persona else ""
-    return (character, *(part for part in (skills, words, task) if part), facts)
+    return (character, *(part for part in (skills, words, task, mode_section(mode)) if part), facts)
 
 
 def _offer_tools(hub: Hub, spec: Spec, store: Store) -> None:
@@ -118,8 +125,8 @@ def _make_agent(hub: Hub, native: NativeAgent, store: Store, roster: LocalRoster
     )
     character = AgentCharacter(
         spec.agent,
-        lambda: system_texts(spec, hub.options.cwd, hub.branch.name, skills),
-        attended=lambda: native.linked() and spec.approvals == "ask",
+        lambda: system_texts(spec, hub.options.cwd, hub.branch.name, skills, around.gate.modes.mode_of(spec.agent)),
+        attended=lambda: native.linked() and spec.respondent == "person",
         more=shells,
         max_iterations=hub.options.max_iterations,
         max_steps=spec.max_steps,

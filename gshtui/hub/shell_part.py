@@ -18,7 +18,7 @@ async def start_shell(hub: Hub) -> None:
     from gshtui.agents.telemetry import redactor
     from gshtui.shell.log.shell_log import make_shell_log
 
-    sits = hub.options.keeper or (hub.options.approvals == "ask" and not hub.options.visiting)
+    sits = hub.options.keeper or (hub.options.respondent == "person" and not hub.options.visiting)
     hub.shell_log = make_shell_log(
         hub.bus,
         hub.store,

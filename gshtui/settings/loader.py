@@ -6,10 +6,10 @@ A project's own file may make things stricter, never looser. Whatever is wrong i
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from pydantic_settings import EnvSettingsSource, InitSettingsSource, TomlConfigSettingsSource
 
@@ -102,7 +102,7 @@ def tightened(values: dict[str, dict[str, Any]], user: Settings, origin_of: Orig
             for item in added:
                 out.refuse(origin_of, path, f"a project cannot add {shown(item)} to {spelled(path)}.", _NOT_YOURS)
             out.values.setdefault(path[0], {})[path[1]] = kept
-        elif _is_stricter(rule, before, value, zero_is_unlimited=bool(mark.get("zero_is_unlimited"))):
+        elif _is_stricter(rule, before, value, mark, get_args(info.annotation) if info is not None else ()):
             out.values.setdefault(path[0], {})[path[1]] = value
         else:
             text = f"a project cannot change {spelled(path)} from {shown(before)} to {shown(value)}."
@@ -110,11 +110,13 @@ def tightened(values: dict[str, dict[str, Any]], user: Settings, origin_of: Orig
     return out
 
 
-def _is_stricter(rule: str, before: Any, value: Any, *, zero_is_unlimited: bool) -> bool:
-    """Whether the value is at least as strict as the previous one."""
+def _is_stricter(rule: str, before: Any, value: Any, mark: dict[str, Any], words: Sequence[Any]) -> bool:
+    """Whether the value is at least as strict as the previous one. `words`: the possible ones, strictest first."""
     if rule in ("true", "false"):
         return value is (rule == "true") or value is before
-    if zero_is_unlimited and 0 in (before, value):
+    if rule == "stricter":
+        return words.index(value) <= words.index(before)
+    if mark.get("zero_is_unlimited") and 0 in (before, value):
         return before == 0
     return value <= before
 

@@ -111,5 +111,6 @@ _MAY = {
     "fewer": "take items out",
     "true": "switch it on",
     "false": "switch it off",
+    "stricter": "choose an earlier value",
     "asked": "set it",
 }

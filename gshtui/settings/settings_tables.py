@@ -89,6 +89,8 @@ TRUE: dict[str, Any] = {"project": "true"}
 """The project layer may switch it on."""
 FALSE: dict[str, Any] = {"project": "false"}
 """The project layer may switch it off."""
+STRICTER: dict[str, Any] = {"project": "stricter"}
+"""The project layer may choose an earlier one of its words."""
 ASKED: dict[str, Any] = {"project": "asked"}
 """The project layer may set it: it does nothing before a person has agreed to that very value."""
 
@@ -199,6 +201,11 @@ class AgentSettings(SettingsTable):
         default=["read", "glob", "grep"],
         description="Tools that run without approval, inside the project.",
         json_schema_extra=FEWER,
+    )
+    mode: Literal["plan", "ask", "edit", "auto"] = Field(
+        default="ask",
+        description="What agents do unasked: plan and ask (read), edit (edit files), auto (run in the sandbox).",
+        json_schema_extra=STRICTER,
     )
 
 

@@ -1,6 +1,7 @@
 """What a hub's socket accepts: a fixed table of event types for each kind of connection.
 
-Data only. Incoming events are hints without authority: no kind may answer an approval, or change a setting or a grant.
+Data only. Incoming events are hints without authority: no kind may answer an approval, or change
+a setting, a grant or a mode.
 Used by the listener, which rejects and counts everything else.
 """
 
@@ -73,6 +74,7 @@ KINDS: dict[str, VisitorKind] = {
                 agent_events.TurnFinished,
                 approval_events.ApprovalRequested,
                 approval_events.ApprovalSettled,
+                approval_events.AgentModeChanged,
                 fleet_events.AgentSpawnRequested,
                 fleet_events.MessagePosted,
                 agent_events.InterruptRequested,
@@ -137,6 +139,7 @@ TO_AGENT: tuple[type[Event], ...] = (
     context_events.CutRequested,
     context_events.SummaryAnswered,
     approval_events.ApprovalAnswered,
+    approval_events.ModeChangeRequested,
     fleet_events.AgentSpawned,
     fleet_events.AgentSpawnFailed,
     fleet_events.AgentEnded,

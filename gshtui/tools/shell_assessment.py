@@ -83,6 +83,7 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         warnings=tuple(warnings),
         why=one_line(literal(why)),
         sandbox=folder.inside and not own_shell and not names_secrets,
+        reads=not why and judged.reads and not own_shell,
     )
 
 

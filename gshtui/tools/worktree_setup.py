@@ -143,6 +143,7 @@ def consent_by_gate(
             Effect.EXECUTE,
             visible(words),
             inside=False,
+            only_person=True,
             detail=f"The project's {what} {visible(str(folder))}:\n{visible(words)}",
             key=words,
             pattern=words,

@@ -80,12 +80,13 @@ def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessm
     return Assessment(
         effect=Effect.WRITE,
         subject=place.shown,
-        inside=place.inside,
+        inside=place.inside and not starts,
         detail=f"{tool} {place.shown}",
         diff=change,
         key="\0".join((str(place.real), *arguments)),
         pattern="" if secret else pattern,
         warnings=(*place.warnings, *((starts,) if starts else ())),
+        why=starts if place.inside else "",
     )
 
 

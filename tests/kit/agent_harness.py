@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Literal
 
 from gshtui.agents.agent import Agent
 from gshtui.agents.conversation import Conversation, MemoryRecord
@@ -18,7 +17,7 @@ from gshtui.context.engine import ContextEngine
 from gshtui.context.limits import ContextSettings
 from gshtui.context.ports import ContextStore, MemoryContextStore
 from gshtui.context.system_section import system_source
-from gshtui.guard.approval import Gate, NoGrants
+from gshtui.guard.approval import Gate, NoGrants, Respondent
 from gshtui.system.ids import new_id
 from tests.kit.scripted_provider import Recorder, ScriptedProvider
 
@@ -39,7 +38,7 @@ class AgentHarness:
         provider: ScriptedProvider,
         *,
         record: Record | None = None,
-        mode: Literal["ask", "policy", "refuse"] = "ask",
+        respondent: Respondent = "person",
         auto_approve: frozenset[str] = frozenset(),
         max_iterations: int = 10,
         max_steps: int = 50,
@@ -57,7 +56,7 @@ class AgentHarness:
         self.running = 0
         self.most_running = 0
         self.grants = NoGrants()
-        self.gate = Gate(self.bus, self.grants, mode=mode, auto_approve=auto_approve, timeout=timeout)
+        self.gate = Gate(self.bus, self.grants, respondent=respondent, auto_approve=auto_approve, timeout=timeout)
         toolbox = Toolbox(
             self.bus, self._tools(), self.gate, "main", WorkDirs(folder, folder), self.record.put_output, 1_000
         )

@@ -70,7 +70,7 @@ class RelayWindow:
         self.answers = answers
         self.bus = Bus()
         self.heard = EventLog(self.bus)
-        self.gate = Gate(self.bus, NoGrants(), mode="ask", auto_approve=frozenset())
+        self.gate = Gate(self.bus, NoGrants(), respondent="person", auto_approve=frozenset())
         self.relay = Relay(self.bus, self.gate, paths.data_dir())
 
     async def start(self) -> None:

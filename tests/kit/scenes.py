@@ -117,7 +117,7 @@ SCENES = (
     Scene("history", ("ctrl+r",)),
     Scene("queue", ("alt+q",), (*recorded.TURN, *QUEUED)),
     Scene("asked", ("ctrl+g",), (*recorded.TURN, *recorded.ASKED)),
-    Scene("found", ("shift+tab", "slash", *"parse")),
+    Scene("found", ("alt+up", "slash", *"parse")),
     Scene("agents", ("alt+2", "down"), FEW),
     Scene("menu", ("alt+2", "space"), FEW),
     Scene("kill", ("alt+2", "delete"), FEW),

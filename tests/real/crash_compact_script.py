@@ -36,7 +36,7 @@ class Stopping:
 async def main(when: str) -> None:
     cwd = Path.cwd()
     parts = frozenset({"store", "guard", "providers", "agents"})
-    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), provider="anthropic", approvals="policy", parts=parts))
+    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), provider="anthropic", respondent="policy", parts=parts))
     await hub.start()
     assert hub.store is not None
     hub.store.contexts.add_overlay = Stopping(hub.store, when).add_overlay

@@ -31,7 +31,7 @@ def tell(batch: Sequence[Event]) -> None:
 
 async def main(prompts: list[str]) -> None:
     cwd = Path.cwd()
-    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), approvals="policy"))
+    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), respondent="policy"))
     hub.bus.subscribe(tell, name="tell")
     await hub.start()
     for prompt in prompts:

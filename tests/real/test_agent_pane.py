@@ -65,7 +65,7 @@ async def test_a_person_prompts_answers_and_leaves_in_the_pane(tmux: TmuxServer,
 async def test_a_paste_is_no_answer(tmux: TmuxServer, tmp_path: Path) -> None:
     """What another program sends as a message cannot be a yes, nor can what was typed before the question came."""
     async with relay_window(tmp_path) as hub:
-        _, file = prepare_spec(tmp_path, "run echo hi", hub=hub.relay.socket)
+        _, file = prepare_spec(tmp_path, "run command echo hi", hub=hub.relay.socket)
         pane = (await start(tmux, file, tmp_path)).pane
         await hub.heard.wait_for(ApprovalRequested)
         await shown(tmux, pane, "1 allow once")
@@ -82,7 +82,7 @@ async def test_a_paste_is_no_answer(tmux: TmuxServer, tmp_path: Path) -> None:
 async def test_what_is_typed_when_the_question_comes_up_is_no_answer(tmux: TmuxServer, tmp_path: Path) -> None:
     """Nor is a letter; a reason on a line of its own denies, whatever it says."""
     async with relay_window(tmp_path) as hub:
-        _, file = prepare_spec(tmp_path, "run echo hi", hub=hub.relay.socket)
+        _, file = prepare_spec(tmp_path, "run command echo hi", hub=hub.relay.socket)
         pane = (await start(tmux, file, tmp_path)).pane
         await hub.heard.wait_for(ApprovalRequested)
         await tmux.type_bytes(pane, b"1\r1\r2\r")
@@ -111,7 +111,7 @@ async def test_a_paste_of_many_lines_is_one_prompt(tmux: TmuxServer, tmp_path: P
 
 async def test_ctrl_c_interrupts_and_the_agent_stays(tmux: TmuxServer, tmp_path: Path) -> None:
     async with relay_window(tmp_path) as hub:
-        _, file = prepare_spec(tmp_path, "run sleep 300", hub=hub.relay.socket)
+        _, file = prepare_spec(tmp_path, "run command sleep 300", hub=hub.relay.socket)
         pane = (await start(tmux, file, tmp_path)).pane
         await shown(tmux, pane, "1 allow once")
         await tmux.type_bytes(pane, b"1")
@@ -139,7 +139,7 @@ async def test_what_it_reads_cannot_steer_the_terminal(tmux: TmuxServer, tmp_pat
 
 async def test_killed_from_outside_it_ends_in_order(tmux: TmuxServer, tmp_path: Path) -> None:
     async with relay_window(tmp_path) as hub:
-        _, file = prepare_spec(tmp_path, "run sleep 300", hub=hub.relay.socket)
+        _, file = prepare_spec(tmp_path, "run command sleep 300", hub=hub.relay.socket)
         pane = (await start(tmux, file, tmp_path)).pane
         await hub.heard.wait_for(ApprovalRequested)
         await tmux.kill_pane(pane)

@@ -51,7 +51,7 @@ COVERS = (
 async def test_from_spawn_to_report(tmp_path: Path) -> None:
     """Status events, words and a tool over the link; a question relayed, answered, and the report."""
     async with relay_window(tmp_path) as hub:
-        _, file = prepare_spec(tmp_path, "run echo over-there", hub=hub.relay.socket, background=True)
+        _, file = prepare_spec(tmp_path, "run command echo over-there", hub=hub.relay.socket, background=True)
         with agent_process(file, tmp_path) as process:
             starting = await hub.heard.wait_for(AgentStatusChanged, agent=AGENT)
             assert starting.status == "starting"
@@ -91,7 +91,7 @@ async def test_the_person_speaks_to_it_and_stops_it(tmp_path: Path) -> None:
         _, file = prepare_spec(tmp_path, hub=hub.relay.socket)
         with agent_process(file, tmp_path) as process:
             await hub.heard.wait_for(AgentStatusChanged, agent=AGENT, status="idle")
-            hub.send_prompt("run sleep 300")
+            hub.send_prompt("run command sleep 300")
             asked = await hub.heard.wait_for(ApprovalRequested)
             hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
             await hub.heard.wait_for(AgentStatusChanged, agent=AGENT, status="tool")
@@ -112,7 +112,7 @@ async def test_the_person_speaks_to_it_and_stops_it(tmp_path: Path) -> None:
 async def test_without_any_hub_it_works_and_its_question_waits(tmp_path: Path) -> None:
     """The question is asked of the window that comes later; what was said meanwhile comes with it, each once."""
     (tmp_path / "a.txt").write_text("words")
-    _, file = prepare_spec(tmp_path, "read a.txt\nrun echo late", hub="", background=True)
+    _, file = prepare_spec(tmp_path, "read a.txt\nrun command echo late", hub="", background=True)
     with agent_process(file, tmp_path) as process:
         store = await Store.open(paths.data_dir() / "gsh.db")
         await _asked(store)
@@ -142,7 +142,7 @@ async def _asked(store: Store) -> None:
 async def test_a_hub_that_does_not_answer_takes_no_agents_of_others(tmp_path: Path) -> None:
     """A command without a person is a hub too; an agent that it did not start waits for a window."""
     async with relay_window(tmp_path, answers=False) as headless:
-        _, file = prepare_spec(tmp_path, "run echo hi", background=True)
+        _, file = prepare_spec(tmp_path, "run command echo hi", background=True)
         with agent_process(file, tmp_path) as process:
             async with relay_window(tmp_path) as hub:
                 asked = await hub.heard.wait_for(ApprovalRequested)
@@ -157,7 +157,7 @@ async def test_the_hub_is_killed_in_the_middle_of_a_turn(tmp_path: Path) -> None
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     started, go_on = tmp_path / "started", tmp_path / "go-on"
-    lines = f"run touch {started}; until [ -e {go_on} ]; do sleep 0.02; done\nrun echo after-the-kill"
+    lines = f"run touch {started}; until [ -e {go_on} ]; do sleep 0.02; done\nrun command echo after-the-kill"
     async with hub_process(tmp_path, "once") as first:
         _, file = prepare_spec(tmp_path, lines, hub=first.socket, background=True)
         with agent_process(file, tmp_path) as process:
@@ -187,7 +187,7 @@ async def test_the_hub_is_killed_in_the_middle_of_a_turn(tmp_path: Path) -> None
 async def test_the_agent_is_killed(tmp_path: Path) -> None:
     """The record is sound; its question is withdrawn; started again it goes on and is not asked the same twice."""
     async with relay_window(tmp_path) as hub:
-        spec, file = prepare_spec(tmp_path, "run echo hi", hub=hub.relay.socket)
+        spec, file = prepare_spec(tmp_path, "run command echo hi", hub=hub.relay.socket)
         with agent_process(file, tmp_path) as process:
             asked = await hub.heard.wait_for(ApprovalRequested)
             kill(process)
@@ -206,7 +206,7 @@ async def test_the_agent_is_killed(tmp_path: Path) -> None:
             assert "lost" in turn.text
         messages = [one.message for one in await store.messages.read(session)]
         await store.close()
-    assert [message.text for message in messages if message.role == "user"] == ["run echo hi", "what failed?"]
+    assert [message.text for message in messages if message.role == "user"] == ["run command echo hi", "what failed?"]
     assert messages[2].results[0].status == "lost"
 
 

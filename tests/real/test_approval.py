@@ -32,7 +32,7 @@ ASSESSMENT = Assessment(Effect.EXECUTE, "make test", key="make test", pattern="m
 async def test_what_was_always_allowed_is_listed_and_taken_back(home: Home, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     loaded = load(tmp_path)
-    hub = build_hub(HubOptions(cwd=tmp_path, loaded=loaded, parts=frozenset({"store", "guard"}), approvals="refuse"))
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=loaded, parts=frozenset({"store", "guard"}), respondent="nobody"))
     await hub.start()
     try:
         assert hub.failed == {} and hub.store is not None and hub.gate is not None
@@ -63,7 +63,7 @@ async def test_what_was_always_allowed_is_listed_and_taken_back(home: Home, tmp_
 async def test_nothing_unknown_becomes_a_yes() -> None:
     bus = Bus()
     heard = EventLog(bus)
-    gate = Gate(bus, NoGrants(), mode="ask", auto_approve=frozenset())
+    gate = Gate(bus, NoGrants(), respondent="person", auto_approve=frozenset())
 
     def ask(number: int) -> asyncio.Task[Any]:
         call = Call("main", "s", f"c{number}", "bash", {})

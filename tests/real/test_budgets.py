@@ -19,7 +19,7 @@ from gshtui.bus.events.context_events import BudgetReached
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
 from gshtui.fleet.native.permissions import SpendingBudget, spending_limit
-from gshtui.guard.approval import Gate, Mode, NoGrants
+from gshtui.guard.approval import Gate, NoGrants, Respondent
 from gshtui.settings.settings_tables import Budgets as Table
 from gshtui.store.store import Store
 from tests.kit.record import open_record
@@ -39,8 +39,8 @@ class BudgetHarness:
         self._spent = 0
         self.bus.subscribe(self._look, BudgetReached, ApprovalRequested, name="person")
 
-    def budgets(self, *limits: BudgetLimit, mode: Mode = "ask", warn_at: float = 0.8) -> BudgetWatch:
-        gate = Gate(self.bus, NoGrants(), mode=mode, auto_approve=frozenset({"budget"}))
+    def budgets(self, *limits: BudgetLimit, respondent: Respondent = "person", warn_at: float = 0.8) -> BudgetWatch:
+        gate = Gate(self.bus, NoGrants(), respondent=respondent, auto_approve=frozenset({"budget"}))
         return BudgetWatch(self.bus, "main", limits, warn_at, self.store.usage, gate, self._settled)
 
     async def spend(self, tokens: int = 0, dollars: float = 0.0, seconds: float = 0.0, session: str = "") -> None:
@@ -99,10 +99,12 @@ async def test_a_yes_allows_as_much_again_and_then_it_asks_again(harness: Budget
     assert len(harness.asked) == 2
 
 
-@pytest.mark.parametrize("mode", ["policy", "refuse"])
-async def test_with_nobody_there_it_ends(harness: BudgetHarness, mode: Mode) -> None:
+@pytest.mark.parametrize("respondent", ["policy", "nobody"])
+async def test_with_nobody_there_it_ends(harness: BudgetHarness, respondent: Respondent) -> None:
     await harness.spend(5_000)
-    assert "used up" in await harness.budgets(BudgetLimit("day", "tokens", 1_000), mode=mode).stop(harness.session)
+    assert "used up" in await harness.budgets(BudgetLimit("day", "tokens", 1_000), respondent=respondent).stop(
+        harness.session
+    )
 
 
 async def test_what_children_spend_counts_for_the_tree_and_the_day_alone(harness: BudgetHarness) -> None:
@@ -139,7 +141,7 @@ def test_limits_of_the_settings() -> None:
 
 
 async def test_an_agents_own_budget_pauses_it_and_a_yes_raises_it(harness: BudgetHarness) -> None:
-    gate = Gate(harness.bus, NoGrants(), mode="ask", auto_approve=frozenset({"budget"}))
+    gate = Gate(harness.bus, NoGrants(), respondent="person", auto_approve=frozenset({"budget"}))
     budget = SpendingBudget(0.5, "0001")
     mind = ModelHandle(ScriptedProvider(), "scripted-1")
     stop = spending_limit(budget, harness.budgets(), lambda: harness.session, gate)
@@ -155,6 +157,6 @@ async def test_an_agents_own_budget_pauses_it_and_a_yes_raises_it(harness: Budge
     budget.spent = 1.5
     harness.answer = "deny"
     assert "Its budget of $1.50 is spent" in await stop(mind)
-    policy = Gate(harness.bus, NoGrants(), mode="policy", auto_approve=frozenset({"budget"}))
+    policy = Gate(harness.bus, NoGrants(), respondent="policy", auto_approve=frozenset({"budget"}))
     assert "is spent" in await spending_limit(budget, harness.budgets(), lambda: harness.session, policy)(mind)
     assert len(harness.asked) == 3

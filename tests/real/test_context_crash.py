@@ -49,7 +49,12 @@ async def test_a_compaction_counts_wholly_or_not_at_all(
         await killed(tmp_path, when)
         assert len(server.chats) == 3  # the summary was written and paid for
         options = HubOptions(
-            cwd=tmp_path, loaded=load(tmp_path), session="latest", provider="anthropic", approvals="policy", parts=PARTS
+            cwd=tmp_path,
+            loaded=load(tmp_path),
+            session="latest",
+            provider="anthropic",
+            respondent="policy",
+            parts=PARTS,
         )
         hub = build_hub(options)
         await hub.start()

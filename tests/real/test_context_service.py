@@ -75,7 +75,11 @@ async def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
             monkeypatch.setattr("gshtui.providers.candidates._openai", OpenAIResponses)
         cwd = tmp_path / "project"
         cwd.mkdir(exist_ok=True)
-        given: dict[str, Any] = {"provider": api.removesuffix("-chat"), "approvals": "policy", "parts": PARTS} | options
+        given: dict[str, Any] = {
+            "provider": api.removesuffix("-chat"),
+            "respondent": "policy",
+            "parts": PARTS,
+        } | options
         hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), **given))
         hubs.append(hub)
         here = Here(hub)
@@ -134,7 +138,7 @@ async def test_too_long_is_cut_and_asked_again_within_the_turn(opened: Open, api
     read: Answer = [Call("bash", {"command": "seq 1 2000"})]
     script: list[Answer] = [read, read, [Fault.context()], [Fault.context()], [Say(SUMMARY)], [Say("done")], [Say("x")]]
     async with loopback(api, script, models=[MODELS[api]] if api == "ollama" else []) as server:
-        here = await opened(api, server.url, approvals="policy")
+        here = await opened(api, server.url, respondent="policy")
         finished = await here.ask("The rule is 4711.")
         assert finished.stop != "error", finished.error
         cuts = here.recorder.of(ContextCut)
@@ -220,7 +224,7 @@ async def test_a_summary_waits_for_a_persons_word(opened: Open, monkeypatch: pyt
     monkeypatch.setenv("GSH_CONTEXT__REVIEW_SUMMARIES", "true")
     script: list[Answer] = [thinking(), thinking(), [Say(SUMMARY)], [Say(SUMMARY)]]
     async with loopback("anthropic", script) as server:
-        here = await opened("anthropic", server.url, approvals="ask")
+        here = await opened("anthropic", server.url, respondent="person")
         await here.ask("One.")
         await here.ask("Two.")
         cutting = asyncio.create_task((await here.editor()).cut("main", "compact"))

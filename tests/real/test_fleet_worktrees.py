@@ -65,7 +65,7 @@ async def test_consent_is_a_question_with_the_very_command(tmp_path: Path) -> No
             bus.publish(ApprovalAnswered(approval=event.approval, decision=next(decisions)))
 
     bus.subscribe(answer, ApprovalRequested, name="test")
-    gate = Gate(bus, NoGrants(), mode="ask", auto_approve=frozenset({"worktree_setup"}))
+    gate = Gate(bus, NoGrants(), respondent="person", auto_approve=frozenset({"worktree_setup"}))
     consent = consent_by_gate(gate, "0001")
     assert not await consent(("npm", "ci", "--x y"), tmp_path)
     assert await consent(("npm", "ci"), tmp_path)
@@ -75,5 +75,5 @@ async def test_consent_is_a_question_with_the_very_command(tmp_path: Path) -> No
         "npm ci",
     ]
     await bus.close()
-    silent = consent_by_gate(Gate(Bus(), NoGrants(), mode="ask", auto_approve=frozenset()), "0001", wait=0.01)
+    silent = consent_by_gate(Gate(Bus(), NoGrants(), respondent="person", auto_approve=frozenset()), "0001", wait=0.01)
     assert not await silent(("npm", "ci"), tmp_path)

@@ -139,7 +139,7 @@ async def test_a_second_place_reads_along(opened: Open) -> None:
     (event,) = second.recorder.of(SessionOpened)
     assert not event.writable
     assert str(os.getpid()) in event.held_by
-    second.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="run true"))
+    second.hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="run command true"))
     refused = await second.hub.bus.wait_for(Noticed, lambda e: "reading only" in e.text, timeout=10)
     assert "/clear" in refused.hint
     following = asyncio.create_task(second.hub.bus.wait_for(SessionFollowed, timeout=10))

@@ -19,7 +19,7 @@ from tests.kit.configuration import made_project
 
 
 def options(project: Path, session: str = "new") -> HubOptions:
-    return HubOptions(cwd=project, loaded=load(project), session=session, provider="offline", approvals="policy")
+    return HubOptions(cwd=project, loaded=load(project), session=session, provider="offline", respondent="policy")
 
 
 @pytest.fixture

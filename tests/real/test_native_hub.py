@@ -121,7 +121,7 @@ async def test_an_agent_without_the_tool_cannot_wish(tmp_path: Path) -> None:
             assert "not available here" in (await hub.heard.wait_for(TurnFinished)).text
             await wait_for_exit(process)
         _, file = prepare_spec(
-            tmp_path, "run echo hi", hub=hub.relay.socket, persona="explore", agent="0013", background=True
+            tmp_path, "run command echo hi", hub=hub.relay.socket, persona="explore", agent="0013", background=True
         )
         with agent_process(file, tmp_path) as process:
             assert "not available here" in (await hub.heard.wait_for(TurnFinished, agent="0013")).text

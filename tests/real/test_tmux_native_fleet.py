@@ -59,7 +59,8 @@ async def window(folder: Path) -> AsyncGenerator[tuple[Hub, EventLog]]:
 
 async def test_spawned_asked_answered_reported(folder: Path) -> None:
     async with window(folder) as (hub, heard):
-        request = SpawnRequest(prompt="run echo from-the-pane", provider="offline", background=True, name="Worker")
+        asked = "run command echo from-the-pane"
+        request = SpawnRequest(prompt=asked, provider="offline", background=True, name="Worker")
         hub.bus.publish(AgentSpawnRequested(request=request, spawn="w1"))
         row = (await heard.wait_for(AgentSpawned, spawn="w1")).row
         assert (row.kind, row.runtime, row.name) == ("native", "tmux", "worker")
@@ -90,7 +91,7 @@ async def test_an_agent_starts_an_agent(folder: Path) -> None:
 
 async def test_the_window_is_closed_and_the_next_one_answers(folder: Path) -> None:
     async with window(folder) as (hub, heard):
-        request = SpawnRequest(prompt="run echo later", provider="offline", background=True)
+        request = SpawnRequest(prompt="run command echo later", provider="offline", background=True)
         hub.bus.publish(AgentSpawnRequested(request=request))
         row = (await heard.wait_for(AgentSpawned)).row
         await heard.wait_for(ApprovalRequested, agent=row.id)

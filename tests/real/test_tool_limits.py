@@ -46,7 +46,7 @@ class Bench:
         self.kept: dict[str, str] = {}
         self.bus = Bus()
         self.recorder = Recorder(self.bus)
-        self.gate = Gate(self.bus, NoGrants(), mode="ask", auto_approve=frozenset({"bash"}))
+        self.gate = Gate(self.bus, NoGrants(), respondent="person", auto_approve=frozenset({"bash"}))
         self.bus.subscribe(self._allow, ApprovalRequested, name="person")
         output = stored_output.command(self._output, self._folders, setting)
         registry = Registry([*commands(ToolConfig(max_output_bytes=setting)), output])

@@ -30,7 +30,7 @@ from gshtui.bus.events.agent_events import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.approval_events import AgentModeChanged, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone
 from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
 from gshtui.bus.events.session_events import SessionChangeRequested
@@ -62,8 +62,10 @@ from gshtui.ui.shell.shell_record import RecordScreen
 from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView
 from gshtui.ui.window.app import Workbench
+from gshtui.ui.window.header import draw_header
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import PromptArea
+from gshtui.ui.window.workbench_screen import WorkbenchScreen
 from tests.kit import recorded, recorded_shell
 from tests.kit.command import command
 from tests.kit.configuration import made_project
@@ -947,6 +949,29 @@ async def listed(here: Recorded) -> None:
     assert any(placed.group for placed in pane.listing.placed)
     await here.press("g")
     assert not any(placed.group for placed in pane.listing.placed)
+
+
+@told("hub", "| `shift+tab` | change the agent's mode: `plan`, `ask`, `edit`, `auto` |")
+@told("hub", "`shift+tab` goes through the first four,")
+async def modes(here: Real) -> None:
+    assert isinstance(here.app.bench, WorkbenchScreen)
+    shown: list[str] = []
+    while len(shown) < 2 or shown[-1] != "ask":
+        before = here.count(AgentModeChanged)
+        await here.press("shift+tab")
+        changed = await here.heard.wait_for(AgentModeChanged, number=before + 1)
+        await here.until(lambda mode=changed.mode: f" {mode} " in draw_header(here.app.bench.header.state, 80).plain)
+        shown.append(changed.mode)
+    assert shown in (["edit", "auto", "plan", "ask"], ["edit", "plan", "ask"])  # the latter where no sandbox holds
+
+
+@told("window", "| `alt+up` / `alt+down` | from the input to the conversation, to search, fold and copy in it / back |")
+async def to_the_conversation(here: Here) -> None:
+    await here.press("alt+1", "alt+up")
+    assert here.app.focused is not None and here.app.focused is not here.input
+    assert here.app.deck in here.app.focused.ancestors
+    await here.press("alt+down")
+    assert here.app.focused is here.input
 
 
 @told(

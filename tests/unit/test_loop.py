@@ -278,7 +278,7 @@ async def test_a_denial_is_read_by_the_model(harness: Open) -> None:
 
 
 async def test_nobody_to_ask(harness: Open) -> None:
-    here = await harness(ScriptedProvider([tool_call("act", "c", command="x")], ["ok"]), mode="refuse")
+    here = await harness(ScriptedProvider([tool_call("act", "c", command="x")], ["ok"]), respondent="nobody")
     await here.run_turn("go")
     assert here.ran == []
     assert [e.decision for e in here.recorder.of(ApprovalSettled)] == ["nobody"]
@@ -286,16 +286,16 @@ async def test_nobody_to_ask(harness: Open) -> None:
 
 async def test_policy_runs_what_stays_inside_the_project(harness: Open) -> None:
     calls = [tool_call("act", "1", command="inside"), tool_call("act", "2", command="outside it")]
-    here = await harness(ScriptedProvider(calls, ["ok"]), mode="policy")
+    here = await harness(ScriptedProvider(calls, ["ok"]), respondent="policy")
     await here.run_turn("go")
     assert here.ran == ["act inside"]
     assert [e.decision for e in here.recorder.of(ApprovalSettled)] == ["once", "deny"]
 
 
-@pytest.mark.parametrize("mode", ["ask", "policy"])
-async def test_a_catastrophe_is_never_run(harness: Open, mode: str) -> None:
+@pytest.mark.parametrize("respondent", ["person", "policy"])
+async def test_a_catastrophe_is_never_run(harness: Open, respondent: str) -> None:
     made = tool_call("act", "1", command="rm -rf /")
-    here = await harness(ScriptedProvider([made], ["ok"]), mode=mode, auto_approve=frozenset({"act"}))
+    here = await harness(ScriptedProvider([made], ["ok"]), respondent=respondent, auto_approve=frozenset({"act"}))
     await here.run_turn("go")
     assert here.ran == []
     assert here.recorder.of(ToolFinished)[0].status == "denied"

@@ -20,6 +20,7 @@ from gshtui.cli.opening import read_opening
         (["--new"], ("", "new", "", "", "")),
         (["--resume", "01ab"], ("", "01ab", "", "", "")),
         (["--resume=01ab", "--agent", "tess"], ("", "01ab", "tess", "", "")),
+        (["--mode", "plan"], ("", "", "", "", "")),
         (["--model=sonnet", "--provider", "anthropic"], ("", "", "", "anthropic", "sonnet")),
     ],
 )
@@ -40,6 +41,7 @@ def test_the_window(arguments: list[str], opened: tuple[str, ...]) -> None:
         ["--resume"],
         ["--resume", "--new"],
         ["--model="],
+        ["--mode", "loud"],
         ["--model", "a", "--model", "b"],
         ["--continue=yes"],
         ["--model", "x", "prompt", "hi"],

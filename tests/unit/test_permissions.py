@@ -58,11 +58,11 @@ def test_personas_narrow_and_children_have_no_more_than_their_parents(tmp_path: 
 
 
 def test_approvals_steps_and_budget_are_inherited(tmp_path: Path) -> None:
-    strict = {"approvals": "refuse", "auto_approve": ("read", "grep"), "max_steps": 5}
+    strict = {"respondent": "nobody", "auto_approve": ("read", "grep"), "max_steps": 5}
     made(tmp_path, "0001", budget_usd=1.0, max_iterations=7, hub=strict)
-    loose = {"approvals": "policy", "auto_approve": ("read", "bash"), "max_steps": 50}
+    loose = {"respondent": "policy", "auto_approve": ("read", "bash"), "max_steps": 50}
     child = made(tmp_path, "0002", "0001", budget_usd=9.0, hub=loose)
-    assert (child.approvals, child.auto_approve, child.max_steps) == ("refuse", ("read",), 5)
+    assert (child.respondent, child.auto_approve, child.max_steps) == ("nobody", ("read",), 5)
     assert (child.request.budget_usd, child.request.max_iterations) == (1.0, 7)
 
 

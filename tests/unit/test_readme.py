@@ -301,7 +301,18 @@ def kept(home: Home, project: Path) -> None:
     assert paths.config_file().name == "config.toml" and paths.logs_dir() == paths.state_dir() / "logs"
 
 
-NOT_OURS = {".envrc", ".mcp.json", ".vscode", ".venv", ".venv/bin/gsh-tui", ".zshrc", ".git", "$ZSH_CUSTOM/plugins/gsh"}
+NOT_OURS = {
+    "conftest.py",
+    "package.json",
+    ".envrc",
+    ".mcp.json",
+    ".vscode",
+    ".venv",
+    ".venv/bin/gsh-tui",
+    ".zshrc",
+    ".git",
+    "$ZSH_CUSTOM/plugins/gsh",
+}
 """The shell's, git's, other programs', this clone's."""
 FILES: dict[str, Callable[[Home, Path], None]] = {
     "~/.config/gsh/agents/": its_persona, "SKILL.md": own_skill, "~/.config/gsh/skills/": own_skill,

@@ -26,6 +26,7 @@ def project(tmp_path: Path) -> Path:
         ("[providers.new]\ntype = 'openai'\n", "providers.new.type"),
         ("[agent]\ndefault_provider = 'openai'\n", "agent.default_provider"),
         ("[agent]\nauto_approve = ['read', 'bash']\n", "agent.auto_approve"),
+        ("[agent]\nmode = 'edit'\n", "agent.mode"),
         ("[agent]\nmax_steps = 51\n", "agent.max_steps"),
         ("[sandbox]\nenabled = false\n", "sandbox.enabled"),
         ("[sandbox]\nallow_network = true\n", "sandbox.allow_network"),
@@ -57,11 +58,19 @@ def test_nothing_is_loosened_or_redirected(home: Home, project: Path, text: str,
         assert value == had or set(value) < set(had), path
 
 
+def test_no_file_makes_an_agent_begin_in_yolo(home: Home, project: Path) -> None:
+    user_file(home, "[agent]\nmode = 'yolo'\n")
+    project_file(project, "[agent]\nmode = 'yolo'\n")
+    loaded = load(project, environ={"GSH_AGENT__MODE": "yolo"})
+    assert loaded.settings.agent.mode == "ask"
+    assert [problem.key for problem in loaded.problems].count("agent.mode") >= 2
+
+
 def test_stricter_is_taken(home: Home, project: Path) -> None:
     user_file(home, "[context]\nmax_tool_output_bytes = 0\n[sandbox]\nallow_network = true\n")
     project_file(
         project,
-        "[agent]\nmax_steps = 5\nauto_approve = ['read']\n"
+        "[agent]\nmax_steps = 5\nauto_approve = ['read']\nmode = 'plan'\n"
         "[sandbox]\nallow_network = false\nenabled = true\nwritable_paths = []\n"
         "[context]\nmax_tool_output_bytes = 90000\ninclude_stdout = false\nmax_iterations = 25\n",
     )
@@ -69,6 +78,7 @@ def test_stricter_is_taken(home: Home, project: Path) -> None:
     assert loaded.problems == ()
     settings = loaded.settings
     assert (settings.agent.max_steps, settings.agent.auto_approve) == (5, ["read"])
+    assert settings.agent.mode == "plan"
     assert (settings.sandbox.enabled, settings.sandbox.allow_network, settings.sandbox.writable_paths) == (
         True,
         False,
@@ -101,7 +111,7 @@ def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
         "budget.day_tokens",
         "budget.day_dollars",
         "budget.day_minutes",
-        *("agent.max_steps", "agent.auto_approve"),
+        *("agent.max_steps", "agent.auto_approve", "agent.mode"),
         *("sandbox.enabled", "sandbox.allow_network", "sandbox.writable_paths", "python.enabled"),
         *("sandbox.max_processes", "sandbox.max_memory_mb", "sandbox.max_file_mb", "sandbox.hosts"),
         *("sandbox.environment", "context.redact_secrets"),

@@ -179,6 +179,7 @@ async def ask_for_more(
             Effect.EXECUTE,
             f"continue beyond its budget: {used}",
             inside=False,
+            only_person=True,
             detail=f"Yes allows {more} more, then asks again. No ends the turn here; everything so far is kept.",
         ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.event import Event
 
 Decision = Literal["once", "session", "always", "deny"]
@@ -46,3 +47,17 @@ class ApprovalSettled(Event, frozen=True, kw_only=True):
     decision: Literal["once", "session", "always", "deny", "withdrawn", "timeout", "nobody"]
     reason: str = ""
     by: str = "person"
+
+
+class ModeChangeRequested(Event, frozen=True, kw_only=True):
+    """Intent: a person gives an agent another mode. No socket of a hub accepts it."""
+
+    agent: str
+    mode: GuardMode
+
+
+class AgentModeChanged(Event, frozen=True, kw_only=True):
+    """How much an agent may do before a person is asked, from its next call on."""
+
+    agent: str
+    mode: GuardMode

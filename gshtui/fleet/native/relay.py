@@ -27,7 +27,12 @@ from gshtui.bus.events.agent_events import (
     PromptEditRequested,
     PromptSubmitted,
 )
-from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.approval_events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    ApprovalSettled,
+    ModeChangeRequested,
+)
 from gshtui.bus.events.context_events import CutRequested, SummaryAnswered
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed, AgentSpawnRequested
 from gshtui.fleet.native.remote_agent import RemoteAgent
@@ -41,6 +46,7 @@ from gshtui.shell.line_stream import number_of
 
 _TO_AGENTS = (
     PromptSubmitted, PromptEditRequested, InterruptRequested, ModelChangeRequested, CutRequested, SummaryAnswered,
+    ModeChangeRequested,
 )  # fmt: skip
 _PACE_WITHIN = 1.0
 """Most seconds to wait for the bus to catch up during a flood of events."""
@@ -54,6 +60,7 @@ class Relay:
     def __init__(self, bus: Bus, gate: Gate, data: Path) -> None:
         """`data`: folder of the record, below which the agents' specs are."""
         self._bus = bus
+        self._modes = gate.modes
         self._data = data
         self._remotes: dict[str, RemoteAgent] = {}
         self._approvals: dict[str, tuple[RemoteAgent, str]] = {}
@@ -109,6 +116,7 @@ class Relay:
         spec: Spec = connection.hello["spec"]
         remote = self._remotes.setdefault(spec.agent, RemoteAgent(spec.agent))
         remote.spec = spec
+        self._modes.note(spec.agent, spec.mode)
         if remote.connection is not None:
             self._lost(remote)
         heard = connection.hello.get("heard")

@@ -103,7 +103,7 @@ class SpawnRequests:
 def held_to_rights(spec: Spec, request: SpawnRequest) -> SpawnRequest:
     """The request within the rights of this spec's agent; its identity and limits come from the spec."""
     return msgspec.structs.replace(
-        request, parent=spec.agent, depth=spec.depth + 1, cwd=spec.cwd, name=request.name[:80], profile=""
+        request, parent=spec.agent, depth=spec.depth + 1, cwd=spec.cwd, name=request.name[:80], profile="", mode=""
     )
 
 

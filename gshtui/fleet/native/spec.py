@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 
 from gshtui.agents.personas import Persona
-from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
@@ -26,13 +26,14 @@ from gshtui.system.ids import new_id
 if TYPE_CHECKING:
     from gshtui.fleet.ports import LaunchTerms
 
-Approvals = Literal["ask", "policy", "refuse"]
+Respondent = Literal["person", "policy", "nobody"]
+"""As in `guard/approval.py`, which is not imported for this."""
 Number = TypeVar("Number", int, float)
 MAX_BYTES = 4 * 1024 * 1024
 """Longest spec file, prompt and persona included."""
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _VERSION = 1
-_STRICTEST_FIRST: tuple[Approvals, ...] = ("refuse", "ask", "policy")
+_STRICTEST_FIRST: tuple[Respondent, ...] = ("nobody", "person", "policy")
 
 
 MAX_DEPTH = 3
@@ -86,7 +87,9 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     data: str = ""
     """Folder of the record."""
     tmux_socket: str = ""
-    approvals: Approvals = "ask"
+    respondent: Respondent = "person"
+    mode: GuardMode = "ask"
+    """The mode in which it starts. `yolo` holds for one start."""
     auto_approve: tuple[str, ...] | None = None
     """Tools outside the starter's list need approval, whatever the configuration says. `None`: that decides."""
     max_steps: int = 0
@@ -114,11 +117,11 @@ def make_spec(
     parent, original = _parent(data, request.parent), _parent(data, request.fork)
     asked = _within_limits(request, persona, parent)
     limits = _tool_limits(request, persona, parent)
-    approvals, auto_approve, max_steps = _agreed(terms, parent)
+    respondent, auto_approve, max_steps = _agreed(terms, parent)
     if original is not None:  # a copy may do no more than what it is a copy of
         limits = tuple(dict.fromkeys((*original.limits, *limits)))
-        so_far = replace(terms, approvals=approvals, auto_approve=auto_approve, max_steps=max_steps)
-        approvals, auto_approve, max_steps = _agreed(so_far, original)
+        so_far = replace(terms, respondent=respondent, auto_approve=auto_approve, max_steps=max_steps)
+        respondent, auto_approve, max_steps = _agreed(so_far, original)
     return Spec(
         agent=row.id,
         name=row.name,
@@ -134,7 +137,8 @@ def make_spec(
         cwd=row.worktree or row.cwd or row.home,
         data=str(data),
         tmux_socket=row.socket,
-        approvals=approvals,
+        respondent=respondent,
+        mode=_mode(request, terms, parent, original),
         auto_approve=auto_approve,
         max_steps=max_steps,
         depth=asked.depth,
@@ -243,13 +247,36 @@ def _tool_limits(request: SpawnRequest, persona: Persona | None, parent: Spec | 
     return tuple(dict.fromkeys(limits))
 
 
-def _agreed(terms: LaunchTerms, parent: Spec | None) -> tuple[Approvals, tuple[str, ...] | None, int]:
-    """Approvals, tools that need none, and tool calls per turn: the stricter of hub and parent."""
+def _agreed(terms: LaunchTerms, parent: Spec | None) -> tuple[Respondent, tuple[str, ...] | None, int]:
+    """Who answers, tools that need none, and tool calls per turn: the stricter of hub and parent."""
     if parent is None:
-        return terms.approvals, terms.auto_approve, terms.max_steps
-    both: tuple[Approvals, ...] = (parent.approvals, terms.approvals)
-    approvals = min(both, key=_STRICTEST_FIRST.index)
-    return approvals, _fewer(terms.auto_approve, parent.auto_approve), _least(terms.max_steps, parent.max_steps)
+        return terms.respondent, terms.auto_approve, terms.max_steps
+    both: tuple[Respondent, ...] = (parent.respondent, terms.respondent)
+    respondent = min(both, key=_STRICTEST_FIRST.index)
+    return respondent, _fewer(terms.auto_approve, parent.auto_approve), _least(terms.max_steps, parent.max_steps)
+
+
+def _mode(request: SpawnRequest, terms: LaunchTerms, *above: Spec | None) -> GuardMode:
+    """The requested mode, but at most that of the agent that asks, and of the one that it is a copy of."""
+    from gshtui.guard.modes import inherited, strictest
+
+    if not request.parent and not request.fork:
+        return inherited(terms.mode_of("")) if request.mode == "" else request.mode
+    widest: GuardMode = "auto"
+    for agent in filter(None, (request.parent, request.fork)):
+        widest = strictest(widest, inherited(terms.mode_of(agent)))
+    for spec in filter(None, above):
+        widest = strictest(widest, inherited(spec.mode))
+    return widest if request.mode == "" else strictest(request.mode, widest)
+
+
+def with_mode(data: Path, agent: str, mode: GuardMode) -> None:
+    """Record the mode of an agent for its next start and for what it starts. Blocks for a moment. Raises `SpecError`.
+
+    `yolo` is not recorded: it ends with the process.
+    """
+    spec = read_spec(spec_path(data, agent))
+    write_spec(msgspec.structs.replace(spec, mode="ask" if mode == "yolo" else mode))
 
 
 def _fewer(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:

@@ -12,7 +12,7 @@ from typing import cast, get_args
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, GuardMode
 from gshtui.bus.agent_reducer import ROW_EVENTS, apply_event, local_row
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
@@ -26,6 +26,7 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
     UsageReported,
 )
+from gshtui.bus.events.approval_events import AgentModeChanged
 from gshtui.bus.events.context_events import ContextCut, CutUndone
 from gshtui.bus.events.fleet_events import (
     AgentChanged,
@@ -66,6 +67,8 @@ class AgentView(msgspec.Struct, frozen=True):
     """When its kill becomes final, seconds since the epoch; 0: it is not killed."""
     messages: frozenset[str] = frozenset()
     """Ids of messages that wait for it."""
+    mode: GuardMode | None = None
+    """How much it may do before it asks; `None`: it asks, and nobody has changed that."""
 
     @property
     def id(self) -> str:
@@ -151,6 +154,7 @@ MessageLeaves = MessageTyped | MessageSubmitted | MessageActed | MessageDropped
 CONSUMED: tuple[type[Event], ...] = (
     *ROW_EVENTS,
     AgentChanged,
+    AgentModeChanged,
     AgentKilled,
     AgentRemoved,
     AgentRestored,
@@ -179,7 +183,9 @@ def reduce(state: AgentsState, event: Event) -> AgentsState:
     if not isinstance(event, CONSUMED) or not isinstance(agent, str):
         return state
     before = state.agents.get(agent) or AgentView(local_row(agent, event.at))
-    if isinstance(event, AgentRowEvent):
+    if isinstance(event, AgentModeChanged):
+        after = before if before.mode == event.mode else replace(before, mode=event.mode)
+    elif isinstance(event, AgentRowEvent):
         after = _from_roster(before, event)
     elif isinstance(event, MessageWaits):
         after = replace(before, messages=before.messages | {event.message})
@@ -227,6 +233,7 @@ def _from_roster(agent: AgentView, event: AgentRowEvent) -> AgentView:
                 known_cost=row.cost or 0.0,
                 killed_until=until,
                 messages=agent.messages,
+                mode=agent.mode,
             )
         case AgentKilled():
             return replace(agent, killed_until=event.until)

@@ -1,5 +1,5 @@
 """Gives a person's answers to the questions of other vendors' programs: by the command `agent answer`, with the id of
-the question that the person saw.
+the question that the person saw. Changes the mode of the agent in front.
 """
 
 from __future__ import annotations
@@ -15,6 +15,13 @@ from gshtui.ui.kit.widget_messages import ShowQuestion
 
 class ApprovalsFeature(Feature):
     """See the module."""
+
+    PALETTE = ("mode.next",)
+
+    def press(self, key: str) -> None:
+        from gshtui.guard.mode_commands import ChangeMode
+
+        self.window.perform(ChangeMode(mode="next", agent=self.window.front))
 
     def routes(self) -> Sequence[FeatureRoute[Any]]:
         return (FeatureRoute(ApprovalsPane.ProgramAnswered, self._answer), FeatureRoute(ShowQuestion, self._show))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
+from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 
@@ -38,6 +39,8 @@ class OpenRequest(msgspec.Struct, frozen=True):
     agent: str = "main"
     provider: str = ""
     model: str = ""
+    mode: GuardMode | None = None
+    """The mode in which the agents begin; `None`: as the settings say."""
 
 
 class Result(Protocol):

@@ -47,6 +47,9 @@ KEYS: dict[str, Key] = {
     "app.models": Key("f2", "Model", "Choose another model", ANYWHERE),
     "app.sessions": Key("f3", "Conversations", "Continue another conversation", ANYWHERE),
     "agents.spawn": Key("f8", "New agent", "Start another agent in its own terminal", ANYWHERE),
+    "mode.next": Key(
+        "shift+tab", "Mode", "Change how much the agent may do before it asks: plan, ask, edit, auto", TURN
+    ),
     "agents.waiting": Key("alt+w", "Next waiting", "Go to the next agent that waits for you", ANYWHERE, priority=True),
     "diff.open": Key("f5", "Changes", "Show a worktree's changes against its base", ANYWHERE),
     "context.inspect": Key(
@@ -64,8 +67,8 @@ KEYS: dict[str, Key] = {
     "panes.sides": Key("alt+0", "Side panes", "Hide or show all side panes", PANES),
     "panes.left": Key("alt+left", "Left", "Move to the pane on the left", PANES),
     "panes.right": Key("alt+right", "Right", "Move to the pane on the right", PANES),
-    "panes.up": Key("alt+up", "Up", "Move to the pane above", PANES),
-    "panes.down": Key("alt+down", "Down", "Move to the pane below", PANES),
+    "panes.up": Key("alt+up", "Up", "Move to the pane above, or from the input to the conversation", PANES),
+    "panes.down": Key("alt+down", "Down", "Move to the pane below, or from the conversation to the input", PANES),
     "panes.zoom": Key("alt+z,f11", "Zoom", "Zoom the current pane to the whole screen, or back", PANES),
     "panes.narrower": Key("alt+shift+left", "Narrower", "Move the nearest edge to the left", PANES),
     "panes.wider": Key("alt+shift+right", "Wider", "Move the nearest edge to the right", PANES),

@@ -44,6 +44,7 @@ from gshtui.ui.window.ui_state import UiStateStore
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 if TYPE_CHECKING:
+    from gshtui.bus.agent_data import GuardMode
     from gshtui.bus.context_data import Iteration
     from gshtui.commands.declaration import Returns
     from gshtui.ui.kit.dialogs import PickerChoice
@@ -379,6 +380,7 @@ def run(
     agent: str = "",
     provider: str = "",
     model: str = "",
+    mode: GuardMode | None = None,
     first_frame: FirstFrame | None = None,
 ) -> int:
     """Show the window until the person quits; returns the exit code.
@@ -392,7 +394,7 @@ def run(
     free_alt_digits()
     WorkbenchDriver.first_frame = first_frame
     try:
-        app = Workbench(OpenRequest(Path(cwd), session, agent or "main", provider, model))
+        app = Workbench(OpenRequest(Path(cwd), session, agent or "main", provider, model, mode))
         code = app.run()
         if app.broke is not None:  # for the crash report, not for the screen
             raise app.broke

@@ -1,4 +1,4 @@
-"""The line at the top: project, branch, agent, model, context meter, cost, and the hub's state.
+"""The line at the top: project, branch, mode, agent, model, context meter, cost, and the hub's state.
 
 `HeaderState` is a pure reducer over events; the bar draws it in one line and drops the least important first.
 """
@@ -15,6 +15,7 @@ from textual.app import RenderResult
 from textual.content import Content
 from textual.widget import Widget
 
+from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import BranchChanged, HubStarted, HubStopped, PartFailed
@@ -88,6 +89,13 @@ _HUB: dict[HubState, tuple[str, str]] = {
     "stopping": ("stopping…", "$foreground-muted"),
     "stopped": ("stopped", "$foreground-muted"),
 }
+_MODES: dict[GuardMode, str] = {
+    "plan": "bold $background on $primary",
+    "ask": "bold",
+    "edit": "bold $success",
+    "auto": "bold $background on $success",
+    "yolo": "bold $background on $error",
+}
 
 
 class HeaderBar(Widget):
@@ -146,8 +154,8 @@ def draw_header(state: HeaderState, width: int) -> Content:
     if state.branch:
         left.append(Content.styled(f"  {state.branch}", "$foreground-muted"))
     right = _right(state)
-    # What is dropped first without room: model, agent, branch, cost, meter, hub; who waits and the project stay.
-    for name in ("", "model", "agent", "branch", "cost", "meter", "hub", "waits"):
+    # What is dropped first without room: model, agent, branch, cost, meter, hub, mode; who waits and the project stay.
+    for name in ("", "model", "agent", "branch", "cost", "meter", "hub", "mode", "waits"):
         right.pop(name, None)
         if name == "branch" and len(left) > 2:
             left.pop()
@@ -166,6 +174,8 @@ def _right(state: HeaderState) -> dict[str, Content]:
         words = f" ◆ {state.waiting} {'waits' if state.waiting == 1 else 'wait'} "
         parts["waits"] = Content.styled(words, "bold $background on $warning")
     if agent is not None:
+        if agent.mode is not None:
+            parts["mode"] = Content.styled(f" {agent.mode} ", _MODES[agent.mode])
         sign, colour = STATUS_SIGNS[agent.status]
         parts["agent"] = Content.assemble((f"{sign} ", colour), (agent.row.name, "bold"), (f" {agent.status}", colour))
         if agent.model:

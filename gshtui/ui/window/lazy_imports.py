@@ -41,6 +41,7 @@ async def make_hub(opening: OpenRequest) -> HubPort:
         agent=opening.agent or "main",
         provider=opening.provider,
         model=opening.model,
+        mode=opening.mode,
         where=_where(),
     )
     return build_hub(options)

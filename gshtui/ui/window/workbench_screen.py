@@ -43,6 +43,7 @@ class WorkbenchScreen(Screen[None]):
     BINDINGS = [
         bind("app.help_here", "app.keys"),
         bind("app.back", "back"),
+        bind("mode.next", "app.press('mode.next')"),
         bind("panes.next", "cycle(1)"),
         bind("panes.previous", "cycle(-1)"),
         bind("panes.chat", "pane('chat')"),
@@ -247,8 +248,12 @@ class WorkbenchScreen(Screen[None]):
         self.panes[name].focus()
 
     def action_go(self, direction: str) -> None:
-        """Move to the nearest pane in a direction."""
+        """Move to the nearest pane in a direction; in the middle, between the input and what is above it."""
         here = self.panes.get(self.front_pane())
+        if here is None and direction in ("up", "down") and (direction == "up") is (self.focused is self.input):
+            above = (widget for widget in self.deck.query(Widget) if widget.focusable)
+            (self.input if direction == "down" else next(above, self.input)).focus()
+            return
         region = (here or self.middle).region
         best: tuple[int, Widget] | None = None
         for place in self._places():

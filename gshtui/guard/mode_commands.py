@@ -1,0 +1,195 @@
+"""The command `mode`, for people: how much each agent may do before it asks, and how to change that.
+
+Refuses `auto` where the sandbox does not hold, and asks before `yolo`. Offered only where questions are answered: an
+agent's own process does not have it, and no agent may run it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from gshtui.bus.agent_data import AgentRow, GuardMode
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    Returns,
+    ToastView,
+    Unconfirmed,
+    View,
+)
+from gshtui.commands.family import Family
+from gshtui.commands.registry import AnyCommand
+from gshtui.guard.modes import ABOUT, MODES, AgentModes, next_mode
+from gshtui.text.sanitise import one_line
+
+Wanted = Literal["plan", "ask", "edit", "auto", "yolo", "next"]
+_OTHER_PROGRAM = "{name} is another program, with permissions of its own."
+
+
+@dataclass(frozen=True, slots=True)
+class ModeList:
+    """The modes of the agents here, by name."""
+
+    modes: dict[str, GuardMode]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedMode:
+    """The agent's mode from its next call on."""
+
+    agent: str
+    mode: GuardMode
+    passed: str = ""
+    """Why `auto` was passed by."""
+
+
+class ShowModes(Parameters, Returns[ModeList]):
+    """Show the agents' modes."""
+
+    COMMAND: ClassVar[str] = "mode"
+    WORD: ClassVar[str] = "show"
+
+
+class ChangeMode(Parameters, Returns[ChangedMode]):
+    """Change how much an agent may do before it asks."""
+
+    COMMAND: ClassVar[str] = "mode"
+    WORD: ClassVar[str] = "change"
+    mode: Wanted
+    """`next`: the one that follows in the cycle."""
+    agent: str = ""
+    """Empty: the agent in front."""
+    agreed: bool = False
+    """A person agreed to `yolo`."""
+
+
+class ModeParameters(Parameters):
+    """The mode to change to, and the agent."""
+
+    mode: Literal["", Wanted] = Field(default="", description="plan, ask, edit, auto, yolo, or next; empty: show them")
+    agent: str = Field(default="", description="The agent; empty: the one in front")
+
+
+@dataclass(frozen=True, slots=True)
+class ModePort:
+    """What the command works on.
+
+    Attributes:
+        modes: those that the gate judges by, changed at once for an agent of this process.
+        agents: the agents of this folder, without those that have ended.
+        unproven: why commands in a folder cannot be sandboxed, as the end of a sentence; empty: they can.
+        send: gives an agent of another process its new mode, and records it for its next start.
+    """
+
+    modes: AgentModes
+    agents: Callable[[], list[AgentRow]]
+    unproven: Callable[[Path], Awaitable[str]]
+    send: Callable[[str, GuardMode], Awaitable[None]]
+
+
+def mode_command(port: ModePort) -> AnyCommand:
+    """The command."""
+    one_at_a_time = asyncio.Lock()
+
+    def find(name: str) -> AgentRow:
+        agents = port.agents()
+        row = next((row for row in agents if name in (row.id, row.name, row.id.lstrip("0"))), None)
+        if row is None:
+            there = ", ".join(one_line(one.name, 40) for one in agents) or "none"
+            raise CommandError(f"There is no agent {one_line(name, 40)!r}.", hint=f"The agents: {there}.")
+        if row.kind == "cli":
+            raise CommandError(_OTHER_PROGRAM.format(name=row.name), hint="Change them there.")
+        return row
+
+    async def show(_invocation: Invocation, _wanted: ShowModes) -> ModeList:
+        native = [row for row in port.agents() if row.kind == "native"]
+        return ModeList({row.name: port.modes.mode_of(row.id) for row in native})
+
+    async def change(invocation: Invocation, wanted: ChangeMode) -> ChangedMode:
+        row = find(wanted.agent or invocation.agent)
+        if wanted.mode == "yolo" and not wanted.agreed:
+            raise Unconfirmed(f"In yolo mode, {row.name} runs everything unasked and outside the sandbox.")
+        folder = invocation.project if row.runtime == "local" else Path(row.cwd)
+        async with one_at_a_time:
+            mode, passed = next_mode(port.modes.mode_of(row.id)) if wanted.mode == "next" else wanted.mode, ""
+            if mode == "auto" and (why := await port.unproven(folder)):
+                if wanted.mode != "next":
+                    hint = "`edit` runs edits in the project; `gsh-tui doctor` says more."
+                    raise CommandError(f"auto needs the sandbox, which cannot be relied on here: {why}.", hint=hint)
+                mode, passed = next_mode(mode), f"not auto, since the sandbox cannot be relied on here: {why}"
+            if row.runtime == "local":
+                port.modes.change(row.id, mode)
+            else:
+                await port.send(row.id, mode)
+        return ChangedMode(row.name, mode, passed)
+
+    async def asks(invocation: Invocation, wanted: ChangeMode) -> Question | None:
+        if wanted.mode != "yolo" or wanted.agreed:
+            return None
+        row = find(wanted.agent or invocation.agent)
+        return Question(
+            ChangeMode(mode="yolo", agent=row.id, agreed=True),
+            "Run everything unasked?",
+            f"In yolo mode, {row.name} runs every command, write and network access without a question, and outside "
+            "the sandbox: with your rights, on your files, with what you are logged in to. Still refused is only what "
+            "always is, or what a rule denies.",
+            yes="Yes, yolo",
+            note="It ends with the process of the agent, and with shift+tab or `/mode ask`.",
+        )
+
+    async def shows(_invocation: Invocation, changed: ChangedMode) -> View | None:
+        return ToastView(_said(changed), 2.5)
+
+    async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+        names = [*MODES, "next"] if parameter == "mode" else [row.name for row in port.agents() if row.kind == "native"]
+        return [name for name in names if name.startswith(prefix)]
+
+    family = Family[ModeParameters](
+        _bind,
+        Action(ShowModes, ModeList, show, _render_list, access=Access.HUMAN_ONLY),
+        Action(ChangeMode, ChangedMode, change, _render_changed, asks, shows, Access.HUMAN_ONLY, effect=Effect.WRITE),
+    )
+    return Command(
+        "mode",
+        "Show or change how much an agent may do before it asks",
+        ModeParameters,
+        family.handle,
+        access=Access.HUMAN_ONLY,
+        positions=("mode", "agent"),
+        family="approvals",
+        complete=complete,
+        actions=family.actions,
+        bind=family.bind,
+    )
+
+
+def _bind(given: ModeParameters) -> ShowModes | ChangeMode:
+    return ChangeMode(mode=given.mode, agent=given.agent) if given.mode else ShowModes()
+
+
+def _said(changed: ChangedMode) -> str:
+    passed = f" ({changed.passed})" if changed.passed else ""
+    return f"{one_line(changed.agent, 40)}: {changed.mode} mode: {ABOUT[changed.mode]}{passed}."
+
+
+def _render_changed(_invocation: Invocation, changed: ChangedMode) -> Outcome:
+    return Outcome({"agent": changed.agent, "mode": changed.mode, "passed": changed.passed}, _said(changed))
+
+
+def _render_list(_invocation: Invocation, found: ModeList) -> Outcome:
+    lines = [f"- **{one_line(name, 40)}**: {mode}" for name, mode in found.modes.items()]
+    meanings = [f"- `{mode}`: {ABOUT[mode]}" for mode in MODES]
+    return Outcome({"modes": found.modes}, "\n".join([*lines, "", *meanings]))

@@ -1,0 +1,286 @@
+"""Modes: what each lets run unasked, that none widens what is refused, who may change one, and what children get."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.approval_events import (
+    AgentModeChanged,
+    ApprovalRequested,
+    ApprovalSettled,
+    ModeChangeRequested,
+)
+from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Unconfirmed, UsageError
+from gshtui.commands.execution import run_line
+from gshtui.commands.registry import Registry, may_run
+from gshtui.context.system_section import mode_section, system_sections
+from gshtui.fleet.native.spawn_requests import held_to_rights
+from gshtui.fleet.native.spec import Spec, make_spec, read_spec, spec_path, with_mode, write_spec
+from gshtui.fleet.ports import LaunchTerms
+from gshtui.guard.approval import Call, Gate, NoGrants, Respondent, Verdict
+from gshtui.guard.mode_commands import ChangeMode, ModePort, mode_command
+from gshtui.guard.modes import ABOUT, MODES, AgentModes, inherited, next_mode, strictest
+from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
+from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.window.header import HeaderState, draw_header, reduce
+from tests.kit.native_agents import EventLog
+
+COVERS = ("gshtui.guard.mode_commands",)
+
+READ = Assessment(Effect.READ, "README.md")
+OUTSIDE = Assessment(Effect.READ, "/etc/hosts", inside=False)
+READS_BY_SHELL = Assessment(Effect.EXECUTE, "git status", reads=True, sandbox=True)
+EDIT = Assessment(Effect.WRITE, "src/app.py")
+EDIT_OUTSIDE = Assessment(Effect.WRITE, "/tmp/x", inside=False)
+BUILD = Assessment(Effect.EXECUTE, "make", sandbox=True)
+PUSH = Assessment(Effect.NETWORK, "git push", inside=False)
+CALLS = {
+    "read": READ, "outside": OUTSIDE, "reads": READS_BY_SHELL, "edit": EDIT, "away": EDIT_OUTSIDE, "build": BUILD,
+    "push": PUSH,
+}  # fmt: skip
+TOOLS = {"read": "read", "outside": "read", "reads": "bash", "edit": "edit", "away": "write"}
+EXPECTED: dict[GuardMode, dict[str, str]] = {
+    "plan": {"read": "run", "outside": "ask", "reads": "run"},
+    "ask": {"read": "run", "outside": "ask", "reads": "run", "edit": "ask", "away": "ask", "build": "ask"},
+    "edit": {"read": "run", "outside": "ask", "reads": "run", "edit": "run", "away": "ask", "build": "ask"},
+    "auto": {"read": "run", "outside": "ask", "reads": "run", "edit": "run", "away": "ask", "build": "sandbox"},
+    "yolo": dict.fromkeys(CALLS, "run"),
+}
+
+
+def gate_in(bus: Bus, mode: GuardMode, respondent: Respondent = "nobody", auto: str = "read glob grep") -> Gate:
+    modes = AgentModes(bus, "main", mode)
+    return Gate(bus, NoGrants(), respondent=respondent, auto_approve=frozenset(auto.split()), modes=modes)
+
+
+def call(tool: str = "bash", command: str = "x", agent: str = "main") -> Call:
+    return Call(agent, "s", "c", tool, {"command": command})
+
+
+def what(verdict: Verdict) -> str:
+    if verdict.allowed:
+        return "sandbox" if verdict.sandboxed else "run"
+    return "ask" if "nobody is there" in verdict.reason else "refuse"
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_runs_unasked(mode: GuardMode) -> None:
+    bus = Bus()
+    gate = gate_in(bus, mode)
+    usual = "refuse" if mode == "plan" else "ask"
+    for name, assessment in CALLS.items():
+        verdict = await gate.review(call(TOOLS.get(name, "bash")), assessment)
+        assert what(verdict) == EXPECTED[mode].get(name, usual), (mode, name, verdict)
+    await gate.close()
+    await bus.close()
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_no_mode_runs_a_catastrophe_or_answers_for_a_person(mode: GuardMode) -> None:
+    bus = Bus()
+    gate = gate_in(bus, mode)
+    verdict = await gate.review(call(command="rm -rf /"), Assessment(Effect.EXECUTE, "rm -rf /", sandbox=True))
+    assert not verdict.allowed and "Always refused" in verdict.reason
+    budget = Assessment(Effect.EXECUTE, "continue beyond its budget", inside=False, only_person=True)
+    assert what(await gate.review(call("budget"), budget)) == "ask"
+    await gate.close()
+    await bus.close()
+
+
+async def test_the_reason_of_a_refusal_in_plan_mode_is_for_the_model() -> None:
+    bus = Bus()
+    heard = EventLog(bus)
+    gate = gate_in(bus, "plan", "person")
+    verdict = await gate.review(call("edit"), EDIT)
+    assert not verdict.allowed and "plan mode" in verdict.reason and "edit was refused" in verdict.reason
+    settled = await heard.wait_for(ApprovalSettled)
+    assert (settled.decision, settled.by) == ("deny", "plan mode") and heard.of(ApprovalRequested) == []
+    await gate.close()
+    await bus.close()
+
+
+async def test_in_plan_mode_what_was_always_allowed_is_refused_too() -> None:
+    bus = Bus()
+    grants = NoGrants()
+    await grants.allow("bash", "make …")
+    gate = Gate(
+        bus, grants, respondent="person", auto_approve=frozenset({"bash"}), modes=AgentModes(bus, "main", "plan")
+    )
+    made = Assessment(Effect.EXECUTE, "make x", inside=True, pattern="make …")
+    assert what(await gate.review(call(), made)) == "refuse"
+    gate.modes.change("main", "ask")
+    assert what(await gate.review(call(), made)) == "run"
+    await gate.close()
+    await bus.close()
+
+
+@pytest.mark.parametrize(("auto", "runs"), [("", set[str]()), ("read", {"read", "bash"}), ("grep", {"grep"})])
+async def test_without_auto_approve_reads_ask(auto: str, runs: set[str]) -> None:
+    bus = Bus()
+    gate = gate_in(bus, "ask", auto=auto)
+    for tool in ("read", "glob", "grep", "bash"):
+        verdict = await gate.review(call(tool), READS_BY_SHELL if tool == "bash" else READ)
+        assert (what(verdict) == "run") is (tool in runs), tool
+    await gate.close()
+    await bus.close()
+
+
+def test_their_order_is_their_strictness() -> None:
+    assert set(ABOUT) == set(MODES) and strictest("yolo", "edit", "auto") == "edit"
+    assert [next_mode(mode) for mode in MODES] == ["ask", "edit", "auto", "plan", "ask"]
+    assert [inherited(mode) for mode in MODES] == ["plan", "ask", "edit", "auto", "auto"]
+
+
+async def test_each_agent_has_its_own_and_only_an_intent_of_this_process_changes_it() -> None:
+    bus = Bus()
+    heard = EventLog(bus)
+    modes = AgentModes(bus, "main")
+    modes.note("0001", "auto")
+    assert (modes.mode_of("main"), modes.mode_of("0001"), modes.mode_of("0002")) == ("ask", "auto", "ask")
+    bus.publish(ModeChangeRequested(agent="0001", mode="plan"))
+    bus.publish(ModeChangeRequested(agent="main", mode="edit"))
+    changed = await heard.wait_for(AgentModeChanged)
+    assert (changed.agent, changed.mode) == ("main", "edit")
+    modes.note("0001", "auto")  # it connects again, and says nothing new
+    assert (modes.mode_of("main"), modes.mode_of("0001")) == ("edit", "plan")
+    modes.close()
+    await bus.close()
+
+
+def test_no_connection_may_ask_for_a_mode() -> None:
+    event = ModeChangeRequested(agent="main", mode="yolo")
+    assert [kind.name for kind in KINDS.values() if kind.may_publish(event)] == []
+    assert isinstance(event, TO_AGENT) and KINDS[AGENT].may_publish(AgentModeChanged(agent="0001", mode="plan"))
+
+
+# What is started
+
+
+def spec_of(folder: Path, id: str, start: GuardMode = "ask", **request: Any) -> Spec:
+    row = AgentRow(id=id, name=id, cwd=str(folder), home=str(folder))
+    spec = make_spec(row, SpawnRequest(**request), None, LaunchTerms(mode_of=lambda _: start), data=folder)
+    write_spec(spec)
+    return spec
+
+
+def test_a_child_gets_at_most_its_parents_mode(tmp_path: Path) -> None:
+    assert spec_of(tmp_path, "0001").mode == "ask"
+    assert spec_of(tmp_path, "0002", "yolo").mode == "auto", "yolo is given by a person, to one agent"
+    assert spec_of(tmp_path, "0003", mode="yolo").mode == "yolo"
+    assert spec_of(tmp_path, "0004", "edit", parent="main", mode="yolo").mode == "edit"
+    spec_of(tmp_path, "0005", mode="plan")
+    assert spec_of(tmp_path, "0006", "auto", parent="0005").mode == "plan"
+    assert spec_of(tmp_path, "0007", "auto", fork="0005", mode="auto").mode == "plan"
+    assert spec_of(tmp_path, "0008", "auto", parent="0003").mode == "auto"
+    asked = SpawnRequest(prompt="x", mode="yolo")
+    assert held_to_rights(spec_of(tmp_path, "0009"), asked).mode == ""
+
+
+def test_yolo_is_not_remembered(tmp_path: Path) -> None:
+    spec_of(tmp_path, "0001", mode="yolo")
+    changes: list[tuple[GuardMode, GuardMode]] = [("edit", "edit"), ("yolo", "ask"), ("plan", "plan")]
+    for mode, kept in changes:
+        with_mode(tmp_path, "0001", mode)
+        assert read_spec(spec_path(tmp_path, "0001")).mode == kept
+
+
+# The command
+
+
+class Around:
+    """The command, on two agents of ours and another program."""
+
+    def __init__(self, why: str = "") -> None:
+        self.bus, self.sent, self.why = Bus(), list[tuple[str, str]](), why
+        self.modes = AgentModes(self.bus, "main")
+        self.rows = [
+            AgentRow(id="main", name="main", runtime="local"),
+            AgentRow(id="0001", name="fix", cwd="/p"),
+            AgentRow(id="0002", name="claude", kind="cli"),
+        ]
+        self.command = mode_command(ModePort(self.modes, lambda: self.rows, self.unproven, self.send))
+        self.registry = Registry([self.command])
+
+    async def unproven(self, _folder: Path) -> str:
+        return self.why
+
+    async def send(self, agent: str, mode: GuardMode) -> None:
+        self.sent.append((agent, mode))
+
+    async def run(self, line: str, caller: Caller | None = None) -> Any:
+        here = Invocation(caller or Caller(), Path("/p"), Path("/p"), agent="main")
+        return (await run_line(self.registry, line, here)).data
+
+
+async def test_the_command_changes_one_agent() -> None:
+    here = Around()
+    assert (await here.run("mode edit"))["mode"] == "edit"
+    assert (await here.run("mode next"))["mode"] == "auto"
+    assert (await here.run("mode plan fix"))["agent"] == "fix"
+    assert here.sent == [("0001", "plan")] and here.modes.mode_of("main") == "auto"
+    assert (await here.run("mode"))["modes"] == {"main": "auto", "fix": "ask"}
+    with pytest.raises(CommandError, match="another program"):
+        await here.run("mode edit claude")
+    with pytest.raises(CommandError, match="no agent 'nobody'"):
+        await here.run("mode edit nobody")
+    await here.bus.close()
+
+
+async def test_auto_is_refused_where_the_sandbox_does_not_hold_and_passed_by_in_the_cycle() -> None:
+    here = Around(why="bubblewrap is not installed")
+    with pytest.raises(CommandError, match="auto needs the sandbox, which cannot be relied on here: bubblewrap"):
+        await here.run("mode auto")
+    assert here.modes.mode_of("main") == "ask"
+    found = [(await here.run("mode next"))["mode"] for _ in range(3)]
+    assert found == ["edit", "plan", "ask"]
+    await here.bus.close()
+
+
+async def test_yolo_asks_and_no_agent_may_run_the_command() -> None:
+    here = Around()
+    with pytest.raises(Unconfirmed, match="runs everything unasked"):
+        await here.run("mode yolo")
+    assert here.modes.mode_of("main") == "ask"
+    action = next(one for one in here.command.actions if one.parameters is ChangeMode)
+    assert action.asks is not None
+    here_now = Invocation(Caller(), Path("/p"), Path("/p"), agent="main")
+    question = await action.asks(here_now, ChangeMode(mode="yolo"))
+    assert question is not None and question.agreed == ChangeMode(mode="yolo", agent="main", agreed=True)
+    agent = Caller("main", is_agent=True)
+    assert not may_run(here.command, agent)
+    with pytest.raises(UsageError, match="for people only"):
+        await here.run("mode plan", agent)
+    await here.bus.close()
+
+
+async def test_presses_that_come_fast_go_on_from_each_other() -> None:
+    here = Around()
+    await asyncio.gather(*(here.run("mode next") for _ in range(3)))
+    assert here.modes.mode_of("main") == "plan"
+    await here.bus.close()
+
+
+# What is shown and told
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_header_names_it_at_80_columns(mode: GuardMode) -> None:
+    state = HeaderState("a-project-with-a-long-name", "feature/a-long-branch-name")
+    state = reduce(state, AgentModeChanged(agent="main", mode=mode))
+    assert f" {mode} " in draw_header(state, 80).plain
+    assert isinstance(state.agent, AgentView) and state.agent.mode == mode
+    assert f" {mode} " in draw_header(state, 50).plain
+
+
+def test_the_model_is_told_of_plan_mode_alone() -> None:
+    from datetime import date
+
+    assert [mode for mode in MODES if mode_section(mode)] == ["plan"]
+    told = system_sections("main", Path("/p"), "", date(2026, 1, 1), mode=mode_section("plan"))
+    assert any("Plan mode" in text for text in told)
