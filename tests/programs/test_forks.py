@@ -29,6 +29,12 @@ def trusted(home: Home, program: str, folder: Path) -> None:
         file.write_text(json.dumps(json.loads(file.read_text()) | {str(folder): "TRUST_FOLDER"}))
 
 
+async def imported(fork: Stage) -> None:
+    """Wait until it has its copy: Gemini takes input before it has read that, and forgets then what it was told."""
+    if fork.program.name == "gemini":
+        await fork.shows("Imported session")
+
+
 @pytest.mark.programs("claude", "codex", "gemini")
 async def test_a_fork_goes_on_from_a_copy(stage: Stage, home: Home) -> None:
     for words in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-q", "-m", "one")):
@@ -49,6 +55,7 @@ async def test_a_fork_goes_on_from_a_copy(stage: Stage, home: Home) -> None:
     assert files_of(place) == before[0]
     assert state_of(place) == before[1]
     await fork.status("idle")
+    await imported(fork)
     await fork.say("What was the word?")
     await fork.hears("What was the word?")
     asked = [text for text in (chat.raw.decode() for chat in stage.provider.chats) if "What was the word?" in text]
@@ -83,6 +90,7 @@ async def test_a_fork_that_was_never_spoken_to_is_restarted_as_one(stage: Stage,
     first = await fork.status("idle")
     await stage.fleet.restart(fork.id)
     await fork.started_anew(first)
+    await imported(fork)
     await fork.say("What was the word?")
     await fork.hears("What was the word?")
     asked = [text for text in (chat.raw.decode() for chat in stage.provider.chats) if "What was the word?" in text]

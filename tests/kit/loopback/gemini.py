@@ -26,7 +26,12 @@ class GeminiSpeech:
         match = re.fullmatch(r"/v1(?:beta)?/models(?:/([^/:]+):(\w+))?", path)
         if match is None:
             return ""
-        return {"streamGenerateContent": "chat", "countTokens": "count", None: "models"}.get(match.group(2), "")
+        return {
+            "streamGenerateContent": "chat",
+            "generateContent": "whole",
+            "countTokens": "count",
+            None: "models",
+        }.get(match.group(2), "")
 
     def model(self, path: str, body: Any) -> str:
         return unquote(path.split("/models/", 1)[1].split(":", 1)[0])
@@ -66,6 +71,13 @@ class GeminiSpeech:
     def other(self, kind: str, models: list[str], body: Any) -> Any:
         if kind == "count":
             return {"totalTokens": len(json.dumps(body)) // 4}
+        if kind == "whole":  # what a program asks for its own use, such as a title
+            content = {"role": "model", "parts": [{"text": "Small talk"}]}
+            used = {"promptTokenCount": 9, "candidatesTokenCount": 2, "totalTokenCount": 11}
+            return {
+                "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
+                "usageMetadata": used,
+            }
         can = ["generateContent", "countTokens"]
         return {"models": [{"name": f"models/{name}", "supportedGenerationMethods": can} for name in models]}
 

@@ -1,0 +1,113 @@
+"""The real window beside real programs: what one asks is shown above the input, and answered there by one key."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from gshtui.tmux.server import TmuxServer
+from tests.kit.configuration import made_project
+from tests.kit.home import Home
+from tests.kit.loopback.apis import loopback
+from tests.kit.real_programs import FOLDER, Program
+from tests.kit.source import ROOT
+from tests.kit.tmux import end_server, eventually, private_server, screen_text, short_folder
+
+WITHIN = 90.0
+"""Seconds for anything to be seen."""
+_HEAD = 20
+"""Characters of a choice by which it is found again; a longer one may be broken into rows."""
+REFUSALS = ("No", "Reject", "Deny")
+
+
+async def gsh_tui(folder: Path, *words: str) -> str:
+    """What a command prints; fails where it does."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "gshtui", *words, cwd=folder, stdout=asyncio.subprocess.PIPE
+    )
+    printed, _ = await process.communicate()
+    assert process.returncode == 0, f"{words}: {process.returncode}"
+    return printed.decode()
+
+
+def digit_of(screen: str, label: str) -> str:
+    """The digit in front of this choice in the window's panel; empty: it is not there."""
+    match = re.search(rf"\b(\d) {re.escape(label[:_HEAD])}", screen)
+    return match.group(1) if match else ""
+
+
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe")
+async def test_a_question_is_answered_in_the_window_by_one_digit(
+    program: Program, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made_project(tmp_path / "project")
+    made = folder / "made.txt"
+    monkeypatch.delenv("TMUX", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PATH", f"{FOLDER / 'bin'}:{os.environ['PATH']}")
+    with short_folder() as sockets:
+        monkeypatch.setenv("TMUX_TMPDIR", str(sockets))
+        try:
+            async with (
+                private_server() as outer,
+                loopback(program.api, choose=program.choose(), strict=False, pace=40, chunk=20) as provider,
+            ):
+                for name, value in program.prepare(home.path, folder, provider.url).items():
+                    monkeypatch.setenv(name, value)
+                argv = [sys.executable, "-m", "gshtui"]
+                window = await outer.spawn("desk", argv, cwd=folder, env=dict(os.environ), width=80, height=24)
+                await answered_twice(outer, window.pane, program, folder, made)
+                await outer.send_keys(window.pane, "C-q")
+        finally:
+            end_server(sockets / f"tmux-{os.getuid()}" / "gsh")
+
+
+async def answered_twice(outer: TmuxServer, pane: str, program: Program, folder: Path, made: Path) -> None:
+    """Refuse the first question in the window, and allow the second."""
+    await shows(outer, pane, "Ask")
+    await gsh_tui(folder, "agent", "spawn", "--cli", program.name, "--name", "it", "do:touch")
+    for refuses in (True, False):
+        labels = await choices_of(folder)
+        label = next(one for one in reversed(labels) if one.startswith(REFUSALS)) if refuses else labels[0]
+        seen = await shows(outer, pane, *labels, "touch made.txt")
+        await outer.send_keys(pane, "C-g")
+        await shows(outer, pane, "┏")  # its frame: the keys are the panel's
+        assert await choices_of(folder) == labels, "it still asks that"
+        await outer.send_keys(pane, digit_of(seen, label))
+        if refuses:
+            await gsh_tui(folder, "agent", "wait", "it", "--status", "idle", "--timeout", "60")
+            assert not made.exists()
+            await gsh_tui(folder, "agent", "send", "it", "do:touch")
+        else:
+            await eventually(lambda: asyncio.to_thread(made.exists), within=WITHIN)
+        await hides(outer, pane, labels[0])
+
+
+async def shows(outer: TmuxServer, pane: str, *texts: str) -> str:
+    """Wait until the window shows all of these."""
+    return await eventually(
+        lambda: screen_text(outer, pane),
+        until=lambda seen: all(text[:_HEAD] in seen for text in texts),
+        within=WITHIN,
+    )
+
+
+async def hides(outer: TmuxServer, pane: str, label: str) -> None:
+    """Wait until the window offers this choice no more."""
+    await eventually(lambda: screen_text(outer, pane), until=lambda seen: not digit_of(seen, label), within=WITHIN)
+
+
+async def choices_of(folder: Path) -> list[str]:
+    """The choices of what the agent asks, once they are known."""
+
+    async def look() -> list[str]:
+        (row,) = [one for one in json.loads(await gsh_tui(folder, "agent", "ls", "--json")) if one["name"] == "it"]
+        return [one["label"] for one in (row["question"] or {}).get("choices", [])]
+
+    return await eventually(look, within=WITHIN)
