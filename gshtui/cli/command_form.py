@@ -11,7 +11,7 @@ class FormValue:
 
     __slots__ = (
         "alone", "choices", "default", "each", "field", "file", "help", "high", "kind", "lines", "low", "many",
-        "metavar", "name", "piped", "required", "synonyms",
+        "metavar", "name", "piped", "required", "synonyms", "whole",
     )  # fmt: skip
 
     def __init__(
@@ -34,6 +34,7 @@ class FormValue:
         file: str = "",
         lines: bool = False,
         alone: bool = False,
+        whole: bool = False,
     ) -> None:
         """One field.
 
@@ -55,6 +56,7 @@ class FormValue:
             file: the option that names a file with the text instead; empty: there is none.
             lines: a lone `-` means that each line of standard input is a question of its own.
             alone: with it, the keeper is not asked.
+            whole: a comma in a value does not separate two.
         """
         self.field = field
         self.name = name
@@ -73,6 +75,7 @@ class FormValue:
         self.file = file
         self.lines = lines
         self.alone = alone
+        self.whole = whole
 
     @property
     def is_argument(self) -> bool:

@@ -106,7 +106,7 @@ def values(form: CommandForm, given: Mapping[str, Any]) -> dict[str, Any]:
                 found[value.field] = words(["-"]) if file == "-" else _text_of(file)
                 continue
         if value.each and one:
-            parts = one if value.is_argument else [part for word in one for part in word.split(",")]
+            parts = one if value.is_argument or value.whole else [part for word in one for part in word.split(",")]
             found[value.field] = tuple(part.strip() for part in parts if part.strip())
         elif value.many and one:
             found[value.field] = words(one) if value.piped else " ".join(one)

@@ -90,7 +90,7 @@ COMMANDS = (
         FormValue('worktree', '--worktree', help='Create a git worktree for this branch, and work there.', metavar='BRANCH'),
         FormValue('cli', '--cli', 'profile', help='Run another program instead of our agent: claude, bash …', metavar='COMMAND'),
         FormValue('profile', '--profile', 'profile', help="The program's profile; by default it follows from the program's name.", metavar='P'),
-        FormValue('env', '--env', help='Give it this variable; repeatable. Never a secret.', metavar='NAME=VALUE', each=True),
+        FormValue('env', '--env', help='Give it this variable; repeatable. Never a secret.', metavar='NAME=VALUE', each=True, whole=True),
         FormValue('account', '--account', help='Account of yours to work under; see [accounts] in the configuration.', metavar='NAME'),
         FormValue('group', '--group', help='Group that it belongs to; see [groups] in the configuration.', metavar='NAME'),
         FormValue('mode', '--mode', 'choice', help="What runs unasked: plan, ask, edit, auto or yolo; by default the setting's.", metavar='MODE', choices=('plan', 'ask', 'edit', 'auto', 'yolo')),

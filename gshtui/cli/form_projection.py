@@ -102,6 +102,7 @@ def _value(name: str, field: FieldInfo, option: ShellOption, *, place: bool = Fa
         file=option.file,
         lines=option.lines,
         alone=option.alone,
+        whole=option.whole,
     )
 
 
@@ -181,6 +182,7 @@ def _value_source(value: FormValue) -> str:
         ("low", value.low), ("high", value.high), ("default", value.default), ("many", value.many),
         ("each", value.each), ("required", value.required), ("piped", value.piped),
         ("file", value.file), ("lines", value.lines), ("alone", value.alone),
+        ("whole", value.whole),
     )  # fmt: skip
     places = [repr(value.field), repr(value.name), *([repr(value.kind)] if value.kind != "text" else [])]
     return f"FormValue({', '.join([*places, *filter(None, [_keywords(more)])])})"

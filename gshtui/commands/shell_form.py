@@ -47,6 +47,8 @@ class ShellOption:
     """A switch that `--json` turns on."""
     alone: bool = False
     """With this switch the command waits long, so its own process does it, not the keeper."""
+    whole: bool = False
+    """A repeated option whose values may contain commas, which separate several values otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

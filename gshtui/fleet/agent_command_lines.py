@@ -90,7 +90,9 @@ class CommandLines:
                 )
                 return Path(there.path)
             inside, consent = terms.worktrees_inside, no_consent if self._consent is None else self._consent(row.id)
-            made = await create_worktree(cwd, branch, inside=inside, setup=terms.setup, consent=consent)
+            made = await create_worktree(
+                cwd, branch, inside=inside, setup=terms.setup, consent=consent, output=self._data / "worktrees"
+            )
         except CommandError as error:
             raise FleetError("invalid", error.message, hint=error.hint) from error
         for note in made.notes:
@@ -115,7 +117,7 @@ class CommandLines:
         notes = [*made.notes]
         if terms.setup:
             consent = no_consent if self._consent is None else self._consent(row.id)
-            notes.append((await run_setup(terms.setup, Path(made.path), consent)).note)
+            notes.append((await run_setup(terms.setup, Path(made.path), consent, output=self._data / "worktrees")).note)
         for note in notes:
             self._notice(f"Worktree {branch}: {note}", row.id)
         inner = await asyncio.to_thread(lambda: cwd.resolve().relative_to(top.resolve()))

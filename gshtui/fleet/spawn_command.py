@@ -60,7 +60,9 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
     ] = Field(default="", description="Profile of that program; empty: chosen by its name.")
     env: Annotated[
         tuple[str, ...],
-        ShellOption("--env", metavar="NAME=VALUE", help="Give it this variable; repeatable. Never a secret."),
+        ShellOption(
+            "--env", metavar="NAME=VALUE", help="Give it this variable; repeatable. Never a secret.", whole=True
+        ),
     ] = Field(
         default=(), description="Variables for it, NAME=VALUE each; never secrets. A restart and a fork keep them."
     )

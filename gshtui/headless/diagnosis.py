@@ -278,8 +278,9 @@ async def examine(manager: str) -> list[Finding]:
     from gshtui.settings.loader import load
 
     loaded = await asyncio.to_thread(load, working_folder())
-    programs, sandbox, providers, kept, reporting = await asyncio.gather(
+    programs, agents, sandbox, providers, kept, reporting = await asyncio.gather(
         doctor_programs.examine_programs(manager),
+        asyncio.to_thread(doctor_programs.examine_agents),
         examine_sandbox(loaded),
         examine_providers(loaded, os.environ),
         examine_record(loaded),
@@ -289,6 +290,7 @@ async def examine(manager: str) -> list[Finding]:
         *examine_python(),
         *programs,
         *sandbox,
+        *agents,
         *examine_terminal(os.environ),
         *providers,
         *kept,

@@ -158,6 +158,27 @@ async def examine_programs(manager: str) -> list[Finding]:
     return list(await asyncio.gather(*(asyncio.to_thread(_examine, tool, manager) for tool in tools)))
 
 
+AGENTS = "Agents"
+
+
+def examine_agents() -> list[Finding]:
+    """Which of the known AI programs are installed, and whose profiles nobody has tested. Blocks for a moment."""
+    from gshtui.programs.profile import is_untested, load
+
+    found: list[Finding] = []
+    loaded = load()
+    for profile in loaded.profiles.values():
+        path = next(filter(None, map(shutil.which, profile.programs)), None) if profile.ai else None
+        if path is None:
+            continue
+        if is_untested(profile):
+            detail = f"{path}; its profile is untested, made from its documentation: its status may be wrong"
+            found.append(Finding(AGENTS, profile.name, "note", detail))
+        else:
+            found.append(Finding(AGENTS, profile.name, "ok", f"{path}; its profile was tested with {profile.seen[-1]}"))
+    return [*found, *(Finding(AGENTS, "profiles", "problem", problem) for problem in loaded.problems)]
+
+
 def _examine(tool: Tool, manager: str) -> Finding:
     found = shutil.which(tool.program)
     wanted = ".".join(map(str, tool.least))

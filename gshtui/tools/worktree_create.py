@@ -173,6 +173,7 @@ async def create_worktree(
     setup: Sequence[str] = (),
     consent: Consent = no_consent,
     agreed: bool = False,
+    output: Path | None = None,
     limit: float = LIMIT,
 ) -> Worktree:
     """Create a worktree for a branch, new or existing; anything else worth saying is in its `notes`.
@@ -183,6 +184,7 @@ async def create_worktree(
         at: the folder for it, instead of either.
         base: what a new branch starts from; empty: what is checked out in `project`.
         setup: command to run in it, only if `consent` (or `agreed`) allows it.
+        output: folder that keeps what the command prints.
         limit: seconds for one git call.
 
     Raises:
@@ -206,7 +208,7 @@ async def create_worktree(
         notes.append(f"{count(len(copied.files), 'file')} of {NAME} copied.")
     notes += copied.notes
     if setup:
-        notes.append((await run_setup(setup, place, consent, agreed=agreed)).note)
+        notes.append((await run_setup(setup, place, consent, agreed=agreed, output=output)).note)
     return replace(made, path=str(place), new_branch=new, notes=tuple(notes))
 
 

@@ -42,18 +42,21 @@ async def no_consent(_argv: tuple[str, ...], _folder: Path) -> bool:
     return False
 
 
-async def run_setup(argv: Sequence[str], folder: Path, consent: Consent, *, agreed: bool = False) -> SetupResult:
+async def run_setup(
+    argv: Sequence[str], folder: Path, consent: Consent, *, agreed: bool = False, output: Path | None = None
+) -> SetupResult:
     """Run the set-up command if it is agreed to. Never raises for what the command does.
 
     Args:
         agreed: a person agreed to exactly these arguments along with the worktree.
+        output: folder that keeps all that it printed, in a file of its own.
     """
     if not agreed and not await consent(tuple(argv), folder):
         words = one_line(shlex.join(argv), 200)
         return SetupResult(
             False, True, f"The set-up command `{words}` was not run: nobody approved it (setup=true does)."
         )
-    return await _run("set-up", argv, folder, None)
+    return await _run("set-up", argv, folder, output)
 
 
 async def run_teardown(

@@ -75,6 +75,19 @@ def test_only_optional_things_missing_is_fine(tmp_path: Path) -> None:
     assert (ran.code, finding(ran, "ripgrep")["status"]) == (0, "missing")
 
 
+def test_programs_whose_profiles_nobody_tested_are_named(tmp_path: Path, home: Home) -> None:
+    own = home.config / "gsh" / "profiles" / "wrong.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text('title = "Wrong"\nnonsense = 1\n')
+    env = programs(tmp_path / "bin", **ALL, claude="2.1.197", goose="1.0")
+    ran = run_gsh("doctor", "--json", cwd=tmp_path, env=env)
+    assert (ran.code, finding(ran, "claude")["status"], finding(ran, "goose")["status"]) == (0, "ok", "note")
+    assert "tested with 2.1.197" in finding(ran, "claude")["detail"]
+    assert "untested" in finding(ran, "goose")["detail"]
+    assert "wrong.toml is not a profile" in finding(ran, "profiles")["detail"]
+    assert not [one for one in ran.json["findings"] if one["name"] in ("codex", "shell", "amp")]
+
+
 def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
     env = {"ANTHROPIC_API_KEY": "sk-secret-value", "OPENAI_API_KEY": ""}
     ran = run_gsh("doctor", "--json", cwd=tmp_path, env=env)

@@ -140,6 +140,10 @@ async def test_a_set_up_command_runs_only_by_consent_to_its_very_arguments(proje
     failing = write_script(tmp_path, "print('no \\x1b[31mnetwork'); raise SystemExit(3)")
     tree = await create_worktree(project, "z", setup=failing, consent=agree)
     assert "failed with exit code 3. Its last output: no network" in tree.notes[-1]
+    tree = await create_worktree(project, "v", setup=failing, consent=agree, output=tmp_path / "kept")
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert f"Its output is in {kept}." in tree.notes[-1]
+    assert kept.read_text() == "no \x1b[31mnetwork\n"
     tree = await create_worktree(project, "w", setup=("no-such-program",), consent=agree)
     assert "Cannot start" in tree.notes[-1]
 

@@ -10,7 +10,7 @@ import pytest
 
 from gshtui.cli import by_hand
 from gshtui.cli.command_form import CommandForm
-from gshtui.cli.declared import command, named
+from gshtui.cli.declared import command, named, values
 from gshtui.cli.declared_forms import COMMANDS
 from gshtui.cli.root import root
 from gshtui.commands.declaration import option_of
@@ -22,6 +22,15 @@ COVERS = ("gshtui.cli.by_hand", "gshtui.cli.command_form", "gshtui.cli.declared"
 async def test_the_written_forms_are_those_of_the_declarations(tmp_path: Path) -> None:
     declared = await shell_forms.declared(tmp_path)
     assert declared == shell_forms.WRITTEN.read_text(encoding="utf-8"), "run `python -m tests.kit.shell_forms`"
+
+
+def test_commas_separate_values_except_where_they_may_be_in_one() -> None:
+    (form,) = [one for one in COMMANDS if one.name == "agent spawn"]
+    words = ["--tool", "read,grep", "--tool", "glob", "--env", "A=1,2", "--env", "B=3"]
+    given = command(form).make_context("spawn", words).params
+    found = values(form, given)
+    assert found["tools"] == ("read", "grep", "glob")
+    assert found["env"] == ("A=1,2", "B=3")
 
 
 @pytest.mark.parametrize("form", COMMANDS, ids=lambda form: form.name)
