@@ -14,6 +14,7 @@ from gshtui.bus.bus import Bus
 from gshtui.commands.registry import Registry
 from gshtui.context.ports import ContextStore, Contribute
 from gshtui.guard.approval import Gate
+from gshtui.python.python_blocks import SECTION
 from gshtui.settings.model import Settings
 
 
@@ -65,18 +66,27 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         around.record.put_output,
         table.max_tool_output_bytes,
         around.redact,
+        blocks=around.settings.python.blocks,
     )
+
+    def sections() -> tuple[str, ...]:
+        """With what a model without tools is told of Python; the facts stay last."""
+        *stable, facts = character.sections()
+        handle = agent.model_handle
+        told = handle is not None and toolbox.runs_blocks and not handle.provider.capabilities(handle.model).tools
+        return (*stable, *([SECTION] if told else []), facts)
+
     engine = make_engine(
         around.bus,
         character.name,
         around.contexts,
         table,
         around.dirs.cwd,
-        character.sections,
+        sections,
         attended=character.attended,
         more=character.more,
     )
-    return Agent(
+    agent = Agent(
         around.bus,
         character.name,
         toolbox,
@@ -86,3 +96,4 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         min((most for most in (steps, character.max_steps) if most), default=steps),
         character.limit,
     )
+    return agent

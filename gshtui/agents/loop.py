@@ -33,10 +33,13 @@ from gshtui.context.engine import ContextDraft, ContextEngine, Prepared
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Completed, ProviderError
 from gshtui.providers.request_hash import hash_of_body
+from gshtui.python.python_blocks import OUTPUT, is_block_call
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 
 _STILL_SHOWN = "The partial answer stays visible; send the prompt again."
+_WHOLE = ("end", "tool_use")
+"""How an answer ends that the model ended itself."""
 _MAX_BYTES = 20 * 1024 * 1024
 _IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
@@ -228,6 +231,8 @@ class Turn:
                     f"{handle.provider.name} sent an empty answer.",
                     hint="Send the prompt again, or change the model with /model.",
                 )
+            if completed.stop in _WHOLE:
+                answer = self._toolbox.with_block_calls(answer)
             self._progress.text = answer.text or self._progress.text
             self._open = answer if answer.calls else None
             await self._conversation.append(answer)
@@ -327,7 +332,7 @@ class Turn:
         return Message(
             id=f"{answer.id}-results",
             role="tool",
-            blocks=results,
+            blocks=tuple(_as_block_output(result) if is_block_call(result.call_id) else result for result in results),
             at=time.time(),
             agent=self._agent,
             turn=self._id,
@@ -348,6 +353,11 @@ class Turn:
 
     def _publish_status(self, status: Status, doing: str = "") -> None:
         self._bus.publish(AgentStatusChanged(agent=self._agent, status=status, doing=doing))
+
+
+def _as_block_output(result: ToolResult) -> ToolResult:
+    """The result of a `<python>` block in the text, as its model was told that it looks."""
+    return msgspec.structs.replace(result, content=f"{OUTPUT}{result.content}")
 
 
 def request_draft(handle: ModelHandle, toolbox: Toolbox, turn: str = "", iteration: int = 0) -> ContextDraft:

@@ -14,10 +14,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, ToolFinished, ToolOutput, ToolStarted
 from gshtui.bus.events.context_events import OutputTruncated
-from gshtui.bus.messages import ResultStatus, ToolCall, ToolResult
+from gshtui.bus.messages import Message, ResultStatus, ToolCall, ToolResult
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import validate
@@ -25,6 +27,7 @@ from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.schema import lean_schema, tool_description
 from gshtui.guard.approval import Call, Gate
 from gshtui.providers.port import ToolSpec
+from gshtui.python.python_blocks import TOOL, block_calls
 from gshtui.text.truncation import is_too_long, original_size, shorten
 
 _KEY = "0" * 32
@@ -55,12 +58,16 @@ class Toolbox:
         keep_output: Callable[[str, str, str], Awaitable[str]],
         max_output_bytes: int,
         redact: Callable[[str], str] | None = None,
+        *,
+        blocks: bool = False,
     ) -> None:
         """
         Args:
             keep_output: called with a session, a call and a text; keeps a full output and returns its key.
             redact: takes secrets out of what tools return, before anything stores, shows or sends it.
+            blocks: whether `<python>` blocks in an answer's text are run, where it has the tool `python`.
         """
+        self._blocks = blocks
         self._bus = bus
         self._registry = registry
         self._gate = gate
@@ -76,6 +83,16 @@ class Toolbox:
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as described to a model, in a stable order."""
         return tuple(ToolSpec(c.name, tool_description(c), lean_schema(c)) for c in self._registry.tools())
+
+    @property
+    def runs_blocks(self) -> bool:
+        """Whether `<python>` blocks in an answer's text are run."""
+        return self._blocks and TOOL in self._registry and self._registry.get(TOOL).tool
+
+    def with_block_calls(self, answer: Message) -> Message:
+        """A whole answer with the calls that the `<python>` blocks of its text stand for."""
+        calls = block_calls(answer.text, answer.id) if self.runs_blocks else ()
+        return msgspec.structs.replace(answer, blocks=(*answer.blocks, *calls)) if calls else answer
 
     async def run(self, calls: Sequence[ToolCall], session: str, message: str) -> tuple[tuple[ToolResult, ...], bool]:
         """Run the calls of an answer; its results in order, and whether the person interrupted."""

@@ -17,6 +17,8 @@ from gshtui.providers.port import Capabilities, Request, estimate
 from gshtui.providers.wire_text import ToolNames, data, identifier, text
 
 NO_OUTPUT = "(no output)"
+_PYTHON = "[Python output]:"
+"""The result of a `<python>` block says itself what it is."""
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """What every provider with eyes takes."""
 PDF = "application/pdf"
@@ -47,6 +49,8 @@ def turns(messages: Sequence[Message], provider: str, abilities: Capabilities) -
 
 def _merged(messages: Sequence[Message], provider: str, abilities: Capabilities) -> list[WireTurn]:
     out: list[WireTurn] = []
+    if not abilities.tools:
+        messages = [_without_calls(message) for message in messages]
     for message in messages:
         role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
         kept = tuple(fit for block in message.blocks if (fit := _fitting(block, provider, abilities)) is not None)
@@ -77,6 +81,27 @@ def _fitting(block: Block, provider: str, abilities: Capabilities) -> Block | No
             return ToolCall(block.id, block.name, arguments, "", _mine(block.opaque, provider))
         case _:
             return block
+
+
+def _without_calls(message: Message) -> Message:
+    """The message for a model that knows no tools: calls and results as text, as far as they are not in it already."""
+    blocks: list[Block] = []
+    for block in message.blocks:
+        if isinstance(block, ToolCall):
+            if not _is_in_text(block, message):
+                blocks.append(Text(f"[called {text(block.name)} with {data(block.arguments)}]"))
+        elif isinstance(block, ToolResult):
+            said = block.content if block.content.startswith(_PYTHON) else f"Result of {block.name}:\n\n{block.content}"
+            blocks.append(Text(text(said)))
+        else:
+            blocks.append(block)
+    return Message(message.id, message.role, tuple(blocks), provider=message.provider, model=message.model)
+
+
+def _is_in_text(call: ToolCall, message: Message) -> bool:
+    """Whether the call is made of code that the answer's text contains."""
+    code = call.arguments.get("code")
+    return isinstance(code, str) and code[:200] in message.text
 
 
 def _mine(opaque: dict[str, Any], provider: str) -> dict[str, Any]:
