@@ -27,7 +27,7 @@ from gshtui.guard.sandbox.self_test_record import SelfTestRecord
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools.workspace import ToolConfig
-from tests.kit.command import environment
+from tests.kit.command import environment, start_gsh
 from tests.kit.home import Home
 from tests.kit.tmux import eventually, short_folder
 from tests.kit.tool_harness import ToolHarness
@@ -418,3 +418,13 @@ async def test_a_person_may_ask_for_it(harness: ToolHarness, project: Path, own:
     with pytest.raises(CommandError, match="may run in the sandbox only, and cannot run there: there is none here"):
         await bare.handler(invocation, bare.parameters(command="touch ran", sandbox=True))
     assert not (project / "ran").exists()
+
+
+async def test_everything_ends_with_a_program_of_ours_that_is_killed(project: Path, home: Home) -> None:
+    """The very process that talks to the agent, as a window does: `kill -9` leaves it no time for anything."""
+    mark = f"{time.time_ns()}"
+    (project / "hold.sh").write_text(f"setsid sleep {mark} & (sleep {mark} &) ; sleep {mark}", "utf-8")
+    with start_gsh("prompt", "--yes", "--provider", "offline", "run sh hold.sh", cwd=project) as ours:
+        await eventually(lambda: sleepers(mark), until=lambda found: len(found) >= 3)
+        ours.kill()
+    await eventually(lambda: sleepers(mark), until=lambda found: not found)
