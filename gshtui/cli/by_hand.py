@@ -18,6 +18,8 @@ MODULES = {
     "completion": "gshtui.cli.shell",
     # Checks the things that a hub needs before it can start.
     "doctor": "gshtui.cli.doctor",
+    # Lends its input, output and exit code to any program.
+    "sandbox": "gshtui.cli.sandbox",
     # The help of this very command line.
     "help": "gshtui.cli.root",
     # Runs an agent in this process; the agent commands only call one.

@@ -57,7 +57,19 @@ def test_each_command_is_found_by_its_words() -> None:
         assert found is not None and found.name == form.name.rpartition(" ")[2]
 
 
-BY_HAND = {"prompt", "gsh", "run", "shell", "completion", "doctor", "help", "agent run", "hub run", "config edit"}
+BY_HAND = {
+    "prompt",
+    "gsh",
+    "run",
+    "shell",
+    "completion",
+    "doctor",
+    "sandbox",
+    "help",
+    "agent run",
+    "hub run",
+    "config edit",
+}
 
 
 def leaves(group: click.Group, above: str = "") -> list[str]:

@@ -1,0 +1,78 @@
+"""`gsh-tui sandbox`: any program behind the walls of agents' commands, with its own input, output and exit code."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.kit.command import command, environment, run_gsh
+from tests.kit.configuration import user_file
+from tests.kit.home import Home
+
+COVERS = ("gshtui.cli.sandbox",)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    made = tmp_path / "project"
+    (made / ".git").mkdir(parents=True)
+    return made
+
+
+def test_input_output_and_exit_code_are_the_commands_own(project: Path) -> None:
+    ran = subprocess.run(
+        command(["sandbox", "--", "sh", "-c", "cat; echo no >&2; exit 41"]),
+        input=b"through\n",
+        capture_output=True,
+        cwd=project,
+        env=environment(),
+        timeout=30,
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (41, b"through\n", b"no\n")
+    assert run_gsh("sandbox", "--", "sh", "-c", "sh -c 'kill -9 $$'; exit $?", cwd=project).code == 137
+    assert run_gsh("sandbox", "--", "no-such-program", cwd=project).code == 127
+
+
+def test_the_walls_are_those_of_an_agents_command(project: Path, home: Home) -> None:
+    (home.path / ".netrc").write_text("secret\n", "utf-8")
+    line = f"echo x >made; echo x >{home.path}/x; echo x >.git/x; cat {home.path}/.netrc; env; echo y >.envrc; exit 0"
+    ran = run_gsh("sandbox", "--", "sh", "-c", line, cwd=project, env={"ODD": "odd", "SHOP_TOKEN": "canary-1"})
+    assert (project / "made").exists()
+    assert not (home.path / "x").exists()
+    assert not (project / ".git" / "x").exists()
+    assert not (project / ".envrc").exists()
+    assert ".envrc is not left in the project" in ran.err
+    assert "secret" not in ran.out
+    assert "canary" not in ran.out
+    assert "ODD" not in ran.out
+    named = run_gsh("sandbox", "--env", "ODD", "--", "env", cwd=project, env={"ODD": "odd"})
+    assert "ODD=odd" in named.out
+    (home.path / ".netrc").unlink()
+
+
+def test_what_it_was_refused_is_reported(project: Path) -> None:
+    ran = run_gsh(
+        "sandbox",
+        "--json",
+        "--host",
+        "pypi.org",
+        "--",
+        "sh",
+        "-c",
+        "echo said; curl -s http://evil.example/",
+        cwd=project,
+    )
+    assert ran.json["exit_code"] == 0
+    assert [(each["kind"], each["subject"]) for each in ran.json["refused"]] == [("host", "evil.example:80")]
+    assert "said" in ran.err
+    assert run_gsh("sandbox", "--host", "*.com", "--", "true", cwd=project).code == 2
+
+
+def test_without_a_sandbox_nothing_runs(project: Path, home: Home) -> None:
+    user_file(home, "[sandbox]\nenabled = false\n")
+    ran = run_gsh("sandbox", "--", "touch", "made", cwd=project)
+    assert ran.code == 3
+    assert "There is no sandbox, so nothing was run: the sandbox is switched off." in ran.err
+    assert not (project / "made").exists()
