@@ -19,7 +19,7 @@ MODULES = {
     # Checks the things that a hub needs before it can start.
     "doctor": "gshtui.cli.doctor",
     # Lends its input, output and exit code to any program.
-    "sandbox": "gshtui.cli.sandbox",
+    "sandbox": "gshtui.cli.sandboxed",
     # The help of this very command line.
     "help": "gshtui.cli.root",
     # Runs an agent in this process; the agent commands only call one.

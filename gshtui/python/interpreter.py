@@ -30,7 +30,7 @@ from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
 
 if TYPE_CHECKING:
-    from gshtui.guard.sandbox.sandbox import ProjectSandbox
+    from gshtui.guard.sandbox.sandbox import ObeyedFiles, ProjectSandbox
     from gshtui.guard.sandbox.sandbox_run import SandboxRun
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -191,7 +191,7 @@ class Interpreter:
         self._stop.clear()
         self.blocks += 1
         sandbox = self.options.sandbox
-        absent = await asyncio.to_thread(sandbox.absent) if sandbox is not None else frozenset[Path]()
+        absent = await asyncio.to_thread(sandbox.absent) if sandbox is not None else None
         started = asyncio.get_running_loop().time()
         try:
             end = await self._run(code, name, limit, cancelled)
@@ -392,8 +392,8 @@ def _exit_text(code: int) -> str:
     return f"it ended with exit code {code}"
 
 
-def _taken_out(sandbox: ProjectSandbox | None, absent: frozenset[Path]) -> tuple[str, ...]:
-    if sandbox is None:
+def _taken_out(sandbox: ProjectSandbox | None, absent: ObeyedFiles | None) -> tuple[str, ...]:
+    if sandbox is None or absent is None:
         return ()
     try:
         return tuple(f"{path.name} → {path}" for path in sandbox.take_out(absent))

@@ -428,3 +428,38 @@ async def test_everything_ends_with_a_program_of_ours_that_is_killed(project: Pa
         await eventually(lambda: sleepers(mark), until=lambda found: len(found) >= 3)
         ours.kill()
     await eventually(lambda: sleepers(mark), until=lambda found: not found)
+
+
+async def test_a_link_to_what_other_programs_obey_stays_and_so_does_what_it_leads_to(
+    harness: ToolHarness, project: Path, own: Path
+) -> None:
+    (project / ".git").rename(project / "gitdir")
+    (project / ".git").symlink_to("gitdir")
+    (project / "AGENTS.md").write_text("Be kind.\n", "utf-8")
+    (project / "CLAUDE.md").symlink_to("AGENTS.md")
+    (project / ".vscode").symlink_to("editor")
+    (project / "try.sh").write_text(
+        "echo x >gitdir/hooks/pre-commit; mv gitdir other; rm -f .git CLAUDE.md .vscode; echo evil >CLAUDE.md;"
+        " mkdir .git; echo obey >>AGENTS.md; mkdir editor; echo '{}' >editor/tasks.json",
+        "utf-8",
+    )
+    done = await in_sandbox(harness, "sh try.sh")
+    assert "not left in the project" in done.text
+    links = {name: str((project / name).readlink()) for name in (".git", "CLAUDE.md", ".vscode")}
+    assert links == {".git": "gitdir", "CLAUDE.md": "AGENTS.md", ".vscode": "editor"}
+    assert (project / "CLAUDE.md").read_text("utf-8") == "Be kind.\n"
+    assert list((project / "gitdir" / "hooks").iterdir()) == []
+    (kept,) = (own / "taken-out").iterdir()
+    assert (kept / "CLAUDE.md").read_text("utf-8") == "evil\n"
+    assert (kept / "editor" / "tasks.json").exists()
+    assert not (project / "editor").exists()
+
+
+async def test_the_whole_network_is_there_where_the_settings_allow_it(project: Path, own: Path) -> None:
+    harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(allow_network=True), (own,))))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        line = f"python3 -c \"import socket; socket.create_connection(('127.0.0.1', {server.getsockname()[1]}), 5)\""
+        done = await in_sandbox(harness, line)
+        assert done.data["exit_code"] == 0, done.text
+        server.settimeout(5)
+        server.accept()[0].close()

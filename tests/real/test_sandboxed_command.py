@@ -11,7 +11,7 @@ from tests.kit.command import command, environment, run_gsh
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 
-COVERS = ("gshtui.cli.sandbox",)
+COVERS = ("gshtui.cli.sandboxed",)
 
 
 @pytest.fixture

@@ -72,6 +72,19 @@ class SandboxedCommand:
 
 
 @dataclass(frozen=True, slots=True)
+class ObeyedFiles:
+    """What of the files that other programs obey could still be put into a project before a command ran there.
+
+    Attributes:
+        absent: what was not there.
+        links: links, which cannot be made read-only, and where they lead.
+    """
+
+    absent: frozenset[Path] = frozenset()
+    links: tuple[tuple[Path, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectSandbox:
     """What commands of one project may reach.
 
@@ -192,28 +205,47 @@ class ProjectSandbox:
         return not own or any(path.is_relative_to(place) for place in bound)
 
     def _kept(self) -> list[Path]:
-        """What is in the project and must stay as it is: git's own files, and what other programs obey."""
-        return [path for name in _OBEYED if (path := self.project / name).exists() and not path.is_symlink()]
+        """What is in the project and must stay as it is: git's own files, and what other programs obey.
 
-    def absent(self) -> frozenset[Path]:
-        """What other programs would obey and is not there yet. Blocks for a moment."""
-        return frozenset(path for name in _OBEYED if not os.path.lexists(path := self.project / name))
+        Of a link, what it leads to; the link itself is put back afterwards.
+        """
+        bound = (self.project, *self.writable)
+        real = dict.fromkeys(Path(os.path.realpath(path)) for name in _OBEYED if (path := self.project / name).exists())
+        return [path for path in real if any(path != place and path.is_relative_to(place) for place in bound)]
 
-    def take_out(self, absent: frozenset[Path]) -> list[Path]:
+    def absent(self) -> ObeyedFiles:
+        """What other programs would obey and could be put there. Blocks for a moment."""
+        paths = [self.project / name for name in _OBEYED]
+        return ObeyedFiles(
+            frozenset(path for path in (*paths, *self._ends(paths)) if not os.path.lexists(path)),
+            tuple((path, str(path.readlink())) for path in paths if path.is_symlink()),
+        )
+
+    def _ends(self, paths: Sequence[Path]) -> list[Path]:
+        """Where links among these lead to within the project."""
+        real = [Path(os.path.realpath(path)) for path in paths if path.is_symlink()]
+        return [path for path in real if path.is_relative_to(self.project)]
+
+    def take_out(self, before: ObeyedFiles) -> list[Path]:
         """Move what appeared of it out of the project; returns where each is now. Blocks for a moment.
 
         Args:
-            absent: what was not there before the command.
+            before: how it was before the command.
 
         Raises:
             OSError: it could not be moved.
         """
-        found = sorted(path for path in absent if os.path.lexists(path))
-        if not found:
+        found = sorted(path for path in before.absent if os.path.lexists(path))
+        changed = [(path, to) for path, to in before.links if not path.is_symlink() or str(path.readlink()) != to]
+        if not found and not changed:
             return []
         private_files.make_folder(self.kept)
         place = Path(tempfile.mkdtemp(prefix=f"{self.project.name}-", dir=self.kept))
-        return [Path(shutil.move(path, place / path.name)) for path in found]
+        found += [path for path, _ in changed if os.path.lexists(path)]
+        moved = [Path(shutil.move(path, place / path.name)) for path in found]
+        for path, to in changed:
+            path.symlink_to(to)
+        return moved
 
 
 def find_bubblewrap(search: str | None = None) -> str:
