@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import time
 from collections.abc import Coroutine
 from pathlib import Path
@@ -37,14 +38,22 @@ async def _run(report: Report, project: Path, kept: Path) -> None:
     inside = ProjectSandbox(find_bubblewrap(), project, kept)
     hosts = ProjectSandbox(find_bubblewrap(), project, kept, hosts=HostRules.parse(["pypi.org"]))
     bare, cost, hosted = list[float](), list[float](), list[float]()
+    busy, busy_hosted = list[float](), list[float]()
     for _ in range(COMMANDS):
+        began = _busy()
         bare.append(await _bare(project))
+        between = _busy()
         cost.append(await _in(inside, "true") - bare[-1])
+        after = _busy()
         hosted.append(await _in(hosts, "true") - bare[-1])
+        busy.append((after - between) - (between - began))
+        busy_hosted.append((_busy() - after) - (between - began))
     report.add("a command in the sandbox: median", median(cost), "ms", limit=30, note="more than bare")
     report.add("a command in the sandbox: p95", p95(cost), "ms", limit=30)
     report.add("with hosts: median", median(hosted), "ms", limit=30)
     report.add("with hosts: p95", p95(hosted), "ms", limit=30)
+    report.add("processor time of it: p95", p95(busy), "ms", limit=30, note="also on a busy machine")
+    report.add("processor time with hosts: p95", p95(busy_hosted), "ms", limit=30)
     for note in ("tried", "remembered"):
         began = time.perf_counter()
         await Sandboxes(SandboxSettings(), (kept,)).sandbox(project)
@@ -53,6 +62,12 @@ async def _run(report: Report, project: Path, kept: Path) -> None:
         limits = SandboxLimits(processes=256, memory=512)
         lags = await _lags(_in(ProjectSandbox(find_bubblewrap(), project, kept, limits=limits), line, 6.0))
         report.add(f"lag of a loop beside a bomb of {name}: p99", sorted(lags)[len(lags) * 99 // 100], "ms", limit=100)
+
+
+def _busy() -> float:
+    """Milliseconds of a processor that this process and its children have used."""
+    used = (resource.getrusage(resource.RUSAGE_CHILDREN), resource.getrusage(resource.RUSAGE_SELF))
+    return sum(one.ru_utime + one.ru_stime for one in used) * 1000
 
 
 async def _bare(folder: Path) -> float:
