@@ -11,6 +11,7 @@ import pytest
 
 from gshtui.commands.declaration import Outcome
 from gshtui.guard.sandbox import sandbox_watch
+from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools.workspace import ToolConfig
@@ -77,3 +78,13 @@ async def test_what_stays_below_its_limits_is_let_be(project: Path) -> None:
     done = await asyncio.gather(*(in_sandbox(tools(project, **settings), line) for _ in range(4)))
     assert [each.data["output"] for each in done] == ["ok\n"] * 4
     assert [each.data["refused"] for each in done] == [[]] * 4
+
+
+@pytest.mark.parametrize(
+    ("release", "counted"), [("6.18.44-fc", True), ("5.14.0-362.el9", True), ("5.4.0-200-generic", False), ("x", False)]
+)
+def test_an_older_kernel_is_not_told_to_count_the_processes_of_all_of_a_users_programs(
+    release: str, counted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platform.release", lambda: release)
+    assert ("ulimit -p" in SandboxLimits().shell_words()) is counted

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +24,8 @@ from gshtui.system.faults import FaultLog, write_report
 from tests.kit.command import run_gsh
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Call, Say
 
 COVERS = (
     "gshtui.guard.child_environment",
@@ -71,6 +75,24 @@ def test_secrets_are_in_no_answer_record_or_log(project: Path, home: Home) -> No
         assert CANARY not in ran.out + ran.err, text
     (home.path / ".netrc").unlink()
     assert found_below(home.data, home.state, home.config, home.cache, home.path) == []
+
+
+async def test_no_provider_is_sent_a_key_that_a_tool_came_across(project: Path, home: Home) -> None:
+    script = [
+        [Call("bash", {"command": "sh show.sh"})],
+        [Call("read", {"path": "deploy.sh"}), Call("grep", {"pattern": "canary"})],
+        [Say("Done.")],
+    ]
+    async with loopback("anthropic", script) as server:
+        environ = PLANTED | variables("anthropic", server.url)
+        ran = await asyncio.to_thread(
+            lambda: run_gsh("prompt", "--yes", "--provider", "anthropic", "look", cwd=project, env=environ)
+        )
+        assert ran.out == "Done.\n", ran.err
+        sent = b"".join(each.raw or json.dumps(each.body).encode() for each in server.requests)
+    assert b"SHOP_PASSWORD=[redacted]" in sent
+    assert CANARY.encode() not in sent
+    assert found_below(home.data, home.state) == []
 
 
 def test_the_person_may_switch_it_off(project: Path, home: Home) -> None:

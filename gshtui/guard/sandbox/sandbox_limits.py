@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import re
 from dataclasses import dataclass
 
 _MEGABYTE = 1 << 20
@@ -29,8 +31,18 @@ class SandboxLimits:
     def shell_words(self) -> str:
         """What sets, in a POSIX shell, those that the kernel keeps for each process.
 
-        It counts no processes of root: those, and the memory of several together, are watched from outside.
+        It counts no processes of root: those, and the memory of several together, are watched from outside. Before
+        Linux 5.14 it counted all processes of a user, in every namespace, so there it is told nothing about them.
         """
-        processes = f"ulimit -p {self.processes} 2>/dev/null || ulimit -u {self.processes} 2>/dev/null"  # dash, or bash
         blocks, kilobytes = self.file * _MEGABYTE // 512, self.memory * 1024
-        return f"ulimit -c 0; ulimit -f {blocks}; ulimit -d {kilobytes}; {processes}"
+        words = f"ulimit -c 0; ulimit -f {blocks}; ulimit -d {kilobytes}"
+        if not _counts_by_namespace(platform.release()):
+            return words
+        return (
+            f"{words}; ulimit -p {self.processes} 2>/dev/null || ulimit -u {self.processes} 2>/dev/null"  # dash, bash
+        )
+
+
+def _counts_by_namespace(release: str) -> bool:
+    numbers = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", release)
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) >= (5, 14)
