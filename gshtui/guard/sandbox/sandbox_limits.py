@@ -38,6 +38,7 @@ class SandboxLimits:
         words = f"ulimit -c 0; ulimit -f {blocks}; ulimit -d {kilobytes}"
         if not _counts_by_namespace(platform.release()):
             return words
+        # -p in dash, -u in bash
         return (
             f"{words}; ulimit -p {self.processes} 2>/dev/null || ulimit -u {self.processes} 2>/dev/null"  # dash, bash
         )
