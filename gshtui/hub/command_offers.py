@@ -170,18 +170,14 @@ class CommandOffers:
 
         return frozenset() if self._store is None else await sessions_below(self._store, folder)
 
-    def offer_general(self, agents: AgentSources, spawner: Spawner, *, sandboxed: bool = False) -> None:
-        """The commands that need no part of the hub.
-
-        Args:
-            sandboxed: what is not known to be harmless may run in the sandbox.
-        """
+    def offer_general(self, agents: AgentSources, spawner: Spawner) -> None:
+        """The commands that need no part of the hub."""
 
         def tools() -> list[AnyCommand]:
             from gshtui.tools.commands import commands
             from gshtui.tools.workspace import ToolConfig
 
-            return commands(ToolConfig.from_settings(self._settings, self.sandboxes if sandboxed else None))
+            return commands(ToolConfig.from_settings(self._settings, self.sandboxes))
 
         def statuses() -> list[AnyCommand]:
             from gshtui.fleet.status_commands import commands

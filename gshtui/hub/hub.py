@@ -250,8 +250,7 @@ class Hub:
         )
         native = self.options.native
         spawner = Spawner() if native is None else native.spawner()
-        sandboxed = self.options.respondent != "nobody" or (self.options.mode or self.settings.agent.mode) == "auto"
-        self.offers.offer_general(agents, spawner, sandboxed=sandboxed)
+        self.offers.offer_general(agents, spawner)
         self.offers.offer_python(self._make_interpreters)
         self.parts.stops_with("python", self._close_interpreters)
 

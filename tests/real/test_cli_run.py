@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.guard.sandbox.sandbox import find_bubblewrap
 from tests.kit.command import DEADLINE, run_gsh, start_gsh
 from tests.kit.configuration import made_project
 from tests.real.test_cli_prompt import SLEEP, until
@@ -34,6 +35,16 @@ def test_a_line_of_the_language(project: Path) -> None:
     assert run_gsh("run", "--json", "read path=README.md", cwd=project).json["text"] == "hello from the readme"
     assert run_gsh("run", "bash", "echo", "a b", cwd=project).out == "a b\n"
     assert {entry["name"] for entry in run_gsh("run", "--json", "help", cwd=project).json} >= {"read", "bash", "config"}
+
+
+def test_a_person_has_a_line_run_in_the_sandbox(project: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    ran = run_gsh("run", f"bash command='touch inside; touch {outside}' sandbox=true", cwd=project)
+    if find_bubblewrap():
+        assert ran.code == 0 and (project / "inside").exists()
+    else:
+        assert (ran.code, ran.out) == (1, "") and "cannot run there" in ran.err
+    assert not outside.exists()
 
 
 @pytest.mark.parametrize(
