@@ -14,11 +14,13 @@ import asyncio
 import contextlib
 import os
 import socket
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
+from gshtui.guard.sandbox.control_group import ControlGroup, make_group
 from gshtui.guard.sandbox.host_proxy import PORT, HostProxy
 from gshtui.guard.sandbox.sandbox import PYTHON, ProjectSandbox
 from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal, refused_host, refused_limit
@@ -55,6 +57,8 @@ class SandboxRun:
     watched: bool = True
     argv: tuple[str, ...] = ()
     descriptors: tuple[int, ...] = ()
+    _crowded: bool = field(default=False, repr=False)
+    _group: ControlGroup | None = field(default=None, repr=False)
     _watch: SandboxWatch | None = field(default=None, repr=False)
     _near: socket.socket | None = field(default=None, repr=False)
     _proxy: HostProxy | None = field(default=None, repr=False)
@@ -79,7 +83,10 @@ class SandboxRun:
             self.descriptors = far
             await self.close()
             raise
-        self.argv, self.descriptors = inside.argv, (*inside.descriptors, *far)
+        if os.geteuid() == 0 and sys.platform == "linux":
+            self._group = await asyncio.to_thread(make_group, sandbox.limits.processes)
+        argv = inside.argv if self._group is None else self._group.joined(inside.argv)
+        self.argv, self.descriptors = argv, (*inside.descriptors, *far)
         return self
 
     def started(self, pid: int) -> None:
@@ -104,6 +111,9 @@ class SandboxRun:
         found = [refused_host(subject, why) for subject, why in hosts.items()]
         if self._watch is not None and self._watch.over is not None:
             found.append(refused_limit(*self._watch.over))
+        elif self._crowded or (self._group is not None and self._group.refused()):
+            most = self.sandbox.limits.processes
+            found.append(refused_limit("max_processes", f"it wanted more than {most} processes, and got no more"))
         return found
 
     async def close(self) -> None:
@@ -119,6 +129,10 @@ class SandboxRun:
             await self._proxy.close()
         if self._near is not None:
             self._near.close()
+        if self._group is not None:
+            group, self._group = self._group, None
+            self._crowded = group.refused()
+            await asyncio.to_thread(group.remove)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
