@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.fleet.agent_states import AgentStates
     from gshtui.fleet.fleet import Fleet
+    from gshtui.fleet.mail.commands import Courier
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.mail.outbox import MailOutbox
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
@@ -304,14 +305,23 @@ class CommandOffers:
         )
 
     def offer_mail(
-        self, store: Store, outbox: Callable[[], MailOutbox], service: Callable[[], MailService] | None = None
+        self,
+        store: Store,
+        outbox: Callable[[], MailOutbox],
+        service: Callable[[], MailService] | None = None,
+        courier: Courier | None = None,
     ) -> None:
-        """Messages between agents. `service`: lets a person manage them; without it there is no `mail`."""
+        """Messages between agents.
+
+        Args:
+            service: lets a person manage them; without it there is no `mail`.
+            courier: delivers one where no hub does; for an agent's own process.
+        """
 
         def messages() -> list[AnyCommand]:
             from gshtui.fleet.mail.commands import commands
 
-            return commands(outbox(), store, None if service is None else service())
+            return commands(outbox(), store, None if service is None else service(), courier)
 
         self._offer("say talk report" if service is None else "say talk report mail", messages)
 

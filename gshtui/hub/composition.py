@@ -102,7 +102,7 @@ async def _start_agents(hub: Hub) -> None:
 async def _start_native(hub: Hub) -> None:
     from gshtui.hub.native_part import start_native
 
-    await start_native(hub)
+    await start_native(hub, build_hub)
 
 
 async def _start_fleet(hub: Hub) -> None:

@@ -33,6 +33,7 @@ async def start_fleet(hub: Hub) -> None:
     maker = _FleetMaker(hub, hub.store)
     fleet = hub.fleet = maker.make_fleet()
     hub.parts.stops_with("fleet", fleet.stop)
+    hub.make_mail = lambda: maker.mail
     if not maker.visiting:
         hub.make_shared_shell = lambda: maker.targets.shared
     hub.offers.offer_fleet(fleet, hub.store, hub.agent_states, maker.tear_down_consent)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.fleet.fleet import Fleet
+    from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.native.relay import Relay
     from gshtui.fleet.terminal_tools.shared_shell import SharedShell
     from gshtui.guard.approval import Gate
@@ -83,6 +84,8 @@ class Hub:
         self._interpreters: Interpreters | None = None
         self.make_shared_shell: Callable[[], SharedShell] | None = None
         """Gives the shell that people and agents share, once there can be one."""
+        self.make_mail: Callable[[], MailService] | None = None
+        """Gives the mail between agents, once there is a fleet."""
 
     async def start(self) -> None:
         """Start the parts that the options name, in order. Never raises: failures are in `failed` and on the bus."""

@@ -27,6 +27,7 @@ from gshtui.fleet.native.permissions import permitted_registry, spending_limit, 
 from gshtui.fleet.native.spec import Spec, SpecError, with_mode
 from gshtui.fleet.terminal_tools.commands import terminal_targets
 from gshtui.hub.agents_part import open_roster, read_skills_section, surroundings
+from gshtui.hub.courier import BuildHub, own_delivery
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import NATIVE_PARTS, HubOptions
 from gshtui.hub.native_agent import NativeAgent
@@ -64,8 +65,12 @@ def native_options(native: NativeAgent, loaded: Loaded) -> HubOptions:
     )
 
 
-async def start_native(hub: Hub) -> None:
-    """Offer the agent its tools, open its conversation and start it. Raises `ProviderError`, `StoreError`."""
+async def start_native(hub: Hub, build: BuildHub) -> None:
+    """Offer the agent its tools, open its conversation and start it. Raises `ProviderError`, `StoreError`.
+
+    Args:
+        build: makes a hub for what this one has no parts for.
+    """
     native, store = hub.options.native, hub.store
     if native is None or store is None:
         raise StoreError("closed", "A native agent needs its spec and the record.")
@@ -73,7 +78,7 @@ async def start_native(hub: Hub) -> None:
         with contextlib.suppress(SpecError):
             await asyncio.to_thread(with_mode, Path(native.spec.data), native.spec.agent, "ask")
     hub.bus.subscribe(native.budget.note, UsageReported, ContextCut, name="budget")
-    _offer_tools(hub, native.spec, store)
+    _offer_tools(hub, native.spec, store, build)
     skills = await read_skills_section(hub)
     roster = open_roster(hub)
     agent = _make_agent(hub, native, store, roster, skills)
@@ -98,7 +103,7 @@ def system_texts(spec: Spec, cwd: Path, branch: str, skills: str, mode: GuardMod
     return (character, *(part for part in (skills, words, task, mode_section(mode)) if part), facts)
 
 
-def _offer_tools(hub: Hub, spec: Spec, store: Store) -> None:
+def _offer_tools(hub: Hub, spec: Spec, store: Store, build: BuildHub) -> None:
     terminals = AgentTerminals()
     hub.parts.stops_with("terminals", terminals.close)
     outbox = MailOutbox(hub.bus, store, Addresses(store, lambda name: ""))
@@ -107,7 +112,7 @@ def _offer_tools(hub: Hub, spec: Spec, store: Store) -> None:
         outbox.close()
 
     hub.parts.stops_with("outbox", close_outbox)
-    hub.offers.offer_mail(store, lambda: outbox)
+    hub.offers.offer_mail(store, lambda: outbox, courier=lambda: own_delivery(hub, build))
     targets = terminal_targets(hub.settings, terminals, store.agents.find_all, socket=spec.tmux_socket)
     hub.offers.offer_terminals(lambda: targets)
     for tool in unknown_tools(hub.registry, spec.limits):

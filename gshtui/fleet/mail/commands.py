@@ -5,7 +5,10 @@ A person can list, hold, edit, drop and release messages that are still waiting.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Literal
 
@@ -236,9 +239,22 @@ class ReportParameters(ToolParameters):
     text: str = Field(description="What it needs to know", min_length=1)
 
 
-def commands(outbox: MailOutbox, store: Store, room: MailService | None = None) -> list[AnyCommand]:
-    """The family. `room`: where a person can see to messages; not in an agent's own process."""
-    family = _Family(outbox, store, room)
+Courier = Callable[[], AbstractAsyncContextManager[MailService | None]]
+"""Gives what delivers a message from here, for as long as that is needed; `None` where some hub delivers it."""
+_SAID_WITHIN = 10.0
+"""Seconds that an agent's own process takes to deliver what it says; later somebody else does."""
+
+
+def commands(
+    outbox: MailOutbox, store: Store, room: MailService | None = None, courier: Courier | None = None
+) -> list[AnyCommand]:
+    """The family.
+
+    Args:
+        room: where a person can see to messages; not in an agent's own process.
+        courier: for an agent's own process.
+    """
+    family = _Family(outbox, store, room, courier)
     speaking = [
         Command(
             "say", "Send a message to an agent", SayParameters, family.send_message, effect=Effect.EXECUTE,
@@ -261,10 +277,13 @@ def commands(outbox: MailOutbox, store: Store, room: MailService | None = None) 
 class _Family:
     """The handlers."""
 
-    def __init__(self, outbox: MailOutbox, store: Store, room: MailService | None) -> None:
+    def __init__(
+        self, outbox: MailOutbox, store: Store, room: MailService | None, courier: Courier | None = None
+    ) -> None:
         self._outbox = outbox
         self._store = store
         self._room = room
+        self._courier = courier
         self._programs = room.programs if room is not None else Programs()
 
     async def send_message(self, invocation: Invocation, parameters: SayParameters) -> Outcome:
@@ -273,6 +292,11 @@ class _Family:
         letter = await self._outbox.post(sender, to, parameters.text, defer=not parameters.now)
         if self._room is not None:
             await self._room.deliver(letter)
+        elif self._courier is not None:
+            async with self._courier() as mail:
+                if mail is not None:
+                    with contextlib.suppress(CommandError):  # it stays queued
+                        await mail.deliver(letter, within=_SAID_WITHIN)
         return _posted(letter, to)
 
     async def talk(self, invocation: Invocation, parameters: TalkParameters) -> Outcome:
@@ -280,9 +304,10 @@ class _Family:
         to = await self._outbox.addresses.find(parameters.to, sender)
         until = time.monotonic() + parameters.timeout_s
         letter = await self._outbox.post(sender, to, parameters.text, kind="talk")
-        if self._room is not None:
-            await self._room.deliver(letter, within=parameters.timeout_s)
-        return await wait_for_answer(self._store, letter, max(0.0, until - time.monotonic()))
+        async with contextlib.nullcontext(self._room) if self._courier is None else self._courier() as mail:
+            if mail is not None:
+                await mail.deliver(letter, within=parameters.timeout_s)
+            return await wait_for_answer(self._store, letter, max(0.0, until - time.monotonic()))
 
     async def report(self, invocation: Invocation, parameters: ReportParameters) -> Outcome:
         if not invocation.caller.is_agent:

@@ -1,0 +1,63 @@
+"""A native agent whose keeper may not run speaks to a program by itself, and gets the answer."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.keeper import running_keeper
+from gshtui.settings.paths import data_dir
+from tests.kit.command import run_gsh
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Call, Say
+from tests.kit.tmux import eventually
+from tests.real.test_keeper import CLAUDE, Place, place
+
+pytestmark = pytest.mark.tmux
+__all__ = ["place"]
+
+
+@pytest.mark.parametrize(("tool", "said"), [("talk", "Answer number 1."), ("say", "Sent to cc")], ids=["talk", "say"])
+@pytest.mark.timeout(180)
+async def test_it_speaks_to_a_program_without_window_and_keeper(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, said: str
+) -> None:
+    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+    log = tmp_path / "heard"
+    place.run("agent", "spawn", "--cli", f"{CLAUDE} --heard {log}", "--profile", "claude", "--name", "cc")
+    script = [[Call(tool, {"to": "cc", "text": "how is the moss?"})], [Say("Done.")]]
+    async with loopback("anthropic", script, repeat=True) as provider:
+        words = ("agent", "spawn", "--name", "asker", "ask it")
+        ran = await asyncio.to_thread(run_gsh, *words, cwd=place.project, env=variables("anthropic", provider.url))
+        assert ran.code == 0, ran.err
+        asker = await place.row(lambda row: row.pane, id="0002")
+        await press_when_asked(asker)
+
+        async def told() -> str:
+            return "" if len(provider.chats) < 2 else str(provider.chats[1].body["messages"][-1])
+
+        assert said in await eventually(told, until=bool, within=90)
+    assert log.read_text().splitlines()[-1] == "how is the moss?"
+    assert running_keeper(data_dir()) is None
+
+
+async def press_when_asked(asker: AgentRow) -> None:
+    """Allow what the agent asks for in its own terminal, once."""
+    terminals = AgentTerminals()
+    server = terminals.server(asker.socket)
+
+    async def pressed() -> str:
+        screen = "\n".join(await server.capture(asker.pane, styled=False))
+        if "1 allow once" in screen and "allowed once" not in screen:
+            await server.send_keys(asker.pane, "1")
+            await server.send_keys(asker.pane, "Enter")
+        return screen
+
+    try:
+        await eventually(pressed, until=lambda screen: "allowed once" in screen, within=40)
+    finally:
+        await terminals.close()
