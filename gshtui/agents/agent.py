@@ -29,13 +29,14 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.context_events import CutRequested
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.bus.messages import Message, Stop
+from gshtui.bus.messages import Message, Stop, ToolCall, ToolResult
 from gshtui.context.engine import ContextDraft, ContextEngine
 from gshtui.context.requests import CutRequest
 from gshtui.context.views import ContextError
 from gshtui.providers.port import ProviderError
 from gshtui.store.store_errors import StoreError
 from gshtui.system.faults import Fault
+from gshtui.system.ids import new_id
 from gshtui.system.tasks import end_all, keep_on
 
 ChooseModel = Callable[[str, str], Awaitable[ModelHandle]]
@@ -250,6 +251,12 @@ class Agent:
         if self._model is None:
             await self.think_with("", "")
         return await ask_model(self._bus, self.name, self.session, self._current_model(), self._limit, prompt)
+
+    async def use_tool(self, name: str, arguments: dict[str, object]) -> ToolResult:
+        """Run one of its tools as part of another call of its own, judged by the same guard."""
+        call = ToolCall(f"within-{new_id()}", name, arguments)
+        results, _ = await self._toolbox.run([call], self.session, call.id)
+        return results[0]
 
     async def messages(self) -> list[Message]:
         """The log of the conversation in hand; empty without one. Raises `StoreError`."""

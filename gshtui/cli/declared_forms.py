@@ -15,6 +15,7 @@ GROUPS = (
     GroupForm('config', summary='Show and change the configuration.', help="Show and change the configuration.\n\nA value comes from the last of these that sets it: the default, your file, the project's .gsh/config.toml (once you\ntrust the folder, and only to make things stricter), a GSH_TABLE__KEY variable, --set."),
     GroupForm('guard', summary='Ask what the policy says about a shell line.', help='Ask the policy without running anything.'),
     GroupForm('hub', summary='The keeper, which looks after agents and shells while no window is open.', help='The keeper looks after agents, shells and messages while no window is open.\n\nIt starts with the first agent in a terminal or the first `gsh`, and ends after ten minutes with nothing to do;\n`[hub] keep = "never"` in the configuration turns it off.'),
+    GroupForm('python', summary='The Python of agents.', help='The Python that agents run their blocks with.'),
     GroupForm('session', summary='Conversations: list, show, resume, export …', help='Conversations: list, show, resume, export, search, rename, remove. These also work while a window is open.\n\nFor an ID you can write a unique part of its beginning or end, or `latest`.', synonyms=(('list', 'ls'), ('remove', 'rm'), ('delete', 'rm'))),
     GroupForm('worktree', summary='Git worktrees of agents: finish one.', help='The git worktrees that agents work in.\n\n`agent spawn --worktree BRANCH` and `agent fork` make one; `worktree finish` merges it and removes it.'),
 )
@@ -157,6 +158,9 @@ COMMANDS = (
         FormValue('agent', 'agent', 'agent'),
         FormValue('preview', '--preview', 'flag', help='Only report what it would do'),
         help="Replace AGENT's old tool outputs with placeholders, from its next request on. Costs nothing; can be undone.", summary="Replace an agent's old tool outputs with placeholders.", yes='Do not ask, even in a terminal.'),
+    CommandForm('python install', 'gshtui.tools.python_commands', 'InstallPackages',
+        FormValue('packages', 'packages', many=-1),
+        help="Install PACKAGES into the virtual environment of agents' Python, which is made first if it is not there.\n\nWithout PACKAGES, those of `[python] pre_install`. It uses uv where that is installed, else pip, and shows first\nwhat it runs: with the network, and outside the sandbox.\n\n\x08\nExamples:\n  gsh-tui python install\n  gsh-tui python install pandas matplotlib", summary='Install packages for the Python of agents.', yes='Do not ask, even in a terminal.'),
     CommandForm('search', 'gshtui.context.retrieval.search_commands', 'SearchPast',
         FormValue('source', 'source', 'choice', choices=('shell_history', 'sessions', 'logs'), synonyms=(('history', 'shell_history'), ('shell', 'shell_history')), required=True),
         FormValue('query', 'query', many=-1),

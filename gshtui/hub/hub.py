@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.native.relay import Relay
     from gshtui.fleet.terminal_tools.shared_shell import SharedShell
     from gshtui.guard.approval import Gate
-    from gshtui.python.interpreters import InterpreterOwner, Interpreters
+    from gshtui.python.interpreters import InterpreterOwner, Interpreters, ToolAnswer
     from gshtui.shell.log.shell_log import ShellLog
     from gshtui.store.message_table import StoredMessage
     from gshtui.store.prompt_table import PromptTable
@@ -262,7 +262,9 @@ class Hub:
             from gshtui.python.interpreters import Interpreters
 
             settings = self.settings
-            self._interpreters = Interpreters(settings.python, settings.sandbox, self.bus, self._ask_model)
+            self._interpreters = Interpreters(
+                settings.python, settings.sandbox, self.bus, self._ask_model, self._use_tool
+            )
         return self._interpreters
 
     async def _close_interpreters(self) -> None:
@@ -275,6 +277,16 @@ class Hub:
         if agent is None:
             raise ExpectedError(f"There is no agent {owner.agent!r} here whose model could be asked.")
         return await agent.ask(prompt)
+
+    async def _use_tool(self, owner: InterpreterOwner, tool: str, arguments: dict[str, object]) -> ToolAnswer:
+        """Run a tool for the agent whose block wants it, as a call of that agent. Raises `ExpectedError`."""
+        from gshtui.python.interpreters import ToolAnswer
+
+        agent = self.local_agent(owner.agent)
+        if agent is None:
+            raise ExpectedError(f"There is no agent {owner.agent!r} here who could use a terminal.")
+        result = await agent.use_tool(tool, arguments)
+        return ToolAnswer(result.status, result.content)
 
     async def _context_facts(self, agent: str) -> AgentFacts | None:
         if self.contexts is None:

@@ -19,7 +19,7 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -53,6 +53,8 @@ _END_BY_ITSELF = 0.5
 """Seconds for the end of a process that has closed its connection."""
 _END_WITHIN = 3.0
 _ASKED_AT_ONCE = 8
+_AFTER_ANSWER = 1.0
+"""Seconds that a block has at least after an answer that took longer than its time."""
 _RUN, _STAND = b"r", b"s"
 """As `worker/supervisor.py` reads them."""
 
@@ -214,7 +216,7 @@ class Interpreter:
         events = [self._stop, *([cancelled] if cancelled is not None else [])]
         stops = [asyncio.ensure_future(event.wait()) for event in events]
         try:
-            await asyncio.wait((answer, *stops), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            await self._first(limit, answer, *stops)
         finally:
             stopped = any(stop.done() for stop in stops)
             for stop in stops:
@@ -223,6 +225,19 @@ class Interpreter:
             return self._finished(answer, "done")
         await self._stop_block()
         return self._finished(answer, "interrupted" if stopped else "timeout")
+
+    async def _first(self, limit: float, *awaited: asyncio.Future[Any]) -> None:
+        """Wait for the first of these, as long as the block may work; the hub's answers take what they take."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + limit
+        while not any(one.done() for one in awaited):
+            if loop.time() < until:
+                await asyncio.wait(awaited, timeout=until - loop.time(), return_when=asyncio.FIRST_COMPLETED)
+            elif self._asked:
+                await asyncio.wait((*awaited, *self._asked), return_when=asyncio.FIRST_COMPLETED)
+                until = max(until, loop.time() + _AFTER_ANSWER)
+            else:
+                return
 
     def _finished(self, answer: asyncio.Future[Done], state: BlockState) -> BlockEnd:
         if answer.cancelled() or not answer.done() or answer.exception() is not None:

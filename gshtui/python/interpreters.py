@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 _MOST = 8
 """Interpreters at once."""
 TOOL = "python"
+_TERMINALS = "tmux"
+"""The tool that blocks can use, for `CliSession`; the others they do not need."""
 
 
 class InterpreterOwner(NamedTuple):
@@ -46,6 +48,15 @@ class InterpreterOwner(NamedTuple):
     agent: str
 
 
+class ToolAnswer(NamedTuple):
+    """How a tool that a block called ended."""
+
+    status: str
+    text: str
+
+
+UseTool = Callable[[InterpreterOwner, str, dict[str, object]], Awaitable[ToolAnswer]]
+"""(owner, tool, arguments) → its result, judged as a call of the owner. Raises an `ExpectedError`."""
 AskModel = Callable[[InterpreterOwner, str], Awaitable[str]]
 """(owner, prompt) → the answer of the owner's model. Raises an `ExpectedError`."""
 
@@ -66,11 +77,14 @@ class _Kept:
 class Interpreters:
     """Made by the hub; `close` ends them all."""
 
-    def __init__(self, settings: PythonSettings, sandbox: SandboxSettings, bus: Bus, ask_model: AskModel) -> None:
+    def __init__(
+        self, settings: PythonSettings, sandbox: SandboxSettings, bus: Bus, ask_model: AskModel, use_tool: UseTool
+    ) -> None:
         """`sandbox`: what agents' commands may use of the machine, and which variables they get."""
         self.settings = settings
         self._sandbox = sandbox
         self._ask_model = ask_model
+        self._use_tool = use_tool
         self._kept: OrderedDict[InterpreterOwner, _Kept] = OrderedDict()
         self._subscription = bus.subscribe(self._listen, TurnStarted, ToolFinished, name="python")
 
@@ -169,6 +183,9 @@ class Interpreters:
     async def _answer(self, owner: InterpreterOwner, what: str, more: dict[str, object]) -> object:
         if what == "llm" and isinstance(prompt := more.get("prompt"), str):
             return await self._ask_model(owner, prompt)
+        if what == "tool" and more.get("name") == _TERMINALS and isinstance(given := more.get("arguments"), dict):
+            answer = await self._use_tool(owner, _TERMINALS, cast("dict[str, object]", given))
+            return {"status": answer.status, "text": answer.text}
         raise InterpreterError("The hub does not know this question.")
 
     def _listen(self, batch: Sequence[Event]) -> None:

@@ -5,8 +5,10 @@ Registers nothing by itself; the hub calls `commands` and registers what it retu
 
 from __future__ import annotations
 
+import asyncio
+import os
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -20,6 +22,7 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Parameters,
+    Question,
     Returns,
     ToastView,
     UsageError,
@@ -28,9 +31,11 @@ from gshtui.commands.declaration import (
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
+from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.python.interpreter import InterpreterError
 from gshtui.python.interpreters import TOOL, lost_text
 from gshtui.python.protocol import Variable
+from gshtui.python.python_environment import InstallPlan, install, install_plan
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools.python_tool import PythonTool, owner_of
@@ -40,14 +45,18 @@ Run Python in an interpreter of your own that keeps variables and imports for th
 bulk, calculations, several steps at once. Prints come back in order, and the value of the last expression. os, sys, \
 json, subprocess, pathlib and typing need no import; also there: run_cmd(cmd, timeout) → {stdout, stderr, returncode, \
 success}, read_file, write_file, append_file, list_files(pattern), http_get(url), http_post(url, data), \
-llm_call(prompt) for a side question to your model, output(data). Between calls it stands still, threads and all."""
+llm_call(prompt) for a side question to your model, output(data), CliSession(command) to talk to a program in the \
+shared shell (start, send, read_response, interrupt, exit). Between calls it stands still, threads and all."""
 
 
 class PythonParameters(ToolParameters):
     """What to run, or what to do with the interpreter."""
 
-    action: Literal["", "run", "show", "restart", "interrupt"] = Field(
-        default="", description="run a block, show the variables, restart, interrupt", json_schema_extra=FOR_PEOPLE
+    SHELL = ShellGroup("The Python of agents.", "The Python that agents run their blocks with.")
+    action: Literal["", "run", "show", "restart", "interrupt", "install"] = Field(
+        default="",
+        description="run a block, show the variables, restart, interrupt, install packages",
+        json_schema_extra=FOR_PEOPLE,
     )
     code: str = Field(default="", description="Python source")
     timeout: float = Field(default=0, ge=0, description="Seconds; 0: 120; at most an hour")
@@ -119,6 +128,32 @@ class InterruptPython(Parameters, Returns[PythonInterrupted]):
     WORD: ClassVar[str] = "interrupt"
 
 
+@dataclass(frozen=True, slots=True)
+class PythonInstalled:
+    """What was run to install the packages, and the environment that now has them."""
+
+    plan: InstallPlan
+
+
+class InstallPackages(Parameters, Returns[PythonInstalled]):
+    """Install PACKAGES into the virtual environment of agents' Python, which is made first if it is not there.
+
+    Without PACKAGES, those of `[python] pre_install`. It uses uv where that is installed, else pip, and shows first
+    what it runs: with the network, and outside the sandbox.
+    """
+
+    COMMAND: ClassVar[str] = TOOL
+    WORD: ClassVar[str] = "install"
+    SHELL = ShellForm(
+        ("packages",),
+        summary="Install packages for the Python of agents.",
+        examples=("gsh-tui python install", "gsh-tui python install pandas matplotlib"),
+        waiting="Installing",
+        needs_answer="It installs nothing without a yes: --yes gives it.",
+    )
+    packages: Annotated[str, ShellOption(words=-1)] = Field(default="", description="Packages, separated by blanks")
+
+
 def commands(tool: PythonTool) -> list[AnyCommand]:
     """The family."""
     interpreters = tool.interpreters
@@ -147,12 +182,52 @@ def commands(tool: PythonTool) -> list[AnyCommand]:
     async def interrupt(invocation: Invocation, _: InterruptPython) -> PythonInterrupted:
         return PythonInterrupted(interpreters.interrupt(owner_of(invocation)))
 
+    async def plan(wanted: InstallPackages) -> InstallPlan:
+        try:
+            words = wanted.packages.split()
+            return await asyncio.to_thread(install_plan, interpreters.settings, words, os.environ)
+        except InterpreterError as error:
+            raise command_error(error) from error
+
+    async def asks_install(_: Invocation, wanted: InstallPackages) -> Question | None:
+        planned = await plan(wanted)
+        if not planned.commands:
+            return None
+        what = ", ".join(planned.packages) or "nothing but the environment"
+        return Question(
+            wanted,
+            "Install packages for the Python of agents?",
+            f"{what}, into {planned.folder}. It runs, with the network and outside the sandbox:",
+            "Install",
+            quoted="\n".join(planned.lines),
+            doing="Installing …",
+        )
+
+    async def install_packages(invocation: Invocation, wanted: InstallPackages) -> PythonInstalled:
+        if invocation.caller.is_agent:
+            raise UsageError("Only a person installs packages.", hint="Ask them to run `python install NAME`.")
+        planned = await plan(wanted)
+        try:
+            await install(planned, invocation.output)
+        except InterpreterError as error:
+            raise command_error(error) from error
+        return PythonInstalled(planned)
+
     family = Family[PythonParameters](
         _bound,
         Action(RunPython, Outcome, run, lambda _, outcome: outcome, effect=Effect.EXECUTE),
         Action(ShowPython, PythonState, show, _state_text),
         Action(RestartPython, PythonRestarted, restart, _restarted_text, shows=_restarted_toast),
         Action(InterruptPython, PythonInterrupted, interrupt, _interrupted_text, shows=_interrupted_toast),
+        Action(
+            InstallPackages,
+            PythonInstalled,
+            install_packages,
+            _installed_text,
+            asks=asks_install,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.NETWORK,
+        ),
     )
 
     async def assess(invocation: Invocation, parameters: PythonParameters) -> Assessment:
@@ -190,6 +265,8 @@ def _bound(given: PythonParameters) -> Parameters:
             return RestartPython()
         case "interrupt":
             return InterruptPython()
+        case "install":
+            return InstallPackages(packages=given.code)
         case _:
             return ShowPython()
 
@@ -233,6 +310,15 @@ def _restarted(done: PythonRestarted) -> str:
 
 async def _restarted_toast(_: Invocation, done: PythonRestarted) -> View | None:
     return ToastView(_restarted(done))
+
+
+def _installed_text(_: Invocation, done: PythonInstalled) -> Outcome:
+    plan = done.plan
+    data = {"folder": str(plan.folder), "packages": list(plan.packages), "commands": [list(c) for c in plan.commands]}
+    if not plan.commands:
+        return Outcome(data, f"There is nothing to do: {plan.folder} is there.")
+    said = f"Installed into {plan.folder}: {', '.join(plan.packages)}." if plan.packages else f"Made {plan.folder}."
+    return Outcome(data, f"{said} Interpreters that run already need `python restart`.")
 
 
 def _interrupted_text(_: Invocation, done: PythonInterrupted) -> Outcome:

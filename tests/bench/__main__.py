@@ -33,6 +33,7 @@ NAMES = (
     "shell_log",
     "shell_listener",
     "sandbox",
+    "interpreters",
     "inspector",
     "iterations",
     "context",

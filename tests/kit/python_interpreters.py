@@ -21,7 +21,7 @@ from gshtui.python.interpreter import (
     InterpreterOptions,
     start_interpreter,
 )
-from gshtui.python.interpreters import InterpreterOwner, Interpreters
+from gshtui.python.interpreters import InterpreterOwner, Interpreters, ToolAnswer
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.system.ids import new_id
@@ -94,11 +94,12 @@ class PythonHarness:
     sandboxed: bool = True
     settings: PythonSettings = field(default_factory=lambda: PythonSettings(interpreter=BASE))
     asked: list[tuple[str, str]] = field(default_factory=list)
+    used: list[tuple[str, str, dict[str, object]]] = field(default_factory=list)
     live: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.bus = Bus()
-        self.interpreters = Interpreters(self.settings, SandboxSettings(), self.bus, self._ask_model)
+        self.interpreters = Interpreters(self.settings, SandboxSettings(), self.bus, self._ask_model, self._use_tool)
         sandboxes = Sandboxes(SandboxSettings(enabled=self.sandboxed), (self.own,))
         tool = PythonTool(self.interpreters, sandboxes, self.own / "figures", 30_000, 50_000_000)
         self.command: Command[Any] = commands(tool)[0]
@@ -117,6 +118,10 @@ class PythonHarness:
             call=new_id(),
             output=self.live.append,
         )
+
+    async def _use_tool(self, owner: InterpreterOwner, tool: str, arguments: dict[str, object]) -> ToolAnswer:
+        self.used.append((owner.agent, tool, arguments))
+        return ToolAnswer("error", "no terminal") if arguments.get("text") == "bad" else ToolAnswer("ok", "the screen")
 
     async def run(self, code: str = "", *, session: str = "s1", agent: str = "main", **more: Any) -> Outcome:
         parameters = self.command.parameters(code=code, **more)

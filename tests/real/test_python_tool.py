@@ -20,6 +20,7 @@ COVERS = (
     "gshtui.python.interpreters",
     "gshtui.python.python_choice",
     "gshtui.python.worker.pyplot_figures",
+    "gshtui.python.worker.terminal_sessions",
     "gshtui.python.worker.values",
     "gshtui.tools.python_commands",
 )
@@ -220,6 +221,25 @@ async def test_without_a_sandbox_each_block_asks_and_none_slips_out(tmp_path: Pa
 async def test_questions_to_the_model_are_the_callers(python: PythonHarness) -> None:
     assert (await python.run("llm_call('why?')", agent="helper")).text == "'answer to why?'"
     assert python.asked == [("helper", "why?")]
+
+
+async def test_sessions_with_programs_are_calls_of_the_terminal_tool(python: PythonHarness) -> None:
+    code = (
+        "session = CliSession('opencode', pattern='> $')\n"
+        "shown = session.start()\n"
+        "answer = session.send('write a test')\n"
+        "session.interrupt()\n"
+        "session.exit('/exit')\n"
+        "shown, answer"
+    )
+    assert (await python.run(code)).text == "('the screen', 'the screen')"
+    assert {(agent, tool) for agent, tool, _ in python.used} == {("main", "tmux")}
+    steps = [(given["action"], given.get("text") or given.get("keys") or "") for _, _, given in python.used]
+    assert steps == [
+        ("send", "opencode"), ("wait_ready", ""), ("send", "write a test"), ("wait_ready", ""), ("read", ""),
+        ("read", ""), ("keys", ["C-c"]), ("send", "/exit"),
+    ]  # fmt: skip
+    assert "RuntimeError: no terminal" in (await python.run("CliSession('bad').start()")).text
 
 
 async def test_what_cannot_be_run(python: PythonHarness) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gshtui.python.worker.channel import Channel, HubRefused
+from gshtui.python.worker.terminal_sessions import cli_session_class
 
 _WITHIN = 30
 """Seconds for an answer from the web."""
@@ -36,6 +37,7 @@ class BlockFunctions:
             "llm_call": self._llm_call(),
             "http_get": self._http_get(),
             "http_post": self._http_post(),
+            "CliSession": cli_session_class(self._channel),
         }
 
     def _llm_call(self) -> Callable[..., str]:

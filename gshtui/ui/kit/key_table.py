@@ -55,6 +55,7 @@ KEYS: dict[str, Key] = {
     "context.inspect": Key(
         "f7", "Inspect", "Show exactly what is sent to the model, in a tab", ANYWHERE, priority=True
     ),
+    "python.variables": Key("alt+v", "Python", "Show the variables of the agent's Python", ANYWHERE),
     "app.theme": Key("f4", "Theme", "Choose another theme", ANYWHERE),
     "session.continue": Key("alt+c", "Continue last", "Continue the last conversation of this folder", TURN),
     "panes.next": Key("f6", "Next pane", "Move to the next pane", PANES, show=True, priority=True),

@@ -8,6 +8,7 @@ from gshtui.ui.changes.changes_feature import ChangesFeature
 from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.feature import Feature
+from gshtui.ui.python.python_feature import PythonFeature
 from gshtui.ui.shell.shell_feature import ShellFeature
 from gshtui.ui.terminal.terminal_feature import TerminalFeature
 from gshtui.ui.window.window_feature import WindowFeature
@@ -21,6 +22,7 @@ FEATURES: tuple[type[Feature], ...] = (
     ContextFeature,
     TerminalFeature,
     ShellFeature,
+    PythonFeature,
 )
 ACTIONS = {"app.palette": "command_palette", "app.help": "keys", "app.quit": "quit", "app.suspend": "sleep"}
 """Keys of the window itself → its actions."""
