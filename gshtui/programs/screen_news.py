@@ -22,7 +22,8 @@ class ScreenNews:
     def __init__(self) -> None:
         self.at = 0.0
         self._rows: dict[int, dict[str, float]] = {}
-        """Row → its words, and when it had them last."""
+        """Row → its words, and when it had them last; those of the last look stand last."""
+        self._lines: tuple[str, ...] = ()
 
     def note(self, lines: Sequence[str], now: float) -> None:
         """Look at it.
@@ -31,9 +32,13 @@ class ScreenNews:
             lines: as captured, with their styles.
             now: seconds.
         """
+        same, self._lines = self._lines, tuple(lines)
         for row, line in enumerate(lines):
-            words = _words(line)
             known = self._rows.setdefault(row, {})
+            if row < len(same) and same[row] == line:
+                known[next(reversed(known))] = now
+                continue
+            words = _words(line)
             before = known.pop(words, None)
             known[words] = now
             if before is None or now - before > _REMEMBERED:

@@ -54,6 +54,13 @@ def test_what_was_there_long_ago_is_new() -> None:
     assert news.at == 101.0
 
 
+def test_a_row_that_stays_for_long_is_no_news() -> None:
+    news = ScreenNews()
+    for second in range(300):
+        news.note(["a title", f"{'◐◓'[second % 2]} logo"], 10.0 + second)
+    assert news.at == 10.0
+
+
 def test_it_keeps_no_more_than_it_needs() -> None:
     news = ScreenNews()
     for number in range(1000):
