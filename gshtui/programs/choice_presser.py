@@ -85,7 +85,7 @@ class ChoicePresser:
             return self._next(await self._gone(question))
         presses = 0
         for _ in range(_STEPS):
-            key = _next_key(read, place, choice)
+            key = _next_key(read, place, choice, again=presses > 0)
             chooses = not read.buttons or key == "Enter"
             if read.letters:
                 return await self._entered(read, read.letters[place])
@@ -98,9 +98,17 @@ class ChoicePresser:
                 continue
             presses += 1
             seen = await self._gone(question, _LOST_AFTER if presses < _PRESSES else None)
-            if seen is not None or presses >= _PRESSES or not await self._was_lost():
-                return self._next(seen or await self._gone(question))
-            read = await self._whole(question)
+            if seen is not None or presses >= _PRESSES:
+                return self._next(seen)
+            try:
+                before, read = read, await self._whole(question)
+            except SessionError as error:
+                if error.kind != "waiting":
+                    raise
+                return self._next(await self._gone(question))  # it went just now
+            # Where a digit brings the cursor to its choice alone, it has been taken, and Enter has to follow.
+            if before.selected == read.selected and not await self._was_lost():
+                return self._next(await self._gone(question))
         raise SessionError("waiting", f"The screen of {name} does not stand still.", _LOOK_AT_IT)
 
     async def _entered(self, read: ReadQuestion, letter: str) -> OpenQuestion | None:
@@ -176,8 +184,12 @@ class ChoicePresser:
         return seen.reading.read.question if seen.reading.read is not None and not seen.dead else None
 
 
-def _next_key(read: ReadQuestion, place: int, choice: str) -> str:
-    """The key that chooses an answer, or that brings the cursor nearer to it."""
+def _next_key(read: ReadQuestion, place: int, choice: str, *, again: bool) -> str:
+    """The key that chooses an answer, or that brings the cursor nearer to it.
+
+    Args:
+        again: the digit has been pressed already.
+    """
     if not read.buttons:
-        return choice
+        return "Enter" if again and read.selected == place else choice
     return "Enter" if read.selected == place else "Right" if read.selected < place else "Left"
