@@ -150,18 +150,24 @@ class Programs:
 
         profile = await self.profile(row)
         argv = request.cli or profile.argv
-        environ = {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
-        wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
-        unsaid, ends = True, time.monotonic() + _WRITTEN
-        while unsaid:
-            far = await asyncio.to_thread(conversation_state, wanted, environ)
-            unsaid = far in ("absent", "empty") and not launch.names_conversation(profile, argv)
-            if time.monotonic() >= ends:
-                break
-            await asyncio.sleep(_AGAIN)
+        unsaid = not await self.written_down(row) and not launch.names_conversation(profile, argv)
         if unsaid and profile.conversation.fork:
             return "", False
         return launch.can_fork(profile, argv, row.external_id, here=here), True
+
+    async def written_down(self, row: AgentRow) -> bool:
+        """Whether its program has written down that anything was said to it; it is given a moment for that."""
+        from gshtui.programs import launch
+
+        profile = await self.profile(row)
+        environ = {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
+        wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
+        ends = time.monotonic() + _WRITTEN
+        while await asyncio.to_thread(conversation_state, wanted, environ) in ("absent", "empty"):
+            if time.monotonic() >= ends:
+                return False
+            await asyncio.sleep(_AGAIN)
+        return True
 
     async def conversation(self, server: TmuxServer, row: AgentRow, others: Sequence[AgentRow]) -> str:
         """The id of the conversation that the agent's running program is in; empty where that cannot be told.

@@ -382,6 +382,8 @@ class Recoverer:
         async with self._turn:
             try:
                 row = await self._bind(row)
+                if row.kind == "cli" and not is_over(row):
+                    await self._programs.written_down(row)  # what has ended writes nothing more
                 async with self._context.rows.taken(row):
                     if not is_over(row) or row.pane:
                         await self._killer.clear(row)

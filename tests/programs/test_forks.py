@@ -73,6 +73,7 @@ async def test_a_fork_goes_on_from_a_copy(stage: Stage, home: Home) -> None:
     back = await stage.fleet.restart(fork.id)
     assert back.how == "resumed its conversation"
     await fork.started_anew(spoken)
+    await fork.shows(r"What was the word\?")
     await fork.say("Still there?")
     await fork.hears("Still there?")
     asked = [text for text in (chat.raw.decode() for chat in stage.provider.chats) if "Still there?" in text]
