@@ -13,7 +13,7 @@ from gshtui.cli.command_form import CommandForm, FormValue, GroupForm
 GROUPS = (
     GroupForm('agent', summary='Agents: list, start, show, attach, send, wait, kill …', help="Agents: list, start, show, attach, send, wait, interrupt, restart, rename, kill, recover.\n\nAgents outlive the window, and these commands work with or without one. You can write an ID without its leading zeros, or use the agent's name.", synonyms=(('list', 'ls'), ('rm', 'remove'), ('delete', 'remove'))),
     GroupForm('config', summary='Show and change the configuration.', help="Show and change the configuration.\n\nA value comes from the last of these that sets it: the default, your file, the project's .gsh/config.toml (once you\ntrust the folder, and only to make things stricter), a GSH_TABLE__KEY variable, --set."),
-    GroupForm('guard', summary='Ask what the policy says about a shell line.', help='Ask the policy without running anything.'),
+    GroupForm('guard', summary='Ask what the policy says about a shell line; list the rules.', help='Ask the policy without running anything.'),
     GroupForm('hub', summary='The keeper, which looks after agents and shells while no window is open.', help='The keeper looks after agents, shells and messages while no window is open.\n\nIt starts with the first agent in a terminal or the first `gsh`, and ends after ten minutes with nothing to do;\n`[hub] keep = "never"` in the configuration turns it off.'),
     GroupForm('python', summary='The Python of agents.', help='The Python that agents run their blocks with.'),
     GroupForm('session', summary='Conversations: list, show, resume, export …', help='Conversations: list, show, resume, export, search, rename, remove. These also work while a window is open.\n\nFor an ID you can write a unique part of its beginning or end, or `latest`.', synonyms=(('list', 'ls'), ('remove', 'rm'), ('delete', 'rm'))),
@@ -136,6 +136,8 @@ COMMANDS = (
     CommandForm('guard check', 'gshtui.guard.commands', 'CheckLine',
         FormValue('command', 'command', required=True, lines=True),
         help='Say what the policy decides about COMMAND: allow, ask or deny, by which rule, and why.\n\nWith `-` it reads JSON lines {"command": …} and answers each with one line, in order.\n\n\x08\nExamples:\n  gsh-tui guard check \'git log --oneline -5 | head\'\n  gsh-tui guard check - < commands.jsonl', summary='Say whether a shell line would run, ask first, or be refused.'),
+    CommandForm('guard rules', 'gshtui.guard.commands', 'ListRules',
+        help='List the rules in force here, and what is wrong with the files.'),
     CommandForm('hub install', 'gshtui.fleet.keeper_commands', 'InstallKeeper',
         FormValue('remove', '--remove', 'flag', help='Remove the unit instead.'),
         help='Have the system start the keeper when you log in, and keep it running: a user unit of systemd or launchd.\n\nThis is optional: gsh-tui starts the keeper by itself.', summary='Have the system start the keeper at login.'),

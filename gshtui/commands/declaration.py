@@ -12,7 +12,7 @@ import enum
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler
 from pydantic.fields import FieldInfo
@@ -235,6 +235,16 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedPart:
+    """One simple command of a shell line."""
+
+    text: str
+    verdict: Literal["allow", "ask", "deny"]
+    rule: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Assessment:
     """What one particular run would do, determined without doing it; the guard decides from this.
 
@@ -255,6 +265,8 @@ class Assessment:
     """Why it is not `inside`, as the end of a sentence; empty: it reaches outside the project."""
     sandbox: bool = False
     """It can run in the sandbox, which keeps it inside. The tool says so only where the sandbox holds."""
+    parts: tuple[JudgedPart, ...] = ()
+    """The simple commands of a shell line, each with its verdict; empty for anything else."""
     reads: bool = False
     """Though it executes, it only reads the project: known programs, with flags and operands that are."""
     only_person: bool = False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from gshtui.bus.bus import Bus
@@ -14,8 +14,9 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.modes import AgentModes
+from gshtui.guard.rules import GuardRule, RuleBook, RuleMatter, line_matter
 from gshtui.system.ids import new_id
-from gshtui.text.sanitise import one_line
+from gshtui.text.sanitise import literal, one_line
 
 
 class ApprovalGrant(Protocol):
@@ -133,6 +134,7 @@ class Gate:
         respondent: Respondent,
         auto_approve: frozenset[str],
         modes: AgentModes | None = None,
+        rules: Callable[[], RuleBook] = RuleBook,
         timeout: float | None = None,
     ) -> None:
         """
@@ -140,11 +142,13 @@ class Gate:
             respondent: who answers.
             auto_approve: tools that need no question inside the project.
             modes: the agents' modes; by default, all of them ask.
+            rules: gives the rules in force now.
             timeout: seconds to wait for an answer.
         """
         self._bus = bus
         self._grants = grants
         self._respondent: Respondent = respondent
+        self._rules = rules
         self.modes = AgentModes(bus, "") if modes is None else modes
         self._auto_approve = auto_approve
         self._timeout = timeout
@@ -164,11 +168,21 @@ class Gate:
         """
         if refused := self._refused(call, assessment):
             return Verdict(False, refused)
+        book = RuleBook() if assessment.only_person else self._rules()
+        rule = await asyncio.to_thread(_rule, book, call, assessment) if book.rules else None
+        if rule is not None and rule.do == "deny":
+            return self._settle(self._request(call, assessment), "deny", _said("denies", rule), by=f"rule {rule.name}")
+        if rule is not None and rule.do == "ask":
+            assessment = replace(assessment, inside=False, sandbox=False, pattern="", key="", why=_said("asks", rule))
         if self._is_free(call, assessment):
             return Verdict(True)
-        if (decided := self._by_mode(call, assessment)) is not None:
+        plan = self.modes.mode_of(call.agent) == "plan"
+        if rule is not None and rule.do == "allow" and not plan:
+            self._allowed_by(call, assessment, f"rule {rule.name}")
+            return Verdict(True)
+        if (rule is None or plan) and (decided := self._by_mode(call, assessment)) is not None:
             return decided
-        if await self._known(call, assessment):
+        if rule is None and await self._known(call, assessment):
             return Verdict(True)
         if self._respondent == "policy":
             return self._by_policy(call, assessment)
@@ -243,7 +257,7 @@ class Gate:
             tool=call.tool,
             effect=assessment.effect.value,
             subject=assessment.subject,
-            detail=assessment.detail,
+            detail="\n".join(filter(None, (assessment.detail, *_explained(assessment)))),
             diff=assessment.diff,
             pattern=assessment.pattern,
             warnings=assessment.warnings,
@@ -315,3 +329,36 @@ class Gate:
             return
         text = f"“{one_line(str(answer.decision), 40)}” is not an answer to {one_line(request.tool, 40)}, still open."
         self._bus.publish(Noticed(level="warning", text=text, about=request.agent))
+
+
+def _said(does: str, rule: GuardRule) -> str:
+    why = f": {rule.why}" if rule.why else ""
+    return f"your rule {rule.name} {does} this{why}" if does == "asks" else f"The rule {rule.name} {does} this{why}."
+
+
+def _explained(assessment: Assessment) -> list[str]:
+    """What a question says besides the call: each part with its verdict, why it asks, what the sandbox would do."""
+    lines: list[str] = []
+    if len(assessment.parts) > 1:
+        lines += ["", *(f"{part.verdict:>5}  {_line(part.text)}" for part in assessment.parts)]
+    if assessment.why:
+        lines += ["", f"It asks because {_line(assessment.why)}."]
+    if assessment.sandbox:
+        lines.append("It could run in the sandbox (`/mode auto`).")
+    return lines
+
+
+def _line(text: str) -> str:
+    return one_line(literal(text), 200)
+
+
+def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | None:
+    """The rule that decides on the call."""
+    command = call.arguments.get("command")
+    if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
+        path = assessment.subject if assessment.effect in (Effect.READ, Effect.WRITE) else ""
+        return book.decide(RuleMatter(call.tool, path=path))
+    free = frozenset(number for number, part in enumerate(assessment.parts) if part.verdict == "allow")
+    found = book.decide(line_matter(call.tool, command), free=free)
+    secret = any(part.rule == "secret" for part in assessment.parts)
+    return None if found is not None and found.do == "allow" and secret else found

@@ -1,4 +1,4 @@
-"""The `guard` command: what the policy decides about a shell line, without running it.
+"""The `guard` command: what policy and rules decide about a shell line, without running it, and the rules.
 
 Changes nothing. Agents may use it, too: it reveals no more than a call would. Registered by the hub.
 """
@@ -6,7 +6,7 @@ Changes nothing. Agents may use it, too: it reveals no more than a call would. R
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -25,6 +25,8 @@ from gshtui.commands.declaration import (
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
+from gshtui.guard.rules import RuleBook, RuleFiles, line_matter
+from gshtui.settings import paths
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
@@ -55,11 +57,23 @@ class CheckLine(Parameters, Returns[CheckedLine]):
     command: Annotated[str, ShellOption(required=True, lines=True)] = ""
 
 
+class ListRules(Parameters, Returns[RuleBook]):
+    """List the rules in force here, and what is wrong with the files."""
+
+    COMMAND: ClassVar[str] = "guard"
+    WORD: ClassVar[str] = "rules"
+    SHELL = ShellForm(parts=frozenset())
+
+
 class GuardParameters(Parameters):
     """Parameters of `guard`."""
 
-    SHELL = ShellGroup("Ask what the policy says about a shell line.", "Ask the policy without running anything.")
-    action: Literal["check"] = Field(default="check", description="check: judge a shell line by the policy.")
+    SHELL = ShellGroup(
+        "Ask what the policy says about a shell line; list the rules.", "Ask the policy without running anything."
+    )
+    action: Literal["check", "rules"] = Field(
+        default="check", description="check: judge a shell line by the policy. rules: list your rules."
+    )
     command: str = Field(default="", description="The shell line, as an agent would pass it to bash.")
 
 
@@ -71,14 +85,20 @@ def commands() -> list[AnyCommand]:
 
         if not wanted.command:
             raise UsageError("No line to check.", hint="For example: guard check 'git status'")
-        return CheckedLine(await asyncio.to_thread(judge, wanted.command, invocation.cwd, invocation.project))
+        cwd, project = invocation.cwd, invocation.project
+        judged = await asyncio.to_thread(judge, wanted.command, cwd, project)
+        return CheckedLine(await asyncio.to_thread(ruled, judged, wanted.command, _book(project)))
+
+    async def list_rules(invocation: Invocation, _wanted: ListRules) -> RuleBook:
+        return await asyncio.to_thread(_book, invocation.project)
 
     def answer(invocation: Invocation, value: object) -> dict[str, object]:
         return checked(value, invocation.cwd, invocation.project)
 
     family = Family[GuardParameters](
-        lambda given: CheckLine(command=given.command),
+        lambda given: CheckLine(command=given.command) if given.action == "check" else ListRules(),
         Action(CheckLine, CheckedLine, check, _render, answers=answer),
+        Action(ListRules, RuleBook, list_rules, _render_rules),
     )
     return [
         Command(
@@ -101,10 +121,38 @@ def checked(value: object, cwd: Path, project: Path) -> dict[str, object]:
 
     match value:
         case {"command": str(command)}:
-            return judgement_data(judge(command, cwd, project))
+            return judgement_data(ruled(judge(command, cwd, project), command, _book(project)))
         case _:
             why = 'it is not an object with a "command" string'
             return {"verdict": "deny", "rule": "input", "why": why, "parts": []}
+
+
+def ruled(judged: Judgement, command: str, book: RuleBook) -> Judgement:
+    """The judgement with the rules in force: the strictest one that matches decides, but for what is always refused."""
+    free = frozenset(number for number, part in enumerate(judged.parts) if part.verdict == "allow")
+    found = book.decide(line_matter("bash", command), free=free) if book.rules else None
+    if found is None or judged.verdict == "deny" or (found.do == "allow" and judged.verdict == "allow"):
+        return judged
+    if found.do == "allow" and any(part.rule == "secret" for part in judged.parts):
+        return judged
+    why = found.why or f"your rule says so: {found.words}"
+    return replace(judged, verdict=found.do, rule=found.name, why=why, contained=found.do == "allow")
+
+
+def _book(project: Path) -> RuleBook:
+    return RuleFiles(paths.config_file().with_name("rules.toml"), project).current()
+
+
+def _render_rules(_invocation: Invocation, book: RuleBook) -> Outcome:
+    rules = [
+        {"do": rule.do, "file": str(rule.file), "line": rule.line, "rule": rule.words, "why": rule.why}
+        for rule in book.rules
+    ]
+    mistakes = [{"file": str(one.file), "line": one.line, "mistake": one.text} for one in book.mistakes]
+    lines = [f"- {rule.words} ({rule.name}{': ' + rule.why if rule.why else ''})" for rule in book.rules]
+    lines = lines or [f"There are no rules; `{paths.config_file().with_name('rules.toml')}` would hold yours."]
+    said = [one_line(literal(line), 400) for line in (*lines, *map(str, book.mistakes))]
+    return Outcome({"rules": rules, "mistakes": mistakes}, "\n".join(said), is_error=bool(mistakes))
 
 
 def judgement_data(judged: Judgement) -> dict[str, object]:

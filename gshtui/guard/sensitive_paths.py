@@ -30,7 +30,7 @@ _SECRET = re.compile(
 )
 _HISTORY = re.compile(r"hist(?:ory|file)?(?:\.db)?$")
 _EXAMPLE = re.compile(r"/\.env\.(?:example|sample|template|dist|defaults?|test\.example)$")
-_GUARDED = re.compile(r"(?:/\.git(?:/|$)|/\.gsh(?:/|$)|/gsh/(?:config\.toml|policy[^/]*)$)")
+_GUARDED = re.compile(r"(?:/\.git(?:/|$)|/\.gsh(?:/|$)|/gsh/(?:config\.toml|rules\.toml|policy[^/]*)$)")
 _STARTS = re.compile(
     r"""(?xs)/(?:
     \.gitattributes | \.gitmodules | \.gitconfig | \.envrc | \.mcp\.json | \.vscode/.+ | \.idea/.+

@@ -58,6 +58,8 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
     from gshtui.commands.registry import may_run
     from gshtui.guard.approval import Call, Gate, NoGrants, ProjectGrants
     from gshtui.guard.modes import AgentModes
+    from gshtui.guard.rules import RuleFiles
+    from gshtui.settings import paths
     from gshtui.system.ids import new_id
 
     caller = Caller(options.agent, is_agent=True)
@@ -71,7 +73,8 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
     auto = frozenset(hub.settings.agent.auto_approve)
     mode = "auto" if options.yes else hub.settings.agent.mode
     modes = AgentModes(hub.bus, options.agent, mode)
-    gate = Gate(hub.bus, grants, respondent=hub.options.respondent, auto_approve=auto, modes=modes)
+    files = RuleFiles(paths.config_file().with_name("rules.toml"), hub.project)
+    gate = Gate(hub.bus, grants, respondent=hub.options.respondent, auto_approve=auto, modes=modes, rules=files.current)
     try:
         verdict = await gate.review(Call(options.agent, "", new_id(), parsed.command.name, arguments), assessment)
     finally:

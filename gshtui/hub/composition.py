@@ -5,6 +5,7 @@ Each part imports what it needs when it starts: a command that uses one part loa
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 
@@ -12,6 +13,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.hub.hub import Hub, StartPart
 from gshtui.hub.hub_options import HubOptions
+from gshtui.settings import paths
 
 
 def build_hub(options: HubOptions, bus: Bus | None = None) -> Hub:
@@ -48,6 +50,7 @@ async def start_guard(hub: Hub) -> None:
     """Start the guard, which judges tool calls and asks about them."""
     from gshtui.guard.approval import Gate, NoGrants, ProjectGrants
     from gshtui.guard.modes import AgentModes
+    from gshtui.guard.rules import RuleFiles
 
     automatic = frozenset(hub.settings.agent.auto_approve)
     if hub.options.auto_approve is not None:
@@ -55,7 +58,17 @@ async def start_guard(hub: Hub) -> None:
     grants = NoGrants() if hub.store is None else ProjectGrants(hub.store.grants, str(hub.project))
     mode = "auto" if hub.options.respondent == "policy" else hub.options.mode or hub.settings.agent.mode
     modes = AgentModes(hub.bus, hub.options.agent, mode)
-    hub.gate = Gate(hub.bus, grants, respondent=hub.options.respondent, auto_approve=automatic, modes=modes)
+    files = RuleFiles(paths.config_file().with_name("rules.toml"), hub.project)
+    for mistake in (await asyncio.to_thread(files.current)).mistakes:
+        hub.bus.publish(Noticed(level="warning", text=str(mistake), about=hub.options.about or "guard"))
+    hub.gate = Gate(
+        hub.bus,
+        grants,
+        respondent=hub.options.respondent,
+        auto_approve=automatic,
+        modes=modes,
+        rules=files.current,
+    )
     hub.parts.stops_with("guard", hub.gate.close)
     from gshtui.hub.mode_part import offer_modes, prove_auto
 

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from gshtui.commands.declaration import Assessment, Effect
+from gshtui.commands.declaration import Assessment, Effect, JudgedPart
 from gshtui.guard import sensitive_paths
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.tools.path_location import Location
@@ -83,6 +83,7 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         warnings=tuple(warnings),
         why=one_line(literal(why)),
         sandbox=folder.inside and not own_shell and not names_secrets,
+        parts=tuple(JudgedPart(part.text, part.verdict, part.rule, part.why) for part in judged.parts),
         reads=not why and judged.reads and not own_shell,
     )
 

@@ -24,6 +24,7 @@ from gshtui.cli.entry import is_command
 from gshtui.cli.opening import read_opening
 from gshtui.cli.root import root
 from gshtui.context import memory_section
+from gshtui.guard.rules import RuleFiles
 from gshtui.headless import exits
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
@@ -231,6 +232,14 @@ def its_persona(home: Home, project: Path) -> None:
     assert load_personas(project).get("careful").name == "careful"
 
 
+def both_rules(home: Home, project: Path) -> None:
+    own, theirs = paths.config_file().with_name("rules.toml"), project / ".gsh" / "rules.toml"
+    for file, does in ((own, "allow"), (theirs, "deny")):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f'[[rule]]\ndo = "{does}"\nprogram = "make"\n')
+    assert [rule.do for rule in RuleFiles(own, project).current().rules] == ["allow", "deny"]
+
+
 def a_skill(folder: Path) -> None:
     """A skill of this folder is found, by the name of its folder."""
     file = folder / "changelog" / "SKILL.md"
@@ -315,6 +324,7 @@ NOT_OURS = {
 }
 """The shell's, git's, other programs', this clone's."""
 FILES: dict[str, Callable[[Home, Path], None]] = {
+    "rules.toml": both_rules, ".gsh/rules.toml": both_rules,
     "~/.config/gsh/agents/": its_persona, "SKILL.md": own_skill, "~/.config/gsh/skills/": own_skill,
     ".gsh/skills/": project_skill, "~/.config/gsh/AGENTS.md": own_instructions, "AGENTS.md": project_instructions,
     "CLAUDE.md": project_instructions, "GEMINI.md": project_instructions, ".gsh/config.toml": project_configuration,

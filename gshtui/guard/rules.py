@@ -1,0 +1,336 @@
+"""A person's own rules about calls: `rules.toml` beside the configuration, and a project's `.gsh/rules.toml`.
+
+A rule says what to do (allow, ask, deny) with calls of a tool, a program, flags, paths or hosts. The strictest rule
+that matches wins. A project's rules only tighten. A file with a mistake allows nothing; those of its rules that can be
+read still ask and deny. Refuses to weaken what is always refused: that is decided before.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+from gshtui.settings.toml_file import read_bytes
+from gshtui.text.sanitise import one_line
+
+Decision = Literal["allow", "ask", "deny"]
+_STRICTEST: tuple[Decision, ...] = ("deny", "ask", "allow")
+_HEADING = re.compile(r"(?m)^[ \t]*\[\[[ \t]*rule[ \t]*\]\]")
+_LISTS = ("tool", "flags", "paths", "hosts", "examples", "not_examples")
+_NESTED = 3
+"""How deep a command line inside a word (`bash -c '…'`) is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMatter:
+    """What a rule is matched with: one call.
+
+    Attributes:
+        commands: the words of each simple command of a shell line; empty for other tools.
+        literal: the line has nothing but literal words, so that its commands are all that it runs.
+        path: of a file tool; relative to the project if it is inside.
+    """
+
+    tool: str
+    commands: tuple[tuple[str, ...], ...] = ()
+    literal: bool = True
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRule:
+    """One rule. Empty criteria match everything."""
+
+    do: Decision
+    file: Path
+    line: int
+    tool: tuple[str, ...] = ()
+    program: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        """Where it stands, for people."""
+        return f"{self.file.name}:{self.line}"
+
+    @property
+    def words(self) -> str:
+        """The rule in one line."""
+        criteria = {
+            "tool": self.tool, "program": (" ".join(self.program),), "flags": self.flags, "paths": self.paths,
+            "hosts": self.hosts,
+        }  # fmt: skip
+        said = [f"{name} {', '.join(values)}" for name, values in criteria.items() if any(values)]
+        return one_line(f"{self.do} {'; '.join(said) or 'everything'}", 300)
+
+    def matches(self, matter: RuleMatter) -> bool:
+        """Whether it is about this call: for allow, about all of it; for ask and deny, about any part of it."""
+        if self.tool and matter.tool not in self.tool:
+            return False
+        if not matter.commands:
+            return not (self.program or self.flags or self.hosts) and self._names(matter.path)
+        if self.do == "allow":
+            return matter.literal and all(self.allows(words) for words in matter.commands)
+        return any(self._touches(words) for words in _all_commands(matter.commands, _NESTED))
+
+    def allows(self, words: Sequence[str]) -> bool:
+        """Whether it allows this simple command: exactly its program, its flags only, and its paths and hosts only."""
+        count = len(self.program)
+        flags = [word for word in words[count:] if word.startswith("-")]
+        operands = [word for word in words[count:] if not word.startswith("-")]
+        hosts = [host for word in operands for host in _hosts(word)]
+        return (
+            tuple(words[:count]) == self.program
+            and ("*" in self.flags or all(word.partition("=")[0] in self.flags for word in flags))
+            and (not self.paths or all(self._names(word) for word in operands if not _hosts(word)))
+            and all(_fits(host, self.hosts) for host in hosts)
+        )
+
+    def _touches(self, words: Sequence[str]) -> bool:
+        """Whether this command runs the program, behind whatever wrapper, with one of the flags, paths and hosts."""
+        return (
+            _runs(words, self.program)
+            and (not self.flags or any(_has_flag(words, flag) for flag in self.flags))
+            and (not self.paths or any(self._names(part) for word in words for part in (word, word.rpartition("=")[2])))
+            and (not self.hosts or any(_fits(host, self.hosts) for word in words for host in (*_hosts(word), word)))
+        )
+
+    def _names(self, path: str) -> bool:
+        if not self.paths:
+            return True
+        plain = os.path.normpath(path)
+        return any(fnmatch.fnmatchcase(plain, pattern) for pattern in self.paths)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleMistake:
+    """What is wrong in a file of rules, and where."""
+
+    file: Path
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text} Until it is corrected, this file allows nothing."
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBook:
+    """The rules in force, and what was wrong with the files."""
+
+    rules: tuple[GuardRule, ...] = ()
+    mistakes: tuple[RuleMistake, ...] = ()
+
+    def decide(self, matter: RuleMatter, *, free: frozenset[int] = frozenset()) -> GuardRule | None:
+        """The strictest rule that matches; `None`: none does.
+
+        Args:
+            free: numbers of the commands that need no rule, since they only read. Others may each be allowed by
+                another rule.
+        """
+        found = [rule for rule in self.rules if rule.do != "allow" and rule.matches(matter)]
+        if found:
+            return min(found, key=lambda rule: _STRICTEST.index(rule.do))
+        allowing = [rule for rule in self.rules if rule.do == "allow"]
+        if not matter.commands:
+            return next((rule for rule in allowing if rule.matches(matter)), None)
+        fitting = [rule for rule in allowing if not rule.tool or matter.tool in rule.tool]
+        used: GuardRule | None = None
+        for number, words in enumerate(matter.commands):
+            by = next((rule for rule in fitting if rule.program and rule.allows(words)), None)
+            if by is None and number not in free:
+                return None
+            used = used or by
+        return used if matter.literal else None
+
+
+class RuleFiles:
+    """The files of one project, read again when they change."""
+
+    def __init__(self, own: Path, project: Path) -> None:
+        """`own`: the person's file. `project`: the project's root."""
+        self._files = ((own, False), (project / ".gsh" / "rules.toml", True))
+        self._seen: tuple[object, ...] | None = None
+        self._book = RuleBook()
+
+    def current(self) -> RuleBook:
+        """The rules as they are now. Blocks for a moment."""
+        seen = tuple(_state(path) for path, _ in self._files)
+        if seen != self._seen:
+            read = [read_rules(path, tighten=tighten) for path, tighten in self._files]
+            self._book = RuleBook(
+                tuple(rule for book in read for rule in book.rules), tuple(m for book in read for m in book.mistakes)
+            )
+            self._seen = seen
+        return self._book
+
+
+def read_rules(file: Path, *, tighten: bool = False) -> RuleBook:
+    """The rules of a file; none if there is no file.
+
+    Args:
+        tighten: it is a project's, which may only ask and deny.
+    """
+    try:
+        raw = read_bytes(file)
+    except OSError as error:
+        return RuleBook(mistakes=(RuleMistake(file, 1, f"it cannot be read: {error.strerror or error}."),))
+    if raw is None:
+        return RuleBook()
+    text = raw.decode("utf-8", "replace")
+    starts = [found.start() for found in _HEADING.finditer(text)]
+    rules: list[GuardRule] = []
+    mistakes: list[RuleMistake] = []
+    ends = [*starts[1:], len(text)]
+    if not starts or text[: starts[0]].strip():
+        _check_head(file, text[: starts[0]] if starts else text, mistakes)
+    for start, end in zip(starts, ends, strict=True):
+        line = text.count("\n", 0, start) + 1
+        try:
+            rules.append(_rule(file, line, _table(text[start:end], line), tighten=tighten))
+        except _MistakeError as error:
+            mistakes.append(RuleMistake(file, error.line or line, str(error)))
+            if error.rule is not None:
+                rules.append(error.rule)
+    if mistakes:
+        rules = [rule for rule in rules if rule.do != "allow"]
+    return RuleBook(tuple(rules), tuple(mistakes))
+
+
+class _MistakeError(Exception):
+    def __init__(self, text: str, line: int = 0, rule: GuardRule | None = None) -> None:
+        super().__init__(text)
+        self.line = line
+        self.rule = rule
+
+
+def _check_head(file: Path, text: str, mistakes: list[RuleMistake]) -> None:
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"at line (\d+)", str(error))
+        mistakes.append(RuleMistake(file, int(at[1]) if at else 1, "it is not TOML before its first rule."))
+        return
+    if found:
+        mistakes.append(RuleMistake(file, 1, "it holds something else than rules, which begin with [[rule]]."))
+
+
+def _table(text: str, line: int) -> dict[str, Any]:
+    try:
+        return cast("dict[str, Any]", tomllib.loads(text)["rule"][0])
+    except tomllib.TOMLDecodeError as error:
+        said = str(error)
+        at = re.search(r"\(at line (\d+)", said)
+        words = said.partition(" (at ")[0]
+        raise _MistakeError(f"{words}.", line + int(at[1]) - 1 if at else line) from error
+
+
+def _rule(file: Path, line: int, table: dict[str, Any], *, tighten: bool) -> GuardRule:
+    do = table.pop("do", None)
+    if do not in get_args(Decision):
+        raise _MistakeError("`do` must be allow, ask or deny.")
+    program, why = table.pop("program", ""), table.pop("why", "")
+    if not isinstance(program, str) or not isinstance(why, str):
+        raise _MistakeError("`program` and `why` must be text.")
+    lists = {name: _texts(name, table.pop(name, [])) for name in _LISTS}
+    examples, others = lists.pop("examples"), lists.pop("not_examples")
+    made = replace(GuardRule(do, file, line), program=tuple(program.split()), why=one_line(why, 300), **lists)
+    if table:
+        raise _MistakeError(f"there is no `{one_line(str(next(iter(table))), 40)}` in a rule.")
+    if do == "allow" and tighten:
+        raise _MistakeError("a project's rules can only ask and deny.")
+    if do == "allow" and not made.program and not made.paths:
+        raise _MistakeError("a rule that allows must name a program or paths.")
+    for expected, given in ((True, examples), (False, others)):
+        for example in given:
+            if _about_example(made, example) is not expected:
+                words = "does not cover its example" if expected else "covers what it must not"
+                raise _MistakeError(f"the rule {words} `{one_line(example, 120)}`.", rule=made)
+    return made
+
+
+def _about_example(rule: GuardRule, example: str) -> bool:
+    tool = rule.tool[0] if rule.tool else "bash" if rule.program or rule.flags or rule.hosts else "write"
+    return rule.matches(line_matter(tool, example) if tool == "bash" else RuleMatter(tool, path=example))
+
+
+def line_matter(tool: str, command: str) -> RuleMatter:
+    """A shell line as rules see it."""
+    from gshtui.guard import shell_line
+
+    plain = shell_line.plain_commands(command) if not shell_line.strange_character(command) else None
+    if plain is not None and not plain.quiet:
+        return RuleMatter(tool, tuple(tuple(word.text for word in words) for words in plain.commands))
+    found = shell_line.read(command).commands
+    return RuleMatter(tool, tuple(tuple(simple.texts) for simple in found) or ((command,),), literal=False)
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list) or not all(isinstance(item, str) for item in cast("list[object]", given)):
+        raise _MistakeError(f"`{name}` must be text, or a list of texts.")
+    return tuple(cast("list[str]", given))
+
+
+def _all_commands(commands: Iterable[Sequence[str]], depth: int) -> Iterator[Sequence[str]]:
+    """The commands, and those inside a word, such as `bash -c '…'`."""
+    from gshtui.guard import shell_line
+
+    for words in commands:
+        yield words
+        if depth:
+            inner = [word for word in words if re.search(r"[\s;&|$`]", word)]
+            for word in inner[:20]:
+                yield from _all_commands((tuple(one.texts) for one in shell_line.read(word).commands), depth - 1)
+
+
+def _runs(words: Sequence[str], program: Sequence[str]) -> bool:
+    """Whether the program's words stand in this order among the words, wherever it begins."""
+    if not program:
+        return True
+    wanted = list(program)
+    for word in words:
+        if word == wanted[0] or (len(wanted) == len(program) and word.rpartition("/")[2] == wanted[0]):
+            del wanted[0]
+            if not wanted:
+                return True
+    return False
+
+
+def _has_flag(words: Sequence[str], flag: str) -> bool:
+    cluster = len(flag) == 2 and flag[0] == "-" and flag[1] != "-"
+    return any(
+        word == flag
+        or word.startswith(f"{flag}=")
+        or (cluster and word[:1] == "-" and word[1:2] != "-" and flag[1] in word)
+        for word in words
+    )
+
+
+def _hosts(word: str) -> list[str]:
+    """The hosts of the addresses in a word: `https://user@host:443/…`, `user@host:path`."""
+    places = word.split("://")[1:] or ([word] if "@" in word else [])
+    authorities = (re.split(r"[/?#\\]", place, maxsplit=1)[0].rpartition("@")[2] for place in places)
+    hosts = (one.partition("]")[0][1:] if one.startswith("[") else one.partition(":")[0] for one in authorities)
+    return [host.lower().rstrip(".") for host in hosts if host]
+
+
+def _fits(host: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(host.lower(), pattern.lower()) for pattern in patterns)
+
+
+def _state(path: Path) -> object:
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return (state.st_mtime_ns, state.st_size, state.st_ino)
