@@ -172,6 +172,19 @@ async def test_a_fork_in_a_block_does_not_answer_for_it(python: Interpreter) -> 
 
 
 @both
+async def test_a_process_that_is_stopped_alone_at_the_start_goes_on(tmp_path: Path, sandboxed: bool) -> None:
+    """As happens to one that is being forked just when everything is continued."""
+    python = await started(tmp_path / "project", sandboxed=sandboxed)
+    code = (
+        "import os, signal\npid = os.fork()\n"
+        "pid or os.kill(os.getpid(), signal.SIGSTOP)\n"
+        "pid and os.waitpid(pid, 0)\npid > 0"
+    )
+    assert value((await run(python, code, limit=10))[0]) == "True"
+    await python.close()
+
+
+@both
 async def test_a_fork_bomb_costs_only_the_interpreter(tmp_path: Path, sandboxed: bool) -> None:
     python = await started(tmp_path / "project", sandboxed=sandboxed, limits=InterpreterLimits(processes=40))
     mark = f"bomb-{os.getpid()}-{sandboxed}"

@@ -18,6 +18,8 @@ TICK = 0.1
 """Seconds between two looks at what a running block uses."""
 RUN, STAND = b"r", b"s"
 """What the owner says: go on, stand still."""
+_WAKES = 3
+"""Looks at which everything is continued again: a process that is just being forked may get the stop alone."""
 _FLOOR = 200 << 20
 """Bytes that a block must leave free on the disk of its folder."""
 _PR_SET_CHILD_SUBREAPER = 36
@@ -40,6 +42,8 @@ class Supervisor:
         self._memory = memory
         self._first = os.getpid() == 1
         self._running = True
+        self._wakes = 0
+        """How often everything is still to be continued again."""
         self._free = _free_space()
 
     def watch(self) -> int:
@@ -64,6 +68,9 @@ class Supervisor:
             if self._owner in ready and not self._obey(os.read(self._owner, 1)):
                 self._end_all()
                 return 0
+            if self._running and self._wakes:
+                self._wakes -= 1
+                self._signal(signal.SIGCONT)
             if self._running and (why := self._excess()):
                 self._end_all()
                 os.write(self._owner, why.encode())
@@ -85,7 +92,7 @@ class Supervisor:
     def _obey(self, said: bytes) -> bool:
         """False: the owner is gone."""
         if said == RUN:
-            self._running, self._free = True, _free_space()
+            self._running, self._free, self._wakes = True, _free_space(), _WAKES
             self._signal(signal.SIGCONT)
         elif said == STAND:
             self._running = False
