@@ -21,18 +21,20 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
     UsageReported,
 )
+from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.events.context_events import BudgetReached, ContextCut, CutFailed, OutputTruncated
 from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed, SubscriberFailed
 from gshtui.text.truncation import gap_of, shorten
 
 RecordType = Literal[
-    "truncation", "prune", "compaction", "tool_call", "bash_exec", "prompt", "usage", "error", "warning"
+    "truncation", "prune", "compaction", "tool_call", "bash_exec", "approval", "prompt", "usage", "error", "warning"
 ]
 Record = dict[str, Any]
 LOGGED = (
     TurnStarted,
     ToolStarted,
     ToolFinished,
+    ApprovalSettled,
     OutputTruncated,
     ContextCut,
     CutFailed,
@@ -71,6 +73,8 @@ class Recorder:
                 return None
             case ToolFinished():
                 return _called(event, self._calls.pop(event.call, None))
+            case ApprovalSettled():
+                return _settled(event, self._calls.get(event.call))
             case TurnStarted():
                 return _of("prompt", event, turn=event.turn, text=shorten(event.text, LONGEST))
             case OutputTruncated():
@@ -110,6 +114,12 @@ def _called(event: ToolFinished, started: ToolStarted | None) -> Record:
         **common,
         output=output,
     )
+
+
+def _settled(event: ApprovalSettled, started: ToolStarted | None) -> Record:
+    """What became of a call that a person, a rule, a mode or the sandbox decided on; `by` says which."""
+    about = {} if started is None else {"tool": started.tool, "subject": shorten(started.subject, LONGEST)}
+    return _of("approval", event, call=event.call, **about, decision=event.decision, by=event.by, reason=event.reason)
 
 
 def _cut(event: ContextCut) -> Record:

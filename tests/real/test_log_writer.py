@@ -18,9 +18,11 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Budget, Item, Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ToolFinished, ToolStarted, TurnFinished, TurnStarted, UsageReported
+from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.events.context_events import BudgetReached, ContextCut, CutFailed, OutputTruncated
 from gshtui.bus.events.hub_events import Noticed, PartFailed
 from gshtui.bus.messages import Usage
+from gshtui.context.retrieval.result_text import log_lines
 from gshtui.guard.redaction import Redactor
 from gshtui.store import log_writer
 from gshtui.store.log_reader import LogFollower, LogQuery, find_records
@@ -43,6 +45,8 @@ def called(tool: str, content: str, arguments: dict[str, Any], status: str = "ok
 
 EVERYTHING: list[Event] = [
     TurnStarted(**AGENT, turn="t", prompt="p", text="deploy with password=hunter2"),
+    ToolStarted(**AGENT, message="m", call="c", tool="bash", arguments={"command": "make"}, subject="make"),
+    ApprovalSettled(approval="a", agent="main", call="c", decision="once", by="rule rules.toml:3"),
     *called("bash", "FAIL auth\n[exit code: 3]", {"command": "make test"}, "error"),
     *called("read", "text", {"path": "a.py"}),
     OutputTruncated(**AGENT, call="c", tool="read", original_bytes=80_000, kept_bytes=30_000, output="k"),
@@ -85,6 +89,9 @@ def test_every_kind_of_record_with_the_fields_of_its_kind() -> None:
     made = records(*EVERYTHING)
     assert {record["type"] for record in made} == set(get_args(RecordType))
     by_type = {record["type"]: record for record in reversed(made)}
+    decided = {"tool": "bash", "subject": "make", "decision": "once", "by": "rule rules.toml:3", "call": "c"}
+    assert by_type["approval"] | decided == by_type["approval"]
+    assert "bash: make -> once by rule rules.toml:3" in log_lines({"at": NOW, **by_type["approval"]})[0]
     assert by_type["bash_exec"] | {"command": "make test", "exit_code": 3, "duration_ms": 1500} == by_type["bash_exec"]
     assert (
         by_type["tool_call"] | {"tool": "read", "arguments": '{"path": "a.py"}', "status": "ok"} == by_type["tool_call"]

@@ -108,6 +108,10 @@ def _said(record: dict[str, Any]) -> str:
         case "tool_call":
             subject = one_line(_word(record, "subject") or _word(record, "arguments"), _COMMAND)
             return f"{one_line(_word(record, 'tool'), 60)}: {subject} -> {_word(record, 'status')}{took}"
+        case "approval":
+            about = f"{one_line(_word(record, 'tool'), 60)}: {one_line(_word(record, 'subject'), _COMMAND)}"
+            why = f" ({one_line(_word(record, 'reason'), _COMMAND)})" if _word(record, "reason") else ""
+            return f"approval: {about} -> {_word(record, 'decision')} by {one_line(_word(record, 'by'), 80)}{why}"
         case "prompt":
             return f"prompt: {one_line(_word(record, 'text'), _COMMAND)}"
         case "truncation":
