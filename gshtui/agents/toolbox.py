@@ -163,6 +163,7 @@ class Toolbox:
                 bytes=result.bytes,
                 output=result.output,
                 diff=result.diff,
+                sandboxed=result.sandboxed,
             )
         )
 
@@ -204,17 +205,32 @@ class Toolbox:
         verdict = await self._gate.review(Call(self._agent, session, call.id, call.name, call.arguments), assessment)
         if not verdict.allowed:
             return ToolResult(call.id, call.name, verdict.reason, status="denied")
+        doing = f"{call.name} {assessment.subject}".strip()
         invocation = replace(invocation, sandboxed=verdict.sandboxed)
-        self._bus.publish(
-            AgentStatusChanged(agent=self._agent, status="tool", doing=f"{call.name} {assessment.subject}".strip())
-        )
+        outcome, seconds = await self._run(command, parameters, invocation, doing)
+        refused = outcome.sandbox if outcome.is_error and not outcome.timed_out else None
+        if verdict.sandboxed and refused is not None and refused.refused:
+            asked = Call(self._agent, session, call.id, call.name, call.arguments)
+            wider = await self._gate.review_wider(asked, assessment, refused)
+            if wider.allowed:
+                invocation = replace(invocation, sandboxed=wider.sandboxed, hosts=refused.hosts)
+                outcome, seconds = await self._run(command, parameters, invocation, doing)
+            elif wider.reason:
+                outcome = _with_note(outcome, f"asked whether it may run again, wider: {wider.reason}")
+        status: ResultStatus = "timeout" if outcome.timed_out else "error" if outcome.is_error else "ok"
+        return await self._shortened(call, session, block, outcome, status, seconds)
+
+    async def _run(
+        self, command: AnyCommand, parameters: Any, invocation: Invocation, doing: str
+    ) -> tuple[Outcome, float]:
+        """The outcome and the seconds it took; an error that is expected is an outcome, too."""
+        self._bus.publish(AgentStatusChanged(agent=self._agent, status="tool", doing=doing))
         started = time.monotonic()
         try:
             outcome = await run_parsed(command, parameters, invocation)
-            status: ResultStatus = "timeout" if outcome.timed_out else "error" if outcome.is_error else "ok"
         except CommandError as error:
-            outcome, status = Outcome(error.data, str(error), is_error=True), "error"
-        return await self._shortened(call, session, block, outcome, status, time.monotonic() - started)
+            outcome = Outcome(error.data, str(error), is_error=True)
+        return outcome, time.monotonic() - started
 
     def _publish_output(self, call: str, session: str, text: str) -> None:
         shown = text if self._redact is None else self._redact(text)
@@ -260,6 +276,7 @@ class Toolbox:
             bytes=original,
             output=key,
             diff=outcome.diff,
+            sandboxed=outcome.sandbox is not None,
         )
 
     async def _redacted(self, outcome: Outcome) -> Outcome:
@@ -311,3 +328,8 @@ async def assess(command: AnyCommand, invocation: Invocation, parameters: Any, a
     except (OSError, ValueError) as error:
         raise CommandError(f"{command.name}: {error}.") from error
     return assessment if assessment.key else replace(assessment, key=exact)
+
+
+def _with_note(outcome: Outcome, note: str) -> Outcome:
+    """The outcome with one more line that no cut removes."""
+    return replace(outcome, text=f"{outcome.text}\n[{note}]", notes=f"{outcome.notes}\n[{note}]".strip())

@@ -101,6 +101,8 @@ class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", omit_defaults=T
     """Key of the full output in the store, if `content` is shortened."""
     diff: str = ""
     """Unified diff of what the call changed, for people; not sent to the model."""
+    sandboxed: bool = False
+    """It ran in the sandbox."""
 
 
 Block = Text | Thinking | Image | Document | ToolCall | ToolResult

@@ -146,6 +146,8 @@ class Invocation:
     cancelled: asyncio.Event = field(default_factory=asyncio.Event)
     sandboxed: bool = False
     """It was allowed because it runs in the sandbox, so it must."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that a person lets the conversation's commands in the sandbox reach, because of this run."""
     leaves: bool = False
     """The caller leaves with the answer: what is sent is on its way by then, as far as it can be."""
     output_bytes: int | None = None
@@ -198,6 +200,19 @@ View = AttachView | ToastView
 
 
 @dataclass(frozen=True, slots=True)
+class SandboxUse:
+    """What became of a run in the sandbox.
+
+    Attributes:
+        refused: what was refused to it, each as a sentence without its full stop.
+        hosts: those that would have to be granted to it, if nothing else was refused.
+    """
+
+    refused: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The outcome of a command.
 
@@ -230,6 +245,8 @@ class Outcome:
     """The text that its shell form prints, if it differs."""
     aside: str = ""
     """The text for a person on standard error, beside `plain` or when there is nothing to print."""
+    sandbox: SandboxUse | None = None
+    """It ran in the sandbox; `None`: it did not."""
     is_piece: bool = False
     """`plain` is a piece of a longer text, printed without a line break behind it."""
 

@@ -12,7 +12,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.commands.declaration import Assessment, Effect
+from gshtui.commands.declaration import Assessment, Effect, SandboxUse
 from gshtui.guard.modes import AgentModes
 from gshtui.guard.rules import GuardRule, RuleBook, RuleMatter, line_matter
 from gshtui.system.ids import new_id
@@ -87,6 +87,7 @@ _PLAN = (
     "The agent is in plan mode, in which it only reads: {what} was refused. Finish your plan without it and say what "
     "you would do; the person changes the mode when they agree."
 )
+_REFUSALS = 3
 _ALLOWS = frozenset({"once", "session", "always"})
 
 
@@ -190,6 +191,30 @@ class Gate:
             reason = "It needs a person's approval, and nobody is there to ask."
             return self._settle(self._request(call, assessment), "nobody", reason, by="guard")
         return await self._ask(call, assessment)
+
+    async def review_wider(self, call: Call, assessment: Assessment, use: SandboxUse) -> Verdict:
+        """Decide whether a call that failed in the sandbox, for what that refused, runs once more, wider.
+
+        Only a person allows it: with the hosts that it lacked, and still in the sandbox, or else outside. Without one
+        to ask it does not, and there is nothing to say. Cancelling the wait withdraws the question.
+        """
+        if self._respondent != "person" or self.modes.mode_of(call.agent) == "plan":
+            return Verdict(False)
+        refused = "; ".join(_line(each) for each in use.refused[:_REFUSALS])
+        again = f"with {', '.join(use.hosts)} for this conversation" if use.hosts else "outside the sandbox"
+        question = replace(
+            assessment,
+            inside=False,
+            sandbox=False,
+            parts=(),
+            why=f"the sandbox refused it something: {refused}",
+            warnings=(f"runs once more, {again}; what it has done already stays done", *assessment.warnings),
+            **({"pattern": "", "key": ""} if use.hosts else {}),
+        )
+        if not use.hosts and await self._known(call, question):
+            return Verdict(True)
+        verdict = await self._ask(call, question)
+        return replace(verdict, sandboxed=verdict.allowed and bool(use.hosts))
 
     def _refused(self, call: Call, assessment: Assessment) -> str:
         command = call.arguments.get("command")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
+from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome, SandboxUse
 from gshtui.commands.schema import ToolParameters
 from gshtui.guard.catastrophe import catastrophe
 from gshtui.guard.child_environment import agent_environment, command_environment
@@ -103,6 +103,8 @@ async def _sandbox(workspace: Workspace, invocation: Invocation) -> ProjectSandb
     sandboxes = workspace.config.sandboxes
     if sandboxes is None:
         return "there is none here"
+    for host in invocation.hosts:
+        sandboxes.grant_host(invocation.session, host)
     return await sandboxes.sandbox(Path(os.path.realpath(invocation.project)), invocation.session)
 
 
@@ -311,6 +313,7 @@ def _outcome(spool: Spool, done: _Run, limit: float, fault: str, most: int) -> O
             "refused": [{"kind": each.kind, "subject": each.subject, "allow": each.allow} for each in done.refused],
             "output": seen.output,
         },
+        sandbox=_sandbox_use(done),
         text=seen.text,
         is_error=done.code != 0 or done.end is not _End.EXIT,
         full=full,
@@ -320,6 +323,14 @@ def _outcome(spool: Spool, done: _Run, limit: float, fault: str, most: int) -> O
         bytes=size,
         timed_out=done.end is _End.TIMEOUT,
     )
+
+
+def _sandbox_use(done: _Run) -> SandboxUse | None:
+    if not done.sandboxed:
+        return None
+    hosts = tuple(dict.fromkeys(each.host for each in done.refused if each.host))
+    only_hosts = all(each.host for each in done.refused)
+    return SandboxUse(tuple(each.sentence for each in done.refused), hosts if only_hosts else ())
 
 
 def _notes(done: _Run, limit: float, fault: str) -> list[str]:

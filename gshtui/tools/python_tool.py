@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.commands.command_errors import command_error
-from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
+from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome, SandboxUse
 from gshtui.python.interpreter import BlockEnd, Interpreter, InterpreterError
 from gshtui.python.interpreters import InterpreterOwner, Interpreters, lost_text
 from gshtui.python.protocol import Done, Figure, ShownValue
@@ -229,6 +229,7 @@ def _outcome(
             "sandboxed": interpreter.options.sandbox is not None,
             "alive": end.alive,
         },
+        sandbox=None if interpreter.options.sandbox is None else SandboxUse(),
         text=seen.text,
         is_error=failed,
         full=full,

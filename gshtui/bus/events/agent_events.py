@@ -237,6 +237,8 @@ class ToolFinished(Event, frozen=True, kw_only=True):
     bytes: int = 0
     output: str = ""
     diff: str = ""
+    sandboxed: bool = False
+    """It ran in the sandbox."""
 
 
 class MessageAppended(Event, frozen=True, kw_only=True):

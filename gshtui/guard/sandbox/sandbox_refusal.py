@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from gshtui.text.host_rules import host_rule
 from gshtui.text.sanitise import literal, one_line
 
 _MOST, _LINES = 5, 2000
@@ -34,6 +35,16 @@ class SandboxRefusal:
     allow: str
 
     @property
+    def host(self) -> str:
+        """The rule of `[sandbox] hosts` that would allow it; empty: none would."""
+        if self.kind != "host":
+            return ""
+        try:
+            return host_rule(_without_port(self.subject)) and _without_port(self.subject)
+        except ValueError:
+            return ""
+
+    @property
     def sentence(self) -> str:
         """For a person or a model."""
         what = {"path": "cannot write", "host": "no way to", "limit": "over the limit"}[self.kind]
@@ -42,10 +53,13 @@ class SandboxRefusal:
 
 def refused_host(subject: str, why: str = "") -> SandboxRefusal:
     """A host that the rules do not cover."""
-    name = subject.rpartition(":")[0] if subject.endswith((":443", ":80")) else subject
-    shown = one_line(literal(name), 200)
+    shown = one_line(literal(_without_port(subject)), 200)
     reason = f" ({one_line(why, 200)})" if why else ""
     return SandboxRefusal("host", one_line(literal(subject), 200), f'`[sandbox] hosts = ["{shown}"]` allows it{reason}')
+
+
+def _without_port(subject: str) -> str:
+    return subject.rpartition(":")[0] if subject.endswith((":443", ":80")) else subject
 
 
 def refused_limit(key: str, what: str) -> SandboxRefusal:

@@ -144,7 +144,8 @@ class ToolCommandLog:
 
     async def _run_ended(self, event: ToolFinished) -> None:
         record = self._calls[event.call]
-        ran = record.id or not (event.call in self._asked or _was_refused(event))
+        unanswered = event.call in self._asked and event.status != "ok" and _exit(event) is None
+        ran = record.id or not (unanswered or _was_refused(event))
         self._forget(event.call)
         if not ran:
             return

@@ -68,6 +68,7 @@ def with_result(tool: ToolEntry, result: ToolResult) -> ToolEntry:
         duration=result.duration or tool.duration,
         bytes=result.bytes,
         cut=bool(result.output),
+        sandboxed=result.sandboxed,
     )
 
 

@@ -243,6 +243,7 @@ class ConversationState:
                 event.bytes,
                 event.output,
                 event.diff,
+                event.sandboxed,
             )
             return self._put(with_result(tool, result))
         if not tool.live:

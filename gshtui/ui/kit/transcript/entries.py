@@ -69,6 +69,8 @@ class ToolEntry:
     """The person ran it and wants to see the output without opening it."""
     word: str = ""
     """Shown instead of the status, if it says more."""
+    sandboxed: bool = False
+    """It ran in the sandbox."""
 
     @property
     def live(self) -> bool:

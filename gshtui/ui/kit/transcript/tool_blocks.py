@@ -99,7 +99,7 @@ def _header(tool: ToolEntry, opened: bool, page: Page) -> list[StyledLine]:
 
 
 def _meta(tool: ToolEntry, opened: bool, page: Page) -> list[Segment]:
-    """The right end: change, size, status word, duration, and whether it is open."""
+    """The right end: change, size, whether it ran in the sandbox, status word, duration, and whether it is open."""
     palette = page.palette
     parts: list[list[Segment]] = []
     if tool.diff:
@@ -109,6 +109,8 @@ def _meta(tool: ToolEntry, opened: bool, page: Page) -> list[Segment]:
         )
     elif tool.bytes > 1_000:
         parts.append([Segment(size(tool.bytes), palette.faint)])
+    if tool.sandboxed:
+        parts.append([Segment("sandbox", palette.faint)])
     if tool.status != "ok":
         parts.append([Segment(tool.word or _WORDS.get(tool.status, tool.status), _look(tool, palette))])
     if tool.duration >= 0.05:
