@@ -26,14 +26,22 @@ Verdict = Literal["allow", "ask", "deny"]
 _PARTS = 50
 _MATCHES = 500
 """Most files that a pattern may match; with more, it is not examined."""
+_PATTERNS = 3
+"""Parts of a path that may be patterns: each multiplies the folders to look into."""
 _WALKED = 2_000
 """Files that a recursive search may pass by."""
+_LOOKED = 20_000
+"""Files and folders among which nested repositories are looked for."""
 _CONTROLLED = re.compile(
-    r"(?im)^[^\S\n]*+\[[^\S\n]*+(?:diff|filter|merge|include|includeif|alias|pager|gpg|credential)\b"
-    r"|^[^\S\n]*+(?:fsmonitor|hookspath|external|textconv|pager|sshcommand|worktree|attributesfile)[^\S\n]*+="
+    # Anywhere in a line: a section's heading and its keys may stand behind one another.
+    r"(?i)\[[^\S\n]*+(?:diff|filter|merge|include|includeif|alias|pager|gpg|credential)\b"
+    r"|\b(?:fsmonitor|hookspath|external|textconv|pager|sshcommand|worktree|attributesfile|uploadpack|receivepack|vcs)"
+    r"[^\S\n]*+=|\b(?:promisor|partialclone)\b"
 )
+_GITLINK = (0o160000).to_bytes(4, "big")
+"""How the index of a repository marks a submodule."""
 ENVIRONMENT = {
-    "GIT_CONFIG_COUNT": "4",
+    "GIT_CONFIG_COUNT": "6",
     "GIT_CONFIG_KEY_0": "core.fsmonitor",
     "GIT_CONFIG_VALUE_0": "false",
     "GIT_CONFIG_KEY_1": "core.hooksPath",
@@ -42,6 +50,12 @@ ENVIRONMENT = {
     "GIT_CONFIG_VALUE_2": "explicit",
     "GIT_CONFIG_KEY_3": "log.showSignature",
     "GIT_CONFIG_VALUE_3": "false",
+    "GIT_CONFIG_KEY_4": "diff.ignoreSubmodules",
+    "GIT_CONFIG_VALUE_4": "all",
+    "GIT_CONFIG_KEY_5": "submodule.recurse",
+    "GIT_CONFIG_VALUE_5": "false",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
 }
 """What a line that only reads is run with, so that git starts no program of the repository's."""
@@ -165,10 +179,10 @@ def _judged(simple: SimpleCommand, join: str, ground: _MachineState) -> tuple[Pa
 def _changed_folder(simple: SimpleCommand, join: str, ground: _MachineState) -> tuple[Part, bool]:
     text = _short(simple.source)
     operands = [word for word in simple.words[1:] if not word.text.startswith("-") or word.text == "-"]
-    if len(operands) != 1 or operands[0].text == "-" or operands[0].pattern:
+    if len(operands) != 1 or operands[0].text == "-" or operands[0].pattern or operands[0].home:
         return Part(text, "ask", "folder", "it changes to an unnamed folder"), False
     if join == "|" or not ground.enter(operands[0].text):
-        return Part(text, "ask", "folder", f"{_short(operands[0].text)} is not a folder"), False
+        return Part(text, "ask", "folder", f"{_short(operands[0].text)} is no folder of this project"), False
     return Part(text, "allow", "reader"), True
 
 
@@ -196,10 +210,13 @@ def _looks_further(
     name, flags = reading.name, set(reading.flags)
     deep = name in ("grep", "egrep", "fgrep") and flags & {"-r", "-R", "--recursive", "--dereference-recursive"}
     deep = deep or (name == "rg" and flags & {"-u", "--hidden", "--no-ignore"} and "--files" not in flags)
+    deep = deep or (name == "rg" and flags & {"-g", "--glob", "--iglob"})
     deep = deep or (name == "diff" and flags & {"-r", "--recursive"})
     if deep:
+        follows = name == "diff" or bool(flags & {"-R", "--dereference-recursive"})
         folders = [simple.words[at] for at, kind in reading.operands if kind == "path"] or [ShellWord(".")]
-        if why := next((why for word in folders if (why := ground.holds_secrets(word))), ""):
+        found = (ground.holds_secrets(word, follows=follows) for word in folders)
+        if why := next(filter(None, found), ""):
             return "secret", why
     if name.startswith("git ") and "version" not in name and (why := ground.git_is_controlled()):
         return "git", why
@@ -214,8 +231,13 @@ class _MachineState:
         self._folders = [folder]
 
     def enter(self, name: str) -> bool:
-        """The line may be in this folder from now on; whether it is one inside the project."""
+        """The line may be in this folder from now on; whether it is one inside the project.
+
+        One behind a link is not: the shell leads `..` back before the link, and everything else behind it.
+        """
         entered = [Path(os.path.realpath(folder / name)) for folder in self._folders]
+        if entered != [Path(os.path.normpath(folder / name)) for folder in self._folders]:
+            return False
         if not all(folder.is_dir() and folder.is_relative_to(self.project) for folder in entered):
             return False
         self._folders = list(dict.fromkeys([*self._folders, *entered]))
@@ -223,6 +245,8 @@ class _MachineState:
 
     def problem(self, word: ShellWord, kind: program_table.Kind, use: program_table.Use) -> tuple[str, str] | None:
         """(rule, why) for a word that leads out of the project or to a secret."""
+        if word.home and word.text.partition("/")[0] != "~":
+            return "outside", f"{_short(word.text)} is a folder that only the shell knows"
         text = os.path.expanduser(word.text) if word.home else word.text  # noqa: PTH111 - a word is no path yet
         if text in ("-", "/dev/null", ""):
             return None
@@ -252,6 +276,15 @@ class _MachineState:
             return f"{_short(word.text)} may match files that hold keys or passwords"
         if any(part.startswith(".") and fnmatch.fnmatchcase("..", part) for part in word.text.split("/")):
             return f"{_short(word.text)} may match the folder above"
+        if "[" in word.text:
+            return f"{_short(word.text)} has a set of characters, which shells read in ways of their own"
+        named = word.text.split("/")
+        patterns = [at for at, part in enumerate(named) if "*" in part or "?" in part]
+        if len(patterns) > _PATTERNS:
+            return f"{_short(word.text)} has too many patterns to check"
+        before = "/".join(named[: patterns[0]]) + "/" if patterns and patterns[0] else "."
+        if problem := self.problem(ShellWord(before, home=word.home), "path", "read"):
+            return problem[1]
         for folder in self._folders:
             found = list(itertools.islice(_expanded(folder, word.text), _MATCHES + 1))
             if len(found) > _MATCHES:
@@ -261,14 +294,16 @@ class _MachineState:
                     return f"{_short(word.text)} matches {_short(path.name)}, and {problem[1]}"
         return ""
 
-    def holds_secrets(self, word: ShellWord) -> str:
-        """Why a search of everything below a folder may show keys, or empty."""
+    def holds_secrets(self, word: ShellWord, *, follows: bool) -> str:
+        """Why a search of everything below a folder may show keys, or empty. `follows`: also behind links."""
         for folder in self._folders:
             for count, path in enumerate(_walked(folder / word.text)):
                 if count >= _WALKED:
                     return f"{_short(word.text)} has too many files to check for keys"
                 if sensitive_paths.secret(path) == "keys or passwords":
                     return f"it also searches {_short(path.name)}, which may hold keys or passwords"
+                if follows and path.is_symlink() and self.problem(ShellWord(str(path)), "path", "read"):
+                    return f"it also searches what the link {_short(path.name)} leads to"
         return ""
 
     def git_is_controlled(self) -> str:
@@ -280,7 +315,7 @@ class _MachineState:
             if here != self.project and (here / "HEAD").exists() and (here / "config").exists():
                 return f"{_short(here.name)} is a bare repository with its own configuration"
             if (here / ".git").exists():
-                return _configured(here / ".git")
+                return _configured(here / ".git") or _submodules_configured(here)
             if here == self.project:
                 break
         return ""
@@ -297,12 +332,39 @@ class _MachineState:
         return ""
 
 
+def _submodules_configured(top: Path) -> str:
+    """Why git would run programs that a submodule's configuration names, or empty.
+
+    Git looks into each repository at a place that the index calls a submodule, whoever made it. Which those are is in
+    a format of several versions, so that all nested repositories count as soon as there is one such place.
+    """
+    try:
+        index = _git_folder(top / ".git") / "index"
+        if not index.exists() or _GITLINK not in index.read_bytes():
+            return ""
+    except OSError as error:
+        return f"cannot read git's index: {error.strerror or error}"
+    for count, path in enumerate(_walked(top)):
+        if count >= _LOOKED:
+            return "it has submodules, and too many files to find them"
+        if path.name == ".git" and (why := _configured(path)):
+            return f"{why}, in {_short(path.parent.name)}"
+    return ""
+
+
+def _git_folder(git: Path) -> Path:
+    """Where a repository's own files are, of whose working tree this is the `.git`."""
+    if not git.is_file():
+        return git
+    named = git.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
+    return Path(os.path.normpath(git.parent / named))
+
+
 def _configured(git: Path) -> str:
     """Why the configuration of this repository runs programs, or empty."""
     try:
         if git.is_file():
-            named = git.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
-            git = Path(os.path.normpath(git.parent / named))
+            git = _git_folder(git)
             if (common := git / "commondir").exists():
                 git = Path(os.path.normpath(git / common.read_text("utf-8", "replace").strip()))
         for name in ("config", "config.worktree"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from gshtui.guard.program_table import programs
 from gshtui.guard.shell_line import plain_commands, read
-from gshtui.guard.shell_policy import Judgement, judge
+from gshtui.guard.shell_policy import ENVIRONMENT, Judgement, judge
 from gshtui.tools.path_location import Location
 from gshtui.tools.shell_assessment import assess_line
 from tests.kit.home import made_up_home
@@ -202,6 +203,57 @@ def test_git_is_asked_about_where_its_configuration_runs_something(tmp_path: Pat
         file.write(text)
     assert judge("git status", tmp_path, tmp_path).verdict == "ask"
     assert judge("git log -1", tmp_path, tmp_path).rule == "git"
+
+
+@pytest.mark.parametrize("line", ["cd deep && cat ../x", "cd deep/.. && ls", "cd deep/../../../.. && cat etc/shadow"])
+def test_a_folder_behind_a_link_is_not_entered_unasked(tmp_path: Path, line: str) -> None:
+    """Bash leads `..` back before the link, and every other program behind it."""
+    (tmp_path / "a/b/c").mkdir(parents=True)
+    (tmp_path / "deep").symlink_to("a/b/c")
+    assert judge(line, tmp_path, tmp_path).verdict == "ask"
+    assert judge("cd a/b && ls", tmp_path, tmp_path).verdict == "allow"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[a][diff "evil"] textconv = "touch X; cat"',
+        '[remote "o"] url=.\n promisor',
+        '[remote "o"]\nuploadpack="id; git-upload-pack"',
+        "[extensions] partialClone = o",
+    ],
+)
+def test_git_is_asked_about_wherever_in_a_line_its_configuration_runs_something(tmp_path: Path, text: str) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert judge("git log -p", tmp_path, tmp_path).verdict == "allow"
+    (tmp_path / ".git/config").write_text(text + "\n")
+    assert judge("git log -p", tmp_path, tmp_path).verdict == "ask"
+
+
+def test_git_is_asked_about_where_a_submodules_configuration_runs_something(tmp_path: Path) -> None:
+    def git(*words: str, folder: Path = tmp_path) -> None:
+        subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True)
+
+    (tmp_path / "vendor/lib").mkdir(parents=True)
+    for folder in (tmp_path, tmp_path / "vendor/lib"):
+        git("init", "-q", folder=folder)
+        git("commit", "-q", "--allow-empty", "-m", "first", folder=folder)
+    assert judge("git status", tmp_path, tmp_path).verdict == "allow"
+    git("add", "vendor/lib")
+    assert judge("git status", tmp_path, tmp_path).verdict == "allow", "a submodule, but a harmless one"
+    git("config", "filter.evil.clean", "touch X; cat", folder=tmp_path / "vendor/lib")
+    assert judge("git status", tmp_path, tmp_path).verdict == "ask"
+
+
+def test_a_reader_starts_no_programs_of_a_promised_remote(tmp_path: Path) -> None:
+    """What the policy did not see, git refuses: it is run with no transport, and looks into no submodule."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    text = f'[remote "o"] url=.\nuploadpack="touch {tmp_path}/ran; git-upload-pack"\n'
+    with (tmp_path / ".git/config").open("a") as config:
+        config.write(text)
+    command = ["git", "-C", str(tmp_path), "fetch", "o"]
+    subprocess.run(command, check=False, capture_output=True, env={**os.environ, **ENVIRONMENT})
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_bare_repository_below_is_asked_about(tmp_path: Path) -> None:
