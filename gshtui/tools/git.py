@@ -1,7 +1,7 @@
 """Run git for the workbench itself: it never runs what a repository's own files ask for, and always returns.
 
 Hooks, fsmonitor, external diffs, signing programs and the repository's filters and merge drivers are off; optional
-locks and prompts are too.
+locks and prompts are too. It looks into no submodule, whose settings name further programs, and talks to no remote.
 """
 
 from __future__ import annotations
@@ -21,8 +21,12 @@ _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.sshCommand=false"),
     *("-c", "diff.external=", "-c", "protocol.ext.allow=never", "-c", "submodule.recurse=false", "-c", "gc.auto=0"),
     *("-c", "commit.gpgSign=false", "-c", "merge.verifySignatures=false", "-c", "maintenance.auto=false"),
+    *("-c", "diff.ignoreSubmodules=dirty", "-c", "status.submoduleSummary=false", "-c", "diff.submodule=short"),
     *("--no-optional-locks", "--no-pager"),
 )
+_LOCAL = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
+"""Nothing here needs a remote. A repository may name the program that answers for one, and missing objects that are
+asked of it. Stronger than any setting of a repository."""
 _MOST = 8 << 20
 
 
@@ -56,7 +60,26 @@ async def git(
     """
     filters = await _no_filters(folder, timeout)
     more = dict(env or {}) | ({} if index is None else {"GIT_INDEX_FILE": str(index)})
-    return await _git(folder, (*_SAFE, *filters, *arguments), timeout, more)
+    if arguments[:1] in (("diff",), ("status",)):  # as an option, as .gitmodules outweighs the setting
+        arguments = (arguments[0], "--ignore-submodules=dirty", *arguments[1:])
+    links = await _submodules(folder, (*_SAFE, *filters), timeout, more) if arguments[:1] == ("add",) else ()
+    left_out = tuple(f":(exclude,top,literal){name}" for name in links)
+    answer = await _git(folder, (*_SAFE, *filters, *arguments, *left_out), timeout, more)
+    named = links if ":/" in arguments else tuple(name for name in links if f":(top,literal){name}" in arguments)
+    if named and "--all" in arguments:
+        # Unlike `add`, this only reads which commit each is at.
+        words = ("update-index", "--remove", "--", *named)
+        moved = await _git(folder, (*_SAFE, *filters, *words), timeout, more)
+        answer = answer if answer.code else moved
+    return answer
+
+
+async def _submodules(
+    folder: Path, options: tuple[str, ...], timeout: float, more: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Names of those in the index, from the top. `add` runs git in each, with its own filters, and has no option."""
+    answer = await _git(folder, (*options, "ls-files", "-z", "--stage", "--full-name", "--", ":/"), timeout, more)
+    return tuple(entry.partition("\t")[2] for entry in answer.out.split("\0") if entry.startswith("160000 "))
 
 
 async def _no_filters(folder: Path, timeout: float) -> tuple[str, ...]:
@@ -79,7 +102,7 @@ async def _git(
     folder: Path, arguments: tuple[str, ...], timeout: float, more: Mapping[str, str] | None = None
 ) -> GitAnswer:
     environ = command_environment(os.environ) | {"LC_ALL": "C", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true"}
-    environ |= more or {}
+    environ |= {**_LOCAL, **(more or {})}
     try:
         process = await asyncio.create_subprocess_exec(
             "git",

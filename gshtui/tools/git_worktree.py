@@ -26,6 +26,7 @@ from gshtui.commands.declaration import (
     Where,
 )
 from gshtui.commands.schema import PLAIN, ToolParameters
+from gshtui.guard import sensitive_paths
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools import path_location, worktree_changes
 from gshtui.tools.workspace import Workspace
@@ -247,10 +248,13 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: Workt
     if action == "list":
         return Assessment(Effect.READ, subject="list", detail="git worktree list", key="list")
     warnings: tuple[str, ...] = ()
+    why = ""
     effect, argv = (Effect.READ if action in _READING else Effect.WRITE), ()
     if action == "create":
         real = await asyncio.to_thread(_new_place, workspace, invocation, parameters)
         argv = _setup(workspace, parameters)
+        why = sensitive_paths.starts_things(real / "file")  # the folder decides: what is checked out in it is obeyed
+        why = f"{real.name} decides what other programs run" if why else ""
     else:
         tree = await _found(workspace, invocation, parameters)
         real = Path(tree.path)
@@ -260,9 +264,11 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: Workt
             )
         elif action == "patch":
             real = await _patch_file(workspace, invocation, parameters, tree)
+            why = sensitive_paths.starts_things(real)
         elif action == "remove":
             losses = await losses_of(tree, workspace.config.git_timeout_s) if parameters.force else []
             warnings = tuple(f"loses {loss}" for loss in losses)
+            why = "work is lost with it" if losses else ""
     place = await asyncio.to_thread(path_location.locate, invocation, str(real))
     workspace.record_assessed(invocation, _asked(parameters), place.real)
     what = f"{action} {parameters.branch or ''} at {place.shown}".replace("  ", " ")
@@ -274,10 +280,11 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: Workt
     return Assessment(
         effect=effect,
         subject=one_line(literal(what)),
-        inside=place.inside and not argv,
+        inside=place.inside and not argv and not why,
         detail=detail,
         key="\0".join((action, parameters.branch, str(place.real), parameters.base, str(parameters.force), *argv)),
-        warnings=(*place.warnings, *warnings),
+        warnings=(*place.warnings, *warnings, *((why,) if why and not warnings else ())),
+        why=why if place.inside and not argv else "",
     )
 
 
@@ -421,7 +428,10 @@ async def _patch_file(
 ) -> Path:
     at = (await asyncio.to_thread(path_location.locate, invocation, parameters.file)).real if parameters.file else None
     main = (await list_worktrees(invocation.cwd, workspace.config.git_timeout_s))[0]
-    return await asyncio.to_thread(worktree_changes.patch_place, tree, main, at)
+    real = await asyncio.to_thread(worktree_changes.patch_place, tree, main, at)
+    if why := sensitive_paths.guarded(real):
+        raise CommandError(f"No tool may write {one_line(literal(str(real)))}.", hint=why)
+    return real
 
 
 async def _found(workspace: Workspace, invocation: Invocation, parameters: WorktreeParameters) -> Worktree:

@@ -217,7 +217,8 @@ async def _paper_commit(tree: Worktree, message: str, limit: float) -> str:
         for at in range(0, len(copies), 200):
             # What is untracked in the main worktree too, and the same, is no work of this one.
             some = [f":(top,literal){name}" for name in copies[at : at + 200]]
-            left = await git(folder, "rm", "--cached", "--quiet", "--", *some, timeout=limit, index=index)
+            # Forced, as it otherwise looks into submodules; the index is a copy.
+            left = await git(folder, "rm", "--cached", "--force", "--quiet", "--", *some, timeout=limit, index=index)
             require_success(left, "git cannot leave out the copied files")
         files = await git(folder, "write-tree", timeout=limit, index=index)
         require_success(files, "git cannot write the uncommitted files")

@@ -138,6 +138,97 @@ async def test_a_hostile_repository_runs_nothing(tools: ToolHarness, tmp_path: P
     assert not (tmp_path / "owned").exists()
 
 
+def with_submodule(tools: ToolHarness, tmp_path: Path, evil: Path) -> None:
+    """Put one in, whose own settings name a filter, and whose file is changed."""
+    run_git(tmp_path, "init", "-q", "-b", "main", "library")
+    library = tmp_path / "library"
+    (library / "b.txt").write_text("b\n")
+    run_git(library, "add", ".")
+    run_git(library, "commit", "-q", "-m", "one")
+    run_git(tools.project, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "sub")
+    sub = tools.project / "sub"
+    run_git(sub, "config", "filter.evil.clean", str(evil))
+    (tools.project / ".git/modules/sub/info").mkdir(exist_ok=True)
+    (tools.project / ".git/modules/sub/info/attributes").write_text("* filter=evil\n")
+    run_git(tools.project, "config", "-f", ".gitmodules", "submodule.sub.ignore", "none")
+    run_git(tools.project, "add", ".gitmodules")
+    run_git(tools.project, "commit", "-q", "-m", "with a submodule")
+    (sub / "b.txt").write_text("c\n")
+
+
+@pytest.mark.parametrize("call", [{"action": "status"}, {"action": "diff"}, {"action": "patch", "file": "x.diff"}])
+async def test_a_submodule_runs_nothing(tools: ToolHarness, tmp_path: Path, call: dict[str, str]) -> None:
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/owned\ncat\n")
+    evil.chmod(0o755)
+    run_git(tools.project, "branch", "base")
+    with_submodule(tools, tmp_path, evil)
+    (tmp_path / "owned").unlink(missing_ok=True)
+    await tools.run("git_worktree", base="base", **call)
+    assert not (tmp_path / "owned").exists()
+
+
+async def test_a_submodule_that_moved_is_still_added(tools: ToolHarness, tmp_path: Path) -> None:
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/owned\ncat\n")
+    evil.chmod(0o755)
+    with_submodule(tools, tmp_path, evil)
+    run_git(tools.project / "sub", "-c", "filter.evil.clean=", "commit", "-q", "-a", "-m", "two")
+    (tools.project / "sub/b.txt").write_text("d\n")
+    (tools.project / "new.txt").write_text("new")
+    (tmp_path / "owned").unlink(missing_ok=True)
+    await git(tools.project, "add", "--all", "--", ":/")
+    assert run_git(tools.project, "diff", "--cached", "--name-only", "--ignore-submodules=none") == "new.txt\nsub"
+    assert not (tmp_path / "owned").exists()
+
+
+async def test_what_is_missing_is_asked_of_no_remote(tools: ToolHarness, tmp_path: Path) -> None:
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\ntouch {tmp_path}/owned\n")
+    evil.chmod(0o755)
+    run_git(tools.project, "checkout", "-q", "-b", "work")
+    (tools.project / "a.txt").write_text("changed\n")
+    run_git(tools.project, "commit", "-q", "-a", "-m", "two")
+    for key, value in (
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "far"),
+        ("remote.far.url", str(tmp_path)),
+        ("remote.far.promisor", "true"),
+        ("remote.far.uploadpack", str(evil)),
+        ("protocol.file.allow", "always"),
+    ):
+        run_git(tools.project, "config", key, value)
+    blob = run_git(tools.project, "rev-parse", "main:a.txt")
+    (tools.project / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(CommandError):
+        await tools.run("git_worktree", action="diff", base="main")
+    assert not (tmp_path / "owned").exists()
+
+
+async def test_its_places_are_judged_as_those_of_the_other_tools(tools: ToolHarness) -> None:
+    for file in (".git/hooks/pre-commit", ".gsh/config.toml"):
+        with pytest.raises(CommandError, match="No tool may write"):
+            await tools.assess("git_worktree", action="patch", file=file)
+        with pytest.raises(CommandError, match="No tool may write"):
+            await tools.run("git_worktree", action="patch", file=file)
+    assert (await tools.assess("git_worktree", action="patch", file="x.diff")).inside
+    obeyed = await tools.assess("git_worktree", action="patch", file="AGENTS.md")
+    assert not obeyed.inside
+    assert obeyed.why == "AGENTS.md decides what other programs run"
+    assert (await tools.assess("git_worktree", action="create", branch="x", path="trees/x")).inside
+    for path in (".vscode", ".claude/skills"):
+        assert not (await tools.assess("git_worktree", action="create", branch="x", path=path)).inside
+
+
+async def test_a_loss_of_work_is_asked_about(tools: ToolHarness) -> None:
+    await tools.run("git_worktree", action="create", branch="x", path="trees/x")
+    assert (await tools.assess("git_worktree", action="remove", branch="x", force=True)).inside
+    (tools.project / "trees/x/new.txt").write_text("new")
+    asked = await tools.assess("git_worktree", action="remove", branch="x", force=True)
+    assert not asked.inside
+    assert asked.why == "work is lost with it"
+
+
 async def test_git_that_does_not_answer(tools: ToolHarness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/git").write_text("#!/bin/sh\nexec sleep 60\n")
