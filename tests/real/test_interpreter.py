@@ -314,6 +314,30 @@ async def test_the_sandbox_holds_it(tmp_path: Path) -> None:
     await python.close()
 
 
+async def test_it_cannot_reach_into_its_supervisor(tmp_path: Path) -> None:
+    python = await started(tmp_path / "project", sandboxed=True)
+    tried = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+worked = []
+if libc.ptrace(16, 1, None, None) == 0:
+    worked.append("ptrace")
+if libc.syscall(438, os.pidfd_open(1), 3, 0) >= 0:
+    worked.append("pidfd_getfd")
+for name in ("mem", "environ"):
+    try:
+        os.close(os.open("/proc/1/" + name, os.O_RDONLY if name == "environ" else os.O_RDWR))
+        worked.append(name)
+    except OSError:
+        pass
+os.close(os.open("/proc/self/mem", os.O_RDWR))
+worked
+"""
+    end, _ = await run(python, tried)
+    assert value(end) == "[]"
+    await python.close()
+
+
 async def test_commands_have_the_form_that_models_know(python: Interpreter) -> None:
     end, _ = await run(python, "run_cmd('echo out; echo err >&2; exit 3')")
     assert value(end) == str({"stdout": "out\n", "stderr": "err\n", "returncode": 3, "success": False})

@@ -138,6 +138,7 @@ async def test_without_one_of_its_options_the_way_out_is_found(
         "send to a socket that is a file",
         "type into the terminal",
         "go around the filter by io_uring",
+        "reach into other processes",
     ],
 )
 async def test_without_its_filter_of_system_calls_the_way_out_is_found(

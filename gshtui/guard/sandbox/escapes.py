@@ -18,10 +18,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 _TIOCSTI, _CLONE_NEWUSER, _REMOUNT_BIND = 0x5412, 0x10000000, 32 | 4096
-_IO_URING_SETUP = 425
+_IO_URING_SETUP, _PTRACE_TRACEME = 425, 0
 _OF_LINUX = (
     *("make the system's files writable", "choose the program for core dumps", "open a namespace"),
     *("see other processes", "go around the filter by io_uring", "type into the terminal", "write among the devices"),
+    "reach into other processes",
 )
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -72,6 +73,10 @@ def _opens_a_ring() -> bool:
     return _LIBC.syscall(_IO_URING_SETUP, 1, None) >= 0 or ctypes.get_errno() == errno.EFAULT
 
 
+def _traces() -> bool:
+    return _LIBC.ptrace(_PTRACE_TRACEME, 0, None, None) == 0
+
+
 def _sees_others() -> bool:
     return any(
         name.isdecimal() and int(name) not in (1, os.getpid())
@@ -97,6 +102,7 @@ def attempts(outside: str, secret: str, way: str, letters: str, port: int) -> di
         "send to a socket that is a file": lambda: _sends(letters),
         "type into the terminal": lambda: _types(_TIOCSTI),
         "go around the filter by io_uring": _opens_a_ring,
+        "reach into other processes": _traces,
         "replace git's hooks": lambda: _writes(".git/hooks/pre-commit"),
         "move .git away": _moves_git,
         "write among the devices": _fills_devices,

@@ -1,7 +1,8 @@
 """The system calls that a sandboxed command must not make, as a seccomp filter for bubblewrap.
 
 What mounts and namespaces leave open: sockets of the host that are files, keys pushed into the terminal, the kernel's
-keyrings, and calls that go around the others (io_uring opens sockets, too). Pure.
+keyrings, calls that go around the others (io_uring opens sockets, too), and those that reach into another process:
+the one that watches over a sandbox may be in it. Pure.
 """
 
 from __future__ import annotations
@@ -35,10 +36,17 @@ class _Machine:
     refused: tuple[int, ...]
 
 
-# In this order: add_key, request_key, keyctl, perf_event_open, bpf, userfaultfd, io_uring_setup, _enter, _register.
+# In this order: add_key, request_key, keyctl, perf_event_open, bpf, userfaultfd, io_uring_setup, _enter, _register;
+# ptrace, process_vm_readv, process_vm_writev, kcmp, pidfd_getfd, process_madvise.
 _MACHINES = {
-    "x86_64": _Machine(0xC000003E, 41, 53, 16, (248, 249, 250, 298, 321, 323, 425, 426, 427)),
-    "aarch64": _Machine(0xC00000B7, 198, 199, 29, (217, 218, 219, 241, 280, 282, 425, 426, 427)),
+    "x86_64": _Machine(
+        *(0xC000003E, 41, 53, 16),
+        (248, 249, 250, 298, 321, 323, 425, 426, 427, 101, 310, 311, 312, 438, 440),
+    ),
+    "aarch64": _Machine(
+        *(0xC00000B7, 198, 199, 29),
+        (217, 218, 219, 241, 280, 282, 425, 426, 427, 117, 270, 271, 272, 438, 440),
+    ),
 }
 
 

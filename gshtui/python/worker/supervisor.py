@@ -22,7 +22,7 @@ _WAKES = 3
 """Looks at which everything is continued again: a process that is just being forked may get the stop alone."""
 _FLOOR = 200 << 20
 """Bytes that a block must leave free on the disk of its folder."""
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 
 
 class Supervisor:
@@ -140,12 +140,21 @@ def _noted(*_: object) -> None:
 
 def adopt() -> None:
     """Become the parent of what loses its own below here, where this is not the first process anyway (Linux)."""
-    if os.getpid() == 1 or not sys.platform.startswith("linux"):
-        return
-    import ctypes
+    if os.getpid() != 1:
+        _set(_PR_SET_CHILD_SUBREAPER, 1)
 
-    libc: Any = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+def close_to_others(closed: bool) -> None:
+    """Whether other processes of the person may look into this one, which holds the socket to the hub (Linux)."""
+    _set(_PR_SET_DUMPABLE, not closed)
+
+
+def _set(option: int, value: int) -> None:
+    if sys.platform.startswith("linux"):
+        import ctypes
+
+        libc: Any = ctypes.CDLL(None)
+        libc.prctl(option, value, 0, 0, 0)
 
 
 def descendants() -> list[int]:

@@ -23,6 +23,7 @@ def main() -> None:
     """Run until the hub, the interpreter or its patience ends."""
     options: dict[str, Any] = json.loads(sys.argv[1])
     supervisor.adopt()
+    supervisor.close_to_others(True)
     child = os.fork()
     if child:
         os.close(options["channel"])
@@ -30,6 +31,7 @@ def main() -> None:
         _leave_output()
         os._exit(watching.watch())
     os.close(options["owner"])
+    supervisor.close_to_others(False)  # what this one takes is measured, and debuggers look at it
     os.setsid()
     _limit(options)
     interpret(options)
