@@ -450,6 +450,15 @@ async def edges(here: Recorded) -> None:
     assert here.app.bench.panes["shell"].region.width == width - 2
 
 
+@told("window", "| `alt+v` | the variables of the agent's Python |")
+async def python_variables(here: Recorded) -> None:
+    lines: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(here.app), "run_command", lambda _app, line: lines.append(line))
+        await here.press("alt+v")
+    assert lines == ["python show"]
+
+
 @told("window", "Start one with `f8`, `/spawn`, or from a script")
 async def spawned(here: Recorded) -> None:
     await here.press("f8")
