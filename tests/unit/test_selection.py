@@ -10,6 +10,7 @@ import pytest
 
 from gshtui.bus.messages import Usage
 from gshtui.commands.declaration import Caller, Invocation, UsageError
+from gshtui.providers import selection
 from gshtui.providers.anthropic import Anthropic
 from gshtui.providers.catalog import Catalog
 from gshtui.providers.gemini import Gemini
@@ -74,6 +75,13 @@ async def test_openai_with_a_key_and_with_an_address_of_its_own() -> None:
     assert isinstance((await chosen(own)).provider, OpenAIResponses)
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start-up waits 0.3 s for a server; what is done with its answer must not depend on the machine's pace."""
+    monkeypatch.setattr(selection, "PROBE", 20.0)
+
+
+@pytest.mark.usefixtures("patient")
 async def test_a_server_of_ones_own_is_asked_for_its_models() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked = await reader.readuntil(b"\r\n\r\n")
@@ -104,6 +112,7 @@ async def test_the_preferred_provider_goes_first_where_it_can_be_used() -> None:
     assert (await chosen(both, agent=AgentSettings(default_provider="offline"))).provider.name == "offline"
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_running_ollama_is_found_and_asked() -> None:
     async with loopback("ollama", models=["qwen3:8b", "llama3.2:latest"]) as server:
         there = {"OLLAMA_HOST": server.url.removeprefix("http://")}
