@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -49,10 +50,13 @@ async def press_when_asked(asker: AgentRow) -> None:
     """Allow what the agent asks for in its own terminal, once."""
     terminals = AgentTerminals()
     server = terminals.server(asker.socket)
+    again = 0.0
 
     async def pressed() -> str:
+        nonlocal again
         screen = "\n".join(await server.capture(asker.pane, styled=False))
-        if "1 allow once" in screen and "allowed once" not in screen:
+        if "1 allow once" in screen and "allowed once" not in screen and time.monotonic() > again:
+            again = time.monotonic() + 2  # a key that comes too early for a question does not count
             await server.send_keys(asker.pane, "1")
             await server.send_keys(asker.pane, "Enter")
         return screen

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import json
 from typing import Any
 
 import pytest
 
-from tests.kit.loopback.apis import SPEECHES
+from tests.kit.loopback.apis import SPEECHES, loopback
 from tests.kit.loopback.script import Call, Fault, Say, parse
 from tests.kit.loopback.speech import Refused, sign, well_formed
 
@@ -162,3 +164,15 @@ def test_scripts_can_be_written_as_json() -> None:
     assert script == [[Say("abab"), Call("read", {"path": "x"})], [Fault.status(429, retry_after=1)]]
     with pytest.raises(ValueError, match="not a step"):
         parse([{"sing": "la"}])
+
+
+@pytest.mark.timeout(30)
+async def test_a_server_ends_just_as_an_answer_has_been_sent() -> None:
+    """Also with a client that keeps the connection open, as a running agent does."""
+    sent = asyncio.Event()
+    async with loopback("anthropic", strict=False, finished=lambda *_: sent.set()) as server:
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        body = json.dumps(anthropic(user(HI))).encode()
+        writer.write(b"POST /v1/messages HTTP/1.1\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        await sent.wait()
+    writer.close()

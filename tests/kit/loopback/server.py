@@ -15,6 +15,9 @@ from typing import Any
 from tests.kit.loopback.script import Answer, Fault, Say, fault
 from tests.kit.loopback.speech import Frame, Refused, Speech, dumps, well_formed
 
+_ENDS_WITHIN = 10.0
+"""Seconds that the connections have to end."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -80,7 +83,9 @@ class Loopback:
         self._server.close()
         for task in tuple(self._tasks):
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._tasks:
+            left = (await asyncio.wait(self._tasks, timeout=_ENDS_WITHIN))[1]
+            assert not left, f"connections that do not end: {left}"
 
     @property
     def chats(self) -> list[Asked]:
@@ -116,8 +121,7 @@ class Loopback:
             return await self._respond(asked, writer, gone) and version != "HTTP/1.0"
         finally:
             gone.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await gone
+            await asyncio.wait({gone})  # unlike `await gone`, it lets our own cancellation be told from that of `gone`
 
     async def _respond(self, asked: Asked, writer: asyncio.StreamWriter, gone: asyncio.Task[None]) -> bool:
         model = self.speech.model(asked.path, asked.body) if asked.kind in ("chat", "show") else ""
