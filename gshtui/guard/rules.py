@@ -7,24 +7,28 @@ read still ask and deny. Refuses to weaken what is always refused: that is decid
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from gshtui.settings.toml_file import read_bytes
 from gshtui.text.sanitise import one_line
+
+if TYPE_CHECKING:
+    from gshtui.guard.shell_line import ShellWord
 
 Decision = Literal["allow", "ask", "deny"]
 _STRICTEST: tuple[Decision, ...] = ("deny", "ask", "allow")
 _HEADING = re.compile(r"(?m)^[ \t]*\[\[[ \t]*rule[ \t]*\]\]")
 _LISTS = ("tool", "flags", "paths", "hosts", "examples", "not_examples")
-_NESTED = 3
-"""How deep a command line inside a word (`bash -c '…'`) is read."""
+_NETWORK = frozenset(("push", "pull", "fetch", "clone", "ls-remote", "remote", "submodule", "archive"))
+"""Git's commands that talk to another repository, and run its programs if it is on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,9 @@ class RuleMatter:
     Attributes:
         commands: the words of each simple command of a shell line; empty for other tools.
         literal: the line has nothing but literal words, so that its commands are all that it runs.
+        line: the shell line itself.
+        inner: the words of all commands that can be found in it, those inside words too.
+        open: numbers of the commands that have a pattern or a `~`, which the shell turns into other words.
         path: of a file tool; relative to the project if it is inside.
     """
 
@@ -41,6 +48,9 @@ class RuleMatter:
     commands: tuple[tuple[str, ...], ...] = ()
     literal: bool = True
     path: str = ""
+    line: str = ""
+    inner: tuple[tuple[str, ...], ...] = ()
+    open: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +89,22 @@ class GuardRule:
         if not matter.commands:
             return not (self.program or self.flags or self.hosts) and self._names(matter.path)
         if self.do == "allow":
-            return matter.literal and all(self.allows(words) for words in matter.commands)
-        return any(self._touches(words) for words in _all_commands(matter.commands, _NESTED))
+            return matter.literal and not matter.open and all(self.allows(words) for words in matter.commands)
+        return any(self._touches(words) for words in (*matter.commands, *matter.inner))
 
-    def allows(self, words: Sequence[str]) -> bool:
+    def doubt(self, matter: RuleMatter) -> str:
+        """Why it may be about a line that it does not match, as the end of a sentence; empty if it is not.
+
+        A line whose words do not say all that it runs may hide what is asked about or denied.
+        """
+        if self.do == "allow" or not matter.line or (self.tool and matter.tool not in self.tool):
+            return ""
+        from gshtui.guard import rule_doubt
+
+        exact = bool(self.flags or self.paths)
+        return rule_doubt.line_doubt(matter.line) or rule_doubt.program_doubt(matter.line, self.program, exact=exact)
+
+    def allows(self, words: Sequence[str], project: Path = Path()) -> bool:
         """Whether it allows this simple command: exactly its program, its flags only, and its paths and hosts only."""
         count = len(self.program)
         flags = [word for word in words[count:] if word.startswith("-")]
@@ -92,6 +114,8 @@ class GuardRule:
             tuple(words[:count]) == self.program
             and ("*" in self.flags or all(word.partition("=")[0] in self.flags for word in flags))
             and (not self.paths or all(self._names(word) for word in operands if not _hosts(word)))
+            and (bool(self.paths) or not any(_is_place(word) for word in operands))
+            and (bool(self.paths) or not _other_repository(words, operands, project))
             and all(_fits(host, self.hosts) for host in hosts)
         )
 
@@ -101,7 +125,7 @@ class GuardRule:
             _runs(words, self.program)
             and (not self.flags or any(_has_flag(words, flag) for flag in self.flags))
             and (not self.paths or any(self._names(part) for word in words for part in (word, word.rpartition("=")[2])))
-            and (not self.hosts or any(_fits(host, self.hosts) for word in words for host in (*_hosts(word), word)))
+            and (not self.hosts or any(_fits(host, self.hosts) for word in words for host in _named_hosts(word)))
         )
 
     def _names(self, path: str) -> bool:
@@ -129,6 +153,8 @@ class RuleBook:
 
     rules: tuple[GuardRule, ...] = ()
     mistakes: tuple[RuleMistake, ...] = ()
+    project: Path = Path()
+    """Its root: what relative paths are of."""
 
     def decide(self, matter: RuleMatter, *, free: frozenset[int] = frozenset()) -> GuardRule | None:
         """The strictest rule that matches; `None`: none does.
@@ -138,15 +164,23 @@ class RuleBook:
                 another rule.
         """
         found = [rule for rule in self.rules if rule.do != "allow" and rule.matches(matter)]
+        if found and (strictest := min(found, key=lambda rule: _STRICTEST.index(rule.do))).do == "deny":
+            return strictest
+        for rule in self.rules:
+            if doubt := rule.doubt(matter):
+                return replace(rule, do="ask", why=f"{doubt}, and so it may be what this rule is about: {rule.words}")
         if found:
-            return min(found, key=lambda rule: _STRICTEST.index(rule.do))
+            return found[0]
         allowing = [rule for rule in self.rules if rule.do == "allow"]
         if not matter.commands:
             return next((rule for rule in allowing if rule.matches(matter)), None)
         fitting = [rule for rule in allowing if not rule.tool or matter.tool in rule.tool]
+        away = any(_goes_away(words, self.project) for words in matter.commands)
         used: GuardRule | None = None
         for number, words in enumerate(matter.commands):
-            by = next((rule for rule in fitting if rule.program and rule.allows(words)), None)
+            able = () if number in matter.open else fitting
+            able = () if away and words[0] == "git" else able
+            by = next((rule for rule in able if rule.program and rule.allows(words, self.project)), None)
             if by is None and number not in free:
                 return None
             used = used or by
@@ -159,8 +193,9 @@ class RuleFiles:
     def __init__(self, own: Path, project: Path) -> None:
         """`own`: the person's file. `project`: the project's root."""
         self._files = ((own, False), (project / ".gsh" / "rules.toml", True))
+        self._project = project
         self._seen: tuple[object, ...] | None = None
-        self._book = RuleBook()
+        self._book = RuleBook(project=project)
 
     def current(self) -> RuleBook:
         """The rules as they are now. Blocks for a moment."""
@@ -168,7 +203,9 @@ class RuleFiles:
         if seen != self._seen:
             read = [read_rules(path, tighten=tighten) for path, tighten in self._files]
             self._book = RuleBook(
-                tuple(rule for book in read for rule in book.rules), tuple(m for book in read for m in book.mistakes)
+                tuple(rule for book in read for rule in book.rules),
+                tuple(mistake for book in read for mistake in book.mistakes),
+                self._project,
             )
             self._seen = seen
         return self._book
@@ -189,6 +226,7 @@ def read_rules(file: Path, *, tighten: bool = False) -> RuleBook:
     text = raw.decode("utf-8", "replace")
     starts = [found.start() for found in _HEADING.finditer(text)]
     rules: list[GuardRule] = []
+    seen: list[object] = []
     mistakes: list[RuleMistake] = []
     ends = [*starts[1:], len(text)]
     if not starts or text[: starts[0]].strip():
@@ -196,11 +234,14 @@ def read_rules(file: Path, *, tighten: bool = False) -> RuleBook:
     for start, end in zip(starts, ends, strict=True):
         line = text.count("\n", 0, start) + 1
         try:
-            rules.append(_rule(file, line, _table(text[start:end], line), tighten=tighten))
+            table = _table(text[start:end], line)
+            seen.append(dict(table))
+            rules.append(_rule(file, line, table, tighten=tighten))
         except _MistakeError as error:
             mistakes.append(RuleMistake(file, error.line or line, str(error)))
             if error.rule is not None:
                 rules.append(error.rule)
+    rules += _unseen(file, text, seen, mistakes)
     if mistakes:
         rules = [rule for rule in rules if rule.do != "allow"]
     return RuleBook(tuple(rules), tuple(mistakes))
@@ -211,6 +252,26 @@ class _MistakeError(Exception):
         super().__init__(text)
         self.line = line
         self.rule = rule
+
+
+def _unseen(file: Path, text: str, seen: list[object], mistakes: list[RuleMistake]) -> list[GuardRule]:
+    """What the file says beyond the rules that were seen, by their headings: a mistake, though it may deny."""
+    try:
+        whole = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        if not mistakes:
+            mistakes.append(RuleMistake(file, 1, f"it is not TOML: {one_line(str(error), 200)}."))
+        return []
+    given = whole.get("rule", [])
+    found = cast("list[object]", given) if isinstance(given, list) else [given]
+    if not mistakes and (found != seen or set(whole) - {"rule"}):
+        mistakes.append(RuleMistake(file, 1, "each rule must begin with a line [[rule]], and hold nothing else."))
+    rules: list[GuardRule] = []
+    for table in found:
+        if table not in seen and isinstance(table, dict):
+            with contextlib.suppress(_MistakeError):
+                rules.append(_rule(file, 1, dict(cast("dict[str, Any]", table)), tighten=True))
+    return rules
 
 
 def _check_head(file: Path, text: str, mistakes: list[RuleMistake]) -> None:
@@ -265,13 +326,22 @@ def _about_example(rule: GuardRule, example: str) -> bool:
 
 def line_matter(tool: str, command: str) -> RuleMatter:
     """A shell line as rules see it."""
-    from gshtui.guard import shell_line
+    from gshtui.guard import rule_doubt, shell_line
 
+    inner = tuple(rule_doubt.commands(command))
     plain = shell_line.plain_commands(command) if not shell_line.strange_character(command) else None
-    if plain is not None and not plain.quiet:
-        return RuleMatter(tool, tuple(tuple(word.text for word in words) for words in plain.commands))
+    if plain is not None and not plain.quiet and shell_line.is_bounded(command):
+        numbers = (number for number, words in enumerate(plain.commands) if any(map(_is_open, words)))
+        commands = tuple(tuple(word.text for word in words) for words in plain.commands)
+        return RuleMatter(tool, commands, line=command, inner=inner, open=frozenset(numbers))
     found = shell_line.read(command).commands
-    return RuleMatter(tool, tuple(tuple(simple.texts) for simple in found) or ((command,),), literal=False)
+    commands = tuple(tuple(simple.texts) for simple in found) or ((command,),)
+    return RuleMatter(tool, commands, literal=False, line=command, inner=inner)
+
+
+def _is_open(word: ShellWord) -> bool:
+    """Whether the shell may put other words in its place."""
+    return not word.literal or word.pattern or word.home or bool(re.search(r"[=:]~|[{}]", word.text))
 
 
 def _texts(name: str, value: object) -> tuple[str, ...]:
@@ -281,16 +351,27 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
     return tuple(cast("list[str]", given))
 
 
-def _all_commands(commands: Iterable[Sequence[str]], depth: int) -> Iterator[Sequence[str]]:
-    """The commands, and those inside a word, such as `bash -c '…'`."""
-    from gshtui.guard import shell_line
+def _is_place(word: str) -> bool:
+    """Whether an operand of a command names a place that a rule must name too: outside the project, or a transport."""
+    plain = os.path.normpath(word)
+    return plain.startswith(("/", "../")) or plain == ".." or bool(re.match(r"(?i)file:|[a-z][a-z0-9+.-]*::", word))
 
-    for words in commands:
-        yield words
-        if depth:
-            inner = [word for word in words if re.search(r"[\s;&|$`]", word)]
-            for word in inner[:20]:
-                yield from _all_commands((tuple(one.texts) for one in shell_line.read(word).commands), depth - 1)
+
+def _other_repository(words: Sequence[str], operands: Sequence[str], project: Path) -> bool:
+    """Whether git would talk to a repository that is named by a path, whose hooks and programs it runs."""
+    if list(words[:1]) != ["git"] or not _NETWORK.intersection(words[1:2]):
+        return False
+    named = [word for word in operands if word not in words[1:2]][:1]
+    return any(
+        not _hosts(word) and (not re.fullmatch(r"\w[\w.-]*", word) or (project / word).is_dir()) for word in named
+    )
+
+
+def _goes_away(words: Sequence[str], project: Path) -> bool:
+    """Whether the command changes to another folder than the project's, where git finds another configuration."""
+    if words[0] not in ("cd", "pushd", "popd"):
+        return False
+    return len(words) != 2 or Path(os.path.normpath(project / words[1])) != project
 
 
 def _runs(words: Sequence[str], program: Sequence[str]) -> bool:
@@ -311,6 +392,8 @@ def _has_flag(words: Sequence[str], flag: str) -> bool:
     return any(
         word == flag
         or word.startswith(f"{flag}=")
+        # A program takes the beginning of a long flag for the flag, if it is the only one that begins so.
+        or (len(name := word.partition("=")[0]) > 2 and name[:2] == "--" and flag.startswith(name))
         or (cluster and word[:1] == "-" and word[1:2] != "-" and flag[1] in word)
         for word in words
     )
@@ -322,6 +405,13 @@ def _hosts(word: str) -> list[str]:
     authorities = (re.split(r"[/?#\\]", place, maxsplit=1)[0].rpartition("@")[2] for place in places)
     hosts = (one.partition("]")[0][1:] if one.startswith("[") else one.partition(":")[0] for one in authorities)
     return [host.lower().rstrip(".") for host in hosts if host]
+
+
+def _named_hosts(word: str) -> list[str]:
+    """The hosts that a word may name, also without a scheme: `host/path`, `host:80`, `--url=host`."""
+    parts = [word, *word.split("=")[1:]]
+    bare = [re.split(r"[/?#:\\]", part.removeprefix("/dev/tcp/").rpartition("@")[2], maxsplit=1)[0] for part in parts]
+    return [*_hosts(word), *(host.lower().rstrip(".") for host in bare if host), word]
 
 
 def _fits(host: str, patterns: Sequence[str]) -> bool:

@@ -56,7 +56,9 @@ def decided(rules: RuleBook, command: str, *free: int) -> str:
         ("git push && git push --tags", "allow"),
         ("git push && make", ""),
         ("git push > out", ""),
-        ("git push $(cat x)", ""),
+        ("git push $(cat x)", "ask"),
+        ("git push ?-receive* ./sub/n", "ask"),
+        ("git commit -m $X", ""),
         ("GIT_SSH=x git push", ""),
         ("git push --force", "deny"),
         ("git push && git push -f", "deny"),
@@ -109,6 +111,8 @@ MISTAKES = {
     'x = 1\n[[rule]]\ndo = "allow"\nprogram = "make"\n': (1, "something else"),
     '[[rule]]\ndo = "allow"\nprogram = ["make"]\n': (1, "must be text"),
     '[[rule]]\ndo = "allow"\nprogram = "make"\nflags = 3\n': (1, "must be text, or a list"),
+    '[[rule]]\ndo = "allow"\nprogram = "make"\n[["rule"]]\ndo = "deny"\nprogram = "cmake"\n': (1, "begin with"),
+    '[[rule]]\ndo = "allow"\nprogram = "make"\n[other]\ndo = "deny"\n': (1, "begin with"),
 }
 
 
@@ -122,11 +126,39 @@ def test_a_mistake_allows_nothing_and_is_named_with_its_line(tmp_path: Path, tex
     assert decided(rules, "make x") == "" and decided(rules, "rm x") == "deny"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git push --tags ?-receive* ./sub/n", "git push {a,b}", "git push ~/n", "git push x=~/n", "git push [a]",
+        "git push ./sub/n", "git push sub/n", "git push bare", "git push /srv/n", "git push ../n",
+        "git push ext::sh", "git push file:///srv/n", "git push host:n", "cd sub && git push", "cd .. && git push",
+        "git push " + "x" * 9_000,
+    ],
+)  # fmt: skip
+def test_an_allow_covers_written_words_and_no_repository_of_this_machine(tmp_path: Path, command: str) -> None:
+    project = tmp_path / "project"
+    for folder in (project / "bare", project / "sub"):
+        folder.mkdir(parents=True)
+    own = tmp_path / "rules.toml"
+    own.write_text('[[rule]]\ndo = "allow"\nprogram = "git push"\nflags = ["--tags"]\n', encoding="utf-8")
+    rules = RuleFiles(own, project).current()
+    assert decided(rules, "git push --tags origin HEAD:main v1.0") == "allow"
+    assert decided(rules, f"cd {project} && git push", 0) == "allow"
+    assert decided(rules, command, *([0] if command.startswith("cd") else [])) == ""
+
+
+async def test_what_is_asked_so_is_asked_in_yolo_too(tmp_path: Path) -> None:
+    denying = book(tmp_path, '[[rule]]\ndo = "deny"\nprogram = "rm"\n')
+    line = Assessment(Effect.EXECUTE, "a", sandbox=True)
+    assert (await reviewed(denying, "yolo", "a=rm; $a x", line)).allowed is False
+    assert (await reviewed(denying, "yolo", "make x", line)).allowed
+
+
 def test_a_project_only_tightens_and_files_are_read_again(tmp_path: Path) -> None:
     own, project = tmp_path / "rules.toml", tmp_path / "project"
     (project / ".gsh").mkdir(parents=True)
     files = RuleFiles(own, project)
-    assert files.current() == RuleBook()
+    assert files.current() == RuleBook(project=project)
     own.write_text('[[rule]]\ndo = "allow"\nprogram = "make"\n', encoding="utf-8")
     assert decided(files.current(), "make") == "allow"
     theirs = project / ".gsh" / "rules.toml"
