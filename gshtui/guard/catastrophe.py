@@ -49,6 +49,13 @@ _WRAPPERS = frozenset(
     )
 )
 """Words that a command can follow."""
+_VALUED = {
+    "env": re.compile(r"-[iv0]*[uC]|--unset|--chdir"),
+    "sudo": re.compile(r"-[A-Zbeiknsv]*[ughpCTUrtDR]|--(?:user|group|host|prompt|chdir|chroot)"),
+    "doas": re.compile(r"-[Lns]*[uC]"),
+    "exec": re.compile(r"-[cl]*a"),
+}
+"""Options of wrappers whose value is the next word."""
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh", "fish", "eval", "su", "ssh", "script"))
 _EVERYTHING = re.compile(
     r"""^(?:/+|/+\*|/+\.+/*|~|~/+|~/+\*|\$HOME/*\*?|\$\{HOME\}/*\*?
@@ -144,6 +151,10 @@ _KEYS_GIVEN_OUT = (
     *(("bw", "get"), ("heroku", "auth:token"), ("npm", "token"), ("doctl", "auth"), ("gpg", "--export-secret-subkeys")),
 )
 _PERMITS_ITSELF = (("config", "set"), ("config", "trust"), ("config", "edit"), ("approvals",), ("hub", "stop"))
+_OURS = frozenset(("gsh-tui", "gsh", "gshtui", "gshtui.__main__"))
+_OUR_MODULE = re.compile(r"-[A-Za-z]*mgshtui(?:\.__main__)?|(?:.*/)?gshtui/__main__\.py")
+_LAUNCHER = re.compile(r"(?:python|pypy)[\d.]*t?|uvx?|pipx|poetry|pdm|hatch|rye")
+"""Programs that run our own by its name, or as a module or script."""
 _NETWORK_FILE = re.compile(r"^/dev/(?:tcp|udp)/")
 _VARIABLE = re.compile(r"\$\{?[!#]?([A-Za-z_][A-Za-z0-9_]*)")
 _HISTORY_FILE = re.compile(
@@ -236,7 +247,11 @@ def _unwrapped(words: Sequence[str]) -> tuple[str, list[str]]:
     at, behind = 0, ""
     while at < len(words):
         name = words[at].rpartition("/")[2].lstrip("\\")
-        if name in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", words[at]) or (at and name.startswith("-")):
+        if behind in _VALUED and _VALUED[behind].fullmatch(words[at]):
+            at += 2
+        elif behind == "env" and words[at] in ("-S", "--split-string") and at + 1 < len(words):
+            return _unwrapped(("env", *words[at + 1].split(), *words[at + 2 :]))
+        elif name in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", words[at]) or (at and name.startswith("-")):
             behind = name if name in _WRAPPERS else behind
             at += 1
         elif behind in ("timeout", "nice", "ionice", "chrt", "flock") and re.fullmatch(r"[\d.]+[smhd]?|\+\d+", name):
@@ -317,9 +332,9 @@ def _takes_hold(program: str, arguments: list[str], operands: list[str], folder:
         named = next((word for word in operands[1:] if _EXECUTES.match(word)), "")
         if named and (operands[-1] != named or "--replace-all" in arguments):
             return f"it sets git's {named[:60]}, which decides what git runs"
-    if program in ("gsh-tui", "gsh"):
-        words = tuple(operands[:2])
-        if any(words[: len(line)] == line for line in _PERMITS_ITSELF) or "--yes" in arguments:
+    if (given := _given_to_us(program, arguments)) is not None:
+        words = tuple(_split(given)[1][:2])
+        if any(words[: len(line)] == line for line in _PERMITS_ITSELF) or "--yes" in given:
             return "it changes what the workbench may do without asking; only a person may do that"
     if program == "history" and any(_letters(word) & set("cdw") for word in arguments):
         return "it removes recorded shell history"
@@ -332,6 +347,18 @@ def _takes_hold(program: str, arguments: list[str], operands: list[str], folder:
         written = [word.removeprefix("of=") for word in arguments if word.startswith("of=")]
         return next((why for operand in written if (why := _written(operand, folder))), "")
     return ""
+
+
+def _given_to_us(program: str, arguments: list[str]) -> list[str] | None:
+    """The arguments of our own program, by its name or as a module or script of Python; `None`: another program."""
+    if program in _OURS:
+        return arguments
+    if not _LAUNCHER.fullmatch(program):
+        return None
+    for at, word in enumerate(arguments):
+        if word.rpartition("/")[2] in _OURS or _OUR_MODULE.fullmatch(word):
+            return arguments[at + 1 :]
+    return None
 
 
 def _redirected(redirect: shell_line.Redirect, folder: str) -> str:

@@ -119,3 +119,38 @@ def test_a_hostile_line_is_judged_in_bounded_time(line: str) -> None:
 
 def test_what_is_too_long_to_judge_is_refused() -> None:
     assert "cannot be judged" in catastrophe("x" * 300_000)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "gsh-tui config set agent.mode auto",
+        "env -u GSH_AGENT gsh-tui config set agent.mode auto",
+        "env -iu GSH_AGENT -u X PATH=/bin /opt/bin/gsh-tui config set agent.mode auto",
+        "env --unset GSH_AGENT gsh-tui config trust",
+        "env -S 'gsh-tui config set agent.mode auto'",
+        "sudo -u me gsh-tui config set agent.mode auto",
+        "python -m gshtui config set agent.mode auto",
+        "/x/.venv/bin/python3.13 -I -m gshtui config set agent.mode auto",
+        "env -u GSH_AGENT python3 -mgshtui approvals allow 1",
+        "python -Im gshtui hub stop",
+        "python /x/bin/gsh-tui config set agent.mode auto",
+        "uv run python -m gshtui config set agent.mode auto",
+        "bash -c 'unset GSH_AGENT; python -m gshtui config set agent.mode auto'",
+    ],
+)
+def test_our_own_program_widens_nothing_however_it_is_called(command: str) -> None:
+    assert "only a person" in catastrophe(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["python -m gshtui config get agent.mode", "python -m pytest gshtui", "env -u X ls", "sudo -u me ls", "gsh-tui ls"],
+)
+def test_other_calls_of_it_are_no_catastrophe(command: str) -> None:
+    assert not catastrophe(command)
+
+
+def test_a_wrapper_with_a_value_hides_nothing() -> None:
+    assert catastrophe("sudo -u root rm -rf /")
+    assert catastrophe("env -C /tmp rm -rf /")
