@@ -1,6 +1,7 @@
-"""Which files hold secrets or decide what is run, judged only by their path.
+"""Which files hold secrets or decide what is run, judged by their path.
 
-Pure. Other paths may hold secrets, too; this list serves approval questions, and decides what a search leaves out.
+Pure, but for the files of a repository without a working tree, which are known by their neighbours. Other paths
+may hold secrets, too; this list serves approval questions, and decides what a search leaves out.
 Called by the policy and the file tools.
 """
 
@@ -34,13 +35,15 @@ _GUARDED = re.compile(r"(?:/\.git(?:/|$)|/\.gsh(?:/|$)|/gsh/(?:config\.toml|rule
 _STARTS = re.compile(
     r"""(?xs)/(?:
     \.gitattributes | \.gitmodules | \.gitconfig | \.envrc | \.mcp\.json | \.vscode/.+ | \.idea/.+
-    | \.devcontainer/.+
+    | \.devcontainer/.+ | \.zed/.+ | \.worktreeinclude
     | \.(?:ba|z|k|c|tc)?shrc | \.(?:bash_|z)?profile | \.(?:z|bash_)log(?:in|out) | \.zshenv | \.inputrc | \.tmux\.conf
     | \.pre-commit-config\.yaml | \.husky/.+ | \.github/workflows/.+ | \.gitlab-ci\.yml | crontab
     | conftest\.py | sitecustomize\.py | usercustomize\.py | setup\.py | setup\.cfg | pyproject\.toml | tox\.ini
-    | noxfile\.py
-    | package\.json | makefile | justfile | rakefile | gemfile | build\.rs | cmakelists\.txt | dockerfile
-    | (?:claude|agents|gemini)\.md | \.cursorrules | \.claude/.+ | \.codex/.+ | \.cursor/.+
+    | noxfile\.py | pytest\.ini | \.?mise\.toml | \.cargo/config[^/]*
+    | package\.json | \.npmrc | \.yarnrc\.yml | (?:gnu)?makefile | justfile
+    | rakefile | gemfile | build\.rs | cmakelists\.txt | dockerfile
+    | (?:claude|claude\.local|agents|gemini)\.md | \.cursorrules | \.claude/.+ | \.codex/.+ | \.cursor/.+
+    | \.gemini/.+ | \.opencode/.+ | opencode\.json[^/]* | \.vibe/.+ | \.aider\.conf\.yml
     )$"""
 )
 SEARCH_LEAVES_OUT = (
@@ -84,5 +87,22 @@ def guarded(real: Path) -> str:
 
 
 def starts_things(real: Path) -> str:
-    """A warning for a file that some program runs or obeys when the project is opened, built or tested; or empty."""
-    return f"{real.name} decides what other programs run" if _STARTS.search(str(real).casefold()) else ""
+    """A warning for a file that some program runs or obeys when the project is opened, built or tested; or empty.
+
+    Looks at what stands beside it.
+    """
+    if _STARTS.search(str(real).casefold()):
+        return f"{real.name} decides what other programs run"
+    return f"{real.name} is part of a repository, which decides what git runs" if _of_bare_repository(real) else ""
+
+
+def _of_bare_repository(real: Path) -> bool:
+    """Git takes a folder for a repository that has HEAD, objects and refs; whichever of them comes last counts."""
+    folders = list(real.parents)
+    for name, folder in zip((real.name, *(each.name for each in folders)), folders, strict=False):
+        if name in ("objects", "refs") and (folder / "HEAD").is_file():
+            return True
+        others = name in ("HEAD", "config", "hooks", "info", "commondir")
+        if others and (folder / "objects").is_dir() and (folder / "refs").is_dir():
+            return True
+    return False

@@ -229,6 +229,30 @@ def test_what_decides_what_runs() -> None:
     assert not starts_things(Path("/p/src/app.py"))
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".gemini/settings.json", ".opencode/agent/x.md", "opencode.json", "opencode.jsonc", ".vibe/config.toml"),
+        *("GNUmakefile", "makefile", ".cargo/config", ".cargo/config.toml", ".aider.conf.yml", ".worktreeinclude"),
+        *("pytest.ini", ".yarnrc.yml", ".npmrc", "mise.toml", ".mise.toml", "CLAUDE.local.md", ".zed/tasks.json"),
+    ],
+)
+def test_what_other_programs_obey_is_known(name: str) -> None:
+    assert starts_things(Path("/p/sub") / name)
+
+
+def test_no_repository_is_put_together_of_files(tmp_path: Path) -> None:
+    assert not starts_things(tmp_path / "config")
+    (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
+    assert starts_things(tmp_path / "objects/x")
+    (tmp_path / "objects").mkdir()
+    assert starts_things(tmp_path / "refs/heads/x")
+    (tmp_path / "refs").mkdir()
+    for name in ("HEAD", "config", "hooks/pre-commit"):
+        assert starts_things(tmp_path / name)
+    assert not starts_things(tmp_path / "src/app.py")
+
+
 def test_file_types() -> None:
     assert filetype(b"plain \xc3\xa9").encoding == "utf-8"
     assert filetype(b"caf\xe9 au lait").encoding == "latin-1"

@@ -49,6 +49,8 @@ _OBEYED = (
         ".cursor",
     ),
     *(".cursorrules", "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".gitmodules", ".husky", ".pre-commit-config.yaml"),
+    *("CLAUDE.local.md", "opencode.json", ".opencode", ".vibe", ".aider.conf.yml", ".zed", ".worktreeinclude"),
+    *("mise.toml", ".mise.toml"),
 )
 """What other programs obey as soon as it stands in a project: read-only where it is, taken out where it is new."""
 _OWN = ("/tmp", "/run", "/var/tmp")
