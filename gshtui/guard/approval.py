@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from gshtui.bus.bus import Bus
@@ -382,7 +383,13 @@ def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | Non
     command = call.arguments.get("command")
     if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
         path = assessment.subject if assessment.effect in (Effect.READ, Effect.WRITE) else ""
-        return book.decide(RuleMatter(call.tool, path=path))
+        if call.tool not in ("glob", "grep") or assessment.effect is not Effect.READ:
+            return book.decide(RuleMatter(call.tool, path=path))
+        # What they say about themselves begins with what they look for; their key begins with the folder.
+        place = Path(assessment.key.partition("\0")[0])
+        path = str(place.relative_to(book.project) if place.is_relative_to(book.project) else place)
+        wanted = str(call.arguments.get("pattern" if call.tool == "glob" else "file_pattern") or "**")
+        return book.decide(RuleMatter(call.tool, path=path, below=wanted))
     free = frozenset(number for number, part in enumerate(assessment.parts) if part.verdict == "allow")
     found = book.decide(line_matter(call.tool, command), free=free)
     secret = any(part.rule == "secret" for part in assessment.parts)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
+from gshtui.guard import rule_paths
 from gshtui.settings.toml_file import read_bytes
 from gshtui.text.sanitise import one_line
 
@@ -42,6 +43,8 @@ class RuleMatter:
         inner: the words of all commands that can be found in it, those inside words too.
         open: numbers of the commands that have a pattern or a `~`, which the shell turns into other words.
         path: of a file tool; relative to the project if it is inside.
+        below: the pattern of what is looked for in the folder `path`; empty if it is only about `path`.
+        project: its root, which relative paths are of.
     """
 
     tool: str
@@ -51,6 +54,8 @@ class RuleMatter:
     line: str = ""
     inner: tuple[tuple[str, ...], ...] = ()
     open: frozenset[int] = frozenset()
+    below: str = ""
+    project: Path = Path()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +92,31 @@ class GuardRule:
         if self.tool and matter.tool not in self.tool:
             return False
         if not matter.commands:
-            return not (self.program or self.flags or self.hosts) and self._names(matter.path)
+            return not (self.program or self.flags or self.hosts) and self._about(matter)
         if self.do == "allow":
             return matter.literal and not matter.open and all(self.allows(words) for words in matter.commands)
-        return any(self._touches(words) for words in (*matter.commands, *matter.inner))
+        return any(self._touches(words, matter.project) for words in (*matter.commands, *matter.inner))
+
+    def _about(self, matter: RuleMatter) -> bool:
+        """Whether it names the path of a file tool; for ask and deny, also by other names, or what is looked for."""
+        if self.do == "allow" or not self.paths:
+            return self._names(matter.path)
+        wanted = os.path.join(matter.path, matter.below)  # noqa: PTH118 - it may be a pattern
+        return any(rule_paths.names(one, self.paths, matter.project) for one in (matter.path, wanted) if one)
 
     def doubt(self, matter: RuleMatter) -> str:
         """Why it may be about a line that it does not match, as the end of a sentence; empty if it is not.
 
         A line whose words do not say all that it runs may hide what is asked about or denied.
         """
-        if self.do == "allow" or not matter.line or (self.tool and matter.tool not in self.tool):
+        if self.do == "allow" or (self.tool and matter.tool not in self.tool):
             return ""
+        if not matter.line:
+            about = matter.below and not (self.program or self.flags or self.hosts) and self.paths
+            return rule_paths.search_doubt(matter.path, matter.below, self.paths, matter.project) if about else ""
+        for words in (*matter.commands, *matter.inner) if self.paths else ():
+            if _runs(words, self.program) and (why := rule_paths.command_doubt(words, self.paths, matter.project)):
+                return why
         from gshtui.guard import rule_doubt
 
         exact = bool(self.flags or self.paths)
@@ -119,12 +137,12 @@ class GuardRule:
             and all(_fits(host, self.hosts) for host in hosts)
         )
 
-    def _touches(self, words: Sequence[str]) -> bool:
+    def _touches(self, words: Sequence[str], project: Path) -> bool:
         """Whether this command runs the program, behind whatever wrapper, with one of the flags, paths and hosts."""
         return (
             _runs(words, self.program)
             and (not self.flags or any(_has_flag(words, flag) for flag in self.flags))
-            and (not self.paths or any(self._names(part) for word in words for part in (word, word.rpartition("=")[2])))
+            and (not self.paths or any(rule_paths.names(part, self.paths, project) for part in rule_paths.parts(words)))
             and (not self.hosts or any(_fits(host, self.hosts) for word in words for host in _named_hosts(word)))
         )
 
@@ -163,6 +181,7 @@ class RuleBook:
             free: numbers of the commands that need no rule, since they only read. Others may each be allowed by
                 another rule.
         """
+        matter = replace(matter, project=self.project)
         found = [rule for rule in self.rules if rule.do != "allow" and rule.matches(matter)]
         if found and (strictest := min(found, key=lambda rule: _STRICTEST.index(rule.do))).do == "deny":
             return strictest
@@ -328,7 +347,8 @@ def line_matter(tool: str, command: str) -> RuleMatter:
     """A shell line as rules see it."""
     from gshtui.guard import rule_doubt, shell_line
 
-    inner = tuple(rule_doubt.commands(command))
+    files = [(":", redirect.target.text) for redirect in shell_line.read(command).redirects]
+    inner = (*rule_doubt.commands(command), *files)
     plain = shell_line.plain_commands(command) if not shell_line.strange_character(command) else None
     if plain is not None and not plain.quiet and shell_line.is_bounded(command):
         numbers = (number for number, words in enumerate(plain.commands) if any(map(_is_open, words)))
