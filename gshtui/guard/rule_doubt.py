@@ -102,7 +102,7 @@ def _command_doubt(simple: SimpleCommand, depth: int) -> str:
 def _reads_lines(words: Sequence[ShellWord]) -> bool:
     """Whether a shell with these arguments takes its commands from its input."""
     flags = [word.text for word in words if word.text.startswith(("-", "+"))]
-    if any(re.fullmatch(r"-[A-Za-z]*s[A-Za-z]*", flag) for flag in flags):
+    if any(re.fullmatch(r"-[A-Za-rt-z]*+s[A-Za-z]*", flag) for flag in flags):
         return True
     return all(flag not in ("--version", "--help") for flag in flags) and len(flags) == len(words)
 
