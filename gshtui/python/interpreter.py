@@ -495,7 +495,7 @@ def _sandbox_run(options: InterpreterOptions, argv: tuple[str, ...], environ: Ma
     from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox
 
     assert options.sandbox is not None
-    shown = tuple(Path(os.path.realpath(folder)) for folder in options.shown)
+    shown = tuple(Path(os.path.realpath(folder)) for folder in (PACKAGE, *options.shown))
     return SandboxRun(replace(options.sandbox, shown=shown), argv, options.folder, environ, watched=False)
 
 

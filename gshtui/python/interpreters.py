@@ -18,7 +18,6 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ToolFinished, TurnStarted
 from gshtui.guard.child_environment import agent_environment
 from gshtui.python.interpreter import (
-    PACKAGE,
     Interpreter,
     InterpreterError,
     InterpreterLimits,
@@ -123,8 +122,7 @@ class Interpreters:
             table = self._sandbox
             environ = agent_environment(os.environ, tuple(table.environment))
             limits = InterpreterLimits(table.max_memory_mb << 20, table.max_processes, table.max_file_mb << 20)
-            shown = (PACKAGE, *choice.folders)
-            options = InterpreterOptions(choice.program, folder, sandbox, shown, environ, limits)
+            options = InterpreterOptions(choice.program, folder, sandbox, choice.folders, environ, limits)
 
             async def answer(what: str, more: dict[str, object]) -> object:
                 return await self._answer(owner, what, more)
