@@ -64,7 +64,7 @@ _DROPPED = re.compile(
 _UNSEEABLE = re.compile("|".join((_CONTROL, _JOINED, _UNSEEN, _SURROGATE, _MARKS)))
 UNFINISHED = re.compile(
     r"(?:\x1b[ -/]{0,16}|(?:\x1b\[|\x9b)[0-?]{0,256}[ -/]{0,16}"
-    rf"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x00-\x08\x0a-\x1f\x80-\x9f]{{0,{STRING_LIMIT}}}\x1b?)\Z"
+    rf"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x00-\x08\x0a-\x1f\x80-\x9f]{{0,{STRING_LIMIT}}}+\x1b?)\Z"
 )
 """The beginning of a sequence at the end of a text."""
 
