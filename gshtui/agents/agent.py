@@ -37,7 +37,7 @@ from gshtui.providers.port import ProviderError
 from gshtui.store.store_errors import StoreError
 from gshtui.system.faults import Fault
 from gshtui.system.ids import new_id
-from gshtui.system.tasks import end_all, keep_on
+from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
 
 ChooseModel = Callable[[str, str], Awaitable[ModelHandle]]
 """(provider, model) → the model's handle; either may be empty. Raises `ProviderError`."""
@@ -112,12 +112,8 @@ class Agent:
     async def stop(self, timeout: float = 5.0) -> None:
         """Interrupt the turn in progress, let it record its state, and stop. Waits at most `timeout` seconds."""
         self._subscription.unsubscribe()
-        if (turn := self._turn) is not None:
-            turn.cancel()
-            await asyncio.wait([turn], timeout=timeout)
-        if self._life is not None:
-            self._life.cancel()
-            await asyncio.wait([self._life], timeout=timeout)
+        await cancel_and_wait(self._turn, within=timeout)
+        await cancel_and_wait(self._life, within=timeout)
 
     def converse(self, conversation: Conversation | None) -> None:
         """Open this conversation; `None`: it is read-only, and prompts are refused.
@@ -172,7 +168,9 @@ class Agent:
                 continue
             match event:
                 case PromptSubmitted():
-                    self._queue_prompt(InboxPrompt(event.prompt, event.text, event.attachments, event.source))
+                    self._queue_prompt(
+                        InboxPrompt(event.prompt, event.text, event.attachments, event.source, event.mode)
+                    )
                 case PromptEditRequested():
                     self._edit(event)
                 case InterruptRequested():
@@ -206,7 +204,7 @@ class Agent:
             return
         old = self._inbox[at]
         if event.text.strip():
-            self._inbox[at] = InboxPrompt(old.id, event.text, old.attachments, old.source)
+            self._inbox[at] = InboxPrompt(old.id, event.text, old.attachments, old.source, old.mode)
             self._bus.publish(PromptEdited(prompt=old.id, agent=self.name, text=event.text))
         else:
             del self._inbox[at]
@@ -278,6 +276,7 @@ class Agent:
     async def _answer(self, prompt: InboxPrompt, conversation: Conversation) -> None:
         """Answer one prompt. Whatever happens, the agent can take the next one."""
         try:
+            self._toolbox.limit_mode(prompt.mode, prompt.source)
             finished = await self._take_turn(prompt, conversation)
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) is None or task.cancelling():
@@ -287,6 +286,7 @@ class Agent:
             fault = self._bus.report(f"the agent {self.name}", error, shown=True)
             finished = self._ended(conversation, "error", f"The prompt failed inside gsh-tui: {fault.why}.", fault)
         finally:
+            self._toolbox.limit_mode("")
             self._turn, self._turn_id = None, ""
             self._expects_prompt = False
         if finished is None and self.status == "starting":

@@ -1,9 +1,15 @@
-"""The `approvals` command, for people: what runs without asking in a project, and how to revoke it."""
+"""The `approvals` command, for people: what runs without asking in a project, and how to revoke it.
+
+That is what the rules and the settings allow. What was always allowed before there were rules is listed too: it counts
+for nothing until a person has seen the rule that it becomes and keeps it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -18,40 +24,59 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Parameters,
+    Question,
     Returns,
+    Unconfirmed,
     UsageError,
 )
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.context.retrieval.result_text import when
+from gshtui.guard.rule_draft import coverage, grant_rule
+from gshtui.guard.rule_file import RuleFileError, add_rule, own_file, remove_rule
+from gshtui.guard.rules import GuardRule, RuleBook, RuleFiles
 from gshtui.store.grant_table import Grant
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
-from gshtui.text.sanitise import one_line
+from gshtui.text.sanitise import literal, one_line
 
 
 class ApprovalParameters(Parameters):
     """What to do."""
 
-    action: Literal["list", "revoke"] = Field(default="list", description="`revoke`: it will need approval again")
-    number: int = Field(default=0, ge=0, description="revoke: its number in `list`")
+    action: Literal["list", "revoke", "keep"] = Field(
+        default="list", description="`revoke`: it will need approval again; `keep`: make an old approval a rule"
+    )
+    number: int = Field(default=0, ge=0, description="revoke, keep: its number in `list`")
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalList:
-    """What runs without asking in a project."""
+    """What runs without asking in a project.
 
+    Attributes:
+        book: the rules in force; the numbers count them from 1, and then the old approvals.
+        grants: what was always allowed before there were rules, and is no rule yet.
+        auto_approve: tools that the settings allow inside the project.
+    """
+
+    book: RuleBook
     grants: tuple[Grant, ...]
-    """What a person has always allowed, in the order of the numbers, from 1."""
     auto_approve: tuple[str, ...]
-    """Tools that the settings allow inside the project."""
 
 
 @dataclass(frozen=True, slots=True)
 class RevokedApproval:
-    """A grant that counts no more."""
+    """A rule or an old approval that counts no more."""
 
-    grant: Grant
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptApproval:
+    """An old approval that is a rule now."""
+
+    rule: GuardRule
 
 
 class ListApprovals(Parameters, Returns[ApprovalList]):
@@ -70,39 +95,100 @@ class RevokeApproval(Parameters, Returns[RevokedApproval]):
     """Its number in the list."""
 
 
-def approvals_command(store: Store, project: str, auto_approve: Sequence[str]) -> AnyCommand:
+class KeepApproval(Parameters, Returns[KeptApproval]):
+    """Make an old approval a rule, after a person has seen it."""
+
+    COMMAND: ClassVar[str] = "approvals"
+    WORD: ClassVar[str] = "keep"
+    number: int
+    """Its number in the list."""
+    agreed: bool = False
+    """A person has seen the rule."""
+
+
+def approvals_command(store: Store, project: Path, auto_approve: Sequence[str]) -> AnyCommand:
     """The command.
 
     Args:
-        store: stores the grants.
-        project: the project whose grants to show.
+        store: stores the old approvals.
+        project: the project that they are about.
         auto_approve: tools that the settings allow inside the project.
     """
+    files = RuleFiles(own_file(), project)
 
-    async def read_grants() -> tuple[Grant, ...]:
+    async def find() -> ApprovalList:
         try:
-            return tuple(await store.grants.find_all(project))
+            grants = tuple(await store.grants.find_all(str(project)))
+        except StoreError as error:
+            raise command_error(error) from error
+        return ApprovalList(await asyncio.to_thread(files.current), grants, tuple(sorted(auto_approve)))
+
+    async def numbered(number: int) -> GuardRule | Grant:
+        found = await find()
+        listed = (*found.book.rules, *found.grants)
+        if not 0 < number <= len(listed):
+            raise CommandError(f"There is no approval number {number}.", hint="`approvals` lists them.")
+        return listed[number - 1]
+
+    async def old(number: int) -> Grant:
+        found = await numbered(number)
+        if isinstance(found, GuardRule):
+            raise CommandError(f"Number {number} is a rule already, in {found.name}.")
+        return found
+
+    async def forget(grant: Grant) -> None:
+        try:
+            await store.grants.remove(str(project), grant.tool, grant.pattern)
         except StoreError as error:
             raise command_error(error) from error
 
     async def list_approvals(_invocation: Invocation, _wanted: ListApprovals) -> ApprovalList:
-        return ApprovalList(await read_grants(), tuple(sorted(auto_approve)))
+        return await find()
 
     async def revoke(_invocation: Invocation, wanted: RevokeApproval) -> RevokedApproval:
-        grants = await read_grants()
-        if not 0 < wanted.number <= len(grants):
-            raise CommandError(f"There is no approval number {wanted.number}.", hint="`approvals` lists them.")
-        grant = grants[wanted.number - 1]
+        found = await numbered(wanted.number)
+        if isinstance(found, Grant):
+            await forget(found)
+            return RevokedApproval(_grant_words(found))
+        if found.file != own_file():
+            raise CommandError(f"{found.name} is a rule of the project's own.", hint=f"Change it in {found.file}.")
         try:
-            await store.grants.remove(project, grant.tool, grant.pattern)
-        except StoreError as error:
-            raise command_error(error) from error
-        return RevokedApproval(grant)
+            await asyncio.to_thread(remove_rule, found.file, found)
+        except RuleFileError as error:
+            raise CommandError(str(error)) from error
+        return RevokedApproval(_rule_words(found))
+
+    async def keep(_invocation: Invocation, wanted: KeepApproval) -> KeptApproval:
+        grant = await old(wanted.number)
+        if not wanted.agreed:
+            raise Unconfirmed("A person must see the rule first: run `approvals keep` where it can be shown.")
+        try:
+            rule = await asyncio.to_thread(add_rule, own_file(), grant_rule(grant.tool, grant.pattern, project))
+        except RuleFileError as error:
+            raise CommandError(str(error)) from error
+        await forget(grant)
+        return KeptApproval(rule)
+
+    async def asks(_invocation: Invocation, wanted: KeepApproval) -> Question | None:
+        if wanted.agreed:
+            return None
+        grant = await old(wanted.number)
+        rule = grant_rule(grant.tool, grant.pattern, project)
+        covers = " ".join(one_line(literal(each), 300) for each in coverage(rule))
+        return Question(
+            KeepApproval(number=wanted.number, agreed=True),
+            "Save this rule?",
+            f"In {own_file()}, it would let run without a question: {covers}",
+            yes="Save it",
+            note="`approvals revoke` removes it again.",
+            quoted=rule,
+        )
 
     family = Family[ApprovalParameters](
         _bind,
         Action(ListApprovals, ApprovalList, list_approvals, _render_list, access=Access.HUMAN_ONLY),
         Action(RevokeApproval, RevokedApproval, revoke, _render_revoked, access=Access.HUMAN_ONLY, effect=Effect.WRITE),
+        Action(KeepApproval, KeptApproval, keep, _render_kept, asks, access=Access.HUMAN_ONLY, effect=Effect.WRITE),
     )
     return Command(
         "approvals",
@@ -118,32 +204,60 @@ def approvals_command(store: Store, project: str, auto_approve: Sequence[str]) -
     )
 
 
-def _bind(given: ApprovalParameters) -> ListApprovals | RevokeApproval:
+def _bind(given: ApprovalParameters) -> ListApprovals | RevokeApproval | KeepApproval:
     if given.action == "list":
         return ListApprovals()
     if not given.number:
-        raise UsageError("Give the number of the approval to revoke.", hint="`approvals` lists them.")
-    return RevokeApproval(number=given.number)
+        raise UsageError(f"Give the number of the approval to {given.action}.", hint="`approvals` lists them.")
+    return RevokeApproval(number=given.number) if given.action == "revoke" else KeepApproval(number=given.number)
 
 
 def _render_list(_invocation: Invocation, found: ApprovalList) -> Outcome:
-    always = [{"number": n, "tool": one.tool, "pattern": one.pattern} for n, one in enumerate(found.grants, 1)]
+    rules = found.book.rules
     lines = ["Reading inside the project needs no approval."]
     if found.auto_approve:
         names = ", ".join(f"`{one_line(name, 40)}`" for name in found.auto_approve)
         lines.append(f"Neither do these tools inside the project, because of `[agent] auto_approve`: {names}.")
-    if found.grants:
-        rows = [f"{n}. {_words(one)}" for n, one in enumerate(found.grants, 1)]
-        lines += ["Always allowed in this project:", "\n".join(rows), "`approvals revoke NUMBER` revokes one."]
+    if rules:
+        lines += ["Rules:", "\n".join(f"{n}. {_rule_words(one)}" for n, one in enumerate(rules, 1))]
     else:
-        lines.append("Nothing is always allowed here.")
-    return Outcome({"always": always, "auto_approve": list(found.auto_approve)}, "\n\n".join(lines))
+        lines.append("Nothing is always allowed here: there are no rules.")
+    lines += [one_line(literal(str(mistake)), 400) for mistake in found.book.mistakes]
+    if found.grants:
+        rows = [f"{n}. {_grant_words(one)}" for n, one in enumerate(found.grants, len(rules) + 1)]
+        lines += [
+            "Always allowed before there were rules; it counts for nothing until `approvals keep NUMBER` makes it one:",
+            "\n".join(rows),
+        ]
+    if rules or found.grants:
+        lines.append("`approvals revoke NUMBER` revokes one.")
+    data = {
+        "rules": [_rule_data(n, one) for n, one in enumerate(rules, 1)],
+        "always": [
+            {"number": n, "tool": one.tool, "pattern": one.pattern}
+            for n, one in enumerate(found.grants, len(rules) + 1)
+        ],
+        "mistakes": [str(mistake) for mistake in found.book.mistakes],
+        "auto_approve": list(found.auto_approve),
+    }
+    return Outcome(data, "\n\n".join(lines))
 
 
 def _render_revoked(_invocation: Invocation, found: RevokedApproval) -> Outcome:
-    data = {"tool": found.grant.tool, "pattern": found.grant.pattern}
-    return Outcome(data, f"Revoked; it needs approval again: {_words(found.grant)}")
+    return Outcome({"revoked": found.words}, f"Revoked; it counts no more: {found.words}")
 
 
-def _words(grant: Grant) -> str:
+def _render_kept(_invocation: Invocation, found: KeptApproval) -> Outcome:
+    return Outcome(_rule_data(0, found.rule), f"Saved as a rule: {_rule_words(found.rule)}")
+
+
+def _rule_data(number: int, rule: GuardRule) -> dict[str, object]:
+    return {"number": number, "do": rule.do, "rule": rule.words, "file": str(rule.file), "line": rule.line}
+
+
+def _rule_words(rule: GuardRule) -> str:
+    return one_line(literal(f"{rule.words} ({rule.file}:{rule.line})"), 400)
+
+
+def _grant_words(grant: Grant) -> str:
     return f"{one_line(grant.pattern, 200)} ({one_line(grant.tool, 40)}, since {when(grant.created)})"

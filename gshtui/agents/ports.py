@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
+from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.messages import Message
 from gshtui.providers.port import Provider
 
@@ -45,6 +46,8 @@ class InboxPrompt:
     text: str
     attachments: tuple[str, ...] = ()
     source: str = "person"
+    mode: GuardMode | Literal[""] = ""
+    """The widest mode for its turn; empty: the agent's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,15 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, ToolFinished, ToolOutput, ToolStarted
 from gshtui.bus.events.context_events import OutputTruncated
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Message, ResultStatus, ToolCall, ToolResult
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Outcome
 from gshtui.commands.execution import run_parsed
@@ -28,6 +30,7 @@ from gshtui.commands.schema import lean_schema, tool_description
 from gshtui.guard.approval import Call, Gate
 from gshtui.providers.port import ToolSpec
 from gshtui.python.python_blocks import TOOL, block_calls
+from gshtui.text.sanitise import one_line
 from gshtui.text.truncation import is_too_long, original_size, shorten
 
 _KEY = "0" * 32
@@ -79,6 +82,18 @@ class Toolbox:
         """Bytes of one result that are sent; the whole of a longer one goes to the store. 0: all."""
         self.says_key = True
         """Whether a cut says how to read the whole: only to who is offered `output`."""
+
+    def limit_mode(self, mode: GuardMode | Literal[""], source: str = "") -> None:
+        """Hold the agent to a mode for a turn that another agent asked for; empty: no longer.
+
+        Args:
+            source: who asked for it, for people.
+        """
+        modes = self._gate.modes
+        if modes.limit(self._agent, mode) and mode:
+            now = modes.mode_of(self._agent)
+            text = f"This turn runs in {now} mode, which is {one_line(source, 60)}'s; yours is back afterwards."
+            self._bus.publish(Noticed(level="info", text=text, about=self._agent))
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as described to a model, in a stable order."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from gshtui.bus.agent_data import AnswerSource
+from gshtui.bus.agent_data import AnswerSource, GuardMode
 from gshtui.bus.events.fleet_events import MessageState
 
 PERSON = "person"
@@ -38,6 +38,8 @@ class Letter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Why it is held or dropped."""
     depth: int = 1
     """Number of agents' messages that led to it, including itself; 0 for a person's."""
+    mode: GuardMode | Literal[""] = ""
+    """The sender's mode when it said it: what is done about it is done in no wider one. Empty: a person's."""
     created: float = 0.0
     changed: float = 0.0
     answered: bool = False
@@ -45,3 +47,8 @@ class Letter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     answer: str = ""
     """The last thing said in that turn."""
     answer_source: AnswerSource = ""
+
+    @property
+    def limit(self) -> GuardMode | Literal[""]:
+        """The widest mode for the turn that handles it. A report is the answer to what its reader asked for."""
+        return "" if self.kind == "report" else self.mode

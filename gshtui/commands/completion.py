@@ -30,7 +30,8 @@ async def complete(registry: Registry, invocation: Invocation, line: str, cursor
     name, _, rest = body.partition(" ")
     if not rest and " " not in body:
         fits = [command for command in registry.visible(invocation.caller) if command.name.startswith(name)]
-        fits.sort(key=lambda command: command.name != name)  # a complete name comes before longer ones
+        # A complete name comes before longer ones, and what a model uses as a tool after what people use.
+        fits.sort(key=lambda command: (command.name != name, command.tool))
         return [Completion(command.name, offset, cursor, "command", command.summary) for command in fits]
     try:
         command = registry.get(name)

@@ -262,12 +262,22 @@ class JudgedPart:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleScope:
+    """What the rule names that `always` would save, besides the tool: see `guard/rules.py`."""
+
+    program: str = ""
+    flags: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    exactly: str = ""
+    """Used where the program or the paths would not cover this very call."""
+
+
+@dataclass(frozen=True, slots=True)
 class Assessment:
     """What one particular run would do, determined without doing it; the guard decides from this.
 
     `inside`: everything that it touches is inside the project. `key` identifies this exact run, for `allow this exact
-    call for the session`. `pattern` is what `always allow` would permit, empty if that must not be offered; a later
-    run matches if its `pattern` is equal.
+    call for the session`. `pattern` is what `always` would permit, in words; empty if that must not be offered.
     """
 
     effect: Effect
@@ -277,6 +287,8 @@ class Assessment:
     diff: str = ""
     key: str = ""
     pattern: str = ""
+    scope: RuleScope | None = None
+    """The rule that `always` would save names this; `None`: exactly `pattern`."""
     warnings: tuple[str, ...] = ()
     why: str = ""
     """Why it is not `inside`, as the end of a sentence; empty: it reaches outside the project."""
@@ -288,6 +300,8 @@ class Assessment:
     """Though it executes, it only reads the project: known programs, with flags and operands that are."""
     only_person: bool = False
     """No mode decides it: only a person's answer counts."""
+    drops: bool = False
+    """It drops something from what the calling agent itself is sent: free, but not where an agent only reads."""
 
 
 Handler = Callable[[Invocation, P], Awaitable[Outcome]]

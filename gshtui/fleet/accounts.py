@@ -8,18 +8,17 @@ user's own configuration only; a project cannot set them.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.fleet.ports import FleetError
 from gshtui.guard.child_environment import named_variables
+from gshtui.providers.keyring_key import read_keyring
 from gshtui.settings.settings_tables import AccountSettings, AccountValue, GroupSettings
 from gshtui.system import processes
 from gshtui.text.sanitise import one_line
@@ -167,19 +166,18 @@ async def _printed(argv: list[str]) -> str:
 
 async def _from_keyring(entry: str) -> str:
     service, _, user = entry.partition("/")
-    try:
-        keyring: Any = importlib.import_module("keyring")
-    except ImportError:
-        hint = "Install it beside gsh-tui: `pip install keyring`."
-        raise _UnfetchedError("the package keyring is not installed", hint) from None
-    try:
-        async with asyncio.timeout(FETCHED_WITHIN):
-            text: str | None = await asyncio.to_thread(keyring.get_password, service, user)
-    except TimeoutError:
-        raise _UnfetchedError(f"the keyring did not answer within {FETCHED_WITHIN:g} s") from None
-    except Exception as error:  # each system's keyring has errors of its own
-        raise _UnfetchedError(f"the keyring failed ({type(error).__name__})") from None
-    if not text:
+    found = await asyncio.to_thread(read_keyring, service, user, FETCHED_WITHIN)
+    match found.trouble:
+        case "absent":
+            hint = "Install it beside gsh-tui: `pip install keyring`."
+            raise _UnfetchedError("the package keyring is not installed", hint)
+        case "silent":
+            raise _UnfetchedError(f"the keyring did not answer within {FETCHED_WITHIN:g} s")
+        case "failed":
+            raise _UnfetchedError(f"the keyring failed ({found.error})")
+        case "":
+            pass
+    if not found.text:
         hint = f"`keyring set {shlex.quote(service)} {shlex.quote(user)}` puts it there."
         raise _UnfetchedError(f"the keyring has no {one_line(entry, 80)}", hint)
-    return text
+    return found.text

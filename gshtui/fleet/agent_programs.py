@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gshtui.programs.cli_session import CliSession
     from gshtui.programs.pane_view import SessionError
     from gshtui.programs.pane_writer import PaneWriter
+    from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 
 _WRITTEN, _AGAIN = 2.0, 0.1
 """Seconds that a program may take to write down what was said, and between two looks for that."""
@@ -69,8 +70,22 @@ class Programs:
         key = (row.id, row.pid)
         if key not in self._sessions:
             profile, loaded = await self.profile(row), await self._profiles()
-            self._sessions.setdefault(key, CliSession(server, row, profile, loaded.of_process))
+            loading = await self.loading(row)
+            self._sessions.setdefault(key, CliSession(server, row, profile, loaded.of_process, loading))
         return self._sessions[key]
+
+    async def loading(self, row: AgentRow) -> ConversationLoading:
+        """Whether the agent's program has yet to read the conversation that it was started with."""
+        from gshtui.programs.transcripts.conversation_loading import ConversationLoading
+
+        profile = await self.profile(row)
+        return ConversationLoading(profile, row.pid, row.cwd, self._environ(row, profile))
+
+    def _environ(self, row: AgentRow, profile: Profile) -> dict[str, str]:
+        """The environment of the agent's program, as far as it says where its files are."""
+        from gshtui.programs import launch
+
+        return {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
 
     async def start(
         self, row: AgentRow, request: SpawnRequest, data: Path, environ: Mapping[str, str], *, again: bool
@@ -157,10 +172,8 @@ class Programs:
 
     async def written_down(self, row: AgentRow) -> bool:
         """Whether its program has written down that anything was said to it; it is given a moment for that."""
-        from gshtui.programs import launch
-
         profile = await self.profile(row)
-        environ = {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
+        environ = self._environ(row, profile)
         wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
         ends = time.monotonic() + _WRITTEN
         while await asyncio.to_thread(conversation_state, wanted, environ) in ("absent", "empty"):
@@ -175,7 +188,6 @@ class Programs:
         Args:
             others: the other agents, whose conversations are not this one's.
         """
-        from gshtui.programs import launch
         from gshtui.programs.transcripts import conversation_binding
 
         if row.kind != "cli" or row.ended or not row.pane or not row.pid:
@@ -194,7 +206,7 @@ class Programs:
             [other.external_id for other in like if other.external_id],
             all(other.external_id or other.ended or other.cwd != row.cwd for other in like),
         )
-        environ = {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
+        environ = self._environ(row, profile)
         return await asyncio.to_thread(conversation_binding.bound_conversation, wanted, environ, home_of(environ))
 
     async def bound(self, server: TmuxServer, row: AgentRow, others: Sequence[AgentRow]) -> AgentRow:
@@ -209,13 +221,11 @@ class Programs:
 
     async def transcript(self, row: AgentRow) -> tuple[TranscriptQuery, Mapping[str, str]] | None:
         """How to find the transcript of the agent's conversation, and in which environment; `None`: it is unknown."""
-        from gshtui.programs import launch
-
         if row.kind != "cli" or not row.external_id:
             return None
         profile = await self.profile(row)
         wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
-        return wanted, {**os.environ, **named_variables(row.env), **launch.assigned(row.argv), **profile.environment}
+        return wanted, self._environ(row, profile)
 
     async def glance(self, server: TmuxServer, row: AgentRow) -> dict[str, Any]:
         """The program's current status according to its screen, for callers that do not follow it."""

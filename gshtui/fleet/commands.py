@@ -6,17 +6,13 @@ started. Each line becomes one of the calls in `agent_calls`. Registered by the 
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
-from dataclasses import replace
-from typing import Annotated, Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, TypeVar
 
 from pydantic import Field
 
-from gshtui.bus.agent_data import AT_WORK, AgentRow, AnswerSource, OpenQuestion, QuestionChoice, SpawnRequest
-from gshtui.bus.letter import Letter
-from gshtui.commands.command_errors import command_error, raising_command_errors
+from gshtui.bus.agent_data import AgentRow
+from gshtui.commands.command_errors import raising_command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -30,21 +26,22 @@ from gshtui.commands.declaration import (
     Outcome,
     Parameters,
     Question,
-    Unconfirmed,
     UsageError,
     Where,
     synonyms,
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.fleet import agent_calls as calls
-from gshtui.fleet import agent_tables
+from gshtui.fleet import agent_outcomes, agent_tables
+from gshtui.fleet.agent_lifecycle import AgentLifecycle
+from gshtui.fleet.agent_messages import AgentMessages
+from gshtui.fleet.agent_outcomes import AgentOutcomes, about_agent
 from gshtui.fleet.agent_states import AgentState
 from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.fleet_context import from_store_error, is_over
-from gshtui.fleet.ports import FleetError, RecoveredAgents, RecoveryPlan, RevivedAgent
+from gshtui.fleet.fleet_context import from_store_error
+from gshtui.fleet.ports import FleetError, RevivedAgent
 from gshtui.fleet.spawn_command import spawn_command
 from gshtui.store.store_errors import StoreError
-from gshtui.text.markdown_table import padded
 from gshtui.text.sanitise import one_line, visible
 
 ACTIONS = (
@@ -112,33 +109,6 @@ def commands(fleet: Fleet, local: LocalAgents = list, windows: WindowAgents = _n
             bind=family.bind,
         ),
     ]
-
-
-def kill_question(row: AgentRow, losses: list[str]) -> Question:
-    """The question before an agent is killed."""
-    return Question(
-        calls.KillAgent(agent=row.id, yes=bool(losses)),
-        f"Kill {row.name} ({row.id})?",
-        f"It is {_state(row)}",
-        "Kill",
-        losses=tuple(losses),
-        note="You can undo this with u for a short while, unless it ends at once. Its files and conversation are kept.",
-    )
-
-
-def restart_question(row: AgentRow) -> Question:
-    """The question before a running agent is restarted."""
-    return Question(
-        calls.RestartAgent(agent=row.id),
-        f"Restart {row.name} ({row.id})?",
-        "Its process is stopped and restarted with the same conversation.",
-        "Restart",
-    )
-
-
-def _state(row: AgentRow) -> str:
-    doing = f" · {row.doing}" if row.doing else ""
-    return f"{row.status} (by {row.status_source}){doing}"
 
 
 def _bindings(given: AgentParameters) -> Parameters:
@@ -237,10 +207,11 @@ def _is_archived(row: calls.ListedAgent) -> bool:
 
 
 class _Family:
-    """The handlers and renderings."""
+    """The actions of `agent`, and the handlers of those that only look."""
 
     def __init__(self, fleet: Fleet, local: LocalAgents, windows: WindowAgents) -> None:
         self._fleet = fleet
+        life, messages, outcomes = AgentLifecycle(fleet), AgentMessages(fleet), AgentOutcomes(fleet)
         self._local = local
         self._windows = windows
         read, shared, row = Effect.READ, Access.SHARED, AgentRow
@@ -248,59 +219,60 @@ class _Family:
         self.actions: dict[str, AnyAction] = {
             action.parameters.WORD: action
             for action in (
-                _action(calls.ListAgents, calls.AgentList, self._ls, self._render_list, access=shared, effect=read),
+                _action(calls.ListAgents, calls.AgentList, self._ls, outcomes.agents, access=shared, effect=read),
                 _action(
-                    calls.ShowAgent, calls.AgentReport, self._show, self._render_report, access=shared, effect=read,
+                    calls.ShowAgent, calls.AgentReport, self._show, outcomes.report, access=shared, effect=read,
                     where=_on("agents.report", calls.ShowAgent, _any),
                 ),
-                _action(calls.AttachAgent, calls.Attachment, self._attach, _render_attachment, shows=_terminal),
+                _action(calls.AttachAgent, calls.Attachment, self._attach, agent_outcomes.attachment, shows=_terminal),
                 _action(
-                    calls.SendToAgent, calls.SentMessage, self._send, _render_sent, access=shared,
-                    streams=self._streams,
+                    calls.SendToAgent, calls.SentMessage, messages.send, agent_outcomes.sent_message, access=shared,
+                    streams=messages.streams,
                 ),
-                _action(calls.AnswerAgent, calls.AnsweredQuestion, self._answer, _render_answered_question),
+                _action(calls.AnswerAgent, calls.AnsweredQuestion, messages.answer, agent_outcomes.answered_question),
                 _action(
-                    calls.WaitForAgent, calls.AwaitedStatus, self._wait, _render_awaited, access=shared, effect=read
-                ),
-                _action(
-                    calls.InterruptAgent, row, self._interrupt, _said("was asked to stop.", short=True), access=shared,
-                    effect=Effect.WRITE, where=_on("agents.interrupt", calls.InterruptAgent, _runs),
+                    calls.WaitForAgent, calls.AwaitedStatus, self._wait, agent_outcomes.awaited_status, access=shared,
+                    effect=read,
                 ),
                 _action(
-                    calls.RestartAgent, RevivedAgent, self._restart, self._render_restarted, asks=self._ask_restart,
+                    calls.InterruptAgent, row, self._interrupt, about_agent("was asked to stop.", short=True),
+                    access=shared, effect=Effect.WRITE, where=_on("agents.interrupt", calls.InterruptAgent, _runs),
+                ),
+                _action(
+                    calls.RestartAgent, RevivedAgent, life.restart, outcomes.restarted, asks=life.ask_restart,
                     where=_on("agents.restart", calls.RestartAgent, _is_not_killed),
                 ),
                 _action(
-                    calls.ForkAgent, RevivedAgent, self._fork, self._render_forked,
+                    calls.ForkAgent, RevivedAgent, life.fork, outcomes.forked,
                     where=_on("agents.fork", calls.ForkAgent, _is_not_killed),
                 ),
-                _action(calls.RenameAgent, row, self._rename, _render_renamed),
+                _action(calls.RenameAgent, row, life.rename, agent_outcomes.renamed),
                 _action(
-                    calls.KillAgent, row, self._kill, self._render_killed, asks=self._ask_kill,
+                    calls.KillAgent, row, life.kill, outcomes.killed, asks=life.ask_kill,
                     where=_on("agents.kill", calls.KillAgent, _runs),
                 ),
                 _action(
-                    calls.UndoKill, row, self._undo, _said("continues."),
+                    calls.UndoKill, row, life.undo, about_agent("continues."),
                     where=_on("agents.undo", calls.UndoKill, _is_killed),
                 ),
                 _action(
-                    calls.RecoverAgents, calls.RecoveryReport, self._recover, self._render_recovered,
+                    calls.RecoverAgents, calls.RecoveryReport, life.recover, outcomes.recovered,
                     where=_on("agents.recover", calls.RecoverAgents, _is_lost),
                 ),
                 _action(
-                    calls.ArchiveAgent, row, self._archive, _said("is archived; `agent ls --archived` lists it."),
+                    calls.ArchiveAgent, row, life.archive, about_agent("is archived; `agent ls --archived` lists it."),
                     where=_on("agents.archive", calls.ArchiveAgent, _can_be_archived),
                 ),
                 _action(
-                    calls.UnarchiveAgent, row, self._unarchive, _said("is in the list again."),
+                    calls.UnarchiveAgent, row, life.unarchive, about_agent("is in the list again."),
                     where=_on("agents.unarchive", calls.UnarchiveAgent, _is_archived),
                 ),
                 _action(
-                    calls.RemoveAgent, row, self._remove, _said(off, short=True),
+                    calls.RemoveAgent, row, life.remove, about_agent(off, short=True),
                     where=_on("agents.remove", calls.RemoveAgent, _has_ended),
                 ),
-                _action(calls.FindUnsaved, calls.UnsavedWork, self._unsaved, _render_unsaved),
-                _action(calls.MarkAgentRead, row, self._seen, _render_seen),
+                _action(calls.FindUnsaved, calls.UnsavedWork, self._unsaved, agent_outcomes.unsaved_work),
+                _action(calls.MarkAgentRead, row, self._seen, agent_outcomes.marked_read),
             )
         }  # fmt: skip
 
@@ -364,13 +336,6 @@ class _Family:
             raise from_store_error(error) from error
         return [*local, *(one for one in windows if one.row.id not in known and one.row.session not in known)]
 
-    def _render_list(self, _invocation: Invocation, found: calls.AgentList) -> Outcome:
-        data = [agent_tables.state_json(agent, self._fleet.attach_words(agent.row)) for agent in found.agents]
-        if not data:
-            return Outcome([], "There are no agents here. `spawn` starts one.")
-        table = agent_tables.agents_table(found.agents, self._fleet.attach_words)
-        return Outcome(data, table, plain=padded(table).replace("`", ""))
-
     async def _show(self, _invocation: Invocation, parameters: calls.ShowAgent) -> calls.AgentReport:
         try:
             row = await self._fleet.find(parameters.agent)
@@ -394,16 +359,6 @@ class _Family:
             if wanted and (agent.row.name == wanted or agent.row.session.startswith(wanted))
         ]
         return found[0] if len(found) == 1 else None
-
-    def _render_report(self, _invocation: Invocation, found: calls.AgentReport) -> Outcome:
-        attach = self._fleet.attach_words(found.agent.row)
-        if found.is_answer:
-            row = found.agent.row
-            data: dict[str, Any] = {"agent": row.id, "answer": found.report, "source": found.source}
-            return _answer_outcome(row, data, found.report, found.source)
-        report = found.report or "(no report yet)"
-        text = f"{agent_tables.agent_details(found.agent, attach)}\n\n{report}"
-        return Outcome(agent_tables.state_json(found.agent, attach) | {"report": found.report}, text, plain=report)
 
     async def _attach(self, _invocation: Invocation, parameters: calls.AttachAgent) -> calls.Attachment:
         row = await self._fleet.find(parameters.agent)
@@ -435,71 +390,6 @@ class _Family:
 
     # Doing
 
-    async def _send(self, invocation: Invocation, parameters: calls.SendToAgent) -> calls.SentMessage:
-        sender = invocation.caller.name if invocation.caller.is_agent else "person"
-        row = await self._fleet.find(parameters.agent)
-        answered = parameters.wait or parameters.stream
-        if answered:
-            await self._fleet.follow(row.id)
-        message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
-        if answered:
-            return await self._answered(row, message, parameters.timeout)
-        busy = not parameters.now and row.status in AT_WORK
-        if invocation.leaves and not busy:
-            await self._fleet.collected(message)
-        waits = busy and await self._fleet.is_queued(message)
-        return calls.SentMessage(row, message, waits)
-
-    def _streams(
-        self, invocation: Invocation, parameters: calls.SendToAgent
-    ) -> AsyncIterator[calls.SentMessage] | None:
-        return self._stream(invocation, parameters) if parameters.stream else None
-
-    async def _stream(self, invocation: Invocation, parameters: calls.SendToAgent) -> AsyncGenerator[calls.SentMessage]:
-        """The answer's words as the agent writes them down, then the whole of it."""
-        sender = invocation.caller.name if invocation.caller.is_agent else "person"
-        try:
-            row = await self._fleet.find(parameters.agent)
-            await self._fleet.follow(row.id)
-            stream = await self._fleet.answer_feed(row.id)
-            message = await self._fleet.send(row.id, parameters.text, source=sender, defer_if_busy=not parameters.now)
-            async with aclosing(stream.pieces(message, parameters.timeout)) as pieces:
-                async for piece in pieces:
-                    yield calls.SentMessage(row, message, waits=False, piece=piece)
-            if stream.letter is None:
-                yield await self._unanswered(row, message, parameters.timeout)
-            else:
-                yield replace(self._answer_of(row, stream.letter), told=stream.is_told)
-        except FleetError as error:
-            raise command_error(error) from error
-
-    async def _answered(self, row: AgentRow, message: str, timeout: float) -> calls.SentMessage:
-        """Wait for the answer to a message."""
-        try:
-            return self._answer_of(row, await self._fleet.answer_to(message, timeout))
-        except TimeoutError:
-            return await self._unanswered(row, message, timeout)
-
-    async def _unanswered(self, row: AgentRow, message: str, timeout: float) -> calls.SentMessage:
-        now = await self._fleet.find(row.id)
-        return calls.SentMessage(now, message, waits=False, timed_out=timeout)
-
-    def _answer_of(self, row: AgentRow, letter: Letter) -> calls.SentMessage:
-        if not letter.answered:
-            why = letter.why or "It ended before it answered."
-            raise CommandError(f"{row.name} ({row.id}) did not answer: {why}", hint="`mail ls` lists its messages.")
-        self._fleet.seen(row.id)
-        return calls.SentMessage(row, letter.id, waits=False, answer=letter.answer, source=letter.answer_source)
-
-    async def _answer(self, _invocation: Invocation, parameters: calls.AnswerAgent) -> calls.AnsweredQuestion:
-        row = await self._fleet.find(parameters.agent)
-        asked = await self._fleet.question(row.id)
-        if not parameters.choice.strip():
-            return calls.AnsweredQuestion(row, asked)
-        choice = _chosen(row, asked, parameters.choice.strip())
-        after = await self._fleet.answer(row.id, choice.key, question=parameters.question or asked.id)
-        return calls.AnsweredQuestion(row, asked, choice, after)
-
     async def _interrupt(self, invocation: Invocation, parameters: calls.InterruptAgent) -> AgentRow:
         row = await self._fleet.find(parameters.agent)
         if invocation.caller.is_agent and row.parent != invocation.caller.name:
@@ -509,228 +399,6 @@ class _Family:
         await self._fleet.interrupt(row.id)
         return row
 
-    async def _ask_restart(self, _invocation: Invocation, parameters: calls.RestartAgent) -> Question | None:
-        row = await self._fleet.find(parameters.agent)
-        return None if is_over(row) else restart_question(row)
-
-    async def _restart(self, _invocation: Invocation, parameters: calls.RestartAgent) -> RevivedAgent:
-        return await self._fleet.restart(parameters.agent)
-
-    def _render_restarted(self, _invocation: Invocation, back: RevivedAgent) -> Outcome:
-        row, how = back.row, f": it {back.how}" if back.how else ""
-        return Outcome(self._revived(back), f"{row.name} ({row.id}) was restarted{how}.")
-
-    async def _fork(self, _invocation: Invocation, parameters: calls.ForkAgent) -> RevivedAgent:
-        original = await self._fleet.find(parameters.agent)
-        wish = SpawnRequest(
-            fork=original.id,
-            prompt=parameters.message,
-            name=parameters.name,
-            worktree=parameters.branch,
-            here=parameters.here,
-            anew=parameters.anew,
-        )
-        return await self._fleet.fork(wish)
-
-    def _render_forked(self, _invocation: Invocation, made: RevivedAgent) -> Outcome:
-        row, where = made.row, f" in {visible(made.row.worktree)}" if made.row.worktree else ""
-        said = f"{row.name} ({row.id}) is a fork of {row.fork}{where}; it {made.how}."
-        return Outcome(self._revived(made), said, plain=row.id, aside=said)
-
-    async def _rename(self, _invocation: Invocation, parameters: calls.RenameAgent) -> AgentRow:
-        if not parameters.name.strip():
-            raise UsageError("No new name given.", hint=f"Write `agent rename {parameters.agent} NAME`.")
-        return await self._fleet.rename(parameters.agent, parameters.name)
-
-    async def _ask_kill(self, _invocation: Invocation, parameters: calls.KillAgent) -> Question | None:
-        if parameters.yes:
-            return None
-        row = await self._fleet.find(parameters.agent)
-        try:
-            losses = await self._fleet.unsaved(row.id)
-        except FleetError as error:
-            losses = [f"Can't tell what is unsaved: {command_error(error)}"]
-        if not parameters.now:
-            return kill_question(row, losses)
-        agreed = calls.KillAgent(agent=row.id, yes=bool(losses), now=True)
-        return Question(agreed, f"End {row.name} ({row.id}) for good?", yes="End", losses=tuple(losses))
-
-    async def _kill(self, _invocation: Invocation, parameters: calls.KillAgent) -> AgentRow:
-        row = await self._fleet.find(parameters.agent)
-        if not parameters.yes and (unsaved := await self._fleet.unsaved(row.id)):
-            raise Unconfirmed(
-                f"{row.name} ({row.id}) has unsaved work. {' '.join(unsaved)}",
-                hint=f"`agent kill {row.id} yes=true` kills it anyway.",
-                data={"agent": row.id, "unsaved": unsaved},
-            )
-        return await self._fleet.kill(row.id, now=parameters.now)
-
-    def _render_killed(self, _invocation: Invocation, row: AgentRow) -> Outcome:
-        undo = "" if row.ended else f" `agent undo {row.id}` restores it within {self._fleet.grace:.0f} s."
-        return Outcome(agent_tables.row_json(row), f"{row.name} ({row.id}) was killed.{undo}")
-
-    async def _undo(self, _invocation: Invocation, parameters: calls.UndoKill) -> AgentRow:
-        return await self._fleet.undo_kill(parameters.agent)
-
-    async def _recover(self, _invocation: Invocation, parameters: calls.RecoverAgents) -> calls.RecoveryReport:
-        everyone = parameters.agent == "all"
-        if parameters.dry_run:
-            return calls.RecoveryReport(plans=await self._fleet.plan_recovery("" if everyone else parameters.agent))
-        if everyone:
-            return calls.RecoveryReport(await self._fleet.recover_all())
-        return calls.RecoveryReport(RecoveredAgents([await self._fleet.recover(parameters.agent)]))
-
-    def _render_recovered(self, _invocation: Invocation, found: calls.RecoveryReport) -> Outcome:
-        if found.plans is not None:
-            return _planned(found.plans)
-        done = found.done
-        names = [f"{_named(one.row)}{f', which {one.how}' if one.how else ''}" for one in done.back]
-        lines = [f"Recovered: {'; '.join(names) or 'nobody'}."]
-        lines += [f"Not recovered: {_named(one.row)}. {one.why}" for one in done.lost if one.tried]
-        if left := [one for one in done.lost if not one.tried]:
-            lines.append(f"Left: {', '.join(_named(one.row) for one in left)}. {left[0].why}")
-        data = [self._revived(one) | {"recovered": True, "why": ""} for one in done.back]
-        data += [self._plain(one.row) | {"recovered": False, "tried": one.tried, "why": one.why} for one in done.lost]
-        return Outcome(data, "\n".join(lines), is_error=bool(done.lost))
-
-    async def _archive(self, _invocation: Invocation, parameters: calls.ArchiveAgent) -> AgentRow:
-        return await self._fleet.archive(parameters.agent)
-
-    async def _unarchive(self, _invocation: Invocation, parameters: calls.UnarchiveAgent) -> AgentRow:
-        return await self._fleet.unarchive(parameters.agent)
-
-    async def _remove(self, _invocation: Invocation, parameters: calls.RemoveAgent) -> AgentRow:
-        row = await self._fleet.find(parameters.agent)
-        await self._fleet.remove(row.id)
-        return row
-
-    def _revived(self, back: RevivedAgent) -> dict[str, Any]:
-        return self._plain(back.row) | {"how": back.how}
-
-    def _plain(self, row: AgentRow) -> dict[str, Any]:
-        return agent_tables.row_json(row, self._fleet.attach_words(row))
-
-
-def _named(row: AgentRow) -> str:
-    return f"{row.name} ({row.id})"
-
-
-def _planned(plans: list[RecoveryPlan]) -> Outcome:
-    """What recovering would do, a line and an item of the data for each agent."""
-    lines: list[str] = []
-    data: list[dict[str, Any]] = []
-    for plan in plans:
-        would = "" if plan.why else "resume" if plan.conversation else "start anew"
-        data.append(
-            {"id": plan.row.id, "name": plan.row.name, "would": would, "how": plan.how,
-             "conversation": plan.conversation, "why": plan.why}
-        )  # fmt: skip
-        if plan.why:
-            lines.append(f"{_named(plan.row)} would not be recovered. {plan.why}")
-        elif plan.conversation:
-            lines.append(f"{_named(plan.row)} would resume its conversation {plan.conversation}.")
-        elif plan.how:
-            lines.append(f"{_named(plan.row)} would start anew: it {plan.how.split(';')[0]}.")
-        else:
-            lines.append(f"{_named(plan.row)} would start as its command line says.")
-    return Outcome(data, "\n".join(lines) or "No agent is lost.", is_error=any(plan.why for plan in plans))
-
 
 async def _terminal(_invocation: Invocation, found: calls.Attachment) -> AttachView:
     return AttachView(found.row.id)
-
-
-def _render_attachment(_invocation: Invocation, found: calls.Attachment) -> Outcome:
-    data = agent_tables.row_json(found.row, found.argv) | {"argv": found.argv}
-    return Outcome(data, f"`{shlex.join(found.argv)}`")
-
-
-def _render_sent(_invocation: Invocation, sent: calls.SentMessage) -> Outcome:
-    waits = " It is busy; it gets the message when it is idle." if sent.waits else ""
-    data: dict[str, Any] = {"agent": sent.row.id, "message": sent.message}
-    if sent.piece is not None:
-        return Outcome(data | {"piece": sent.piece}, sent.piece, plain=sent.piece, is_piece=True)
-    if sent.timed_out is not None:
-        now = agent_tables.status_words(sent.row)
-        text = f"{sent.row.name} ({sent.row.id}) has not answered within {sent.timed_out:g} s; it is {now}."
-        return Outcome(data, text, is_error=True, timed_out=True)
-    if sent.answer is not None:
-        data |= {"answer": sent.answer, "source": sent.source}
-        if sent.told:
-            return Outcome(data)
-        return _answer_outcome(sent.row, data, sent.answer, sent.source)
-    return Outcome(data, f"Sent to {sent.row.name} ({sent.row.id}).{waits}")
-
-
-def _answer_outcome(row: AgentRow, data: dict[str, Any], answer: str, source: AnswerSource) -> Outcome:
-    """An answer for people, with where it comes from; alone, as it is, for a script."""
-    if not answer.strip():
-        said = f"{row.name} ({row.id}) has said nothing."
-        return Outcome(data, said, aside=said)
-    seen = ", from its screen" if source == "screen" else ""
-    aside = f"{row.name} ({row.id}): the answer is from its screen." if seen else ""
-    return Outcome(data, f"{row.name} ({row.id}) says{seen}:\n\n{answer}", plain=answer, aside=aside)
-
-
-def _chosen(row: AgentRow, asked: OpenQuestion, wanted: str) -> QuestionChoice:
-    """The choice with this number or these words. Raises `UsageError`."""
-    words = wanted.casefold()
-    found = [one for one in asked.choices if wanted == one.key]
-    found = found or [one for one in asked.choices if one.label.casefold() == words]
-    found = found or [one for one in asked.choices if one.label.casefold().startswith(words)]
-    if len(found) == 1:
-        return found[0]
-    if not asked.choices:
-        raise UsageError(
-            f"The choices of {row.name} ({row.id}) cannot be read: {one_line(asked.subject, 120)}.",
-            hint=f"Answer in its terminal: `agent attach {row.id}`.",
-        )
-    offered = " · ".join(f"{one.key} {one.label}" for one in asked.choices)
-    why = "fits several of its choices" if found else "is none of its choices"
-    raise UsageError(f"{one_line(wanted, 40)!r} {why}.", hint=f"{row.name} ({row.id}) offers: {offered}.")
-
-
-def _render_answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) -> Outcome:
-    row, asked = found.row, found.question
-    data: dict[str, Any] = {"agent": row.id, "question": agent_tables.question_json(asked)}
-    if found.choice is None:
-        choices = [f"{one.key}  {one.label}" for one in asked.choices] or [f"Answer with `agent attach {row.id}`."]
-        lines = [f"{row.name} ({row.id}) asks: {asked.subject}", *([asked.detail] if asked.detail else []), *choices]
-        return Outcome(data, "\n\n".join((lines[0], *lines[1 : -len(choices)], "\n".join(choices))))
-    data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
-    after = f" It asks next: {found.next.subject}" if found.next is not None else ""
-    return Outcome(data, f"Answered {row.name} ({row.id}): {found.choice.label}.{after}")
-
-
-def _render_awaited(_invocation: Invocation, found: calls.AwaitedStatus) -> Outcome:
-    row = found.row
-    if found.timed_out is not None:
-        text = f"{row.name} ({row.id}) is still {row.status} after {found.timed_out:g} s."
-        return Outcome(agent_tables.row_json(row), text, is_error=True, timed_out=True)
-    said = f"{row.name} ({row.id}) is {agent_tables.status_words(row)}."
-    missed = row.status not in found.wanted
-    return Outcome(agent_tables.row_json(row) | {"report": row.report}, said, is_error=missed)
-
-
-def _render_unsaved(_invocation: Invocation, found: calls.UnsavedWork) -> Outcome:
-    said = " ".join(found.losses) or "It has no unsaved work."
-    data = {"agent": found.row.id, "unsaved": found.losses}
-    return Outcome(data, f"{found.row.name} ({found.row.id}): {said}")
-
-
-def _render_renamed(_invocation: Invocation, row: AgentRow) -> Outcome:
-    return Outcome(agent_tables.row_json(row), f"{row.id} is now called {row.name}.")
-
-
-def _render_seen(_invocation: Invocation, row: AgentRow) -> Outcome:
-    return Outcome(agent_tables.row_json(row) | {"unread": 0}, f"{row.name} ({row.id}) is marked as read.")
-
-
-def _said(words: str, *, short: bool = False) -> Callable[[Invocation, AgentRow], Outcome]:
-    """A renderer that says this about the agent. `short`: its data is only the id."""
-
-    def render(_invocation: Invocation, row: AgentRow) -> Outcome:
-        data = {"agent": row.id} if short else agent_tables.row_json(row)
-        return Outcome(data, f"{row.name} ({row.id}) {words}")
-
-    return render

@@ -26,7 +26,7 @@ from gshtui.programs.status import WORKING, KnownStatus
 from gshtui.programs.status_watcher import CliStatus, Pacer
 from gshtui.programs.transcripts.transcript_readers import READERS, TurnText
 from gshtui.store.store_errors import StoreError
-from gshtui.system.tasks import start_job
+from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.tmux.watcher import PaneChange
 
 _LOOKS, _LOOK_EVERY = 15, 1.0
@@ -85,9 +85,7 @@ class AgentFollower:
             for key in list(self._statuses):
                 await self._leave(key)
             await self._feed.close()
-        for task in tuple(self._answers):
-            task.cancel()
-        await asyncio.gather(*self._answers, return_exceptions=True)
+        await cancel_and_wait(*self._answers)
 
     async def _follow(self, key: _Key, row: AgentRow) -> None:
         server = self._context.terminals.server(row.socket)
@@ -97,7 +95,10 @@ class AgentFollower:
             told = functools.partial(self._said, key, row)
             bound = functools.partial(self._bound, row.id)
             profile = await self._programs.profile(row)
-            status = CliStatus(server, row, profile, told, feed=self._feed, bound=bound, pace=self._pace)
+            loading = await self._programs.loading(row)
+            status = CliStatus(
+                server, row, profile, told, feed=self._feed, bound=bound, pace=self._pace, loading=loading
+            )
             self._statuses[key] = status
             await status.start()
             if status.answer and status.answer != row.report:

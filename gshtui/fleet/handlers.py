@@ -20,7 +20,7 @@ from gshtui.fleet.fleet_context import FleetContext, is_over
 from gshtui.fleet.ports import FleetError
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
-from gshtui.system.tasks import start_job
+from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import plain
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -44,9 +44,7 @@ class Reports:
 
     async def stop(self) -> None:
         """Cancel all pending reports."""
-        for task in tuple(self._tellings):
-            task.cancel()
-        await asyncio.gather(*self._tellings, return_exceptions=True)
+        await cancel_and_wait(*self._tellings)
 
     async def report_of(self, row: AgentRow) -> str:
         """The agent's own report or, if it has none, the end of its terminal. Never raises."""
@@ -170,9 +168,7 @@ class FleetHandlers:
     async def stop(self) -> None:
         """Stop listening, and cancel agents that are still starting."""
         self._subscription.unsubscribe()
-        for task in tuple(self._starts):
-            task.cancel()
-        await asyncio.gather(*self._starts, return_exceptions=True)
+        await cancel_and_wait(*self._starts)
 
     async def _handle_events(self, batch: Sequence[Event]) -> None:
         for event in batch:

@@ -23,7 +23,7 @@ from gshtui.fleet.fleet_context import FleetContext, is_over
 from gshtui.fleet.keeper import running_keeper
 from gshtui.store.store_errors import StoreError
 from gshtui.system.process_watch import ProcessWatch
-from gshtui.system.tasks import attempt, keep_on
+from gshtui.system.tasks import attempt, cancel_and_wait, keep_on
 
 _PAGE = 1_000
 """Events that are read at once."""
@@ -113,9 +113,7 @@ class Reconciler:
         self._unwatch()
         if self._processes is not None:
             self._processes.close()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        await cancel_and_wait(self._task)
 
     def check_now(self) -> None:
         """Something has changed: look now."""

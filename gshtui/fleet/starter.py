@@ -23,7 +23,7 @@ from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
 from gshtui.fleet.ports import AgentStart, FailedRecovery, FleetError, RecoveredAgents, RecoveryPlan, RevivedAgent
 from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
-from gshtui.system.tasks import start_job
+from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
@@ -181,10 +181,7 @@ class Starter:
 
     async def stop(self) -> None:
         """Give up what is still to be typed, and to be taken back."""
-        tasks = self._briefings | self._removals
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._briefings, *self._removals)
 
     async def _new_row(self, request: SpawnRequest, parent_session: str, limited: bool) -> AgentRow:
         options, rows = self._context.options, self._context.rows

@@ -43,15 +43,15 @@ class Offer(msgspec.Struct, frozen=True):
 ANSWERS: tuple[Offer, ...] = (
     Offer("1", "once", ("allow once", "allow once", "yes", "")),
     Offer("2", "session", ("this exact call for the session", "for this session", "session", "")),
-    Offer("3", "always", ("always this pattern", "always", "always", "")),
+    Offer("3", "always", ("always, by a rule", "always", "always", "")),
     Offer("4", "deny", ("deny", "deny", "no", "")),
     Offer("5", "reason", ("deny with a reason", "deny, why", "why", "")),
 )
 
 
-def offers(pattern: str) -> tuple[Offer, ...]:
-    """What can be answered; `always` only where there is a pattern that it would allow."""
-    return tuple(offer for offer in ANSWERS if pattern or offer.choice != "always")
+def offers(rule: str) -> tuple[Offer, ...]:
+    """What can be answered; `always` only where there is a rule that it would save."""
+    return tuple(offer for offer in ANSWERS if rule or offer.choice != "always")
 
 
 OPEN = "open"
@@ -104,6 +104,8 @@ class KeyChosen(msgspec.Struct, frozen=True):
     question: str
     choice: str
     reason: str = ""
+    rule: str = ""
+    """With `always`: the rule to save."""
 
     @property
     def decision(self) -> Decision:
@@ -118,6 +120,13 @@ class ReasonBegun(msgspec.Struct, frozen=True):
     question: str
 
 
+class RuleBegun(msgspec.Struct, frozen=True):
+    """The rule that `always` would save is to be shown. All keys from here on are about it, until `give_rule` or
+    `leave_rule`."""
+
+    question: str
+
+
 class Swallowed(msgspec.Struct, frozen=True):
     """The key does nothing. `why`, where the person should know."""
 
@@ -127,10 +136,10 @@ class Swallowed(msgspec.Struct, frozen=True):
 class Passed(msgspec.Struct, frozen=True):
     """The key is not an answer: it moves around, or is a letter of a reason or of other text."""
 
-    to: Literal["panel", "reason", "input"]
+    to: Literal["panel", "reason", "rule", "input"]
 
 
-Outcome = KeyChosen | ReasonBegun | Swallowed | Passed
+Outcome = KeyChosen | ReasonBegun | RuleBegun | Swallowed | Passed
 
 TOO_SOON = "too soon; press it again"
 CHANGED = "the question changed; nothing was answered"
@@ -152,6 +161,8 @@ class AnswerKeys:
         self._run: Literal["fresh", "words", "spoilt"] = "fresh"
         self._opened = -math.inf
         self._reason: str | None = None
+        self._rule = ""
+        self._rule_shown = -math.inf
 
     @property
     def question(self) -> str:
@@ -162,6 +173,16 @@ class AnswerKeys:
     def in_reason(self) -> bool:
         """Whether a reason is being written."""
         return self._reason is not None
+
+    @property
+    def in_rule(self) -> bool:
+        """Whether the rule of an `always` is being looked at."""
+        return bool(self._rule)
+
+    @property
+    def rule_counts(self) -> bool:
+        """Whether that rule is still about the question on the screen."""
+        return bool(self._rule) and self._rule == self._question
 
     @property
     def reason_counts(self) -> bool:
@@ -216,6 +237,8 @@ class AnswerKeys:
         self._record_key(at)
         if self._reason is not None:
             return Passed("reason")
+        if self._rule:
+            return Passed("rule")
         if not self._waits:
             return Passed("input" if printable else "panel")
         if meaning == "move" and not printable:
@@ -285,8 +308,37 @@ class AnswerKeys:
         self._reason = None
         self._run = "spoilt"
 
-    def _answer(self, choice: str, reason: str = "") -> KeyChosen:
-        chosen = KeyChosen(self._question, choice, reason)
+    def rule_readable(self, at: float) -> bool:
+        """Whether the rule has been on the screen long enough to be agreed to."""
+        return at - self._rule_shown >= READ
+
+    def show_rule(self, at: float) -> None:
+        """Note that the rule was drawn, for the first time or changed."""
+        self._rule_shown = at
+
+    def give_rule(self, rule: str, at: float) -> Outcome:
+        """Agree to the rule, as it stands now: always allow, if its question is still on the screen."""
+        if not self.rule_readable(at):
+            return Swallowed(TOO_SOON)
+        question, self._rule = self._rule, ""
+        self._run = "spoilt"
+        if question and question == self._question:
+            return self._close("always", rule=rule)
+        return Swallowed(CHANGED)
+
+    def leave_rule(self) -> None:
+        """No rule after all. The question waits, and can be answered after a pause in typing."""
+        self._rule = ""
+        self._run = "spoilt"
+
+    def _answer(self, choice: str, reason: str = "") -> KeyChosen | RuleBegun:
+        if choice == "always":
+            self._rule, self._rule_shown = self._question, math.inf
+            return RuleBegun(self._question)
+        return self._close(choice, reason)
+
+    def _close(self, choice: str, reason: str = "", *, rule: str = "") -> KeyChosen:
+        chosen = KeyChosen(self._question, choice, reason, rule)
         self._question, self._readable, self._run, self._reason = "", math.inf, "spoilt", None
         return chosen
 

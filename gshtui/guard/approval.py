@@ -1,4 +1,4 @@
-"""Approval: the questions that a person answers before something runs, and the patterns they always allow."""
+"""Approval: the questions that a person answers before something runs, and the rules that their answers save."""
 
 from __future__ import annotations
 
@@ -6,77 +6,20 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.commands.declaration import Assessment, Effect, SandboxUse
+from gshtui.commands.declaration import Assessment, Effect, RuleScope, SandboxUse
+from gshtui.guard import sensitive_paths
 from gshtui.guard.modes import AgentModes
-from gshtui.guard.rules import GuardRule, RuleBook, RuleMatter, line_matter
+from gshtui.guard.rule_paths import escaped
+from gshtui.guard.rules import GuardRule, RuleBook, RuleMatter, line_matter, parse_rules
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import literal, one_line
-
-
-class ApprovalGrant(Protocol):
-    """One kept pattern."""
-
-    @property
-    def tool(self) -> str:
-        """The tool that it is about."""
-        ...
-
-    @property
-    def pattern(self) -> str:
-        """What is allowed."""
-        ...
-
-
-class GrantKeeper(Protocol):
-    """Keeps grants by project."""
-
-    async def find_all(self, project: str) -> Sequence[ApprovalGrant]:
-        """All grants of a project."""
-        ...
-
-    async def add(self, project: str, tool: str, pattern: str) -> None:
-        """Keep one more."""
-        ...
-
-
-class ProjectGrants:
-    """The grants of one project, read again at each question: another window may have given or taken one."""
-
-    def __init__(self, keeper: GrantKeeper, project: str) -> None:
-        self._keeper = keeper
-        self._project = project
-
-    async def allowed(self, tool: str, pattern: str) -> bool:
-        """Whether the pattern was allowed in this project."""
-        kept = await self._keeper.find_all(self._project)
-        return any(grant.tool == tool and grant.pattern == pattern for grant in kept)
-
-    async def allow(self, tool: str, pattern: str) -> None:
-        """Keep the pattern as allowed in this project."""
-        await self._keeper.add(self._project, tool, pattern)
-
-
-class NoGrants:
-    """Grants of this process only, used without a store."""
-
-    def __init__(self) -> None:
-        self._kept: set[tuple[str, str]] = set()
-
-    async def allowed(self, tool: str, pattern: str) -> bool:
-        """Whether the pattern was allowed since the start."""
-        return (tool, pattern) in self._kept
-
-    async def allow(self, tool: str, pattern: str) -> None:
-        """Allow the pattern until the end of the process."""
-        self._kept.add((tool, pattern))
-
 
 Respondent = Literal["person", "policy", "nobody"]
 """Who answers questions. person: one at a window. policy: `--yes`, so what fits in the sandbox or clearly stays in the
@@ -113,30 +56,18 @@ class Call:
     arguments: dict[str, Any]
 
 
-class Grants(Protocol):
-    """Stores the patterns that a person always allows, by project."""
-
-    async def allowed(self, tool: str, pattern: str) -> bool:
-        """Whether the pattern was allowed in this project."""
-        ...
-
-    async def allow(self, tool: str, pattern: str) -> None:
-        """Keep the pattern as allowed in this project."""
-        ...
-
-
 class Gate:
     """Reviews calls, one question each. Made and closed by the hub."""
 
     def __init__(
         self,
         bus: Bus,
-        grants: Grants,
         *,
         respondent: Respondent,
         auto_approve: frozenset[str],
         modes: AgentModes | None = None,
         rules: Callable[[], RuleBook] = RuleBook,
+        save: Callable[[str], GuardRule] | None = None,
         timeout: float | None = None,
     ) -> None:
         """
@@ -145,12 +76,13 @@ class Gate:
             auto_approve: tools that need no question inside the project.
             modes: the agents' modes; by default, all of them ask.
             rules: gives the rules in force now.
+            save: adds a rule, as TOML, to the person's own; raises `RuleFileError`. Without it `always` is not offered.
             timeout: seconds to wait for an answer.
         """
         self._bus = bus
-        self._grants = grants
         self._respondent: Respondent = respondent
         self._rules = rules
+        self._save_rule = save
         self.modes = AgentModes(bus, "") if modes is None else modes
         self._auto_approve = auto_approve
         self._timeout = timeout
@@ -169,14 +101,17 @@ class Gate:
         Cancelling the wait withdraws the question.
         """
         if refused := self._refused(call, assessment):
-            return Verdict(False, refused)
-        book = RuleBook() if assessment.only_person else self._rules()
+            return self._settle(self._request(call, assessment), "deny", refused, by="guard")
+        book = self._rules()
+        if assessment.only_person:  # allowed only by a rule that names this tool
+            kept = (one for one in book.rules if one.do != "allow" or call.tool in one.tool)
+            book = replace(book, rules=tuple(kept))
         rule = await asyncio.to_thread(_rule, book, call, assessment) if book.rules else None
         if rule is not None and rule.do == "deny":
             return self._settle(self._request(call, assessment), "deny", _said("denies", rule), by=f"rule {rule.name}")
         if rule is not None and rule.do == "ask":
             assessment = replace(assessment, inside=False, sandbox=False, pattern="", key="", why=_said("asks", rule))
-        if self._is_free(call, assessment):
+        if self._is_free(call, assessment) and not (assessment.drops and self.modes.mode_of(call.agent) == "plan"):
             return Verdict(True)
         plan = self.modes.mode_of(call.agent) == "plan"
         if rule is not None and rule.do == "allow" and not plan:
@@ -184,7 +119,7 @@ class Gate:
             return Verdict(True)
         if (rule is None or plan) and (decided := self._by_mode(call, assessment)) is not None:
             return decided
-        if rule is None and await self._known(call, assessment):
+        if rule is None and self._known(call, assessment):
             return Verdict(True)
         if self._respondent == "policy":
             return self._by_policy(call, assessment)
@@ -212,7 +147,7 @@ class Gate:
             warnings=(f"runs once more, {again}; what it has done already stays done", *assessment.warnings),
             **({"pattern": "", "key": ""} if use.hosts else {}),
         )
-        if not use.hosts and await self._known(call, question):
+        if not use.hosts and self._known(call, question):
             return Verdict(True)
         verdict = await self._ask(call, question)
         return replace(verdict, sandboxed=verdict.allowed and bool(use.hosts))
@@ -240,7 +175,7 @@ class Gate:
         if assessment.only_person or mode == "ask":
             return None
         if mode == "plan":
-            if assessment.effect is Effect.READ or assessment.reads:
+            if (assessment.effect is Effect.READ or assessment.reads) and not assessment.drops:
                 return None
             request = self._request(call, assessment)
             return self._settle(request, "deny", _PLAN.format(what=call.tool), by="plan mode")
@@ -258,12 +193,11 @@ class Gate:
             ApprovalSettled(approval=request.approval, agent=call.agent, call=call.id, decision="once", by=by)
         )
 
-    async def _known(self, call: Call, assessment: Assessment) -> bool:
+    def _known(self, call: Call, assessment: Assessment) -> bool:
+        """Whether the settings allow it, or the person allowed exactly this call before."""
         if assessment.inside and call.tool in self._auto_approve:
             return True
-        if assessment.key and (call.session, call.tool, assessment.key) in self._exact:
-            return True
-        return bool(assessment.pattern) and await self._grants.allowed(call.tool, assessment.pattern)
+        return bool(assessment.key) and (call.session, call.tool, assessment.key) in self._exact
 
     def _by_policy(self, call: Call, assessment: Assessment) -> Verdict:
         if assessment.inside or assessment.sandbox:
@@ -274,7 +208,7 @@ class Gate:
         reason = f"The policy does not allow this without a person: {assessment.why}." if assessment.why else outside
         return self._settle(request, "deny", reason, by="policy")
 
-    def _request(self, call: Call, assessment: Assessment) -> ApprovalRequested:
+    def _request(self, call: Call, assessment: Assessment, rule: str = "") -> ApprovalRequested:
         return ApprovalRequested(
             approval=new_id(),
             agent=call.agent,
@@ -283,15 +217,16 @@ class Gate:
             tool=call.tool,
             effect=assessment.effect.value,
             subject=assessment.subject,
-            detail="\n".join(filter(None, (assessment.detail, *_explained(assessment)))),
+            detail="\n".join((*_explained(assessment), assessment.detail)).strip("\n"),
             diff=assessment.diff,
-            pattern=assessment.pattern,
+            pattern=assessment.pattern if rule else "",
+            rule=rule,
             warnings=assessment.warnings,
             arguments=call.arguments,
         )
 
     async def _ask(self, call: Call, assessment: Assessment) -> Verdict:
-        request = self._request(call, assessment)
+        request = self._request(call, assessment, await asyncio.to_thread(self._draft, call, assessment))
         answer_to_come: asyncio.Future[ApprovalAnswered] = asyncio.get_running_loop().create_future()
         self._waiting[request.approval] = (request, answer_to_come)
         self._bus.publish(request)
@@ -313,10 +248,42 @@ class Gate:
             return self._settle(request, "deny", f"The person denied this call.{why}", said=answer.reason)
         if answer.decision == "session" and assessment.key:
             self._exact.add((call.session, call.tool, assessment.key))
-        if answer.decision == "always" and assessment.pattern:
-            await self._grants.allow(call.tool, assessment.pattern)
-        self._settle(request, answer.decision, "")
+        decision = answer.decision
+        if decision == "always" and not await self._saved(request, answer.rule):
+            decision = "once"
+        self._settle(request, decision, "")
         return Verdict(True)
+
+    def _draft(self, call: Call, assessment: Assessment) -> str:
+        """The rule that `always` would save; empty if none would allow this call, and it is not offered."""
+        if self._save_rule is None or not assessment.pattern:
+            return ""
+        from gshtui.guard import rule_draft
+
+        project = self._rules().project
+        for scope in dict.fromkeys(
+            (assessment.scope, assessment.scope and RuleScope(exactly=assessment.scope.exactly))
+        ):
+            text = rule_draft.draft(call.tool, project, assessment.pattern, scope)
+            rules = parse_rules(project, text).rules
+            if rules and (found := _rule(RuleBook(rules, project=project), call, assessment)) and found.do == "allow":
+                return text
+        return ""
+
+    async def _saved(self, request: ApprovalRequested, text: str) -> bool:
+        """Save the rule of an `always`, as the person left it; says so if it could not be."""
+        from gshtui.guard.rule_draft import DraftError, check
+        from gshtui.guard.rule_file import RuleFileError
+
+        assert self._save_rule is not None
+        try:
+            checked = await asyncio.to_thread(check, text or request.rule, request)
+            await asyncio.to_thread(self._save_rule, checked.text)
+        except (DraftError, RuleFileError) as error:
+            said = f"The call was allowed once. No rule was saved: {error}"
+            self._bus.publish(Noticed(level="warning", text=one_line(literal(said), 400), about=request.agent))
+            return False
+        return True
 
     def _settle(
         self,
@@ -349,12 +316,23 @@ class Gate:
         request, answer_to_come = self._waiting.get(answer.approval, (None, None))
         if request is None or answer_to_come is None or answer_to_come.done():
             return
-        offered = {"deny", *_ALLOWS} if request.pattern else {"deny", *_ALLOWS} - {"always"}
+        offered = {"deny", *_ALLOWS} if request.rule else {"deny", *_ALLOWS} - {"always"}
         if answer.decision in offered:
             answer_to_come.set_result(answer)
             return
         text = f"“{one_line(str(answer.decision), 40)}” is not an answer to {one_line(request.tool, 40)}, still open."
         self._bus.publish(Noticed(level="warning", text=text, about=request.agent))
+
+
+def _names_all(rule: GuardRule, assessment: Assessment, path: str) -> bool:
+    """Whether a rule that allows says enough: a secret never, a file that starts programs only by its whole name."""
+    if rule.do != "allow":
+        return True
+    real = Path(assessment.key.partition("\0")[0])
+    if sensitive_paths.secret(real):
+        return False
+    starts = assessment.effect is Effect.WRITE and sensitive_paths.starts_things(real)
+    return not starts or any(one in (path, escaped(path)) for one in rule.paths)
 
 
 def _said(does: str, rule: GuardRule) -> str:
@@ -363,15 +341,20 @@ def _said(does: str, rule: GuardRule) -> str:
 
 
 def _explained(assessment: Assessment) -> list[str]:
-    """What a question says besides the call: each part with its verdict, why it asks, what the sandbox would do."""
+    """What a question says above the call, which could be long or pretend to say it: why it asks, what the sandbox
+    would do, each part with its verdict and, where there are several, its rule.
+    """
     lines: list[str] = []
-    if len(assessment.parts) > 1:
-        lines += ["", *(f"{part.verdict:>5}  {_line(part.text)}" for part in assessment.parts)]
     if assessment.why:
-        lines += ["", f"It asks because {_line(assessment.why)}."]
+        lines.append(f"It asks because {_line(assessment.why)}.")
     if assessment.sandbox:
         lines.append("It could run in the sandbox (`/mode auto`).")
-    return lines
+    if len(assessment.parts) > 1:
+        lines += (
+            f"{part.verdict:>5}  {_line(part.text)}" + (f"  · {part.rule}" if part.verdict != "allow" else "")
+            for part in assessment.parts
+        )
+    return [*lines, ""] if lines else []
 
 
 def _line(text: str) -> str:
@@ -384,7 +367,8 @@ def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | Non
     if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
         path = assessment.subject if assessment.effect in (Effect.READ, Effect.WRITE) else ""
         if call.tool not in ("glob", "grep") or assessment.effect is not Effect.READ:
-            return book.decide(RuleMatter(call.tool, path=path))
+            found = book.decide(RuleMatter(call.tool, path=path, about=assessment.pattern))
+            return None if found is not None and path and not _names_all(found, assessment, path) else found
         # What they say about themselves begins with what they look for; their key begins with the folder.
         place = Path(assessment.key.partition("\0")[0])
         path = str(place.relative_to(book.project) if place.is_relative_to(book.project) else place)

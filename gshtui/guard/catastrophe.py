@@ -150,7 +150,11 @@ _KEYS_GIVEN_OUT = (
     *(("az", "account", "get-access-token"), ("vault", "read"), ("vault", "kv"), ("gpg", "--export-secret-keys")),
     *(("bw", "get"), ("heroku", "auth:token"), ("npm", "token"), ("doctl", "auth"), ("gpg", "--export-secret-subkeys")),
 )
-_PERMITS_ITSELF = (("config", "set"), ("config", "trust"), ("config", "edit"), ("approvals",), ("hub", "stop"))
+_PERMITS_ITSELF = (
+    *(("config", "set"), ("config", "trust"), ("config", "edit"), ("approvals",), ("permissions",), ("hub", "stop")),
+    *(("mode",), ("agent", "answer")),
+)
+_ARGUMENTS = 50
 _OURS = frozenset(("gsh-tui", "gsh", "gshtui", "gshtui.__main__"))
 _OUR_MODULE = re.compile(r"-[A-Za-z]*mgshtui(?:\.__main__)?|(?:.*/)?gshtui/__main__\.py")
 _LAUNCHER = re.compile(r"(?:python|pypy)[\d.]*t?|uvx?|pipx|poetry|pdm|hatch|rye")
@@ -332,10 +336,8 @@ def _takes_hold(program: str, arguments: list[str], operands: list[str], folder:
         named = next((word for word in operands[1:] if _EXECUTES.match(word)), "")
         if named and (operands[-1] != named or "--replace-all" in arguments):
             return f"it sets git's {named[:60]}, which decides what git runs"
-    if (given := _given_to_us(program, arguments)) is not None:
-        words = tuple(_split(given)[1][:2])
-        if any(words[: len(line)] == line for line in _PERMITS_ITSELF) or "--yes" in given:
-            return "it changes what the workbench may do without asking; only a person may do that"
+    if (given := _given_to_us(program, arguments)) is not None and _permits_itself(given):
+        return "it changes what the workbench may do without asking; only a person may do that"
     if program == "history" and any(_letters(word) & set("cdw") for word in arguments):
         return "it removes recorded shell history"
     if program == "crontab" and arguments[:1] != ["-l"] and (operands or "-" in arguments or "-r" in arguments):
@@ -347,6 +349,19 @@ def _takes_hold(program: str, arguments: list[str], operands: list[str], folder:
         written = [word.removeprefix("of=") for word in arguments if word.startswith("of=")]
         return next((why for operand in written if (why := _written(operand, folder))), "")
     return ""
+
+
+def _permits_itself(given: list[str]) -> bool:
+    """Whether our own program, with these arguments, answers a question or does unasked what it would ask about."""
+    words = tuple(_split(given)[1][:2])
+    lines = [words]
+    if words[:1] == ("run",):  # a line of the command language, in one word or in several
+        rest = given[given.index("run") + 1 :]
+        lines += [tuple(" ".join(rest[at:]).lstrip("/ ").split()[:2]) for at in range(min(len(rest), _ARGUMENTS))]
+    modes = [given[at + 1 : at + 2] for at, word in enumerate(given) if word == "--mode"]
+    modes += [[word.removeprefix("--mode=")] for word in given if word.startswith("--mode=")]
+    wider = any(mode not in (["plan"], ["ask"]) for mode in modes)
+    return wider or "--yes" in given or any(said[: len(line)] == line for said in lines for line in _PERMITS_ITSELF)
 
 
 def _given_to_us(program: str, arguments: list[str]) -> list[str] | None:

@@ -6,6 +6,7 @@ Changes nothing. Agents may use it, too: it reveals no more than a call would. R
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field
 
 from gshtui.commands.declaration import (
+    Access,
     Action,
     Command,
     Effect,
@@ -25,11 +27,14 @@ from gshtui.commands.declaration import (
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
+from gshtui.commands.timespec import parse_time
+from gshtui.guard.rule_file import own_file
 from gshtui.guard.rules import RuleBook, RuleFiles, line_matter
 from gshtui.settings import paths
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
+    from gshtui.guard.decision_log import LoggedDecision
     from gshtui.guard.shell_policy import Judgement
 
 
@@ -65,20 +70,61 @@ class ListRules(Parameters, Returns[RuleBook]):
     SHELL = ShellForm(parts=frozenset())
 
 
+@dataclass(frozen=True, slots=True)
+class DecisionList:
+    """Calls and what was decided about them, oldest first."""
+
+    decisions: tuple[LoggedDecision, ...]
+
+
+class ReadDecisions(Parameters, Returns[DecisionList]):
+    """Show what agents ran and were refused, oldest first: when, by which rule or answer, in the sandbox or not.
+
+    QUERY is a word of the command or path. It reads the log (`gsh-tui logs`), of all folders.
+    """
+
+    COMMAND: ClassVar[str] = "guard"
+    WORD: ClassVar[str] = "log"
+    SHELL = ShellForm(
+        ("query",),
+        summary="Show what ran or was refused, and by which rule or answer.",
+        examples=("gsh-tui guard log --since today --verdict deny", "gsh-tui guard log --agent 0003 --tool bash"),
+        parts=frozenset(),
+    )
+    query: Annotated[str, ShellOption(words=-1)] = ""
+    agent: Annotated[str, ShellOption(metavar="NAME", kind="agent")] = Field(
+        default="", description="Only this agent's calls."
+    )
+    tool: Annotated[str, ShellOption(metavar="NAME")] = Field(default="", description="Only calls of this tool.")
+    verdict: Literal["", "allow", "deny"] = Field(default="", description="Only what was allowed, or refused.")
+    since: Annotated[str, ShellOption(metavar="WHEN")] = Field(
+        default="", description="Only calls since: 2h, 7d, today, 2026-11-21 …"
+    )
+    limit: Annotated[int, ShellOption("--limit -n")] = Field(
+        default=50, ge=0, le=100_000, description="Maximum number of calls; the newest are shown."
+    )
+
+
 class GuardParameters(Parameters):
     """Parameters of `guard`."""
 
     SHELL = ShellGroup(
-        "Ask what the policy says about a shell line; list the rules.", "Ask the policy without running anything."
+        "Ask what the policy says about a shell line; list the rules, and what they decided.",
+        "Ask the policy without running anything.",
     )
-    action: Literal["check", "rules"] = Field(
-        default="check", description="check: judge a shell line by the policy. rules: list your rules."
+    action: Literal["check", "rules", "log"] = Field(
+        default="check",
+        description="check: judge a shell line by the policy. rules: list your rules. log: what ran or was refused.",
     )
-    command: str = Field(default="", description="The shell line, as an agent would pass it to bash.")
+    command: str = Field(
+        default="", description="check: the shell line, as an agent would pass it to bash. log: a word to find."
+    )
+    agent: str = Field(default="", description="log: only this agent's calls.")
+    since: str = Field(default="", description="log: only calls since: 2h, today …")
 
 
-def commands() -> list[AnyCommand]:
-    """The guard family."""
+def commands(logs: Path | None = None) -> list[AnyCommand]:
+    """The guard family. `logs`: the folder of the observability log; by default, where it usually is."""
 
     async def check(invocation: Invocation, wanted: CheckLine) -> CheckedLine:
         from gshtui.guard.shell_policy import judge  # import the parser and its table only once there is a line
@@ -92,13 +138,25 @@ def commands() -> list[AnyCommand]:
     async def list_rules(invocation: Invocation, _wanted: ListRules) -> RuleBook:
         return await asyncio.to_thread(_book, invocation.project)
 
+    async def read_log(invocation: Invocation, wanted: ReadDecisions) -> DecisionList:
+        if invocation.caller.is_agent:
+            raise UsageError("guard log is for people only.")
+        from gshtui.guard.decision_log import DecisionQuery, read_decisions
+
+        since = parse_time(wanted.since, time.time())
+        query = DecisionQuery(wanted.agent, wanted.tool, wanted.verdict, since, wanted.query)
+        return DecisionList(
+            tuple(await asyncio.to_thread(read_decisions, logs or paths.logs_dir(create=False), query, wanted.limit))
+        )
+
     def answer(invocation: Invocation, value: object) -> dict[str, object]:
         return checked(value, invocation.cwd, invocation.project)
 
     family = Family[GuardParameters](
-        lambda given: CheckLine(command=given.command) if given.action == "check" else ListRules(),
+        _bind,
         Action(CheckLine, CheckedLine, check, _render, answers=answer),
         Action(ListRules, RuleBook, list_rules, _render_rules),
+        Action(ReadDecisions, DecisionList, read_log, _render_log, access=Access.HUMAN_ONLY),
     )
     return [
         Command(
@@ -113,6 +171,12 @@ def commands() -> list[AnyCommand]:
             bind=family.bind,
         )
     ]
+
+
+def _bind(given: GuardParameters) -> CheckLine | ListRules | ReadDecisions:
+    if given.action == "log":
+        return ReadDecisions(query=given.command, agent=given.agent, since=given.since)
+    return CheckLine(command=given.command) if given.action == "check" else ListRules()
 
 
 def checked(value: object, cwd: Path, project: Path) -> dict[str, object]:
@@ -140,7 +204,7 @@ def ruled(judged: Judgement, command: str, book: RuleBook) -> Judgement:
 
 
 def _book(project: Path) -> RuleBook:
-    return RuleFiles(paths.config_file().with_name("rules.toml"), project).current()
+    return RuleFiles(own_file(), project).current()
 
 
 def _render_rules(_invocation: Invocation, book: RuleBook) -> Outcome:
@@ -150,9 +214,24 @@ def _render_rules(_invocation: Invocation, book: RuleBook) -> Outcome:
     ]
     mistakes = [{"file": str(one.file), "line": one.line, "mistake": one.text} for one in book.mistakes]
     lines = [f"- {rule.words} ({rule.name}{': ' + rule.why if rule.why else ''})" for rule in book.rules]
-    lines = lines or [f"There are no rules; `{paths.config_file().with_name('rules.toml')}` would hold yours."]
+    lines = lines or [f"There are no rules; `{own_file()}` would hold yours."]
     said = [one_line(literal(line), 400) for line in (*lines, *map(str, book.mistakes))]
     return Outcome({"rules": rules, "mistakes": mistakes}, "\n".join(said), is_error=bool(mistakes))
+
+
+def _render_log(_invocation: Invocation, found: DecisionList) -> Outcome:
+    lines = [_decision_line(one) for one in found.decisions] or ["Nothing was decided then."]
+    return Outcome([one.data for one in found.decisions], "\n".join(lines))
+
+
+def _decision_line(one: LoggedDecision) -> str:
+    by = f"you ({one.answer})" if one.by == "person" else "it only reads" if one.by == "reads" else one.by
+    why = f": {one.reason}" if one.reason and one.verdict == "deny" else ""
+    where = " · sandbox" if one.sandboxed else ""
+    failed = f" · {one.status}" if one.ran and one.status not in ("", "ok") else ""
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.at))
+    said = f"{at}  {one.verdict:5}  {one.agent}  {one.tool}  {one.subject}  · {by}{where}{failed}{why}"
+    return one_line(literal(said), 400)
 
 
 def judgement_data(judged: Judgement) -> dict[str, object]:

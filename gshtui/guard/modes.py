@@ -7,7 +7,7 @@ the hub's socket accepts no request for it. Used by the gate; changed by the com
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import Literal, get_args
 
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
@@ -56,6 +56,7 @@ class AgentModes:
         self._agent = agent
         self.start: GuardMode = start
         self._changed: dict[str, GuardMode] = {}
+        self._limits: dict[str, GuardMode] = {}
         self._subscription = bus.subscribe(self._listen, ModeChangeRequested, name="modes")
         if start != "ask":
             bus.publish(AgentModeChanged(agent=agent, mode=start))
@@ -65,8 +66,24 @@ class AgentModes:
         self._subscription.unsubscribe()
 
     def mode_of(self, agent: str) -> GuardMode:
-        """The agent's mode."""
-        return self._changed.get(agent, self.start)
+        """The agent's mode; while it works for another agent, no wider than that one's."""
+        mode = self._changed.get(agent, self.start)
+        return strictest(mode, self._limits[agent]) if agent in self._limits else mode
+
+    def limit(self, agent: str, mode: GuardMode | Literal[""]) -> bool:
+        """Hold an agent to a mode for the turn that another agent asked for; empty: no longer.
+
+        A person who changes its mode meanwhile ends that. Returns whether its mode is another now.
+        """
+        before = self.mode_of(agent)
+        if mode:
+            self._limits[agent] = mode
+        else:
+            self._limits.pop(agent, None)
+        if (now := self.mode_of(agent)) == before:
+            return False
+        self._bus.publish(AgentModeChanged(agent=agent, mode=now))
+        return True
 
     def note(self, agent: str, mode: GuardMode) -> None:
         """Record the mode in which an agent of another process was started, unless a person has changed it."""
@@ -75,6 +92,7 @@ class AgentModes:
     def change(self, agent: str, mode: GuardMode) -> None:
         """Change an agent's mode at once."""
         self._changed[agent] = mode
+        self._limits.pop(agent, None)
         if agent == self._agent:
             self._bus.publish(AgentModeChanged(agent=agent, mode=mode))
 

@@ -48,6 +48,8 @@ class Program:
     """No file's name can be a flag that does harm: `*` may be its first letter."""
     instead: frozenset[str]
     """Flags that take the place of the first operand, as `-e` of grep does."""
+    machine: bool
+    """It describes the machine or who asks, which look different from within a sandbox."""
     check: Callable[[Sequence[str]], str] | None
     """Why these arguments are not permitted after all, or empty."""
 
@@ -83,6 +85,7 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words: bool = False
     built_in: bool = False
     globs: bool = False
+    machine: bool = False
     instead: str = ""
     check: str = ""
 
@@ -143,6 +146,7 @@ def _program(row: _Row, sets: Mapping[str, str]) -> Program:
         words=row.words,
         built_in=row.built_in,
         globs=row.globs,
+        machine=row.machine,
         instead=frozenset(row.instead.split()),
         check=_CHECKS.get(row.check),
     )

@@ -8,6 +8,7 @@ face draws the lines and counts those it has no room for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
@@ -22,7 +23,7 @@ BUDGET = "budget"
 DECISIONS = {
     "once": "allowed once",
     "session": "this exact call allowed for the session",
-    "always": "always allowed in this project",
+    "always": "always allowed, by a rule that was saved",
     "deny": "denied",
     "withdrawn": "withdrawn",
     "timeout": "not answered in time",
@@ -74,24 +75,51 @@ def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
 
 
 def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
-    """The whole question: its subject, its warnings, what `always` would allow, then detail and diff."""
+    """The whole question: subject, warnings, detail, the change; what `always` would allow, behind a change."""
     from gshtui.text.sanitise import visible  # not before the first letter
 
     found = [QuestionLine("subject", text) for text in visible(request.subject).split("\n")]
     found += [
         QuestionLine("warning", f"⚠ {text}") for warning in request.warnings for text in visible(warning).split("\n")
     ]
-    if request.pattern:
-        found.append(QuestionLine("pattern", f"3 always allows: {' '.join(visible(request.pattern).split())}"))
+    rule: list[QuestionLine] = []
+    if request.rule:
+        rule = [QuestionLine("pattern", f"3 shows a rule: {' '.join(visible(request.pattern).split())}")]
+    if not request.diff:
+        found += rule
     if request.effect == PROGRAM:  # as its screen shows it, where every row counts
         shown = (visible(text) for text in request.detail.split("\n"))
         return found + [QuestionLine("detail", text) for text in shown if text.strip()]
-    if request.detail and request.detail.strip() != request.subject.strip():
+    said = (request.subject.strip(), f"{request.tool} {request.subject}".strip())
+    if request.detail and request.detail.strip() not in said:
         found.append(QuestionLine("label", ""))
-        found += [QuestionLine("detail", text) for text in visible(request.detail).split("\n")]
-    if request.diff:
-        found += [QuestionLine("label", ""), *diff_lines(request.diff)]
+        # Each line has a row of its own here, so that their number needs no telling.
+        found += [QuestionLine("detail", text) for text in visible(request.detail, counted=False).split("\n")]
+    if request.diff:  # what would change is what one decides about: a rule comes after it
+        found += [QuestionLine("label", ""), *_without_names(list(diff_lines(request.diff)), request.subject)]
+        found += [QuestionLine("label", ""), *rule] if rule else []
     return found
+
+
+def _without_names(lines: list[QuestionLine], subject: str) -> list[QuestionLine]:
+    """A diff of one file without its name, if that is the subject, which stands above it."""
+    names = [text for kind, text in lines if kind == "hunk" and not text.startswith("@@")]
+    own = [f"--- a/{subject}", f"+++ b/{subject}"]
+    return [line for line in lines if line.text not in own] if names == own else lines
+
+
+def rule_words(rule: str, file: Path) -> list[str]:
+    """What a person is told about a rule before it is saved: where, and what it would let run."""
+    from gshtui.guard.rule_draft import coverage  # its parsers are needed only now
+    from gshtui.text.sanitise import literal, one_line
+
+    home = Path.home()
+    shown = f"~/{file.relative_to(home)}" if file.is_relative_to(home) else str(file)
+    covered = coverage(rule) or ["Nothing: it is no rule."]
+    return [
+        f"Saved in {shown}, it would let run without a question:",
+        *(one_line(literal(each), 300) for each in covered),
+    ]
 
 
 def diff_lines(diff: str) -> Iterator[QuestionLine]:

@@ -92,3 +92,8 @@ def search_doubt(place: str, below: str, patterns: Sequence[str], project: Path)
     if below and all(ends[0] and end and not (end.endswith(ends[0]) or ends[0].endswith(end)) for end in ends[1:]):
         return ""
     return "it searches a folder that holds more" if holds(place, patterns, project, any_depth=True) else ""
+
+
+def escaped(path: str) -> str:
+    """The path as a pattern that matches only itself."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in path)

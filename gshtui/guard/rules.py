@@ -11,13 +11,14 @@ import contextlib
 import fnmatch
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from gshtui.guard import rule_paths
+from gshtui.guard import git_push, rule_paths
 from gshtui.settings.toml_file import read_bytes
 from gshtui.text.sanitise import one_line
 
@@ -28,6 +29,7 @@ Decision = Literal["allow", "ask", "deny"]
 _STRICTEST: tuple[Decision, ...] = ("deny", "ask", "allow")
 _HEADING = re.compile(r"(?m)^[ \t]*\[\[[ \t]*rule[ \t]*\]\]")
 _LISTS = ("tool", "flags", "paths", "hosts", "examples", "not_examples")
+_SINGLE = ("program", "why", "exactly", "project")
 _NETWORK = frozenset(("push", "pull", "fetch", "clone", "ls-remote", "remote", "submodule", "archive"))
 """Git's commands that talk to another repository, and run its programs if it is on this machine."""
 
@@ -44,6 +46,7 @@ class RuleMatter:
         open: numbers of the commands that have a pattern or a `~`, which the shell turns into other words.
         path: of a file tool; relative to the project if it is inside.
         below: the pattern of what is looked for in the folder `path`; empty if it is only about `path`.
+        about: what `always` would cover, as the tool itself names it; for `exactly`.
         project: its root, which relative paths are of.
     """
 
@@ -55,12 +58,18 @@ class RuleMatter:
     inner: tuple[tuple[str, ...], ...] = ()
     open: frozenset[int] = frozenset()
     below: str = ""
+    about: str = ""
     project: Path = Path()
 
 
 @dataclass(frozen=True, slots=True)
 class GuardRule:
-    """One rule. Empty criteria match everything."""
+    """One rule. Empty criteria match everything.
+
+    Attributes:
+        exactly: a whole simple command, word for word; for tools that run no shell line, what they say that it covers.
+        project: the root of the only project where it counts.
+    """
 
     do: Decision
     file: Path
@@ -70,6 +79,8 @@ class GuardRule:
     flags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    exactly: str = ""
+    project: str = ""
     why: str = ""
 
     @property
@@ -82,7 +93,7 @@ class GuardRule:
         """The rule in one line."""
         criteria = {
             "tool": self.tool, "program": (" ".join(self.program),), "flags": self.flags, "paths": self.paths,
-            "hosts": self.hosts,
+            "hosts": self.hosts, "exactly": (self.exactly,), "only in": (self.project,),
         }  # fmt: skip
         said = [f"{name} {', '.join(values)}" for name, values in criteria.items() if any(values)]
         return one_line(f"{self.do} {'; '.join(said) or 'everything'}", 300)
@@ -92,6 +103,8 @@ class GuardRule:
         if self.tool and matter.tool not in self.tool:
             return False
         if not matter.commands:
+            if self.exactly and self.exactly != matter.about:
+                return False
             return not (self.program or self.flags or self.hosts) and self._about(matter)
         if self.do == "allow":
             return matter.literal and not matter.open and all(self.allows(words) for words in matter.commands)
@@ -111,6 +124,8 @@ class GuardRule:
         """
         if self.do == "allow" or (self.tool and matter.tool not in self.tool):
             return ""
+        if self.exactly and not matter.line:
+            return ""
         if not matter.line:
             about = matter.below and not (self.program or self.flags or self.hosts) and self.paths
             return rule_paths.search_doubt(matter.path, matter.below, self.paths, matter.project) if about else ""
@@ -119,12 +134,16 @@ class GuardRule:
                 return why
         from gshtui.guard import rule_doubt
 
-        exact = bool(self.flags or self.paths)
-        return rule_doubt.line_doubt(matter.line) or rule_doubt.program_doubt(matter.line, self.program, exact=exact)
+        exact = bool(self.flags or self.paths or self.exactly)
+        program = self.program or tuple(self._exact_words[:1])
+        return rule_doubt.line_doubt(matter.line) or rule_doubt.program_doubt(matter.line, program, exact=exact)
 
     def allows(self, words: Sequence[str], project: Path = Path()) -> bool:
         """Whether it allows this simple command: exactly its program, its flags only, and its paths and hosts only."""
+        if self.exactly:
+            return list(words) == self._exact_words
         count = len(self.program)
+        words = git_push.with_flags(words)
         flags = [word for word in words[count:] if word.startswith("-")]
         operands = [word for word in words[count:] if not word.startswith("-")]
         hosts = [host for word in operands for host in _hosts(word)]
@@ -141,10 +160,27 @@ class GuardRule:
         """Whether this command runs the program, behind whatever wrapper, with one of the flags, paths and hosts."""
         return (
             _runs(words, self.program)
-            and (not self.flags or any(_has_flag(words, flag) for flag in self.flags))
+            and (not self.exactly or list(words) == self._exact_words)
+            and (not self.flags or any(_has_flag(git_push.with_flags(words), flag) for flag in self.flags))
             and (not self.paths or any(rule_paths.names(part, self.paths, project) for part in rule_paths.parts(words)))
             and (not self.hosts or any(_fits(host, self.hosts) for word in words for host in _named_hosts(word)))
         )
+
+    @property
+    def _exact_words(self) -> list[str]:
+        try:
+            return shlex.split(self.exactly)
+        except ValueError:  # an unclosed quote: no command has it
+            return [self.exactly] if self.exactly else []
+
+    @property
+    def names_command(self) -> bool:
+        """Whether it says which commands of a line it is about."""
+        return bool(self.program or self.exactly)
+
+    def counts_in(self, project: Path) -> bool:
+        """Whether it counts in this project."""
+        return not self.project or os.path.realpath(self.project) == os.path.realpath(project)
 
     def _names(self, path: str) -> bool:
         if not self.paths:
@@ -182,15 +218,16 @@ class RuleBook:
                 another rule.
         """
         matter = replace(matter, project=self.project)
-        found = [rule for rule in self.rules if rule.do != "allow" and rule.matches(matter)]
+        here = [rule for rule in self.rules if rule.counts_in(self.project)]
+        found = [rule for rule in here if rule.do != "allow" and rule.matches(matter)]
         if found and (strictest := min(found, key=lambda rule: _STRICTEST.index(rule.do))).do == "deny":
             return strictest
-        for rule in self.rules:
+        for rule in here:
             if doubt := rule.doubt(matter):
                 return replace(rule, do="ask", why=f"{doubt}, and so it may be what this rule is about: {rule.words}")
         if found:
             return found[0]
-        allowing = [rule for rule in self.rules if rule.do == "allow"]
+        allowing = [rule for rule in here if rule.do == "allow"]
         if not matter.commands:
             return next((rule for rule in allowing if rule.matches(matter)), None)
         fitting = [rule for rule in allowing if not rule.tool or matter.tool in rule.tool]
@@ -199,7 +236,7 @@ class RuleBook:
         for number, words in enumerate(matter.commands):
             able = () if number in matter.open else fitting
             able = () if away and words[0] == "git" else able
-            by = next((rule for rule in able if rule.program and rule.allows(words, self.project)), None)
+            by = next((rule for rule in able if rule.names_command and rule.allows(words, self.project)), None)
             if by is None and number not in free:
                 return None
             used = used or by
@@ -240,14 +277,21 @@ def read_rules(file: Path, *, tighten: bool = False) -> RuleBook:
         raw = read_bytes(file)
     except OSError as error:
         return RuleBook(mistakes=(RuleMistake(file, 1, f"it cannot be read: {error.strerror or error}."),))
-    if raw is None:
-        return RuleBook()
-    text = raw.decode("utf-8", "replace")
-    starts = [found.start() for found in _HEADING.finditer(text)]
+    return RuleBook() if raw is None else parse_rules(file, raw.decode("utf-8", "replace"), tighten=tighten)
+
+
+def rule_starts(text: str) -> list[int]:
+    """Where in the text of a file its rules begin."""
+    return [found.start() for found in _HEADING.finditer(text)]
+
+
+def parse_rules(file: Path, text: str, *, tighten: bool = False) -> RuleBook:
+    """The rules in the text of a file. `tighten`: see `read_rules`."""
+    starts = rule_starts(text)
     rules: list[GuardRule] = []
     seen: list[object] = []
     mistakes: list[RuleMistake] = []
-    ends = [*starts[1:], len(text)]
+    ends = [*starts[1:], len(text)] if starts else []
     if not starts or text[: starts[0]].strip():
         _check_head(file, text[: starts[0]] if starts else text, mistakes)
     for start, end in zip(starts, ends, strict=True):
@@ -311,25 +355,27 @@ def _table(text: str, line: int) -> dict[str, Any]:
         said = str(error)
         at = re.search(r"\(at line (\d+)", said)
         words = said.partition(" (at ")[0]
-        raise _MistakeError(f"{words}.", line + int(at[1]) - 1 if at else line) from error
+        last = text.rstrip().count("\n")  # where the text ends too soon
+        raise _MistakeError(f"{words}.", line + (int(at[1]) - 1 if at else last)) from error
 
 
 def _rule(file: Path, line: int, table: dict[str, Any], *, tighten: bool) -> GuardRule:
     do = table.pop("do", None)
     if do not in get_args(Decision):
         raise _MistakeError("`do` must be allow, ask or deny.")
-    program, why = table.pop("program", ""), table.pop("why", "")
-    if not isinstance(program, str) or not isinstance(why, str):
-        raise _MistakeError("`program` and `why` must be text.")
+    program, why, exactly, project = (_text(name, table.pop(name, "")) for name in _SINGLE)
+    if project and not Path(project).is_absolute():
+        raise _MistakeError("`project` must be the whole path of a folder.")
     lists = {name: _texts(name, table.pop(name, [])) for name in _LISTS}
     examples, others = lists.pop("examples"), lists.pop("not_examples")
-    made = replace(GuardRule(do, file, line), program=tuple(program.split()), why=one_line(why, 300), **lists)
+    made = GuardRule(do, file, line, program=tuple(program.split()), exactly=exactly, project=project)
+    made = replace(made, why=one_line(why, 300), **lists)
     if table:
         raise _MistakeError(f"there is no `{one_line(str(next(iter(table))), 40)}` in a rule.")
     if do == "allow" and tighten:
         raise _MistakeError("a project's rules can only ask and deny.")
-    if do == "allow" and not made.program and not made.paths:
-        raise _MistakeError("a rule that allows must name a program or paths.")
+    if do == "allow" and not (made.program or made.paths or made.exactly):
+        raise _MistakeError("a rule that allows must name a program or paths, or say `exactly` what.")
     for expected, given in ((True, examples), (False, others)):
         for example in given:
             if _about_example(made, example) is not expected:
@@ -339,7 +385,8 @@ def _rule(file: Path, line: int, table: dict[str, Any], *, tighten: bool) -> Gua
 
 
 def _about_example(rule: GuardRule, example: str) -> bool:
-    tool = rule.tool[0] if rule.tool else "bash" if rule.program or rule.flags or rule.hosts else "write"
+    shell = rule.names_command or rule.flags or rule.hosts
+    tool = rule.tool[0] if rule.tool else "bash" if shell else "write"
     return rule.matches(line_matter(tool, example) if tool == "bash" else RuleMatter(tool, path=example))
 
 
@@ -362,6 +409,12 @@ def line_matter(tool: str, command: str) -> RuleMatter:
 def _is_open(word: ShellWord) -> bool:
     """Whether the shell may put other words in its place."""
     return not word.literal or word.pattern or word.home or bool(re.search(r"[=:]~|[{}]", word.text))
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _MistakeError(f"`{name}` must be text.")
+    return value
 
 
 def _texts(name: str, value: object) -> tuple[str, ...]:

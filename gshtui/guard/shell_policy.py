@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gshtui.guard import program_table, sensitive_paths, shell_line
+from gshtui.commands.declaration import RuleScope
+from gshtui.guard import git_push, program_table, sensitive_paths, shell_line
 from gshtui.guard.catastrophe import catastrophe
 from gshtui.guard.shell_line import ShellWord, SimpleCommand
 
@@ -83,6 +84,14 @@ class Judgement:
     """It clearly stays inside the project: `--yes` runs it."""
     pattern: str = ""
     """What `always` would cover; empty where that is not offered."""
+    programs: tuple[str, ...] = ()
+    """The programs that it runs, where all of it was understood."""
+    folders: tuple[Path, ...] = ()
+    """Real folders that it may be in."""
+    machine: bool = False
+    """One of them describes the machine or the person's surroundings, which look different from within a sandbox."""
+    scope: RuleScope | None = None
+    """What the rule of `always` would name."""
 
     @property
     def reads(self) -> bool:
@@ -121,14 +130,27 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
     ]
     parts = tuple(part for part, _ in judged)
     contained = all(inside for _, inside in judged)
-    pattern = _pattern(plain.commands[0], judged[0][0]) if len(parts) == 1 and not plain.quiet else ""
+    pattern, scope = _pattern(plain.commands[0], judged[0][0]) if len(parts) == 1 and not plain.quiet else ("", None)
     first = next((part for part, inside in judged if not inside), None)
     first = first or next((part for part in parts if part.verdict != "allow"), None)
-    if first is None and plain.quiet:
-        return Judgement("ask", "redirection", "it redirects, but only to /dev/null or a descriptor", parts, True)
     if first is None:
-        return Judgement("allow", "reader", "it only reads this project", parts, True, pattern)
-    return Judgement("ask", first.rule, first.why, parts, contained, pattern)
+        rule, why = "reader", "it only reads this project"
+        if plain.quiet:
+            rule, why = "redirection", "it redirects, but only to /dev/null or a descriptor"
+        readings = [program_table.read_words([word.text for word in words]) for words in plain.commands]
+        return Judgement(
+            "ask" if plain.quiet else "allow",
+            rule,
+            why,
+            parts,
+            True,
+            pattern,
+            tuple(dict.fromkeys(words[0].text for words in plain.commands)),
+            ground.folders,
+            any(reading.program.machine for reading in readings if reading is not None),
+            scope,
+        )
+    return Judgement("ask", first.rule, first.why, parts, contained, pattern, scope=scope)
 
 
 def _named_parts(command: str, verdict: Verdict, rule: str, why: str) -> tuple[Part, ...]:
@@ -150,6 +172,8 @@ def _judged(simple: SimpleCommand, join: str, ground: _MachineState) -> tuple[Pa
     words = simple.texts
     if not re.fullmatch(r"[A-Za-z0-9_.:+-]+", words[0]) or simple.source.split()[:1] != words[:1]:
         return asked("program", f"`{_short(words[0])}` is not the plain name of a program")
+    if git_push.overwrites(words):
+        return asked("force", f"`{text}` overwrites or deletes what others may have fetched")
     reading = program_table.read_words(words)
     if reading is None:
         return asked("program", f"`{_short(' '.join(words[:2]))}` is not known to be harmless")
@@ -229,6 +253,11 @@ class _MachineState:
     def __init__(self, folder: Path, project: Path) -> None:
         self.project = project
         self._folders = [folder]
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Those that the line may be in, up to now."""
+        return tuple(self._folders)
 
     def enter(self, name: str) -> bool:
         """The line may be in this folder from now on; whether it is one inside the project.
@@ -409,21 +438,26 @@ _NOT_FOR_GOOD = frozenset(
 )
 
 
-def _pattern(words: Sequence[ShellWord], part: Part) -> str:
+def _pattern(words: Sequence[ShellWord], part: Part) -> tuple[str, RuleScope | None]:
     """What `always` would cover: the program, its subcommand and flags; or this very line, where it is not known."""
     texts = [word.text for word in words]
+    exact = shlex.join(texts)
     reading = program_table.read_words(texts)
     if any(word.pattern or word.home for word in words) and part.rule not in ("reader", "build"):
-        return ""
-    if reading is not None:
-        if reading.problem[0] or part.rule not in ("reader", "build", "change", ""):
-            return ""
-        flags = sorted(set(reading.flags))
-        return " ".join((reading.name, *flags, *(("…",) if reading.operands else ())))
-    if texts[0] in _NOT_FOR_GOOD or not re.fullmatch(r"[A-Za-z0-9_.+-]+(?:/[A-Za-z0-9_.+-]+)*", texts[0]):
-        return ""
-    exact = shlex.join(texts)
-    return exact if len(exact) <= 200 and part.rule == "program" else ""
+        return "", None
+    if reading is None:
+        plain = re.fullmatch(r"[A-Za-z0-9_.+-]+(?:/[A-Za-z0-9_.+-]+)*", texts[0])
+        offered = plain and texts[0] not in _NOT_FOR_GOOD and len(exact) <= 200 and part.rule == "program"
+        return (exact, RuleScope(exactly=exact)) if offered else ("", None)
+    if reading.problem[0] or part.rule not in ("reader", "build", "change", ""):
+        return "", None
+    program = reading.name.split()
+    rest = texts[len(program) :]
+    flags = sorted({word.partition("=")[0] for word in rest if word.startswith("-")})
+    kinds = {kind for _, kind in reading.operands}
+    if texts[: len(program)] != program or kinds - {"path"} or len(flags) == len(rest):
+        return exact, RuleScope(exactly=exact)  # a target or a name decides what is done; a file does not
+    return " ".join((reading.name, *flags, "…")), RuleScope(reading.name, tuple(flags), exactly=exact)
 
 
 def _short(text: str) -> str:

@@ -8,31 +8,39 @@ that is discarded. Called by `prompt` for a person at a shell.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.guard.answer_keys import (
+    PAUSE,
     AnswerKeys,
     KeyChosen,
     Outcome,
     ReasonBegun,
+    RuleBegun,
     choice_of,
     choices,
     line_of,
     offers,
 )
-from gshtui.guard.question_text import DECISIONS, question_lines, question_title, shortened
+from gshtui.guard.question_text import DECISIONS, question_lines, question_title, rule_words, shortened
+from gshtui.guard.rule_draft import DraftError, check
+from gshtui.guard.rule_file import own_file
 from gshtui.headless.terminal_keys import TerminalKeys
-from gshtui.text.sanitise import one_line
+from gshtui.headless.text_editor import edit_text
+from gshtui.system.tasks import cancel_and_wait
+from gshtui.text.sanitise import one_line, visible
 
 _LINES = 60
 """Lines of a detail or a diff to show; further ones are only counted."""
 _REASON = 2_000
+_RULE_KEYS = "enter saves it and allows · e edits it · esc goes back ? "
 _ERASE, _CLEAR, _ENTER, _ESCAPE = ("\x7f", "\x08"), ("\x15",), ("\r", "\n"), ("\x1b",)
 
 
@@ -44,16 +52,38 @@ def question_text(request: ApprovalRequested) -> str:
 
 def key_hints(request: ApprovalRequested) -> str:
     """The keys that answer it."""
-    return f"{line_of(offers(request.pattern))} ? "
+    return f"{line_of(offers(request.rule))} ? "
+
+
+def rule_text(rule: str) -> str:
+    """A rule that would be saved, what it would let run, and the keys for it."""
+    told, *covered = rule_words(rule, own_file())
+    lines = [told, *(f"  {each}" for each in covered), "", *(f"  {line}" for line in rule.rstrip().split("\n"))]
+    return "\n".join(visible(line) for line in lines) + f"\n{_RULE_KEYS}"
 
 
 class KeyReader:
     """Interprets the keys typed at one question, in pieces as a terminal sends them. Pure: no terminal, no clock."""
 
-    def __init__(self, request: ApprovalRequested, say: Callable[[str], None]) -> None:
-        """`say` echoes a reason as it is typed."""
+    def __init__(
+        self,
+        request: ApprovalRequested,
+        say: Callable[[str], None],
+        edit: Callable[[str], str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        Args:
+            say: echoes a reason as it is typed, and shows a rule.
+            edit: lets the person change a rule in their editor; raises `OSError` with the reason why it could not.
+            clock: the clock of `feed`.
+        """
         self._request = request
-        self._offers = offers(request.pattern)
+        self._offers = offers(request.rule)
+        self._rule = request.rule
+        self._edit = edit
+        self._clock = clock
+        self._pressed = 0.0
         self._keys = AnswerKeys()
         self._keys.expect_question()
         self._say = say
@@ -74,6 +104,8 @@ class KeyReader:
         while typed:
             if self._keys.in_reason:
                 outcome, typed = self._reason_key(typed, at)
+            elif self._keys.in_rule:
+                outcome, typed = self._rule_key(typed, at), ""
             else:
                 outcome, typed = self._key(typed, at, alone=len(piece) == 1)
             if isinstance(outcome, KeyChosen):
@@ -90,7 +122,38 @@ class KeyReader:
         if isinstance(outcome, ReasonBegun):
             self._reason = ""
             self._say("why not? " if outcome.question else "too soon; press enter, then answer: ")
+        if isinstance(outcome, RuleBegun):
+            self._rule = self._request.rule
+            self._say(f"\n{rule_text(self._rule)}")
+            self._keys.show_rule(at)
+            self._pressed = at
+            rest = ""  # nothing that came with the key was meant for what it shows
         return outcome, rest
+
+    def _rule_key(self, typed: str, at: float) -> Outcome | None:
+        """A key while the rule is shown: it saves, is edited, or goes back. Pastes and arrow keys are nothing."""
+        begins, self._pressed = at - self._pressed >= PAUSE, at
+        self._keys.press("words", at)
+        if typed in (*_ENTER, "e") and not begins:
+            return None  # the end of words that were meant for something else
+        if typed in _ENTER and self._keys.rule_readable(at):
+            try:
+                check(self._rule, self._request)
+            except DraftError as error:
+                self._say(f"\nNothing was saved: {visible(str(error))}\n{_RULE_KEYS}")
+                return None
+            return self._keys.give_rule(self._rule, at)
+        if typed in _ESCAPE:
+            self._keys.leave_rule()
+            self._say(f"\n{key_hints(self._request)}")
+        elif typed == "e" and self._edit is not None:
+            try:
+                self._rule = self._edit(self._rule)
+                self._say(f"\n{rule_text(self._rule)}")
+            except OSError as error:
+                self._say(f"\n{visible(error.strerror or str(error))}\n{_RULE_KEYS}")
+            self._keys.show_rule(self._clock())
+        return None
 
     def _reason_key(self, typed: str, at: float) -> tuple[Outcome | None, str]:
         key, rest = typed[0], typed[1:]
@@ -140,9 +203,7 @@ class ApprovalPrompt:
         """Stop asking."""
         self._subscription.unsubscribe()
         self._gone.set()
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        await cancel_and_wait(self._task)
 
     def _handle_events(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -171,7 +232,7 @@ class ApprovalPrompt:
                 continue
             self._say(f"{DECISIONS[chosen.choice]}\n")
             answer = ApprovalAnswered(approval=chosen.question, decision=chosen.decision, reason=chosen.reason)
-            self._bus.publish(answer)
+            self._bus.publish(replace(answer, rule=chosen.rule))
 
     def _answer(self, request: ApprovalRequested, gone: threading.Event) -> KeyChosen | None:
         """Wait for an answer; `None` if the question was closed meanwhile. Raises `OSError`."""
@@ -182,7 +243,7 @@ class ApprovalPrompt:
                 return None
             terminal.forget()  # before the answers appear: once they do, a key may be pressed at once
             terminal.write(key_hints(request))
-            reader = KeyReader(request, terminal.write)
+            reader = KeyReader(request, terminal.write, lambda text: terminal.lend(lambda: edit_text(text, ".toml")))
             reader.show(time.monotonic())
             while not gone.is_set():
                 if (typed := terminal.read()) is None:

@@ -56,10 +56,10 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
     from gshtui.commands.execution import run_parsed
     from gshtui.commands.language import parse
     from gshtui.commands.registry import may_run
-    from gshtui.guard.approval import Call, Gate, NoGrants, ProjectGrants
+    from gshtui.guard.approval import Call, Gate
     from gshtui.guard.modes import AgentModes
+    from gshtui.guard.rule_file import own_file
     from gshtui.guard.rules import RuleFiles
-    from gshtui.settings import paths
     from gshtui.system.ids import new_id
 
     caller = Caller(options.agent, is_agent=True)
@@ -69,12 +69,11 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
     arguments: dict[str, Any] = parsed.parameters.model_dump(exclude_unset=True)
     invocation = hub.invocation(caller)
     assessment = await assess(parsed.command, invocation, parsed.parameters, arguments)
-    grants = NoGrants() if hub.store is None else ProjectGrants(hub.store.grants, str(hub.project))
     auto = frozenset(hub.settings.agent.auto_approve)
     mode = "auto" if options.yes else hub.settings.agent.mode
     modes = AgentModes(hub.bus, options.agent, mode)
-    files = RuleFiles(paths.config_file().with_name("rules.toml"), hub.project)
-    gate = Gate(hub.bus, grants, respondent=hub.options.respondent, auto_approve=auto, modes=modes, rules=files.current)
+    files = RuleFiles(own_file(), hub.project)
+    gate = Gate(hub.bus, respondent=hub.options.respondent, auto_approve=auto, modes=modes, rules=files.current)
     try:
         verdict = await gate.review(Call(options.agent, "", new_id(), parsed.command.name, arguments), assessment)
     finally:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
-import shutil
 import subprocess
 
 from gshtui.headless import exits, streams
 from gshtui.headless.command_hub import working_folder
+from gshtui.headless.text_editor import editor_words
 
 
 def edit(*, as_json: bool) -> int:
@@ -27,12 +26,13 @@ def edit(*, as_json: bool) -> int:
         return exits.USAGE
     try:
         file = make_ready()
-        words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or _some_editor())
-    except (EditError, ValueError) as error:
+    except EditError as error:
         streams.complain(str(error))
         return exits.ERROR
-    if not words or shutil.which(words[0]) is None:
-        streams.complain(f"there is no editor{f' {words[0]!r}' if words else ''} here; set EDITOR, or edit {file}.")
+    try:
+        words = editor_words()
+    except OSError as error:
+        streams.complain(f"{error.strerror}, or edit {file}.")
         return exits.UNREACHABLE
     code = subprocess.run([*words, str(file)], check=False).returncode
     after = load(working_folder())
@@ -46,7 +46,3 @@ def edit(*, as_json: bool) -> int:
 
         streams.result_json({"file": str(file), "problems": [problem_data(problem) for problem in after.problems]})
     return exits.ERROR if code else exits.DONE
-
-
-def _some_editor() -> str:
-    return next((name for name in ("vi", "nano") if shutil.which(name)), "vi")

@@ -26,7 +26,7 @@ from gshtui.bus.events.fleet_events import (
 from gshtui.bus.events.hub_events import Noticed, WaitReported
 from gshtui.headless import streams
 from gshtui.headless.streams import STDERR
-from gshtui.system.tasks import start_job
+from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text import cells
 from gshtui.text.sanitise import plain
 
@@ -71,11 +71,8 @@ class Progress:
 
     async def stop(self) -> None:
         """Remove the line."""
-        if self._task is not None:
-            self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        task, self._task = self._task, None
+        await cancel_and_wait(task)
         self.clear()
 
     def clear(self) -> None:

@@ -6,11 +6,11 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Any
 
 from gshtui.headless.crash import report_crash, written
 from gshtui.headless.exits import INTERRUPTED
+from gshtui.system.tasks import cancel_and_wait
 
 
 def catch_in_loop(loop: asyncio.AbstractEventLoop) -> None:
@@ -77,9 +77,7 @@ async def until_stopped(work: Awaitable[int], stop: Stop) -> int:
         await asyncio.wait({task, asked}, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return task.result()
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        await cancel_and_wait(task)
         return INTERRUPTED
     finally:
         asked.cancel()

@@ -15,10 +15,11 @@ import tty
 from codecs import getincrementaldecoder
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from gshtui.guard.answer_keys import PAUSE, READ
 
+_R = TypeVar("_R")
 _LOOK_EVERY = 0.1
 """Seconds between checks whether there is still something to wait for."""
 
@@ -51,6 +52,16 @@ class TerminalKeys:
         with contextlib.suppress(termios.error):
             termios.tcsetattr(self._terminal, termios.TCSADRAIN, self._before)
         os.close(self._terminal)
+
+    def lend(self, work: Callable[[], _R]) -> _R:
+        """Do what needs the terminal as it was before, such as an editor; then read keys again."""
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(self._terminal, termios.TCSADRAIN, self._before)
+        try:
+            return work()
+        finally:
+            with contextlib.suppress(termios.error):
+                tty.setcbreak(self._terminal, termios.TCSAFLUSH)
 
     def wait_for_quiet(self, over: Callable[[], bool] = lambda: False) -> None:
         """Return once the terminal's current content has been visible for a moment and typing has paused.

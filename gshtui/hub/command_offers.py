@@ -132,7 +132,7 @@ class CommandOffers:
         def guard() -> list[AnyCommand]:
             from gshtui.guard.commands import commands
 
-            return commands()
+            return commands(self._settings.general.log_dir)
 
         def logs() -> list[AnyCommand]:
             from gshtui.context.retrieval.log_commands import commands
@@ -272,7 +272,7 @@ class CommandOffers:
         def approvals() -> list[AnyCommand]:
             from gshtui.agents.approval_commands import approvals_command
 
-            return [approvals_command(store, str(project), self._settings.agent.auto_approve)]
+            return [approvals_command(store, project, self._settings.agent.auto_approve)]
 
         self._offer("session resume", sessions)
         self._offer("usage cost search_context search output", record)

@@ -13,7 +13,6 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.hub.hub import Hub, StartPart
 from gshtui.hub.hub_options import HubOptions
-from gshtui.settings import paths
 
 
 def build_hub(options: HubOptions, bus: Bus | None = None) -> Hub:
@@ -48,26 +47,27 @@ async def start_store(hub: Hub) -> None:
 
 async def start_guard(hub: Hub) -> None:
     """Start the guard, which judges tool calls and asks about them."""
-    from gshtui.guard.approval import Gate, NoGrants, ProjectGrants
+    from gshtui.guard.approval import Gate
     from gshtui.guard.modes import AgentModes
+    from gshtui.guard.rule_file import add_rule, own_file
     from gshtui.guard.rules import RuleFiles
 
     automatic = frozenset(hub.settings.agent.auto_approve)
     if hub.options.auto_approve is not None:
         automatic &= frozenset(hub.options.auto_approve)
-    grants = NoGrants() if hub.store is None else ProjectGrants(hub.store.grants, str(hub.project))
     mode = "auto" if hub.options.respondent == "policy" else hub.options.mode or hub.settings.agent.mode
     modes = AgentModes(hub.bus, hub.options.agent, mode)
-    files = RuleFiles(paths.config_file().with_name("rules.toml"), hub.project)
+    files = RuleFiles(own_file(), hub.project)
     for mistake in (await asyncio.to_thread(files.current)).mistakes:
         hub.bus.publish(Noticed(level="warning", text=str(mistake), about=hub.options.about or "guard"))
+    await _notice_old_approvals(hub)
     hub.gate = Gate(
         hub.bus,
-        grants,
         respondent=hub.options.respondent,
         auto_approve=automatic,
         modes=modes,
         rules=files.current,
+        save=lambda text: add_rule(own_file(), text),
     )
     hub.parts.stops_with("guard", hub.gate.close)
     from gshtui.hub.mode_part import offer_modes, prove_auto
@@ -75,6 +75,17 @@ async def start_guard(hub: Hub) -> None:
     offer_modes(hub, hub.gate)
     if mode == "auto" and hub.options.respondent != "policy":
         await prove_auto(hub, hub.gate)
+
+
+async def _notice_old_approvals(hub: Hub) -> None:
+    """Say that what was always allowed before there were rules counts no more, and where it becomes one."""
+    if hub.store is None or hub.options.respondent != "person" or hub.options.visiting:
+        return
+    if old := await hub.store.grants.find_all(str(hub.project)):
+        what = "approval" if len(old) == 1 else f"{len(old)} approvals"
+        text = f"Your {what} from before there were rules count{'s' * (len(old) == 1)} no more."
+        hint = "`/approvals` lists them, and `/approvals keep NUMBER` makes a rule of one."
+        hub.bus.publish(Noticed(level="info", text=text, hint=hint, about=hub.options.about or "guard"))
 
 
 async def start_socket(hub: Hub) -> None:

@@ -115,6 +115,7 @@ class _FleetMaker:
             visiting=self.visiting,
             silent=hub.options.silent,
             follow=self._follow,
+            mode_of=self._mode_of,
         )
         hub.parts.stops_with("mail", mail.stop)
         return mail

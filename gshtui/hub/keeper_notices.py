@@ -18,7 +18,7 @@ from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.fleet.fleet import Fleet
 from gshtui.hub.hub import Hub
 from gshtui.system.processes import kill_child
-from gshtui.system.tasks import start_job
+from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.tmux.quoting import command, unexpanded
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -44,9 +44,7 @@ class KeeperNotices:
     async def stop(self) -> None:
         """Call nobody."""
         self._subscription.unsubscribe()
-        for task in tuple(self._calls):
-            task.cancel()
-        await asyncio.gather(*self._calls, return_exceptions=True)
+        await cancel_and_wait(*self._calls)
 
     def _listen(self, batch: Sequence[Event]) -> None:
         for event in batch:

@@ -17,7 +17,7 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.guard.approval import Gate
 from gshtui.hub.hub import Hub
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.tasks import start_job
+from gshtui.system.tasks import cancel_and_wait, start_job
 
 _HINT = "`edit` runs edits in the project; `gsh-tui doctor` says more."
 
@@ -50,8 +50,7 @@ async def prove_auto(hub: Hub, gate: Gate) -> None:
     job = start_job(prove(), "the proof of the sandbox")
 
     async def end() -> None:
-        job.cancel()
-        await asyncio.wait({job})
+        await cancel_and_wait(job)
 
     hub.parts.stops_with("modes", end)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 
@@ -103,10 +103,15 @@ def system_texts(spec: Spec, cwd: Path, branch: str, skills: str, mode: GuardMod
     return (character, *(part for part in (skills, words, task, mode_section(mode)) if part), facts)
 
 
+def _own_mode(hub: Hub) -> Callable[[str], GuardMode]:
+    """The mode of the agent of this process; without a gate, the strictest."""
+    return lambda agent: hub.gate.modes.mode_of(agent) if hub.gate is not None else "plan"
+
+
 def _offer_tools(hub: Hub, spec: Spec, store: Store, build: BuildHub) -> None:
     terminals = AgentTerminals()
     hub.parts.stops_with("terminals", terminals.close)
-    outbox = MailOutbox(hub.bus, store, Addresses(store, lambda name: ""))
+    outbox = MailOutbox(hub.bus, store, Addresses(store, lambda name: ""), _own_mode(hub))
 
     async def close_outbox() -> None:
         outbox.close()

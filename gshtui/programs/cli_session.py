@@ -11,6 +11,7 @@ from gshtui.programs.pane_view import LOOK, PaneView, Profiles, Seen, SessionErr
 from gshtui.programs.pane_writer import PaneWriter, Sent, State
 from gshtui.programs.profile import GENERIC, Profile, takes_code
 from gshtui.programs.screen_reading import ScreenReading
+from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.tmux.marker import Marker, capture_marker, text_since
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
@@ -115,12 +116,23 @@ _PAST = 3000
 class CliSession:
     """One program in one pane. One text at a time: later ones wait for their turn."""
 
-    def __init__(self, server: TmuxServer, row: AgentRow, profile: Profile, profiles: Profiles | None = None) -> None:
-        """`profiles`: finds the profile of another program that is in front."""
+    def __init__(
+        self,
+        server: TmuxServer,
+        row: AgentRow,
+        profile: Profile,
+        profiles: Profiles | None = None,
+        loading: ConversationLoading | None = None,
+    ) -> None:
+        """
+        Args:
+            profiles: finds the profile of another program that is in front.
+            loading: whether it has yet to read the conversation that it was started with.
+        """
         self._server = server
         self._name = row.name
         self._profile = profile
-        self._view = PaneView(server, row.pane, row.name, profile, profiles)
+        self._view = PaneView(server, row.pane, row.name, profile, profiles, loading)
         self.writer = PaneWriter(self._view)
         """What types into its terminal."""
         self._last: Sent | None = None

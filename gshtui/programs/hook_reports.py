@@ -17,7 +17,7 @@ from gshtui.programs.profile import Profile
 from gshtui.programs.status import HookEvent
 from gshtui.system import private_files
 from gshtui.system.folder_watch import FolderWatch
-from gshtui.system.tasks import keep_on
+from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.text.sanitise import one_line, plain
 
 VARIABLE = "GSH_HOOK_SPOOL"
@@ -109,9 +109,7 @@ class HookFeed:
         if self._watch is not None:
             self._watch.close()
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        await cancel_and_wait(task)
 
     async def _read_when_told(self) -> None:
         while True:

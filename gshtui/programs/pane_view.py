@@ -24,6 +24,7 @@ from gshtui.programs.screen_reading import (
     read_screen,
     without_styles,
 )
+from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.linear_regex import compile_linear
 from gshtui.text.sanitise import one_line
@@ -112,16 +113,24 @@ class PaneView:
         name: of the agent (or of the shell), for messages.
         profile: of the program that the pane was started with.
         profiles: finds that of another program, when one is in front.
+        loading: whether the program has yet to read the conversation that it was started with.
     """
 
     def __init__(
-        self, server: TmuxServer, pane: str, name: str, profile: Profile, profiles: Profiles | None = None
+        self,
+        server: TmuxServer,
+        pane: str,
+        name: str,
+        profile: Profile,
+        profiles: Profiles | None = None,
+        loading: ConversationLoading | None = None,
     ) -> None:
         self.server = server
         self.pane = pane
         self.name = name
         self.profile = profile
         self._profiles = profiles or _generic
+        self._loading = loading
 
     async def read_screen(self) -> Seen:
         """Its terminal now. Raises `SessionError` (terminal)."""
@@ -131,7 +140,10 @@ class PaneView:
             raise SessionError("terminal", error.message, error.hint) from error
         now = await asyncio.to_thread(front, info)
         profile = self.profile if now.own else self._profiles(now.argv or (now.program,))
-        return Seen(_read(profile, info, lines, now), lines, info, now, profile)
+        reading = _read(profile, info, lines, now)
+        if reading.status == "idle" and self._loading is not None and self._loading.possible:
+            reading = await unless_loading(reading, self._loading)
+        return Seen(reading, lines, info, now, profile)
 
     async def wait_until(self, good: Callable[[Seen], bool], within: float | None = None) -> Seen | None:
         """The first look that satisfies `good` or shows that the program has ended; `None` if none did in time."""
@@ -223,6 +235,13 @@ class PaneView:
 
 
 _LATER = "Wait until it is done."
+
+
+async def unless_loading(reading: ScreenReading, loading: ConversationLoading) -> ScreenReading:
+    """What an input that looks idle means while its program has yet to read its conversation: it takes no text."""
+    if not await asyncio.to_thread(loading.is_loading):
+        return reading
+    return dataclasses.replace(reading, status="starting", doing="reads its conversation", input=False)
 
 
 def _generic(argv: Sequence[str]) -> Profile:

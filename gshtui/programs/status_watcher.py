@@ -11,11 +11,13 @@ from typing import Protocol
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs.foreground import Foreground, front
 from gshtui.programs.hook_reports import HookFeed
+from gshtui.programs.pane_view import unless_loading
 from gshtui.programs.profile import Profile, takes_code
 from gshtui.programs.screen_news import ScreenNews
 from gshtui.programs.screen_reading import read_screen
 from gshtui.programs.status import WORKING, HookEvent, KnownStatus, StatusFacts, decide
-from gshtui.system.tasks import keep_on
+from gshtui.programs.transcripts.conversation_loading import ConversationLoading
+from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
@@ -65,6 +67,7 @@ class PaneWatcher(Protocol):
     """Reports changes of panes (`gshtui.tmux.watcher`)."""
 
     def watch(self, pane: str, callback: Callable[[PaneChange], None]) -> Callable[[], None]: ...
+    def next_output(self, pane: str, callback: Callable[[], None]) -> Callable[[], None]: ...
 
 
 class ScreenServer(Protocol):
@@ -83,6 +86,7 @@ class CliStatus:
         bound: called with the conversation's id whenever the program reports a new one.
         acted: called with the time at which the program reports that it accepted a prompt.
         pace: shared with other programs' watchers, so that they do not all look at once.
+        loading: whether it has yet to read the conversation that it was started with.
     """
 
     def __init__(
@@ -96,6 +100,7 @@ class CliStatus:
         bound: Callable[[str], None] | None = None,
         acted: Callable[[float], None] | None = None,
         pace: Pacer | None = None,
+        loading: ConversationLoading | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.known = KnownStatus("starting", "spawn", row.created)
@@ -112,6 +117,7 @@ class CliStatus:
         self._bound = bound
         self._acted = acted
         self._pace = pace or Pacer()
+        self._loading = loading
         self._clock = clock
         self._ticks = (clock(), time.monotonic())
         """The clock at the last look at it, and how long this machine had been awake then."""
@@ -125,6 +131,8 @@ class CliStatus:
         self._moving = False
         self._task: asyncio.Task[None] | None = None
         self._ends: list[Callable[[], None]] = []
+        self._listening: Callable[[], None] = _nothing
+        """Ends the wait for its next output."""
 
     @property
     def hooked(self) -> bool:
@@ -149,11 +157,10 @@ class CliStatus:
         for end in self._ends:
             end()
         self._ends.clear()
+        self._listening()
         self._pace.close.discard(self)
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        await cancel_and_wait(task)
 
     def check_now(self) -> None:
         """Something was typed: look again."""
@@ -238,8 +245,24 @@ class CliStatus:
             await self._pace.wait()
             self._stirred.clear()
             self._looked = time.monotonic()
+            self._listen()
             await self._check_screen()
             self._judge()
+
+    def _listen(self) -> None:
+        """Look again at its next output, where nothing else tells in time that it does something else. Called before
+        a look, so that nothing between the two is missed."""
+        self._listening()
+        told = self.known.source == "hook" or self._facts.dead or self._facts.gone
+        restless = self._moving_without_a_word()
+        self._listening = (
+            _nothing if told or restless else self._server.watcher.next_output(self._row.pane, self._stirred.set)
+        )
+
+    def _moving_without_a_word(self) -> bool:
+        """Whether its screen goes on moving and says nothing new: every output would be a look for nothing."""
+        facts = self._facts
+        return 0 < facts.news < self._now() - _STIRRED and facts.moved > self._now() - _STIRRED
 
     def _closely(self) -> float:
         """Seconds until the next look, where its status is about to change; 0: it is not, or is told by the program."""
@@ -273,6 +296,8 @@ class CliStatus:
         self._handle_event(info, False)
         place = (info.cursor_x, info.cursor_y)
         reading = read_screen(self._profile, lines, info.title, place, info.width)
+        if reading.status == "idle" and self._loading is not None and self._loading.possible:
+            reading = await unless_loading(reading, self._loading)
         here = await asyncio.to_thread(front, info) if not self._profile.ai else None
         now = self._now()
         facts = self._facts
@@ -314,6 +339,10 @@ class CliStatus:
             self.known = known = dataclasses.replace(known, doing=before.doing)
         if _said_by(known) != _said_by(before):
             self._changed(known)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _said_by(known: KnownStatus) -> tuple[object, ...]:

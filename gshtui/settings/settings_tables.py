@@ -214,7 +214,7 @@ class Sandbox(SettingsTable):
 
     enabled: bool = Field(
         default=True,
-        description="Where nobody is asked about them (--yes), run agents' commands in a sandbox (bubblewrap).",
+        description="Run agents' commands in a sandbox (bubblewrap) where nobody is asked about them.",
         json_schema_extra=TRUE,
     )
     allow_network: bool = Field(

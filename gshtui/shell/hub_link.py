@@ -22,7 +22,7 @@ from gshtui.shell.line_stream import BadLine, LineStream, number_of, numbered, o
 from gshtui.system import peer, private_files
 from gshtui.system.ids import new_id
 from gshtui.system.peer import peer_of
-from gshtui.system.tasks import keep_on, report
+from gshtui.system.tasks import cancel_and_wait, keep_on, report
 
 IN_MEMORY = 4 * 1024 * 1024
 ON_DISK = 256 * 1024 * 1024
@@ -230,9 +230,7 @@ class HubLink:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(flush):
                     await self._empty.wait()
-        if self._life is not None:
-            self._life.cancel()
-            await asyncio.wait([self._life], timeout=2.0)
+        await cancel_and_wait(self._life, within=2.0)
         done = not len(self._outbox)
         self._outbox.close()
         return done

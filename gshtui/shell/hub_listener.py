@@ -25,7 +25,7 @@ from gshtui.shell.line_stream import BadLine, LineStream, number_of, of_line, to
 from gshtui.system import peer as proof
 from gshtui.system.ids import new_id
 from gshtui.system.peer import Peer, peer_of
-from gshtui.system.tasks import end_all, report
+from gshtui.system.tasks import cancel_and_wait, end_all, report
 
 HELLO_WITHIN = 5.0
 """Seconds for the hello, and again for the proof."""
@@ -366,11 +366,7 @@ class HubListener:
             return
         server, self._server = self._server, None
         server.close()
-        tasks = tuple(self._open.values())
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks, timeout=2.0)
+        await cancel_and_wait(*self._open.values(), within=2.0)
         hub_registry.withdraw(self.path)
         hub_registry.give_back(self.path, self._identity)
 

@@ -17,7 +17,7 @@ from gshtui.store.record_files import beside
 from gshtui.store.record_writer import RecordWriter
 from gshtui.store.store_errors import StoreError, from_sqlite, is_index_damage
 from gshtui.store.table import Notice
-from gshtui.system.tasks import start_job
+from gshtui.system.tasks import cancel_and_wait, start_job
 
 BEGIN_AFTER = 5.0
 """Seconds; a shorter command does not read the whole file."""
@@ -53,9 +53,7 @@ class IntegrityChecker:
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):  # it was closed in the same moment
                 self._connection.interrupt()
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        await cancel_and_wait(self._task)
 
     async def full(self) -> list[str]:
         """All faults: of the file's structure, of references between tables, of the word index."""

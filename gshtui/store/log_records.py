@@ -96,7 +96,7 @@ def _of(type: RecordType, event: Event, **fields: Any) -> Record:
 def _called(event: ToolFinished, started: ToolStarted | None) -> Record:
     arguments = started.arguments if started is not None else {}
     common = {"call": event.call, "status": event.status, "duration_ms": round(event.duration * 1000)}
-    common |= {"bytes": event.bytes, "full": event.output}
+    common |= {"bytes": event.bytes, "full": event.output} | ({"sandbox": True} if event.sandboxed else {})
     # For an output that is already cut, use the marker's numbers: they are the original's.
     output = shorten(event.content, LONGEST, gap=gap_of(event.content) if event.output else None)
     command = arguments.get("command")

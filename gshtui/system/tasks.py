@@ -69,6 +69,25 @@ async def attempt(part: str, work: Awaitable[T], *passes: type[Exception]) -> T 
         return None
 
 
+async def cancel_and_wait(*tasks: asyncio.Future[Any] | None, within: float | None = None) -> None:
+    """Cancel tasks, and wait until they have ended, at most `within` seconds. `None` among them is nothing to do.
+
+    An unexpected fault of one of them is reported. A cancellation of the caller is never taken for theirs: it is raised
+    at once, and they go on ending.
+    """
+    here = asyncio.current_task()
+    going = [task for task in tasks if task is not None and task is not here]
+    for task in going:
+        task.cancel()
+    if not going:
+        return
+    await asyncio.wait(going, timeout=within)
+    for task in going:
+        error = task.exception() if task.done() and not task.cancelled() else None
+        if error is not None and not expected(error):
+            report(task.get_name() if isinstance(task, asyncio.Task) else "a background task", error)
+
+
 async def end_all(part: str, *steps: Callable[[], Awaitable[object] | None]) -> None:
     """Run every step of a shutdown, in order; a failing step is reported, and the rest still run."""
     for step in steps:

@@ -206,18 +206,18 @@ def literal(text: str) -> str:
     return all_visible(text.replace("\r\n", "\n"))
 
 
-def visible(text: str) -> str:
+def visible(text: str, *, counted: bool = True) -> str:
     """The text for a person who has to judge it: nothing can hide.
 
     Like `literal`; also replaces long runs of blanks by their count (`⟨4000 spaces⟩`), names unusual spaces and
-    letters of another script inside a Latin word, and announces multiple lines.
+    letters of another script inside a Latin word, and announces multiple lines unless not `counted`.
     """
     shown = all_visible(text)
     shown = _ODD_SPACE.sub(lambda match: named(match.group()), shown)
     shown = _MIXED_WORD.sub(_name_look_alikes, shown)
     shown = _PADDING.sub(_count_padding, shown)
     lines = text.count("\n") + 1
-    return f"⟨{lines} lines⟩\n{shown}" if lines > 1 else shown
+    return f"⟨{lines} lines⟩\n{shown}" if lines > 1 and counted else shown
 
 
 def one_line(text: str, limit: int = 200) -> str:

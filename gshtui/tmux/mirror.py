@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from gshtui.system.tasks import keep_on, start_job
+from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.tmux import frames
 from gshtui.tmux.frames import Frame as Frame
 from gshtui.tmux.frames import MirroredPane, OnFrame, View
@@ -144,11 +144,8 @@ class Mirror:
             end()
         if self._timer is not None:
             self._timer.cancel()
-        tasks = [task for task in (self._task, self._resizing) if task is not None]
-        self._task = self._resizing = None
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        tasks, self._task, self._resizing = (self._task, self._resizing), None, None
+        await cancel_and_wait(*tasks)
 
     # -- for a `Watch` ---------------------------------------------------------------------------------------------
 
@@ -187,7 +184,7 @@ class Mirror:
 
         def on_output(size: int) -> None:
             picture.burst += size
-            if picture.burst > _BURST or not picture.visible:
+            if size and (picture.burst > _BURST or not picture.visible):  # 0: somebody else wants it
                 connection.pause_output(picture.pane)
             self.mark_dirty(picture)
             if picture.awaited and size and picture.visible:

@@ -14,7 +14,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Literal
 
 from gshtui.system.processes import end_processes
-from gshtui.system.tasks import keep_on
+from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.tmux.control_client import ControlClient
 from gshtui.tmux.one_shot import DEADLINE, OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
@@ -114,10 +114,7 @@ class TmuxConnection:
     async def close(self) -> None:
         """Disconnect the client."""
         keeper, self._keeper = self._keeper, None
-        if keeper is not None:
-            keeper.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await keeper
+        await cancel_and_wait(keeper)
 
     def on_mode_change(self, callback: OnMode) -> Callable[[], None]:
         """Call with (mode, why) at every change; gives what ends that."""

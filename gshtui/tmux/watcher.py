@@ -1,7 +1,7 @@
 """Callbacks for changes of a server's panes: ended, gone, title, bell, activity, program, size, attached.
 
-The control client reports them without polling; in chained mode it polls every two seconds. Used by agents' status, the
-mirror and notifications; text in the callbacks is untrusted.
+The control client reports them without polling, activity once a second (`next_output` at once); in chained mode it
+polls every two seconds. Used by agents' status, the mirror and notifications; text in the callbacks is untrusted.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from gshtui.system.tasks import keep_on
+from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.tmux_connection import MOVED, STATE, Mode, TmuxConnection
 from gshtui.tmux.tmux_errors import TmuxError
@@ -99,6 +99,20 @@ class Watcher:
 
         return end
 
+    def next_output(self, pane: str, callback: Callable[[], None]) -> Callable[[], None]:
+        """Call `callback` once, at the first output of the pane from now on; returns a function that calls it off.
+
+        tmux tells of it at once, and of no more until somebody asks again; in chained mode nobody is told.
+        """
+
+        def printed(size: int) -> None:
+            if size:  # 0: somebody else listens again
+                end()
+                callback()
+
+        end = self._server.connection.on_output(pane, printed)
+        return end
+
     def info(self, pane: str) -> PaneInfo | None:
         """How a watched pane was when last looked at."""
         return self._infos.get(pane)
@@ -115,9 +129,7 @@ class Watcher:
         if self._timer is not None:
             self._timer.cancel()
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        await cancel_and_wait(task)
 
     # -- when to look ----------------------------------------------------------------------------------------------
 

@@ -33,9 +33,10 @@ from gshtui.tools.shell_assessment import assess_line
 from gshtui.tools.workspace import ToolConfig, Workspace
 
 if TYPE_CHECKING:
-    from gshtui.guard.sandbox.sandbox import ProjectSandbox
+    from gshtui.guard.sandbox.sandbox import ObeyedFiles, ProjectSandbox
     from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal
     from gshtui.guard.sandbox.sandbox_run import SandboxRun
+    from gshtui.guard.shell_policy import Judgement
 
 DESCRIPTION = """\
 Run a command line in bash: builds, tests, git, package managers and anything that has no tool of its own. For \
@@ -82,6 +83,10 @@ class _Run:
     """What it made that other programs would obey, and where it is kept now."""
     refused: list[SandboxRefusal] = field(default_factory=list["SandboxRefusal"])
     """What the sandbox refused to it."""
+    read_in: Path | None = None
+    """Where it started, if it is a line that only reads, in a sandbox of its own."""
+    began: bool = True
+    """The command itself was started, not only its sandbox."""
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Assessment:
@@ -91,6 +96,8 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: BashP
     assessment = await asyncio.to_thread(assess_line, parameters.command, folder, invocation.project)
     if not assessment.sandbox or workspace.config.sandboxes is None:
         return replace(assessment, sandbox=False)
+    if assessment.reads and not await workspace.config.sandboxes.is_proven():
+        return replace(assessment, sandbox=False)  # what needs no question is not worth the wait for a self-test
     sandbox = await _sandbox(workspace, invocation)
     if isinstance(sandbox, str):
         why = f"{assessment.why}; there is no sandbox: {sandbox}" if assessment.why else ""
@@ -115,29 +122,43 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
     path_location.confirm_unchanged(workspace, invocation, folder)
     limit = min(parameters.timeout_ms or config.bash_timeout_ms, config.max_timeout_ms) / 1000
-    spool = Spool(config.max_full_bytes)
-    try:
-        capture = Capture(spool, invocation.output)
-        try:
-            from gshtui.guard.shell_policy import ENVIRONMENT, judge
+    from gshtui.guard.shell_policy import ENVIRONMENT, judge
 
-            judged = await asyncio.to_thread(judge, command, folder.real, invocation.project)
-            # A read-only command may run without a question, so it must not start programs that the repository
-            # supplies.
-            extra = ENVIRONMENT if judged.reads and invocation.caller.is_agent else {}
-            environ = _environment(config, invocation) | dict(extra)
-            start = _Start((config.bash, "--norc", "--noprofile", "-c", command), folder.real, environ)
-            if invocation.sandboxed or parameters.sandbox:
-                done = await _in_sandbox(workspace, invocation, start, limit, capture)
-            else:
-                done = await _supervised(invocation, start, limit, capture)
+    judged = await asyncio.to_thread(judge, command, folder.real, invocation.project)
+    # A read-only command may run without a question, so it must not start programs that the repository supplies.
+    reads = judged.reads and invocation.caller.is_agent
+    environ = _environment(config, invocation) | (dict(ENVIRONMENT) if reads else {})
+    start = _Start((config.bash, "--norc", "--noprofile", "-c", command), folder.real, environ)
+    must = invocation.sandboxed or parameters.sandbox
+    view = await _reading_sandbox(config, folder, judged) if reads and not must else None
+    for within in (None,) if view is None else (view, None):
+        spool = Spool(config.max_full_bytes)
+        try:
+            capture = Capture(spool, invocation.output)
+            try:
+                if must:
+                    done = await _in_sandbox(workspace, invocation, start, limit, capture)
+                else:
+                    done = await _supervised(invocation, start, limit, capture, within)
+            finally:
+                capture.close()
+            if within is not None and not done.began and done.end is _End.EXIT and config.sandboxes is not None:
+                config.sandboxes.reading_failed()  # it may run without: the policy allows it
+                continue
+            most = invocation.limit(config.max_output_bytes)
+            return await asyncio.to_thread(_outcome, spool, done, limit, capture.fault, most)
         finally:
-            capture.close()
-        return await asyncio.to_thread(
-            _outcome, spool, done, limit, capture.fault, invocation.limit(config.max_output_bytes)
-        )
-    finally:
-        spool.close()
+            spool.close()
+    raise AssertionError("the last way to run it has no sandbox that could fail to start")
+
+
+async def _reading_sandbox(
+    config: ToolConfig, folder: path_location.Location, judged: Judgement
+) -> ProjectSandbox | None:
+    """Where a line that only reads runs; `None`: in no sandbox, as none is proven, or it would change what is shown."""
+    if config.sandboxes is None or judged.machine or not folder.real.is_relative_to(folder.project):
+        return None
+    return await config.sandboxes.reading_sandbox(folder.project, judged.folders, (config.bash, *judged.programs))
 
 
 def _environment(config: ToolConfig, invocation: Invocation) -> dict[str, str]:
@@ -188,15 +209,21 @@ async def _in_sandbox(
     if isinstance(sandbox, str):
         raise CommandError(f"The command may run in the sandbox only, and cannot run there: {sandbox}.")
     absent = await asyncio.to_thread(sandbox.absent)
-    done = await _supervised(invocation, start, limit, capture, sandbox)
     try:
-        moved = await asyncio.to_thread(sandbox.take_out, absent)
-    except OSError as error:
-        raise file_access.explained(error, "Cannot take out of the project what other programs would obey") from error
+        done = await _supervised(invocation, start, limit, capture, sandbox)
+    finally:  # also of a call that was cancelled
+        moved = await asyncio.shield(asyncio.to_thread(_taken_out, sandbox, absent))
     networked = sandbox.network or bool(sandbox.hosts)
     return replace(
         done, sandboxed=sandbox.reach, networked=networked, moved=[f"{path.name} → {path}" for path in moved]
     )
+
+
+def _taken_out(sandbox: ProjectSandbox, absent: ObeyedFiles) -> list[Path]:
+    try:
+        return sandbox.take_out(absent)
+    except OSError as error:
+        raise file_access.explained(error, "Cannot take out of the project what other programs would obey") from error
 
 
 async def _supervised(
@@ -225,7 +252,11 @@ async def _supervised(
         if run is not None:
             run.started(shell.pid)
         done = await _ended(shell, invocation.cancelled, limit, capture, call)
-    return done if run is None else replace(done, refused=run.refusals)
+        if run is None or sandbox is None:
+            return done
+        if sandbox.view is not None:
+            return replace(done, sandboxed=sandbox.reach, read_in=start.folder, began=run.began)
+    return replace(done, refused=run.refusals)
 
 
 async def _prepared(
@@ -233,8 +264,10 @@ async def _prepared(
 ) -> SandboxRun:
     from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox
 
+    reads = sandbox.view is not None  # a reader starts nothing and fills no disk: there is nothing to watch
+    run = SandboxRun(sandbox, start.argv, start.folder, environ, watched=not reads, asked=reads)
     try:
-        return await surroundings.enter_async_context(SandboxRun(sandbox, start.argv, start.folder, environ))
+        return await surroundings.enter_async_context(run)
     except OSError as error:
         raise file_access.explained(error, "Cannot prepare the sandbox") from error
 
@@ -295,10 +328,10 @@ def _survivors(leader: int, call: str) -> tuple[list[str], list[str]]:
 def _outcome(spool: Spool, done: _Run, limit: float, fault: str, most: int) -> Outcome:
     full, gap, size = output_text(spool)
     if done.sandboxed and done.code:
-        from gshtui.guard.sandbox.sandbox_refusal import refusals_in
+        from gshtui.guard.sandbox.sandbox_refusal import hidden_in, refusals_in
 
         known = {each.subject for each in done.refused}
-        told = refusals_in(full, network=done.networked)
+        told = refusals_in(full, network=done.networked) if done.read_in is None else hidden_in(full, done.read_in)
         done = replace(done, refused=[*done.refused, *(each for each in told if each.subject not in known)])
     notes = "\n".join(_notes(done, limit, fault))
     seen = show_output(full, most, notes, "(no output)", gap)
@@ -349,7 +382,8 @@ def _notes(done: _Run, limit: float, fault: str) -> list[str]:
             notes.append(f"[background jobs ended with the call: {_few(done.ended)}; `setsid` keeps one alive]")
     if done.kept:
         notes.append(f"[still running, detached: {_few(done.kept)}]")
-    if done.sandboxed and (done.code or done.end is not _End.EXIT):
+    failed = done.code or done.end is not _End.EXIT
+    if done.sandboxed and failed and (done.read_in is None or done.refused):
         notes.append(f"[ran in the sandbox: {done.sandboxed}]")
     notes += [f"[the sandbox: {each.sentence}]" for each in done.refused[:5]]
     if done.moved:

@@ -167,6 +167,7 @@ def _state_outcome(_invocation: Invocation, shown: ShownWorktree) -> Outcome:
         "uncommitted": list(state.uncommitted),
         "unpushed": state.unpushed,
         "changed_copies": list(state.changed_copies),
+        "in_submodules": list(state.in_submodules),
         "base": state.base,
         "ahead": state.ahead,
         "behind": state.behind,

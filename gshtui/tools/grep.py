@@ -21,6 +21,7 @@ from gshtui.commands.schema import ToolParameters
 from gshtui.guard import sensitive_paths
 from gshtui.guard.child_environment import command_environment
 from gshtui.system import processes
+from gshtui.system.tasks import cancel_and_wait
 from gshtui.text.glob_pattern import PatternError, compile_glob
 from gshtui.text.linear_regex import Linear
 from gshtui.text.sanitise import literal, one_line, plain
@@ -270,8 +271,7 @@ async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str
         matches.cut = f"stopped after {search.seconds:g} s; narrow the path or the pattern"
         return ""
     finally:
-        complaints.cancel()
-        await asyncio.wait([complaints])
+        await cancel_and_wait(complaints)
         await processes.kill_child(process)
     return plain(said) if code not in (0, 1) else ""
 

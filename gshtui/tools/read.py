@@ -11,8 +11,9 @@ from typing import BinaryIO
 
 from pydantic import Field
 
-from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
+from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome, RuleScope
 from gshtui.commands.schema import ToolParameters
+from gshtui.guard.rule_paths import escaped
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools import file_access, path_location
 from gshtui.tools.file_type import FileType, filetype
@@ -210,14 +211,18 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: ReadP
 def reading(place: Location, tool: str) -> Assessment:
     """Judge reading that location. `always` covers the folder, and is not offered for secrets."""
     secret = any(warning.startswith("may hold") for warning in place.warnings)
-    folder = place.real if place.real.is_dir() else place.real.parent
+    is_folder = place.real.is_dir()
+    folder = place.real if is_folder else place.real.parent
+    named = escaped(place.shown if is_folder else str(Path(place.shown).parent)).rstrip("/")
+    alone = named in ("", ".")  # a pattern for the whole project would name everything else, too
     return Assessment(
         effect=Effect.READ,
         subject=place.shown,
         inside=place.inside,
         detail=f"{tool} {place.shown}",
         key=str(place.real),
-        pattern="" if secret else f"{tool} what is in {folder}",
+        pattern="" if secret else f"{tool} {place.real}" if alone else f"{tool} what is in {folder}",
+        scope=RuleScope(paths=(escaped(place.shown),) if alone else (named, f"{named}/*")),
         warnings=place.warnings,
     )
 

@@ -28,7 +28,7 @@ _NETWORK = re.compile(
 _DESTROYS = re.compile(
     r"\brm\s+(?:-\w+\s+)*-\w*[rR]|\bgit\s+(?:reset\s+--hard|clean\s+-\w*f|checkout\s+--\s|branch\s+-D)"
     # Search only from the first such word of a line; starting at each of many would take quadratic time.
-    r"|^(?>.*?\bgit\s+push\s).*(?:-f\b|--force)|^(?>.*?\bfind\b).*\s-delete\b"
+    r"|^(?>.*?\bfind\b).*\s-delete\b"
     r"|\btruncate\b|\bshred\b|\bdrop\s+(?:table|database)\b",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -49,6 +49,7 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         project: the project's folder.
         own_shell: it is typed into a shell with its own configuration, which may not be bash.
     """
+    from gshtui.guard import git_push, rule_doubt, shell_line
     from gshtui.guard.shell_policy import judge  # import the parser and its table only once there is a line
 
     root = Path(os.path.realpath(project))
@@ -62,7 +63,11 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         warnings.append("may send to the network")
     if _AS_ANOTHER.search(command):
         warnings.append("runs as another user")
-    if _DESTROYS.search(command):
+    if shell_line.is_bounded(command):
+        overwrites = any(git_push.overwrites(words) for words in rule_doubt.commands(command))
+    else:
+        overwrites = "push" in command
+    if overwrites or _DESTROYS.search(command):
         warnings.append("deletes or overwrites permanently")
     if shown.partition("⟩\n")[2] != command and shown != command:
         warnings.append("contains characters or blanks that are easily overlooked; they are shown by name")
@@ -77,12 +82,14 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
         effect=Effect.EXECUTE,
         subject=one_line(literal(command), limit=300),
         inside=not why,
-        detail=f"in {folder.shown if folder.shown != '.' else folder.real}\n{shown}",
+        detail=f"in {folder.shown if folder.shown != '.' else folder.real}\n{visible(command, counted=False)}",
         key=f"{folder.real}\0{command}",
-        pattern=judged.pattern if folder.inside and not reach else "",
+        pattern=judged.pattern if folder.inside and not reach and not overwrites else "",
+        scope=judged.scope,
         warnings=tuple(warnings),
         why=one_line(literal(why)),
-        sandbox=folder.inside and not own_shell and not names_secrets,
+        # What happens at the other end of the network happens outside of any sandbox.
+        sandbox=folder.inside and not own_shell and not names_secrets and not overwrites,
         parts=tuple(JudgedPart(part.text, part.verdict, part.rule, part.why) for part in judged.parts),
         reads=not why and judged.reads and not own_shell,
     )

@@ -12,7 +12,8 @@ from gshtui.tools.git import git
 from gshtui.tools.worktree import LIMIT, Worktree, base_of, count, find_worktree, list_worktrees, require_success
 from gshtui.tools.worktree_create import included_names, is_unchanged_copy
 
-_NAMED = 3
+_NAMED, _DEEP = 3, 5
+"""Names that are listed; and how deep submodules of submodules are looked into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class WorktreeState:
     unpushed: int = 0
     changed_copies: tuple[str, ...] = ()
     """Files copied in by `.worktreeinclude` that now differ from the main worktree's."""
+    in_submodules: tuple[str, ...] = ()
+    """What would be lost with its submodules, one phrase each."""
     base: str = ""
     ahead: int = 0
     behind: int = 0
@@ -40,7 +43,7 @@ class WorktreeState:
         if self.changed_copies:
             differ = count(len(self.changed_copies), "copied file that differs", "copied files that differ")
             said.append(f"{differ} from the main tree ({_names(self.changed_copies)})")
-        return said
+        return [*said, *self.in_submodules]
 
 
 def _names(names: tuple[str, ...]) -> str:
@@ -72,7 +75,35 @@ async def losing(tree: Worktree, limit: float = LIMIT) -> WorktreeState:
     if tree.gone:
         return WorktreeState()
     copies = () if tree.main else tuple(await changed_copies_of(tree, limit))
-    return WorktreeState(tuple(await uncommitted_of(tree, limit)), await unpushed_of(tree, limit), copies)
+    modules = [] if tree.main else await _lost_in_submodules(Path(tree.path), limit)
+    return WorktreeState(
+        tuple(await uncommitted_of(tree, limit)), await unpushed_of(tree, limit), copies, tuple(modules)
+    )
+
+
+async def _lost_in_submodules(folder: Path, limit: float, depth: int = _DEEP) -> list[str]:
+    """What would be lost with each submodule that is filled: the repositories of a worktree's go with the worktree."""
+    listed = await git(folder, "ls-files", "-z", "--stage", timeout=limit)
+    require_success(listed, f"git cannot list what {folder.name} contains")
+    names = [entry.partition("\t")[2] for entry in listed.out.split("\0") if entry.startswith("160000 ")]
+    lost: list[str] = []
+    for name in names:
+        module = folder / name
+        if not await asyncio.to_thread((module / ".git").exists):
+            continue
+        shown = one_line(literal(name), limit=100)
+        status = await git(module, "status", "--porcelain", "-z", "--untracked-files=all", timeout=limit)
+        require_success(status, f"git cannot tell the state of the submodule {shown}")
+        if changed := sum(len(entry) > 3 for entry in status.out.split("\0")):
+            lost.append(f"{count(changed, 'uncommitted file')} in the submodule {shown}")
+        question = ("rev-list", "--count", "--all", "--not", "--remotes", "--tags")  # stashes are among all
+        found = await git(module, *question, timeout=limit)
+        require_success(found, f"git cannot count the commits of the submodule {shown}")
+        if commits := int(found.out.strip() or 0):
+            lost.append(f"{count(commits, 'commit')} in the submodule {shown} that {_are(commits)} on no remote")
+        if depth > 1:
+            lost += [f"{each} (in {shown})" for each in await _lost_in_submodules(module, limit, depth - 1)]
+    return lost
 
 
 async def changed_copies_of(tree: Worktree, limit: float = LIMIT) -> list[str]:

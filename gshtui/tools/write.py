@@ -12,9 +12,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
+from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome, RuleScope
 from gshtui.commands.schema import ToolParameters
 from gshtui.guard import sensitive_paths
+from gshtui.guard.rule_paths import escaped
 from gshtui.text import unified_diff
 from gshtui.tools import file_access, path_location
 from gshtui.tools.file_type import filetype
@@ -77,6 +78,7 @@ def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessm
     alone = starts or not place.inside or str(place.shown) == place.real.name
     secret = any(warning.startswith("may hold") for warning in place.warnings)
     pattern = f"{tool} {place.real}" if alone else f"{tool} files in {place.real.parent}"
+    named = escaped(place.shown if alone else str(Path(place.shown).parent))
     return Assessment(
         effect=Effect.WRITE,
         subject=place.shown,
@@ -85,6 +87,7 @@ def writing(place: Location, tool: str, change: str, *arguments: str) -> Assessm
         diff=change,
         key="\0".join((str(place.real), *arguments)),
         pattern="" if secret else pattern,
+        scope=RuleScope(paths=(named if alone else f"{named}/*",)),
         warnings=(*place.warnings, *((starts,) if starts else ())),
         why=starts if place.inside else "",
     )

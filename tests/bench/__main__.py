@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
+import sys
 from pathlib import Path
 
 from tests.bench.figures import Report
@@ -49,6 +51,8 @@ def main() -> None:
     chosen = parser.parse_args()
     if unknown := set(chosen.names) - set(NAMES):
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    for number in (signal.SIGTERM, signal.SIGHUP):  # what a benchmark has started is ended then, too
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     print(f"{len(real_programs.FOUND)} of other people's programs, found before there is a made-up home")
     report = Report()
     for name in chosen.names or NAMES:

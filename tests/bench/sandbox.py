@@ -9,16 +9,19 @@ import time
 from collections.abc import Coroutine
 from pathlib import Path
 
+from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.sandbox_run import SandboxRun
 from gshtui.guard.sandbox.sandboxes import Sandboxes
+from gshtui.guard.sandbox.self_test_record import SelfTestRecord
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.text.host_rules import HostRules
 from tests.bench.figures import Report, median, p95
 from tests.bench.place import Place
 
 COMMANDS = 60
+FILES, FOLDERS = 20_000, 2_000
 TICK = 0.01
 BOMBS = {
     "processes": "while :; do while :; do :; done & done 2>/dev/null",
@@ -37,7 +40,10 @@ async def _run(report: Report, project: Path, kept: Path) -> None:
     kept.mkdir()
     inside = ProjectSandbox(find_bubblewrap(), project, kept)
     hosts = ProjectSandbox(find_bubblewrap(), project, kept, hosts=HostRules.parse(["pypi.org"]))
+    SelfTestRecord(kept / "sandbox-tried", find_bubblewrap()).keep()
+    reading = Sandboxes(SandboxSettings(), (kept,))
     bare, cost, hosted = list[float](), list[float](), list[float]()
+    read, busy_read = list[float](), list[float]()
     busy, busy_hosted = list[float](), list[float]()
     for _ in range(COMMANDS):
         began = _busy()
@@ -47,13 +53,25 @@ async def _run(report: Report, project: Path, kept: Path) -> None:
         after = _busy()
         hosted.append(await _in(hosts, "true") - bare[-1])
         busy.append((after - between) - (between - began))
-        busy_hosted.append((_busy() - after) - (between - began))
+        last = _busy()
+        busy_hosted.append((last - after) - (between - began))
+        started = time.perf_counter()
+        view = await reading.reading_sandbox(project, [project], ["bash", "git"])
+        assert view is not None
+        await _in(view, "true")
+        read.append((time.perf_counter() - started) * 1000 - bare[-1])
+        busy_read.append((_busy() - last) - (between - began))
+    (kept / "sandbox-tried").unlink()
     report.add("a command in the sandbox: median", median(cost), "ms", limit=30, note="more than bare")
     report.add("a command in the sandbox: p95", p95(cost), "ms", limit=30)
     report.add("with hosts: median", median(hosted), "ms", limit=30)
     report.add("with hosts: p95", p95(hosted), "ms", limit=30)
     report.add("processor time of it: p95", p95(busy), "ms", limit=30, note="also on a busy machine")
     report.add("processor time with hosts: p95", p95(busy_hosted), "ms", limit=30)
+    report.add("a line that only reads: median", median(read), "ms", limit=30, note="with its view, more than bare")
+    report.add("a line that only reads: p95", p95(read), "ms", limit=30)
+    report.add("processor time of it: p95", p95(busy_read), "ms", limit=30)
+    await _in_a_large_tree(report, project, kept)
     for note in ("tried", "remembered"):
         began = time.perf_counter()
         await Sandboxes(SandboxSettings(), (kept,)).sandbox(project)
@@ -62,6 +80,33 @@ async def _run(report: Report, project: Path, kept: Path) -> None:
         limits = SandboxLimits(processes=256, memory=512)
         lags = await _lags(_in(ProjectSandbox(find_bubblewrap(), project, kept, limits=limits), line, 6.0))
         report.add(f"lag of a loop beside a bomb of {name}: p99", sorted(lags)[len(lags) * 99 // 100], "ms", limit=100)
+
+
+async def _in_a_large_tree(report: Report, project: Path, kept: Path) -> None:
+    """What is looked after in subfolders, before and after each command."""
+    tree = project.parent / "tree"
+    for number in range(FOLDERS):
+        folder = tree / str(number % 20) / str(number % 400) / str(number)
+        folder.mkdir(parents=True)
+        for file in range(FILES // FOLDERS):
+            (folder / f"{file}.txt").touch()
+    inside = ProjectSandbox(find_bubblewrap(), tree, kept, nested=NestedFiles(tree))
+    began = _busy()
+    await asyncio.to_thread(inside.absent)
+    report.add(f"first look at {FILES:,} files", _busy() - began, "ms", note="processor time, once a hub")
+    cost, busy = list[float](), list[float]()
+    for _ in range(COMMANDS):
+        began = _busy()
+        bare = await _bare(tree)
+        between, started = _busy(), time.perf_counter()
+        before = await asyncio.to_thread(inside.absent)
+        await _in(inside, "echo x >0/0/0/new.txt")
+        await asyncio.to_thread(inside.take_out, before)
+        cost.append((time.perf_counter() - started) * 1000 - bare)
+        busy.append((_busy() - between) - (between - began))
+    report.add(f"a command among {FILES:,} files: median", median(cost), "ms", limit=30)
+    report.add(f"a command among {FILES:,} files: p95", p95(cost), "ms", limit=30)
+    report.add("processor time of it: p95", p95(busy), "ms", limit=30)
 
 
 def _busy() -> float:
@@ -80,7 +125,9 @@ async def _bare(folder: Path) -> float:
 async def _in(sandbox: ProjectSandbox, line: str, within: float = 10.0) -> float:
     began = time.perf_counter()
     environ = {"PATH": os.environ["PATH"]}
-    async with SandboxRun(sandbox, ["bash", "-c", line], sandbox.project, environ) as run:
+    reads = sandbox.view is not None
+    words = ["bash", "-c", line]
+    async with SandboxRun(sandbox, words, sandbox.project, environ, watched=not reads, asked=reads) as run:
         child = await asyncio.create_subprocess_exec(
             *run.argv, env={}, pass_fds=run.descriptors, start_new_session=True, stderr=asyncio.subprocess.DEVNULL
         )

@@ -2,8 +2,8 @@
 
 The truth is what the provider behind a program has sent, when its person pressed a key, and when a command of a shell
 began and ended by the machine's own clock. `BENCH_MINUTES` is how long they work (10 by default), and
-`BENCH_PACE` the average pause between two tasks in seconds (40). Programs that `.ci/programs` has not installed
-are left out.
+`BENCH_PACE` the average pause between two tasks in seconds (40), and `BENCH_HOOKS=no` or `yes` leaves out one half.
+Programs that `.ci/programs` has not installed are left out.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Answer, Say
 from tests.kit.loopback.server import Asked, Loopback
 from tests.kit.real_programs import FOLDER, FOUND, MISSING, Program
-from tests.kit.tmux import short_folder
+from tests.kit.tmux import end_folder, short_folder
 
 NAMES = ("claude", "codex", "opencode")
 MINUTES = float(os.environ.get("BENCH_MINUTES", "10"))
 PACE = float(os.environ.get("BENCH_PACE", "40"))
+HOOKED = {"yes": (True,), "no": (False,)}.get(os.environ.get("BENCH_HOOKS", ""), (False, True))
 TRACE = bool(os.environ.get("BENCH_TRACE"))
 START = 120.0
 """Seconds for a program to be idle for the first time."""
@@ -186,10 +187,11 @@ def run(report: Report, place: Place) -> None:
     for program in MISSING:
         if program.name in NAMES:
             print(f"     left out: {program.name}; .ci/programs installs it")
-    for hooked in (False, True):
+    for hooked in HOOKED:
         with short_folder() as sockets, contextlib.ExitStack() as after:
             before = dict(os.environ)
             after.callback(lambda before=before: (os.environ.clear(), os.environ.update(before)))
+            after.callback(end_folder, Path(sockets))  # also when it is told to stop: the agents go on by themselves
             os.environ.update(TMUX_TMPDIR=str(sockets), GSH_HUB__KEEP="never", SHELL="/bin/bash")
             os.environ["PATH"] = f"{FOLDER / 'bin'}:{os.environ['PATH']}"
             agents = asyncio.run(_work(place, hooked))

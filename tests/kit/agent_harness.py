@@ -11,14 +11,24 @@ from gshtui.agents.ports import ModelHandle, Record
 from gshtui.agents.toolbox import Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
-from gshtui.commands.declaration import Assessment, Command, CommandError, Effect, Invocation, Outcome, Parameters
+from gshtui.commands.declaration import (
+    Assessment,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    RuleScope,
+)
 from gshtui.commands.registry import Registry
 from gshtui.context.engine import ContextEngine
 from gshtui.context.limits import ContextSettings
 from gshtui.context.ports import ContextStore, MemoryContextStore
 from gshtui.context.system_section import system_source
-from gshtui.guard.approval import Gate, NoGrants, Respondent
+from gshtui.guard.approval import Gate, Respondent
 from gshtui.system.ids import new_id
+from tests.kit.memory_rules import MemoryRules
 from tests.kit.scripted_provider import Recorder, ScriptedProvider
 
 
@@ -55,8 +65,11 @@ class AgentHarness:
         self.started = asyncio.Event()
         self.running = 0
         self.most_running = 0
-        self.grants = NoGrants()
-        self.gate = Gate(self.bus, self.grants, respondent=respondent, auto_approve=auto_approve, timeout=timeout)
+        self.rules = MemoryRules(folder)
+        self.gate = Gate(
+            self.bus, respondent=respondent, auto_approve=auto_approve, timeout=timeout,
+            rules=self.rules.current, save=self.rules.save,
+        )  # fmt: skip
         toolbox = Toolbox(
             self.bus, self._tools(), self.gate, "main", WorkDirs(folder, folder), self.record.put_output, 1_000
         )
@@ -103,6 +116,7 @@ class AgentHarness:
                 parameters.command,
                 inside=not parameters.command.startswith("outside"),
                 pattern=parameters.command.split()[0] + " …" if parameters.command else "",
+                scope=RuleScope(parameters.command.split()[0]) if parameters.command else None,
             )
 
         return Registry(

@@ -8,6 +8,7 @@ to be ended. `none`: says whether a frame was painted.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def main(what: str, file: str = "") -> int:
         raise RuntimeError("start-up failed")
     if what == "wait":
         Path(file).touch()
-        os.read(0, 1)
+        signal.pause()
         return 0
     return window(frame, Path(file)) if what == "app" else broken(frame)
 

@@ -3,7 +3,8 @@
 A run was asked for if it follows from a key of which all of these are true: the place of the questions had the keys,
 the question could be seen for `READ` when the run of typing began that the key belongs to, it was still there when the
 key was pressed, the key is that of the answer, no reason was being written, and no words were typed in that run of
-typing before it. A run of typing ends with a pause, and the person's own key to the question begins a new one.
+typing before it. To always allow takes a second key, once the rule could be read for `READ`. A run of typing ends with
+a pause, and the person's own key to the question begins a new one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 
 from gshtui.guard.answer_keys import PAUSE, READ
 
-RUNS = {"1": "once", "2": "session", "3": "always"}
+RUNS = {"1": "once", "2": "session"}
 WORDS = (
     "try another way", "no", "yes y yes", "1 is enough", "what is 1?", "y", "n", "s", "a", "1", "2", "3", "4", "5",
     "5 3 apples", "run 12 tests", "11", "141", "52", "only 2 of them, 1 by 1", "fix it", "k", "j", "",
@@ -29,6 +30,7 @@ class IntentOracle:
     """Question → since when it can be seen, while it can."""
     runs: int = 0
     unasked: list[str] = field(default_factory=list[str])
+    _ruled: dict[str, float] = field(default_factory=dict[str, float])
     _began: float = -math.inf
     _last: float = -math.inf
     _begins: bool = False
@@ -42,6 +44,9 @@ class IntentOracle:
         self._last = at
         if not own and len(key) == 1 and key not in "12345jk":  # j and k move in what is read
             self._worded = True
+        if key == "3" and not self._worded:
+            seen = [q for q, since in self.shown.items() if self._began >= since + READ - 1e-9]
+            self._ruled = dict.fromkeys(seen, at)
 
     def question_meant(self, at: float) -> str:
         """The question that a line may be about that begins with the last key, which begins a run of typing."""
@@ -53,6 +58,11 @@ class IntentOracle:
             return
         self.runs += 1
         since = self.shown.get(question)
+        if decision == "always":
+            ruled = self._ruled.get(question, math.inf)
+            if since is None or key != "enter" or at < ruled + READ - 1e-9:
+                self.unasked.append(f"{question} always by {key!r} at {at:.3f}, shown {since}, rule {ruled:.3f}")
+            return
         meant = (
             since is not None
             and self._began >= since + READ - 1e-9

@@ -23,7 +23,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.fleet.native.relay import Relay
 from gshtui.fleet.native.spec import Spec, make_spec, write_spec
 from gshtui.fleet.ports import LaunchTerms
-from gshtui.guard.approval import Gate, NoGrants
+from gshtui.guard.approval import Gate
 from gshtui.settings import paths
 from gshtui.system.ids import new_id
 from tests.kit.command import environment, start_gsh
@@ -70,7 +70,7 @@ class RelayWindow:
         self.answers = answers
         self.bus = Bus()
         self.heard = EventLog(self.bus)
-        self.gate = Gate(self.bus, NoGrants(), respondent="person", auto_approve=frozenset())
+        self.gate = Gate(self.bus, respondent="person", auto_approve=frozenset())
         self.relay = Relay(self.bus, self.gate, paths.data_dir())
 
     async def start(self) -> None:

@@ -27,7 +27,11 @@ class PromptHost(App[None]):
 
     CSS_PATH = [STYLES / "prompt.tcss", STYLES / "approvals.tcss"]
     CSS = "Log { height: 1fr; }"
-    BINDINGS = [bind("approval.focus", "below('review')"), bind("queue.focus", "below('queue')")]
+    BINDINGS = [
+        bind("approval.focus", "below('review_or_write')"),
+        bind("approval.go", "below('review')"),
+        bind("queue.focus", "below('queue')"),
+    ]
 
     def __init__(self, theme: str = "gsh-dark", *, real_terminal: bool = False, **area: Any) -> None:
         super().__init__(driver_class=ReadingDriver if real_terminal else None)
@@ -75,6 +79,7 @@ def make_question(number: int = 1, **fields: Any) -> ApprovalRequested:
         "effect": "execute",
         "subject": f"rm -r build{number}",
         "pattern": "bash rm -r build*",
+        "rule": '[[rule]]\ndo = "allow"\ntool = "bash"\nexactly = "bash rm -r build*"\n',
     }
     return ApprovalRequested(**(asked | fields))
 

@@ -28,7 +28,8 @@ class PtyChild:
             try:
                 os.chdir(cwd)
                 os.environ["PYTHONPATH"] = str(ROOT)
-                # As in a terminal of its own, whatever the tests were started from ignores (nohup, a background job).
+                # As in a terminal of its own, whatever the tests were started from has open or ignores (nohup, a job).
+                os.closerange(3, 4096)
                 for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
                     signal.signal(number, signal.SIG_DFL)
                 # The test gives the terminal its size and its first keys before the program can look.

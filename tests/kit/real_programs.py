@@ -128,8 +128,13 @@ def _opencode(home: Path, folder: Path, url: str) -> dict[str, str]:
             }
         },
     }
-    configs = os.environ.get("XDG_CONFIG_HOME", "") or home / ".config"
-    _write(Path(configs) / "opencode" / "opencode.json", json.dumps(config))
+    configs = Path(os.environ.get("XDG_CONFIG_HOME", "") or home / ".config") / "opencode"
+    _write(configs / "opencode.json", json.dumps(config))
+    # Its start would install the library for its plugins (63 MB from the network, three seconds of a core) into each
+    # new home; where this is to be found, it takes it for installed. Our plugin does without.
+    (configs / "node_modules").mkdir(exist_ok=True)
+    lock = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": PROGRAMS["opencode"].version}}}}
+    _write(configs / "package-lock.json", json.dumps(lock))
     quiet = ("MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "EXTERNAL_SKILLS", "FFF", "AUTOUPDATE", "SHARE")
     return {f"OPENCODE_DISABLE_{what}": "1" for what in quiet} | {"OPENCODE_PURE": "1"}
 

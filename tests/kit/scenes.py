@@ -19,7 +19,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptQueued, TextDelta, TurnStarted
 from gshtui.bus.events.context_events import SummaryProposed, TasksChanged
 from gshtui.fleet.agent_calls import KillAgent
-from gshtui.fleet.commands import kill_question
+from gshtui.fleet.agent_lifecycle import kill_question
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.tools.git_worktree import WorktreeList
 from gshtui.ui.kit.transcript.transcript import Transcript

@@ -20,7 +20,7 @@ from textual.widget import Widget
 
 _PART = re.compile(
     r"\x1b\[(\d+);(\d+)H|\x1b\[([\d;]*)m|\x1b\][^\x1b\x07]*(?:\x1b\\|\x07)|\x1b\[[?>]?[\d;]*[$ ]?[a-zA-Z]|(\n)"
-    r"|([^\x1b\n]+)"
+    r"|([^\x1b\n]+)|\x1b([78])"
 )
 Cell = tuple[str, str]
 """A character (empty: the right half of the one before) and its colours, as they were written."""
@@ -37,6 +37,7 @@ class ScreenCells:
         self.width, self.height = width, height
         self._row = self._column = 0
         self._look = ""
+        self._saved = 0, 0, ""
 
     def resize(self, width: int, height: int) -> None:
         """Take another size: what is outside is lost, what comes in is blank."""
@@ -63,6 +64,10 @@ class ScreenCells:
                     self.rows = [*self.rows[1:], [BLANK] * self.width]
             elif part[5]:
                 self._put(part[5])
+            elif part[6] == "7":
+                self._saved = self._row, self._column, self._look
+            elif part[6]:
+                self._row, self._column, self._look = self._saved
 
     @property
     def text(self) -> str:

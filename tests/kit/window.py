@@ -56,7 +56,9 @@ class Window(Workbench):
         def chat() -> Widget:
             return ConversationPane(self.bridge.messages, agent=self.front)
 
-        return MainArea(chat, [area], area.input, typed=lambda: area.input.text)
+        return MainArea(
+            chat, [area], area.input, typed=lambda: area.input.text, scrolls=area.scrolls, address=area.input.address
+        )
 
     def clock(self) -> float:
         return NOW

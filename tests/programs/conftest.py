@@ -1,6 +1,7 @@
 """The programs that are installed here, one after the other; at the end, which are not.
 
-`.ci/programs` installs them. A test asks for `program`, and for `stage` to have it on one as an agent.
+`.ci/programs` installs them. A test asks for `program`, and for `stage` to have it on one as an agent: without hooks
+and at 80x24, unless it is marked otherwise. What depends on neither is tested at one size, some of it at each.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from gshtui.programs import hooks
+from gshtui.programs import profile as profiles
 from tests.kit.home import Home
 from tests.kit.real_programs import FOUND, MISSING, Program
 from tests.kit.tmux import end_server, short_folder
@@ -32,6 +35,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "programs(*names): the programs that a test is about; without it, all of them")
+    config.addinivalue_line("markers", "hooked: the program's hooks are installed, so that it reports by itself")
+    config.addinivalue_line("markers", "size(columns, rows): of the program's terminal; without it, 80x24")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,20 +55,18 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 @pytest.fixture
-def size() -> tuple[int, int]:
-    """Columns and rows of the program's terminal; a test may ask for others."""
-    return (80, 24)
-
-
-@pytest.fixture
 async def stage(
-    program: Program, size: tuple[int, int], home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest, program: Program, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Stage]:
     """The program as an agent, in a fresh home, with a private tmux server and a provider on this machine."""
+    size = request.node.get_closest_marker("size")
+    columns, rows = size.args if size is not None else (80, 24)
+    if request.node.get_closest_marker("hooked") is not None:
+        hooks.apply_plan(hooks.plan(profiles.load().get(program.name)))
     with short_folder() as sockets:
         monkeypatch.setenv("TMUX_TMPDIR", str(sockets))
         try:
-            async with on_stage(program, home, tmp_path / "project", size, monkeypatch.setenv) as made:
+            async with on_stage(program, home, tmp_path / "project", (columns, rows), monkeypatch.setenv) as made:
                 yield made
         finally:
             end_server(sockets / f"tmux-{os.getuid()}" / "gsh")

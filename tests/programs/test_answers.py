@@ -40,6 +40,7 @@ async def test_an_answer_is_the_text_of_its_turn_alone(stage: Stage) -> None:
         assert row.context
 
 
+@pytest.mark.size(200, 50)
 @pytest.mark.programs("claude", "codex", "opencode", "gemini")
 async def test_an_answer_is_streamed_as_it_is_written_down(stage: Stage) -> None:
     await stage.status("idle")

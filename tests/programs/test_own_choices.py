@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.commands.declaration import CommandError
-from gshtui.programs import hooks
-from gshtui.programs import profile as profiles
 from gshtui.programs.hook_reports import spool_path
 from gshtui.settings import paths
 from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.server import TmuxServer
-from tests.kit.home import Home
-from tests.kit.real_programs import Program
-from tests.kit.tmux import end_server, short_folder
-from tests.programs.stage import Stage, on_stage
+from tests.programs.stage import Stage
 
 ASKING = ("claude", "codex", "opencode", "gemini", "vibe")
 
 
 async def asked(stage: Stage) -> OpenQuestion:
-    """Wait until its question is known with its choices."""
+    """Wait until its question is known with its choices, and all of it is painted."""
 
     def readable(row: AgentRow) -> bool:
         return row.status == "waiting" and row.question is not None and bool(row.question.choices)
 
-    row = await stage.until(stage.look, readable)
-    assert row.question is not None
-    return row.question
+    async def whole() -> OpenQuestion | None:
+        row = await stage.until(stage.look, readable)
+        shown = await stage.fleet.question(stage.id)
+        return row.question if row.question is not None and row.question.id == shown.id else None
+
+    question = await stage.until(whole, bool)
+    assert question is not None
+    return question
 
 
 async def answer(stage: Stage, question: OpenQuestion, label: str) -> None:
@@ -70,7 +69,6 @@ async def test_one_key_answers_the_question_that_was_seen(stage: Stage) -> None:
 
 
 @pytest.mark.programs("aider")
-@pytest.mark.parametrize("size", [(80, 24), (200, 50)], ids=["80x24", "200x50"])
 async def test_a_letter_answers_a_question_of_a_line_editor(stage: Stage) -> None:
     made = stage.folder / "nofile.py"
     await stage.status("idle")
@@ -84,50 +82,38 @@ async def test_a_letter_answers_a_question_of_a_line_editor(stage: Stage) -> Non
         assert made.exists() == exists
 
 
-@pytest.fixture
-async def hooked(program: Program, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
-    """The program with its hooks installed."""
-    hooks.apply_plan(hooks.plan(profiles.load().get(program.name)))
-    with short_folder() as sockets:
-        monkeypatch.setenv("TMUX_TMPDIR", str(sockets))
-        try:
-            async with on_stage(program, home, tmp_path / "project", (80, 24), monkeypatch.setenv) as made:
-                yield made
-        finally:
-            end_server(sockets / f"tmux-{os.getuid()}" / "gsh")
-
-
+@pytest.mark.hooked
 @pytest.mark.programs("claude")
 async def test_its_hook_answers_without_a_key_and_falls_back_to_the_box(
-    hooked: Stage, monkeypatch: pytest.MonkeyPatch
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, pressed = hooked.folder / "made.txt", list[str]()
+    made, pressed = stage.folder / "made.txt", list[str]()
 
     async def press(pane: str, key: str, shown: Sequence[ShownRow]) -> bool:
         pressed.append(key)
-        return await TmuxServer.press_where_shown(hooked.server, pane, key, shown)
+        return await TmuxServer.press_where_shown(stage.server, pane, key, shown)
 
-    monkeypatch.setattr(hooked.server, "press_where_shown", press)
-    spools = spool_path(paths.data_dir(), hooked.id).parent
-    await hooked.status("idle")
-    await hooked.say("do:touch")
-    await answer(hooked, await asked(hooked), "No")
-    await hooked.until(hooked.look, lambda row: row.question is None and row.status == "idle")
+    monkeypatch.setattr(stage.server, "press_where_shown", press)
+    spools = spool_path(paths.data_dir(), stage.id).parent
+    await stage.status("idle")
+    await stage.say("do:touch")
+    await answer(stage, await asked(stage), "No")
+    await stage.until(stage.look, lambda row: row.question is None and row.status == "idle")
     assert (made.exists(), pressed) == (False, [])
-    await hooked.say("do:touch")
-    await answer(hooked, await asked(hooked), "Yes")
-    await hooked.status("idle")
+    await stage.say("do:touch")
+    await answer(stage, await asked(stage), "Yes")
+    await stage.status("idle")
     assert (made.exists(), pressed) == (True, [])
     made.unlink()
-    await hooked.say("do:touch")
-    question = await asked(hooked)
-    pipe = await hooked.until(_find(spools), bool)
+    await stage.say("do:touch")
+    question = await asked(stage)
+    pipe = await stage.until(_find(spools), bool)
     pipe[0].write_text("nonsense\n", "utf-8")
-    await hooked.until(_find(spools), lambda found: not found)
-    assert (await asked(hooked)).id == question.id
+    await stage.until(_find(spools), lambda found: not found)
+    assert (await asked(stage)).id == question.id
     assert not made.exists(), "an answer that is none allows nothing"
-    await answer(hooked, question, "Yes")
-    await hooked.status("idle")
+    await answer(stage, question, "Yes")
+    await stage.status("idle")
     assert (made.exists(), pressed) == (True, ["1"])
 
 

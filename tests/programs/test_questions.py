@@ -29,6 +29,7 @@ WORDS = "please stop, and do:nothing more"
 AFTERWARDS = "this can wait until you are free"
 
 
+@pytest.mark.size(200, 50)
 @pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe")
 async def test_a_permission_box_waits_and_no_text_answers_it(stage: Stage) -> None:
     await stage.status("idle")
@@ -49,6 +50,7 @@ async def test_a_permission_box_waits_and_no_text_answers_it(stage: Stage) -> No
     assert not (stage.folder / "made.txt").exists()
 
 
+@pytest.mark.size(200, 50)
 @pytest.mark.programs("aider")
 async def test_a_question_of_a_line_editor_is_no_prompt(stage: Stage) -> None:
     await stage.status("idle")
@@ -59,6 +61,16 @@ async def test_a_question_of_a_line_editor_is_no_prompt(stage: Stage) -> None:
     await stage.person("n", "Enter")
     await stage.status("idle")
     assert not (stage.folder / "nofile.py").exists()
+
+
+@pytest.mark.programs("aider")
+async def test_nothing_is_typed_into_the_search_of_a_line_editor(stage: Stage) -> None:
+    await stage.status("idle")
+    await stage.person("C-r")
+    assert (await stage.status("waiting")).doing == "a dialog is open"
+    await stage.refused(WORDS)
+    await stage.person("C-g")
+    await stage.status("idle")
 
 
 @pytest.mark.programs(*DIALOGS)

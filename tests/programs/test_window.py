@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.guard.answer_keys import TOO_SOON
 from gshtui.tmux.server import TmuxServer
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
@@ -21,6 +23,7 @@ from tests.kit.tmux import end_server, eventually, private_server, screen_text, 
 
 WITHIN = 90.0
 """Seconds for anything to be seen."""
+_PAUSE = 1.5
 _HEAD = 20
 """Characters of a choice by which it is found again; a longer one may be broken into rows."""
 REFUSALS = ("No", "Reject", "Deny")
@@ -79,7 +82,7 @@ async def answered_twice(outer: TmuxServer, pane: str, program: Program, folder:
         await outer.send_keys(pane, "C-g")
         await shows(outer, pane, "┏")  # its frame: the keys are the panel's
         assert await choices_of(folder) == labels, "it still asks that"
-        await outer.send_keys(pane, digit_of(seen, label))
+        await press(outer, pane, digit_of(seen, label), label)
         if refuses:
             await gsh_tui(folder, "agent", "wait", "it", "--status", "idle", "--timeout", "60")
             assert not made.exists()
@@ -87,6 +90,23 @@ async def answered_twice(outer: TmuxServer, pane: str, program: Program, folder:
         else:
             await eventually(lambda: asyncio.to_thread(made.exists), within=WITHIN)
         await hides(outer, pane, labels[0])
+
+
+async def press(outer: TmuxServer, pane: str, digit: str, label: str) -> None:
+    """Press the digit of this choice; again where the window says that this was too soon after it got the keys."""
+    await outer.send_keys(pane, digit)
+    seen = await eventually(
+        lambda: screen_text(outer, pane),
+        until=lambda seen: TOO_SOON in seen or not digit_of(seen, label),
+        within=WITHIN,
+    )
+    while TOO_SOON in seen and digit_of(seen, label):
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PAUSE):  # of the person; what is pressed before it is over counts as before
+                await hides(outer, pane, label)
+                return
+        await outer.send_keys(pane, digit)
+        seen = await screen_text(outer, pane)
 
 
 async def shows(outer: TmuxServer, pane: str, *texts: str) -> str:

@@ -1,65 +1,63 @@
-"""Real programs whose hooks are installed, in a large terminal: status, answer, question and restart, all in one day.
+"""Real programs whose hooks are installed: status, answer, questions, dialog and restart.
 
 The other tests run them without hooks.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 
-from gshtui.programs import hooks
-from gshtui.programs import profile as profiles
-from tests.kit.home import Home
-from tests.kit.real_programs import Program
-from tests.kit.tmux import end_server, short_folder
-from tests.programs.stage import Stage, on_stage
+from tests.programs.stage import Stage
 from tests.programs.test_own_choices import answer, asked
+from tests.programs.test_questions import DIALOGS
 
+pytestmark = pytest.mark.hooked
 HELLO = "Hello. I am here."
 
 
-@pytest.fixture
-async def hooked(program: Program, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
-    """The program with its hooks installed."""
-    hooks.apply_plan(hooks.plan(profiles.load().get(program.name)))
-    with short_folder() as sockets:
-        monkeypatch.setenv("TMUX_TMPDIR", str(sockets))
-        try:
-            async with on_stage(program, home, tmp_path / "project", (200, 50), monkeypatch.setenv) as made:
-                yield made
-        finally:
-            end_server(sockets / f"tmux-{os.getuid()}" / "gsh")
-
-
 @pytest.mark.programs("claude", "codex", "opencode", "gemini")
-async def test_a_day_with_hooks(hooked: Stage) -> None:
-    await at_rest(hooked)
-    sent = await hooked.command("agent", action="send", target=hooked.id, text="Good day to you", wait=True, timeout=90)
-    assert not sent.timed_out, await hooked.account()
+async def test_a_day_with_hooks(stage: Stage) -> None:
+    await at_rest(stage)
+    sent = await stage.command("agent", action="send", target=stage.id, text="Good day to you", wait=True, timeout=90)
+    assert not sent.timed_out, await stage.account()
     assert sent.data["answer"].strip() == HELLO
     assert sent.data["source"] in ("report", "transcript")
-    await hooked.say("do:touch")
-    question = await asked(hooked)
+    await stage.say("do:touch")
+    question = await asked(stage)
     assert "touch made.txt" in question.detail
-    assert hooked.row.needs_you
-    await answer(hooked, question, question.choices[0].label)
-    spoken = await hooked.status("idle")
-    assert (hooked.folder / "made.txt").exists()
-    assert not hooked.row.needs_you
-    assert hooked.row.question is None
-    assert (await hooked.fleet.restart(hooked.id)).how == "resumed its conversation"
-    await hooked.until(hooked.look, lambda row: row.pid not in (0, spoken.pid) and row.pane)
-    await at_rest(hooked)
-    await hooked.shows("Good day to you")  # Gemini takes input before it has its conversation, and forgets it then
-    await hooked.say("And now?")
-    await hooked.hears("And now?")
-    asks = [chat.raw.decode() for chat in hooked.provider.chats]
+    assert stage.row.needs_you
+    await answer(stage, question, question.choices[0].label)
+    spoken = await stage.status("idle")
+    assert (stage.folder / "made.txt").exists()
+    assert not stage.row.needs_you
+    assert stage.row.question is None
+    assert (await stage.fleet.restart(stage.id)).how == "resumed its conversation"
+    await stage.until(stage.look, lambda row: row.pid not in (0, spoken.pid) and row.pane)
+    await at_rest(stage)
+    await stage.say("And now?")
+    await stage.hears("And now?")
+    asks = [chat.raw.decode() for chat in stage.provider.chats]
     assert any("Good day to you" in text for text in asks if "And now?" in text), "its conversation went on"
-    await hooked.status("idle")
+    await stage.status("idle")
+
+
+@pytest.mark.programs("claude", "codex", "gemini")
+async def test_a_question_that_its_person_denied_is_over_for_all(stage: Stage) -> None:
+    """No program's hook tells of that: what asks next is asked about, and a dialog is no question."""
+    await at_rest(stage)
+    await stage.say("do:touch")
+    await asked(stage)
+    await stage.closed()
+    row = await stage.until(stage.look, lambda row: not row.needs_you)
+    assert row.question is None
+    command, shown = next((command, shown) for command, shown in DIALOGS[stage.program.name].items())
+    await stage.person(text=command)
+    await stage.shows(shown)
+    row = await stage.status("waiting")
+    assert "touch made.txt" not in row.doing
+    assert row.question is None or "touch made.txt" not in row.question.detail
+    await stage.closed()
+    assert not (stage.folder / "made.txt").exists()
 
 
 async def at_rest(stage: Stage) -> None:

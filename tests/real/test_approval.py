@@ -8,47 +8,69 @@ from typing import Any
 
 import pytest
 
+from gshtui.agents.approval_commands import KeepApproval
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, UsageError
-from gshtui.guard.approval import Call, Gate, NoGrants
+from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, RuleScope, Unconfirmed, UsageError
+from gshtui.guard.approval import Call, Gate
+from gshtui.guard.rule_file import RuleFileError, add_rule, own_file, remove_rule
+from gshtui.guard.rules import RuleFiles, read_rules
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from tests.kit.home import Home
 from tests.kit.native_agents import EventLog
 
-COVERS = ("gshtui.agents.approval_commands", "gshtui.agents.commands", "gshtui.store.grant_table")
+COVERS = (
+    "gshtui.agents.approval_commands",
+    "gshtui.guard.rule_file",
+    "gshtui.agents.commands",
+    "gshtui.store.grant_table",
+)
 
 
-def call() -> Call:
-    return Call("main", "s", "c", "bash", {"command": "make test"})
+def call(command: str) -> Call:
+    return Call("main", "s", "c", "bash", {"command": command})
 
 
-ASSESSMENT = Assessment(Effect.EXECUTE, "make test", key="make test", pattern="make …")
+ASSESSMENT = Assessment(
+    Effect.EXECUTE, "pytest", inside=False, key="pytest", pattern="pytest -q …", scope=RuleScope("pytest", ("-q",))
+)
 
 
-async def test_what_was_always_allowed_is_listed_and_taken_back(home: Home, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
+async def test_rules_and_old_approvals_are_listed_kept_and_revoked(home: Home, tmp_path: Path) -> None:
     loaded = load(tmp_path)
     hub = build_hub(HubOptions(cwd=tmp_path, loaded=loaded, parts=frozenset({"store", "guard"}), respondent="nobody"))
     await hub.start()
     try:
         assert hub.failed == {} and hub.store is not None and hub.gate is not None
-        assert "Nothing is always allowed here." in (await hub.run("approvals")).text
-        await hub.store.grants.add(str(hub.project), "write", "write in src")
-        await hub.store.grants.add(str(hub.project), "bash", "make …")
+        assert "there are no rules" in (await hub.run("approvals")).text
+        project = Path(str(hub.project))
+        await hub.store.grants.add(str(project), "write", f"write files in {project}/src")
+        await hub.store.grants.add(str(project), "bash", "pytest -q …")
         await hub.store.grants.add("/elsewhere", "bash", "rm …")
         listed = await hub.run("/permissions")
-        assert "1. write in src (write, since " in listed.text and "2. make … (bash, since " in listed.text
+        assert "counts for nothing until" in listed.text and "2. pytest -q … (bash, since " in listed.text
         assert "rm …" not in listed.text
-        assert listed.data["always"][1] == {"number": 2, "tool": "bash", "pattern": "make …"}
-        assert (await hub.gate.review(call(), ASSESSMENT)).allowed
-        taken = await hub.run("approvals revoke 2")
-        assert "needs approval again: make …" in taken.text
-        assert not (await hub.gate.review(call(), ASSESSMENT)).allowed
-        assert [one["pattern"] for one in (await hub.run("approvals")).data["always"]] == ["write in src"]
+        assert listed.data["always"][1] == {"number": 2, "tool": "bash", "pattern": "pytest -q …"}
+        assert not (await hub.gate.review(call("pytest -q a"), ASSESSMENT)).allowed, (
+            "a person has not seen it as a rule"
+        )
+        with pytest.raises(Unconfirmed, match="must see the rule"):
+            await hub.run("approvals keep 2")  # nobody to ask
+        kept = await hub.call(KeepApproval(number=2, agreed=True))
+        assert (kept.rule.program, kept.rule.flags, kept.rule.project) == (("pytest",), ("-q",), str(project))
+        assert (await hub.gate.review(call("pytest -q a"), ASSESSMENT)).allowed
+        assert not (await hub.gate.review(call("pytest -q a -x"), ASSESSMENT)).allowed
+        listed = await hub.run("approvals")
+        assert f"{own_file()}:3)" in listed.text and [one["pattern"] for one in listed.data["always"]] == [
+            f"write files in {project}/src"
+        ]
+        assert (await hub.call(KeepApproval(number=2, agreed=True))).rule.paths == ("src", "src/*")
+        taken = await hub.run("approvals revoke 1")
+        assert "counts no more" in taken.text
+        assert not (await hub.gate.review(call("pytest -q a"), ASSESSMENT)).allowed
         assert len(await hub.store.grants.find_all("/elsewhere")) == 1
         with pytest.raises(CommandError, match="There is no approval number 7"):
             await hub.run("approvals revoke 7")
@@ -60,10 +82,61 @@ async def test_what_was_always_allowed_is_listed_and_taken_back(home: Home, tmp_
         await hub.stop()
 
 
+def test_a_file_of_rules_keeps_what_it_has(home: Home) -> None:
+    file = own_file()
+    rule = '[[rule]]\ndo = "allow"\nprogram = "make"\n'
+    first = add_rule(file, rule)
+    assert file.stat().st_mode & 0o777 == 0o600 and first.line == 3
+    assert add_rule(file, rule) == first, "not twice"
+    text = file.read_text() + '\n# Never.\n[[rule]]\ndo = "deny"\nprogram = "git push"\n# the end\n'
+    file.write_text(text)
+    second = add_rule(file, '[[rule]]\ndo = "allow"\nexactly = "npm ci"')
+    assert second.line == 13 and file.read_text().startswith(text)
+    with pytest.raises(RuleFileError, match="not one rule"):
+        add_rule(file, rule.replace("make", "a") + rule.replace("make", "b"))
+    before = file.read_text()
+    for wrong in ('do = "allow"', "", '[[rule]]\ndo = "allow"\n', "[[rule]\n", "x = 1\n" + rule):
+        with pytest.raises(RuleFileError):
+            add_rule(file, wrong)
+    assert file.read_text() == before
+    remove_rule(file, first)
+    assert [one.words for one in read_rules(file).rules] == ["deny program git push", "allow exactly npm ci"]
+    assert "# Never.\n[[rule]]" in file.read_text() and "# the end" in file.read_text()
+    with pytest.raises(RuleFileError, match="has changed meanwhile"):
+        remove_rule(file, first)
+    file.write_text(file.read_text() + "[[rule]]\ndo = 7\n")
+    with pytest.raises(RuleFileError, match="Nothing can be added until it is corrected"):
+        add_rule(file, rule)
+
+
+async def test_what_cannot_be_saved_is_allowed_once_and_said(home: Home, tmp_path: Path) -> None:
+    bus = Bus()
+    heard = EventLog(bus)
+    files = RuleFiles(own_file(), tmp_path)
+    gate = Gate(
+        bus,
+        respondent="person",
+        auto_approve=frozenset(),
+        rules=files.current,
+        save=lambda text: add_rule(own_file(), text),
+    )
+    task = asyncio.ensure_future(gate.review(call("pytest -q a"), ASSESSMENT))
+    asked = await heard.wait_for(ApprovalRequested)
+    assert 'program = "pytest"' in asked.rule and f'project = "{tmp_path}"' in asked.rule
+    own_file().parent.mkdir(parents=True, exist_ok=True)
+    own_file().write_text("[[rule]]\ndo = 7\n")  # since the question was asked
+    bus.publish(ApprovalAnswered(approval=asked.approval, decision="always"))
+    assert (await task).allowed
+    assert (await heard.wait_for(ApprovalSettled)).decision == "once"
+    assert "No rule was saved" in (await heard.wait_for(Noticed)).text
+    await gate.close()
+    await bus.close(timeout=2)
+
+
 async def test_nothing_unknown_becomes_a_yes() -> None:
     bus = Bus()
     heard = EventLog(bus)
-    gate = Gate(bus, NoGrants(), respondent="person", auto_approve=frozenset())
+    gate = Gate(bus, respondent="person", auto_approve=frozenset())
 
     def ask(number: int) -> asyncio.Task[Any]:
         call = Call("main", "s", f"c{number}", "bash", {})

@@ -242,7 +242,7 @@ async def test_the_question(tools: ToolHarness) -> None:
     assert assessment.effect is Effect.EXECUTE
     assert not assessment.inside and "git commit" in assessment.why
     assert (await tools.assess("bash", command="git status")).inside
-    assert assessment.pattern == "git commit -m"
+    assert assessment.pattern == "git commit -m …"
     assert assessment.subject == "git commit -m 'x'"
     other = await tools.assess("bash", command="git commit -m 'y'")
     assert other.pattern == assessment.pattern

@@ -19,7 +19,7 @@ from gshtui.bus.events.context_events import BudgetReached
 from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
 from gshtui.fleet.native.permissions import SpendingBudget, spending_limit
-from gshtui.guard.approval import Gate, NoGrants, Respondent
+from gshtui.guard.approval import Gate, Respondent
 from gshtui.settings.settings_tables import Budgets as Table
 from gshtui.store.store import Store
 from tests.kit.record import open_record
@@ -40,7 +40,7 @@ class BudgetHarness:
         self.bus.subscribe(self._look, BudgetReached, ApprovalRequested, name="person")
 
     def budgets(self, *limits: BudgetLimit, respondent: Respondent = "person", warn_at: float = 0.8) -> BudgetWatch:
-        gate = Gate(self.bus, NoGrants(), respondent=respondent, auto_approve=frozenset({"budget"}))
+        gate = Gate(self.bus, respondent=respondent, auto_approve=frozenset({"budget"}))
         return BudgetWatch(self.bus, "main", limits, warn_at, self.store.usage, gate, self._settled)
 
     async def spend(self, tokens: int = 0, dollars: float = 0.0, seconds: float = 0.0, session: str = "") -> None:
@@ -141,7 +141,7 @@ def test_limits_of_the_settings() -> None:
 
 
 async def test_an_agents_own_budget_pauses_it_and_a_yes_raises_it(harness: BudgetHarness) -> None:
-    gate = Gate(harness.bus, NoGrants(), respondent="person", auto_approve=frozenset({"budget"}))
+    gate = Gate(harness.bus, respondent="person", auto_approve=frozenset({"budget"}))
     budget = SpendingBudget(0.5, "0001")
     mind = ModelHandle(ScriptedProvider(), "scripted-1")
     stop = spending_limit(budget, harness.budgets(), lambda: harness.session, gate)
@@ -157,6 +157,6 @@ async def test_an_agents_own_budget_pauses_it_and_a_yes_raises_it(harness: Budge
     budget.spent = 1.5
     harness.answer = "deny"
     assert "Its budget of $1.50 is spent" in await stop(mind)
-    policy = Gate(harness.bus, NoGrants(), respondent="policy", auto_approve=frozenset({"budget"}))
+    policy = Gate(harness.bus, respondent="policy", auto_approve=frozenset({"budget"}))
     assert "is spent" in await spending_limit(budget, harness.budgets(), lambda: harness.session, policy)(mind)
     assert len(harness.asked) == 3

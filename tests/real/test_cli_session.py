@@ -20,6 +20,7 @@ from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.hook_reports import VARIABLE, HookFeed, open_spool
 from gshtui.programs.status import KnownStatus
 from gshtui.programs.status_watcher import CliStatus
+from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.processes import running_processes
 from gshtui.tmux.server import TmuxServer
 from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text
@@ -62,6 +63,46 @@ async def test_a_turn_from_start_to_exit(tmux: TmuxServer) -> None:
     assert "Answer number 1." not in second, "only what came after this turn's marker"
     assert await session.answer() == "", "an answer is returned once"
     assert await session.exit(timeout=8)
+
+
+class Reading(ConversationLoading):
+    """A program that shows its input, and has yet to read its conversation until that is `over`."""
+
+    over = False
+
+    @property
+    def possible(self) -> bool:
+        return not self.over
+
+    def is_loading(self) -> bool:
+        return not self.over
+
+
+@pytest.mark.parametrize("even_busy", [False, True])
+async def test_nothing_is_typed_before_its_conversation_is_read(tmux: TmuxServer, even_busy: bool) -> None:
+    row, reading = await started(tmux), Reading(QUICK, 0, "", {})
+    session, told = CliSession(tmux, row, QUICK, loading=reading), list[str]()
+
+    async def statuses() -> list[str]:
+        return told
+
+    status = CliStatus(tmux, row, QUICK, lambda known: told.append(known.status), loading=reading)
+    await status.start()
+    try:
+        with pytest.raises(SessionError) as starts:
+            await session.start(timeout=1.0)
+        with pytest.raises(SessionError) as busy:
+            await session.send("Good day", even_busy=even_busy)
+        assert (starts.value.kind, busy.value.kind) == ("starting", "busy")
+        assert "Good day" not in await screen_text(tmux, row.pane)
+        assert "idle" not in told
+        reading.over = True
+        await session.start()
+        await session.send("Good day")
+        await read_answer(session, "Answer number 1.")
+        await eventually(statuses, until=lambda told: "idle" in told)
+    finally:
+        await status.stop()
 
 
 async def test_what_is_half_typed_is_not_overwritten(tmux: TmuxServer) -> None:

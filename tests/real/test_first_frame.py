@@ -75,7 +75,7 @@ def test_the_second_start_paints_what_the_first_one_showed(children: list[PtyChi
     first.read_until(lambda: b"sk for anything" in first.output and b"Palette" in first.output)
     first.write(b"\x11")
     assert first.wait() == 0
-    kept = first_frame.snapshot(str(folder), 100, 30)
+    kept, _ = first_frame.snapshot(str(folder), 100, 30)
     assert b"sk for anything" in kept and b"aurora" in kept
     second = ran(children, frame_child(folder, "wait", str(folder / "there")))
     second.go()
@@ -87,7 +87,7 @@ def test_what_was_being_typed_is_not_in_the_snapshot(children: list[PtyChild], f
     child = ran(children, frame_child(folder, "app", str(folder / "said")))
     child.go(b"secret words!")
     assert child.wait() == 0
-    assert b"secret" not in first_frame.snapshot(str(folder), 100, 30)
+    assert b"secret" not in first_frame.snapshot(str(folder), 100, 30)[0]
 
 
 def test_a_start_that_fails_puts_the_terminal_back(children: list[PtyChild], folder: Path) -> None:
@@ -160,11 +160,11 @@ def test_it_knows_the_state_folder_as_the_rest_does(monkeypatch: pytest.MonkeyPa
 
 def test_a_snapshot_of_another_size_folder_or_format_is_none() -> None:
     frame_snapshots.save_frame("/src/a", (80, 24), first_frame.FORMAT + b"80x24\nframe")
-    assert first_frame.snapshot("/src/a", 80, 24) == b"frame"
-    assert first_frame.snapshot("/src/b", 80, 24) == b""
-    assert first_frame.snapshot("/src/a", 81, 24) == b""
+    assert first_frame.snapshot("/src/a", 80, 24)[0] == b"frame"
+    assert first_frame.snapshot("/src/b", 80, 24)[0] == b""
+    assert first_frame.snapshot("/src/a", 81, 24)[0] == b""
     frame_snapshots.save_frame("/src/a", (80, 24), b"something else\nframe")
-    assert first_frame.snapshot("/src/a", 80, 24) == b""
+    assert first_frame.snapshot("/src/a", 80, 24)[0] == b""
 
 
 def test_a_snapshot_that_is_a_link_is_none(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_snapshot_that_is_a_link_is_none(tmp_path: Path) -> None:
     target = tmp_path / "elsewhere"
     kept.rename(target)
     kept.symlink_to(target)
-    assert first_frame.snapshot("/src/a", 80, 24) == b""
+    assert first_frame.snapshot("/src/a", 80, 24)[0] == b""
 
 
 def test_only_so_many_snapshots_are_kept() -> None:
@@ -187,7 +187,7 @@ def test_only_so_many_snapshots_are_kept() -> None:
 @pytest.mark.parametrize("size", [(1, 1), (20, 5), (80, 24), (200, 50)])
 def test_the_simple_frame_fills_the_terminal_exactly(size: tuple[int, int]) -> None:
     ui_state.save_ui_state(UiState(PaneLayout(left=30), theme="gsh-light"))
-    drawn = simple_frame.draw("/src/au\x1brora", *size, first_frame.state_folder()).decode()
+    drawn = simple_frame.draw("/src/au\x1brora", *size, first_frame.state_folder())[0].decode()
     import re
 
     rows = re.sub(r"\x1b\[[0-9;]*[mH]", "", drawn).split("\r\n")
@@ -198,4 +198,5 @@ def test_the_simple_frame_fills_the_terminal_exactly(size: tuple[int, int]) -> N
 
 def test_the_simple_frame_survives_a_broken_memory() -> None:
     (state_dir() / ui_state.NAME).write_text('{"layout": {"hidden": 3}}')
-    assert simple_frame.draw("/src/x", 120, 40, first_frame.state_folder())
+    drawn, place = simple_frame.draw("/src/x", 120, 40, first_frame.state_folder())
+    assert drawn and place.width > 50

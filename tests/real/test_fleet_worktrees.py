@@ -12,7 +12,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.fleet.ports import FleetError
-from gshtui.guard.approval import Gate, NoGrants
+from gshtui.guard.approval import Gate
 from gshtui.tools.worktree_setup import consent_by_gate
 from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
 from tests.kit.tmux import private_server
@@ -65,7 +65,7 @@ async def test_consent_is_a_question_with_the_very_command(tmp_path: Path) -> No
             bus.publish(ApprovalAnswered(approval=event.approval, decision=next(decisions)))
 
     bus.subscribe(answer, ApprovalRequested, name="test")
-    gate = Gate(bus, NoGrants(), respondent="person", auto_approve=frozenset({"worktree_setup"}))
+    gate = Gate(bus, respondent="person", auto_approve=frozenset({"worktree_setup"}))
     consent = consent_by_gate(gate, "0001")
     assert not await consent(("npm", "ci", "--x y"), tmp_path)
     assert await consent(("npm", "ci"), tmp_path)
@@ -75,5 +75,5 @@ async def test_consent_is_a_question_with_the_very_command(tmp_path: Path) -> No
         "npm ci",
     ]
     await bus.close()
-    silent = consent_by_gate(Gate(Bus(), NoGrants(), respondent="person", auto_approve=frozenset()), "0001", wait=0.01)
+    silent = consent_by_gate(Gate(Bus(), respondent="person", auto_approve=frozenset()), "0001", wait=0.01)
     assert not await silent(("npm", "ci"), tmp_path)

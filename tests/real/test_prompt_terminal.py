@@ -84,7 +84,7 @@ def test_a_text_is_written_on_in_an_editor(tmp_path: Path) -> None:
     out = tmp_path / "out"
     program = editor(tmp_path, 'cat "$1"; printf "more from the editor\\n" >> "$1"; read key')
     with window(out, EDITOR=program) as probe:
-        probe.write("begun \x05")
+        probe.write("begun \x1be")
         probe.wait_for("begun", after=len(probe.output) - 1)
         probe.settle(0.2)
         probe.write("\r")  # for the editor
@@ -96,7 +96,7 @@ def test_a_text_is_written_on_in_an_editor(tmp_path: Path) -> None:
 def test_an_editor_that_fails_loses_nothing(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with window(out, EDITOR=editor(tmp_path, "echo gone > $1; exit 3")) as probe:
-        probe.write("keep this\x05")
+        probe.write("keep this\x1be")
         probe.wait_for("exited with")
         probe.write("\r")
         assert submitted(probe, out, 1) == ["keep this"]

@@ -18,7 +18,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.context_events import OutputTruncated
 from gshtui.bus.messages import ToolCall, ToolResult
 from gshtui.commands.registry import Registry
-from gshtui.guard.approval import Gate, NoGrants
+from gshtui.guard.approval import Gate
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.text.truncation import least
@@ -46,7 +46,7 @@ class Bench:
         self.kept: dict[str, str] = {}
         self.bus = Bus()
         self.recorder = Recorder(self.bus)
-        self.gate = Gate(self.bus, NoGrants(), respondent="person", auto_approve=frozenset({"bash"}))
+        self.gate = Gate(self.bus, respondent="person", auto_approve=frozenset({"bash"}))
         self.bus.subscribe(self._allow, ApprovalRequested, name="person")
         output = stored_output.command(self._output, self._folders, setting)
         registry = Registry([*commands(ToolConfig(max_output_bytes=setting)), output])

@@ -386,3 +386,56 @@ async def test_what_cannot_be_told_is_not_taken_for_nothing(project: Path) -> No
     with pytest.raises(CommandError):
         await unsaved_work(place)
     assert await unsaved_work(project / "not there") == []
+
+
+# Submodules
+
+
+async def with_filled_submodule(tools: ToolHarness, tmp_path: Path) -> Path:
+    """A worktree `x` with a submodule that was cloned into it; the submodule's folder."""
+    run_git(tmp_path, "init", "-q", "-b", "main", "library")
+    commit(tmp_path / "library", "b.txt", "b\n", "one")
+    allowed = ("-c", "protocol.file.allow=always")
+    run_git(tools.project, *allowed, "submodule", "add", "-q", str(tmp_path / "library"), "sub")
+    run_git(tools.project, "commit", "-q", "-m", "with a submodule")
+    await tools.run("git_worktree", action="create", branch="x")
+    tree = Path((await tools.run("git_worktree", action="list")).data[1]["path"])
+    run_git(tree, *allowed, "submodule", "update", "--init", "-q")
+    return tree / "sub"
+
+
+@pytest.mark.parametrize(
+    ("change", "lost"),
+    [
+        ("edit", "1 uncommitted file in the submodule sub"),
+        ("new", "1 uncommitted file in the submodule sub"),
+        ("commit", "1 commit in the submodule sub that is on no remote"),
+        ("stash", "in the submodule sub that are on no remote"),
+    ],
+)
+async def test_what_is_lost_with_a_submodule_is_counted(
+    tools: ToolHarness, tmp_path: Path, change: str, lost: str
+) -> None:
+    sub = await with_filled_submodule(tools, tmp_path)
+    (sub / ("new.txt" if change == "new" else "b.txt")).write_text("changed\n")
+    if change == "commit":
+        run_git(sub, "commit", "-q", "-a", "-m", "two")
+    if change == "stash":
+        run_git(sub, "stash", "-q")
+    with pytest.raises(CommandError, match="submodule") as refused:
+        await tools.run("git_worktree", action="remove", branch="x")
+    assert lost in str(refused.value)
+    assert sub.exists()
+    asked = await tools.assess("git_worktree", action="remove", branch="x", force=True)
+    assert any(lost in warning for warning in asked.warnings) and not asked.inside
+    done = await tools.run("git_worktree", action="remove", branch="x", force=True)
+    assert lost in done.text
+    assert not sub.exists()
+
+
+async def test_a_worktree_with_a_clean_submodule_is_removed_without_force(tools: ToolHarness, tmp_path: Path) -> None:
+    sub = await with_filled_submodule(tools, tmp_path)
+    asked = await tools.assess("git_worktree", action="remove", branch="x", force=True)
+    assert not any("loses" in warning for warning in asked.warnings)
+    await tools.run("git_worktree", action="remove", branch="x")
+    assert not sub.exists()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from gshtui.commands.declaration import AttachView
 from gshtui.fleet import agent_calls as calls
 from gshtui.fleet.agent_states import AgentState
-from gshtui.ui.window.palette import ListProvider
+from gshtui.ui.window.palette_entries import listed_entries
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_fleet import row
 from tests.ui.test_agents_pane import Listening, settled
 
-COVERS = ("gshtui.ui.window.palette",)
+COVERS = ("gshtui.ui.window.palette_entries",)
 
 AGENTS = [
     row("0002", "lexer\x1b[31m", status="tool", pane="%2"),
@@ -38,9 +38,7 @@ async def test_the_palette_opens_the_terminal_of_every_agent_that_has_one() -> N
     app = Listening(results={calls.ListAgents(windows=False): calls.AgentList([*map(AgentState, AGENTS)])})
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        listed = ListProvider(app.screen)
-        await listed.startup()
-        found = {name: run for name, _, run in listed.entries() if name.startswith("Open terminal")}
+        found = {entry.label: entry.run for entry in await listed_entries(app) if entry.id.startswith("agent:")}
         assert len(found) == 1
         assert all(name.isprintable() for name in found)
         next(iter(found.values()))()

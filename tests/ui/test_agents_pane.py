@@ -11,7 +11,7 @@ from textual.widgets import OptionList
 from gshtui.bus.events.agent_events import InterruptRequested, TurnStarted
 from gshtui.commands.declaration import Question, Unconfirmed
 from gshtui.fleet import agent_calls as calls
-from gshtui.fleet.commands import kill_question
+from gshtui.fleet.agent_lifecycle import kill_question
 from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.agents_state import AgentView

@@ -20,9 +20,14 @@ from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.guard.answer_keys import HAND, PAUSE, READ
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane, ReasonInput
 from gshtui.ui.approvals.question_view import Answers, QuestionView
+from gshtui.ui.approvals.rule_form import RuleForm
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from tests.kit.keyboard import LONG, Keyboard
 from tests.kit.prompt_host import PromptHost, make_question
+
+RULE = '[[rule]]\ndo = "allow"\ntool = "bash"\nexactly = "make x"\nproject = "/src"\n'
+
+COVERS = ("gshtui.ui.approvals.rule_form",)
 
 
 class Clock:
@@ -49,6 +54,10 @@ class Asked(PromptHost):
     @property
     def answers(self) -> list[tuple[str, str, str]]:
         return [(e.approval, e.decision, e.reason) for e in self.events if isinstance(e, ApprovalAnswered)]
+
+    @property
+    def rules(self) -> list[str]:
+        return [e.rule for e in self.events if isinstance(e, ApprovalAnswered)]
 
     @property
     def pane(self) -> ApprovalsPane:
@@ -95,7 +104,7 @@ def bound(app: Asked) -> set[str | None]:
 
 @pytest.mark.parametrize(
     ("key", "decision"),
-    [("1", "once"), ("2", "session"), ("3", "always"), ("4", "deny")],
+    [("1", "once"), ("2", "session"), ("4", "deny")],
 )
 async def test_each_answer_by_key(key: str, decision: str) -> None:
     app = Asked()
@@ -110,10 +119,47 @@ async def test_each_answer_by_key(key: str, decision: str) -> None:
         assert not app.pane.display
 
 
-async def test_always_is_offered_only_with_a_pattern() -> None:
+async def test_always_shows_its_rule_first_and_saves_it_as_the_person_left_it() -> None:
+    app = Asked()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.feed(make_question(1, pattern="make x", rule=RULE, arguments={"command": "make x"}))
+        await app.review(pilot)
+        await app.press(pilot, "3")
+        words = str(app.query_one("#rule-words", Static).content)
+        assert "rules.toml" in words and "exactly `make x`" in words and "Only in /src." in words
+        assert app.answers == [] and not app.query_one(QuestionView).display
+        await app.press(pilot, "enter", after=0.1)
+        assert app.answers == [] and "too soon" in app.heading
+        await app.press(pilot, "x", "enter")
+        assert app.answers == [] and "Nothing was saved: line 5" in str(app.query_one("#rule-words", Static).content)
+        await app.press(pilot, "escape")
+        assert not app.query(RuleForm) and app.query_one(QuestionView).display and app.focused is app.pane
+        await app.press(pilot, "3")
+        await app.press(pilot, "ctrl+j", *'why="I said so"', "enter")
+        assert app.answers == [("a1", "always", "")]
+        assert app.rules == [RULE + 'why="I said so"']
+        assert app.focused is app.area.input and not app.pane.display
+
+
+async def test_a_rule_whose_question_is_closed_saves_nothing() -> None:
     app = Asked()
     async with app.run_test() as pilot:
-        app.feed(make_question(1, pattern=""))
+        app.feed(make_question(1))
+        await app.review(pilot)
+        await app.press(pilot, "3")
+        app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"), make_question(2))
+        await pilot.pause()
+        await app.press(pilot, "enter")
+        assert app.answers == [] and not app.query(RuleForm)
+        await app.review(pilot)
+        await app.press(pilot, "1")
+        assert app.answers == [("a2", "once", "")]
+
+
+async def test_always_is_offered_only_with_a_rule() -> None:
+    app = Asked()
+    async with app.run_test() as pilot:
+        app.feed(make_question(1, rule=""))
         await app.review(pilot)
         assert "always" not in str(app.query_one(Answers).content)
         assert "approval.always" not in bound(app) and "approval.once" in bound(app)
@@ -146,11 +192,11 @@ async def test_denied_with_a_reason() -> None:
 async def test_each_answer_by_mouse() -> None:
     app = Asked()
     async with app.run_test(size=(120, 40)) as pilot:
-        app.feed(*(make_question(number) for number in range(1, 5)))
+        app.feed(*(make_question(number) for number in range(1, 4)))
         app.now.later()
         await pilot.pause()
         await pilot.press(*"typing")
-        for word, decision in (("allow once", "once"), ("always", "always"), ("deny with", None), ("deny", "deny")):
+        for word, decision in (("allow once", "once"), ("deny with", None), ("deny", "deny")):
             await pilot.pause()
             text = app.query_one(Answers).content
             await pilot.click(Answers, offset=(str(text).index(word), 0))
@@ -162,7 +208,7 @@ async def test_each_answer_by_mouse() -> None:
                 app.now.later()
             else:
                 assert app.answers[-1][1] == decision
-        assert [approval for approval, _, _ in app.answers] == ["a1", "a2", "a3", "a4"]
+        assert [approval for approval, _, _ in app.answers] == ["a1", "a2", "a3"]
         assert app.area.input.text == "typing"
 
 
@@ -362,7 +408,7 @@ async def test_a_long_diff_scrolls_and_says_so() -> None:
         view.scroll_end(animate=False)
         await pilot.pause()
         assert " more" not in str(title.content)
-        assert "line 4999" in view.render_line(view.size.height - 1).text
+        assert "line 4999" in view.render_line(view.size.height - 3).text, "the rule that 3 shows is below"
 
 
 @pytest.mark.parametrize("size", [(80, 24), (20, 5), (40, 10), (200, 50)])

@@ -17,6 +17,7 @@ from gshtui.ui.context.receipt_screen import ReceiptScreen
 from gshtui.ui.context.tune_dialog import TuneScreen
 from gshtui.ui.kit.dialogs import Picker
 from gshtui.ui.kit.transcript.text_screen import TextScreen
+from gshtui.ui.kit.transcript.transcript import Transcript
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
 from tests.kit.recorded_contexts import AGENTS, FAILED, PROMPT, RecordedContexts
@@ -300,7 +301,8 @@ async def test_what_if_for_another_model() -> None:
         await pressed(pilot, "escape")
         app.run_command("whatif model=gpt-5 provider=openai")
         await settled(pilot)
-        assert isinstance(app.screen, TextScreen) and app.screen.plain.split("|")[0] == by_key.split("|")[0]
+        answered = app.bench.query_one(Transcript).document.sheets[-1].text
+        assert answered.split("|")[0] == by_key.split("|")[0]
 
 
 @pytest.mark.parametrize("kind", ["compact", "prune", "clear"])

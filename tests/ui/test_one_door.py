@@ -53,7 +53,7 @@ from gshtui.ui.kit.row_actions import RowActions
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.shell.shell_feature import ShellFeature
 from gshtui.ui.window.features import FEATURES
-from gshtui.ui.window.palette import CommandProvider
+from gshtui.ui.window.palette_entries import command_entries
 from tests.kit.fake_hub import OPENS
 from tests.kit.keyboard import Keyboard
 from tests.kit.pty_child import PtyChild
@@ -267,9 +267,9 @@ async def by_line(app: Gardener, pilot: Pilot[int]) -> None:
 async def by_palette(app: Gardener, pilot: Pilot[int]) -> None:
     assert app.hub is not None
     app.hub.registry = app.registry
-    ((name, _, run),) = CommandProvider(app.screen).entries()
-    assert name == "/water"
-    run()
+    (entry,) = command_entries(app)
+    assert entry.label == "/water"
+    entry.run()
 
 
 async def by_key_of_a_row(app: Gardener, pilot: Pilot[int]) -> None:

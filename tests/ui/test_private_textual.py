@@ -188,10 +188,10 @@ async def test_release_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(WorkbenchDriver, "release", lambda driver: released.append(driver))
     app: App[None] = App()
     async with app.run_test():
-        release_input(app)
+        release_input(app, app.screen)
         assert released == []
         driver = object.__new__(WorkbenchDriver)
         with monkeypatch.context() as patch:
             patch.setattr(app, "_driver", driver)
-            release_input(app)
+            release_input(app, app.screen)
         assert released == [driver]

@@ -80,34 +80,18 @@ async def test_alt_letters_are_keys_and_no_letters() -> None:
         assert app.area.input.text == "one Xtwo"
 
 
-@pytest.mark.parametrize(
-    ("keys", "left"),
-    [
-        (["ctrl+w"], "one "),
-        (["ctrl+u"], ""),
-        (["home", "ctrl+k"], ""),
-        (["ctrl+a", "alt+d"], " two"),
-        (["alt+b", "ctrl+k"], "one "),
-        (["ctrl+a", "alt+f", "ctrl+k"], "one"),
-    ],
-)
-async def test_a_line_editor_s_habits(keys: list[str], left: str) -> None:
+@pytest.mark.parametrize(("height", "rest", "frame"), [(40, 3, 2), (24, 1, 2), (15, 1, 0)])
+async def test_it_grows_from_what_there_is_room_for_to_a_third_and_scrolls(height: int, rest: int, frame: int) -> None:
     app = host()
-    async with app.run_test() as pilot:
-        await pilot.press(*"one two", *keys)
-        assert app.area.input.text == left
-
-
-async def test_it_grows_to_ten_lines_and_scrolls() -> None:
-    app = host()
-    async with app.run_test(size=(80, 40)) as pilot:
-        assert app.area.input.size.height == 1
-        await pilot.press(*["ctrl+j"] * 3)
+    async with app.run_test(size=(80, height)) as pilot:
+        area = app.area.input
+        assert area.size.height == rest and area.outer_size.height == rest + frame
+        await pilot.press(*["ctrl+j"] * rest)
         await pilot.pause()
-        assert app.area.input.size.height == 4
+        assert area.size.height == rest + 1
         await pilot.press(*["ctrl+j"] * 20)
         await pilot.pause()
-        assert app.area.input.size.height == 10
+        assert area.outer_size.height == height // 3
 
 
 async def test_commands_and_shell_lines() -> None:
@@ -290,11 +274,15 @@ async def test_keys_before_the_draft_is_read_go_on_behind_it(home: Home, tmp_pat
         assert again.area.input.text == "old new"
 
 
-async def test_an_editor_without_a_terminal_says_so_and_keeps_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("key", ["alt+e", "ctrl+g"])
+async def test_an_editor_without_a_terminal_says_so_and_keeps_the_text(
+    monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
     monkeypatch.setenv("EDITOR", "true")
     app = host()
     async with app.run_test(notifications=True) as pilot:
-        await pilot.press(*"keep me", "ctrl+e")
+        await pilot.press(*"keep me", key)
+        await pilot.pause()
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.area.input.text == "keep me"

@@ -15,9 +15,8 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
-from textual.command import CommandPalette
 from textual.pilot import Pilot
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
@@ -35,10 +34,10 @@ from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone
 from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted
-from gshtui.bus.messages import Text
+from gshtui.bus.messages import Message, Text
 from gshtui.commands.declaration import Question
 from gshtui.fleet.agent_calls import ArchiveAgent, ForkAgent, InterruptAgent, KillAgent, SendToAgent, UndoKill
-from gshtui.fleet.commands import kill_question
+from gshtui.fleet.agent_lifecycle import kill_question
 from gshtui.fleet.worktree_commands import FinishWorktree
 from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
 from gshtui.tools.worktree import Worktree
@@ -57,6 +56,7 @@ from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.kit.transcript.text_screen import TextScreen
+from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.shell.shell_record import RecordScreen
 from gshtui.ui.terminal.terminal_pane import TerminalPane
@@ -65,6 +65,7 @@ from gshtui.ui.window.app import Workbench
 from gshtui.ui.window.header import draw_header
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import PromptArea
+from gshtui.ui.window.palette import PaletteScreen
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
 from tests.kit import recorded, recorded_shell
 from tests.kit.command import command
@@ -85,6 +86,7 @@ from tests.kit.shell_keys import offer_agents, program_folder, write_echo_progra
 from tests.kit.shells import Shell
 from tests.kit.terminal_agents import wait_until
 from tests.kit.tmux import end_server, short_folder
+from tests.kit.transcript_host import wait_until_drawn
 from tests.kit.window import NOW, Window
 from tests.ui.test_inspector_pane import has, settled
 from tests.ui.test_pictures import MODELS, SESSIONS
@@ -187,6 +189,17 @@ class Recorded(Here):
     async def feed(self, *those: Event) -> None:
         self.app.feed(*those)
         await self.settle()
+
+
+def said(number: int) -> tuple[Event, ...]:
+    """A prompt and its answer."""
+    answer = "\n\n".join(f"answer {number}.{row}" for row in range(20))
+    return (
+        MessageAppended(
+            message=Message(f"u{number}", "user", (Text(f"prompt {number}"),)), agent="main", session=recorded.S
+        ),
+        MessageAppended(message=Message(f"a{number}", "assistant", (Text(answer),)), agent="main", session=recorded.S),
+    )
 
 
 ANSWERS: dict[str, Answer] = {
@@ -363,17 +376,33 @@ async def another_provider(here: Recorded) -> None:
         assert (change.provider, change.model) == ("openai", "gpt-5")
 
 
-@told("window", "| `ctrl+p` | command palette |")
+@told(
+    "window",
+    "| `ctrl+p` | command palette: finds every action by what it is called or does, by its key and by its id; "
+    "the recent ones come first |",
+)
 async def palette(here: Recorded) -> None:
     await here.press("ctrl+p")
-    assert isinstance(here.app.screen, CommandPalette)
+    assert isinstance(here.app.screen, PaletteScreen)
+    await here.type("f11")
+    assert here.app.screen.listed[0].id == "key:panes.zoom"
+    await here.press("escape")
 
 
-@told("window", "| `f1` | the keys that work here |")
+@told("window", "| a question mark in an empty input | the keys that are used most |", keys=False)
+async def most_used_keys(here: Recorded) -> None:
+    await here.press("?")
+    assert "ctrl+p" in str(here.app.query_one("#quick-keys", Static).render())
+
+
+@told("window", "| `f1` | the keys that work here, and all others; type to search them |")
 async def help_here(here: Recorded) -> None:
     await here.press("f1")
     assert isinstance(here.app.screen, HelpScreen)
     assert "Start a new line" in here.app.screen.plain.partition("Elsewhere")[0]
+    await here.type("zoom")
+    assert "panes.zoom" in here.app.screen.plain and "prompt.newline" not in here.app.screen.plain
+    await here.press("escape")
 
 
 @told("window", "You can change every key by its id in `[keybindings]`; `F1` shows the ids.")
@@ -425,12 +454,55 @@ async def numbers(here: Recorded) -> None:
         assert here.app.bench.on_screen(pane)
 
 
-@told("window", "| `f6` / `shift+f6` | next / previous pane |")
+@told("window", "| `f6` / `shift+f6` | next / previous pane: the input, the conversation, and those beside it |")
 async def round_the_panes(here: Recorded) -> None:
+    await here.press("f6")
+    assert isinstance(here.app.focused, Transcript)
     await here.press("f6", "f6")
     assert here.app.bench.front_pane() == "shell"
     await here.press("shift+f6")
     assert here.app.bench.front_pane() == "agents"
+    await here.press("shift+f6", "shift+f6")
+    assert here.app.focused is here.input
+
+
+def top_rows(here: Here) -> list[str]:
+    """The first rows of the conversation."""
+    return [here.app.bench.query_one(Transcript).row_strip(y).text for y in range(2)]
+
+
+@told(
+    "window",
+    "| `pageup` / `pagedown`, `ctrl+home` / `ctrl+end` | from the input, scroll the conversation or the tab in front |",
+)
+async def scrolled(here: Recorded) -> None:
+    await here.feed(*(event for number in range(9) for event in said(number)))
+    await wait_until_drawn(here.pilot, here.app.bench.query_one(Transcript))
+    end = top_rows(here)
+    await here.press("pageup")
+    assert top_rows(here) != end and here.app.focused is here.input
+    await here.press("pagedown")
+    assert top_rows(here) == end
+    await here.press("ctrl+home")
+    assert "prompt 0" in top_rows(here)[0]
+    await here.press("ctrl+end")
+    assert top_rows(here) == end
+
+
+@told(
+    "window",
+    "| `ctrl+up` / `ctrl+down` | show your previous / next prompt in the conversation; typing, sending or `escape` goes"
+    " back to the end |",
+)
+async def prompt_to_prompt(here: Recorded) -> None:
+    end = top_rows(here)
+    for way in ("escape", "x", "enter"):
+        await here.press("ctrl+up", "ctrl+up", "ctrl+up")
+        assert "prompt 6" in top_rows(here)[0]
+        await here.press("ctrl+down")
+        assert "prompt 7" in top_rows(here)[0]
+        await here.press(way)
+        assert top_rows(here) == end
 
 
 @told("window", "| `alt+z` | zoom the current pane |")
@@ -439,6 +511,66 @@ async def zoomed(here: Recorded) -> None:
     assert here.app.bench.panes["context"].region.width == SIZE[0]
     await here.press("alt+z")
     assert here.app.bench.panes["context"].region.width < SIZE[0]
+
+
+@told(
+    "window",
+    "| `ctrl+a` `ctrl+e` `alt+b` `alt+f` | as in a shell: the start and the end of the line, a word back and forth |",
+)
+async def moved(here: Recorded) -> None:
+    await here.type("one two")
+    for key, column in (("ctrl+a", 0), ("ctrl+e", 7), ("alt+b", 4), ("ctrl+a", 0), ("alt+f", 3)):
+        await here.press(key)
+        assert here.input.cursor_location == (0, column)
+
+
+@told(
+    "window",
+    "| `ctrl+k` `ctrl+u` `ctrl+w` `alt+d` | delete to the end, to the start, back to a space, a word; `ctrl+y` puts it"
+    " back, `alt+y` what was deleted before |",
+)
+async def deleted(here: Recorded) -> None:
+    await here.type("one two-three four")
+    await here.press("ctrl+w", "ctrl+a", "alt+d")
+    assert here.input.text == " two-three "
+    await here.press("ctrl+e", "left", "ctrl+u", "ctrl+k")
+    assert here.input.text == ""
+    await here.press("ctrl+y")
+    assert here.input.text == " two-three "
+    await here.press("alt+y")
+    assert here.input.text == "one"
+
+
+@told("window", "| `ctrl+z` / `alt+r` | undo / redo |")
+async def undone_and_redone(here: Recorded) -> None:
+    await here.type("one two")
+    await here.press("ctrl+w", "ctrl+z")
+    assert here.input.text == "one two"
+    await here.press("alt+r")
+    assert here.input.text == "one "
+
+
+@told(
+    "window",
+    "| `ctrl+c` | copy what is selected; else clear the input (`ctrl+y` or `up` brings it back); else interrupt |",
+)
+async def copied_or_cleared(here: Recorded) -> None:
+    await here.type("one two")
+    here.input.select_all()
+    await here.press("ctrl+c")
+    assert here.app.clipboard == "one two" and here.input.text == "one two"
+    here.input.move_cursor((0, 7))
+    for back in ("ctrl+y", "up"):
+        await here.press("ctrl+c")
+        assert here.input.text == ""
+        await here.press(back)
+        assert here.input.text == "one two"
+    await here.press("ctrl+c")
+    before = len(here.said)
+    await here.feed(TurnStarted(agent="main", session=recorded.S, turn="t2", prompt="p2", text="more"))
+    await here.press("ctrl+c")
+    assert isinstance(here.said[before], InterruptRequested)
+    await here.feed(TurnFinished(agent="main", session=recorded.S, turn="t2", stop="interrupted"))
 
 
 @told("window", "with `alt+shift+left` and `alt+shift+right`; the layout is remembered")
@@ -467,18 +599,6 @@ async def spawned(here: Recorded) -> None:
     await here.type("/spawn")
     await here.press("enter")
     assert isinstance(here.app.screen, SpawnScreen)
-
-
-@told("window", "| `ctrl+c` | copy what is selected; with nothing selected, interrupt |")
-async def copied_or_interrupted(here: Recorded) -> None:
-    await here.type("words")
-    await here.press("shift+home", "ctrl+c")
-    assert here.app.clipboard == "words" and here.input.text == "words"
-    await here.press("end")
-    await here.feed(TurnStarted(agent="main", session=recorded.S, turn="t", prompt="p", at=NOW))
-    await here.press("ctrl+c")
-    assert [event for event in here.said if isinstance(event, InterruptRequested)] != []
-    await here.feed(TurnFinished(agent="main", session=recorded.S, turn="t", stop="interrupted"))
 
 
 # In the shell log
@@ -1039,8 +1159,8 @@ async def prompt(here: Real) -> None:
     await here.until(lambda: "/help" in [one.shown for one in here.area.popup.candidates])
     await here.type("help ")
     await here.press("escape", "enter")
-    await here.until(lambda: isinstance(here.app.screen, TextScreen))
-    await here.press("escape", "@")
+    await here.until(lambda: "/agents" in here.app.bench.query_one(Transcript).document.sheets[-1].text)
+    await here.press("@")
     await here.type("READ")
     await here.until(lambda: here.area.popup.is_open)
     await here.press("tab")
@@ -1117,8 +1237,8 @@ async def back(here: Real) -> None:
 
 @told(
     "hub",
-    "| `ctrl+g` | go to the waiting question: `1` once, `2` this exact call for the session, `3` always this "
-    "pattern (where one is offered), `4` deny, `5` deny with a reason |",
+    "| `ctrl+g` | go to the waiting question: `1` once, `2` this exact call for the session, `3` always, by a "
+    "rule that you see and can edit first (`enter` saves it, where one is offered), `4` deny, `5` deny with a reason |",
 )
 async def answered(here: Real) -> None:
     """Each answer, and what it means for the same call a second time."""
@@ -1133,6 +1253,9 @@ async def answered(here: Real) -> None:
             await here.press("ctrl+g")
             assert here.app.focused is here.area.approvals
             await here.answer(key)
+            if key == "3":
+                await here.until(lambda: bool(here.area.approvals.query("#rule-form")))
+                await here.answer("enter")
             if key == "5":
                 await here.type("use git")
                 await here.press("enter")
@@ -1149,7 +1272,8 @@ async def answered(here: Real) -> None:
     assert "use git" in here.heard.of(ToolFinished)[-1].content
     assert await run("touch always", "3")
     assert not await run("touch always")
-    assert [event.decision for event in here.heard.of(ApprovalSettled)][-5:] == [
+    said = [event.decision for event in here.heard.of(ApprovalSettled) if event.by == "person"]
+    assert said[-5:] == [
         "deny", "once", "session", "deny", "always",
     ]  # fmt: skip
 
@@ -1195,12 +1319,15 @@ def terminal(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gen
     child.close()
 
 
-@told("terminal", "| `ctrl+e` | write in `$EDITOR` |")
+@told("terminal", "| `alt+e`, or `ctrl+g` while no question waits | write in `$EDITOR` |")
 def edited(child: PtyChild) -> None:
     child.go()
     child.read_until(lambda: b"for anything" in child.output)
-    child.write(b"begun \x05")
-    child.read_until(lambda: b"and more from the editor" in child.output)
+    for key in (b"\x1be", b"\x07"):
+        begun = len(child.output)
+        child.write(b"begun " + key)
+        child.read_until(lambda begun=begun: b"and more from the editor" in child.output[begun:])
+        child.write(b"\x03")
 
 
 @told("terminal", "| `ctrl+q` | quit |")

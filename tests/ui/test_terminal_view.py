@@ -10,8 +10,10 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import AgentStatusChanged
-from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled
+from gshtui.bus.events.agent_events import AgentStatusChanged, PromptSubmitted
+from gshtui.bus.events.fleet_events import AgentChanged, AgentKilled, AgentSpawned
+from gshtui.fleet.agent_calls import SendToAgent
+from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.terminal.terminal_pane import TerminalPane
 from gshtui.ui.terminal.terminal_view import TerminalView
@@ -358,3 +360,38 @@ async def test_an_agent_that_is_not_there_is_said() -> None:
         await wait_until(pilot, lambda: app._notifications)  # pyright: ignore[reportPrivateUsage]
         [said] = [note.message for note in app._notifications]  # pyright: ignore[reportPrivateUsage]
         assert said.startswith("Agents in terminals are not available here")
+
+
+async def test_prompts_go_to_the_agent_of_the_tab_in_front() -> None:
+    async with opened() as (pilot, app, _):
+        area = app.bench.input
+        app.feed(AgentSpawned(agent="0001", row=agent_row(kind="native", model="m1")))
+        await pilot.pause()
+        assert "helper" in str(area.border_title) and "m1" in str(area.border_title)
+        area.focus()
+        await pilot.press(*"do it", "enter")
+        await wait_until(pilot, lambda: app.hub is not None and app.hub.ran)
+        assert app.hub is not None
+        assert app.hub.ran[-1] == SendToAgent(agent="0001", text="do it")
+        assert not [event for event in app.hub.said if isinstance(event, PromptSubmitted)]
+        app.bench.deck.show("chat")
+        await pilot.pause()
+        assert "main" in str(area.border_title)
+        area.focus()
+        await pilot.press(*"and you", "enter")
+        await pilot.pause()
+        assert [event.text for event in app.hub.said if isinstance(event, PromptSubmitted)] == ["and you"]
+
+
+async def test_prompts_with_another_program_in_front_are_messages_to_it_and_the_input_says_so() -> None:
+    async with opened() as (pilot, app, _):
+        app.feed(AgentSpawned(agent="0001", row=agent_row()))
+        await pilot.pause()
+        area = app.bench.input
+        assert isinstance(area, FoldingArea)
+        assert str(area.placeholder).startswith("Message helper, typed into its terminal")
+        area.focus()
+        await pilot.press(*"/help", "escape", "enter")
+        await pilot.pause()
+        assert app.hub is not None
+        assert not [one for one in app.hub.ran if isinstance(one, SendToAgent)]  # a command is this window's

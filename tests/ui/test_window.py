@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 from textual import events as textual_events
-from textual.command import Command, CommandList
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from gshtui.bus.events.agent_events import (
     AgentAdded,
@@ -22,11 +21,14 @@ from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpen
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.commands import declaration
 from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, UsageError
+from gshtui.fleet.agent_calls import ListAgents
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, SessionsScreen
 from gshtui.ui.kit.transcript.text_screen import TextScreen
+from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import SessionOffer
+from gshtui.ui.window.palette import PaletteScreen
 from gshtui.ui.window.pane_layout import CHAT
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer, FakeHub
@@ -34,6 +36,8 @@ from tests.kit.recorded_shell import FakeShellLog
 from tests.kit.window import NOW, Window
 
 COVERS = (
+    "gshtui.ui.prompt.quick_keys",
+    "gshtui.ui.window.palette",
     "gshtui.ui.conversation.conversation_feature",
     "gshtui.ui.conversation.pickers",
     "gshtui.ui.kit.fitted_text",
@@ -125,6 +129,7 @@ async def test_escape_stops_the_turn_first_and_then_a_command_of_the_person() ->
         await pilot.press("ctrl+c")
         assert asked == ["stop"] and notices(app) == []
         await pilot.press("ctrl+c")
+        await settled(pilot)
         assert "ctrl+q quits" in notices(app)[-1]
 
 
@@ -143,10 +148,10 @@ async def test_what_a_command_of_the_person_came_to_is_not_said_twice() -> None:
             app.run_command(line)
             await settled(pilot)
         assert app.screen is app.bench
-        assert notices(app) == ["bash has no parameter comand."]
+        assert [row.strip() for row in shown_rows(app) if "bash" in row][1:] == ["bash has no parameter comand."]
 
 
-async def test_ctrl_c_copies_then_interrupts_then_says_how_to_leave() -> None:
+async def test_ctrl_c_copies_then_clears_then_interrupts_then_says_how_to_leave() -> None:
     app = Window()
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
@@ -157,9 +162,13 @@ async def test_ctrl_c_copies_then_interrupts_then_says_how_to_leave() -> None:
         app.feed(*STARTED)
         await pilot.press("ctrl+c")
         await settled(pilot)
+        assert app.bench.centre.typed() == "" and hub.intents(InterruptRequested) == []
+        await pilot.press("ctrl+c")
+        await settled(pilot)
         assert len(hub.intents(InterruptRequested)) == 1
         app.feed(TurnFinished(agent="main", session="s", turn="t", stop="interrupted"))
         await pilot.press("ctrl+c")
+        await settled(pilot)
         assert "ctrl+q quits" in notices(app)[-1]
         assert app.is_running
 
@@ -186,15 +195,49 @@ async def test_a_prompt_without_a_hub_says_so() -> None:
 # Commands
 
 
-async def test_a_short_outcome_is_said_and_a_long_one_opens_the_viewer() -> None:
-    long = "\n".join(f"line {n} {NASTY}" for n in range(100))
+def shown_rows(app: Window) -> list[str]:
+    """The rows of the conversation as they are on the screen."""
+    chat = app.bench.query_one(Transcript)
+    return ["".join(part.text for part in chat.render_line(y)) for y in range(chat.size.height)]
+
+
+async def test_what_a_typed_command_answers_is_a_row_of_the_conversation_that_folds() -> None:
+    long = "\n\n".join(f"line {n} {NASTY}" for n in range(100))
     app = Window(answers={"who": Answer(text=f"you and {NASTY}"), "help": Answer(text=long)})
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
+        before = len(notices(app))
         await pilot.press(*"/who", "escape", "enter")
         await settled(pilot)
-        assert notices(app)[-1] == f"you and {NASTY}"
+        rows = shown_rows(app)
+        assert any("› /who" in row for row in rows) and any("you and [/foo]" in row for row in rows)
         await pilot.press(*"/help", "escape", "enter")
+        await settled(pilot)
+        rows = shown_rows(app)
+        assert "› /help" in rows[0] and "line 0" in "".join(rows) and "line 99" not in "".join(rows), "from its top on"
+        assert app.screen is app.bench and app.focused is app.bench.input, "one goes on typing"
+        chat = app.bench.query_one(Transcript)
+        chat.focus()
+        await pilot.press("g", "enter")
+        await settled(pilot)
+        assert "› /who  you and" in "".join(shown_rows(app)), "folded, it is one line"
+        assert len(notices(app)) == before
+
+
+async def test_what_a_key_answers_is_said_in_short_and_shown_in_the_viewer_if_long() -> None:
+    long = "\n".join(f"line {n} {NASTY}" for n in range(100))
+    app = Window(
+        results={
+            ListAgents(windows=False): Answer(text=f"you and {NASTY}"),
+            ListAgents(windows=True): Answer(text=long),
+        }
+    )
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        app.perform(ListAgents(windows=False))
+        await settled(pilot)
+        assert notices(app)[-1] == f"you and {NASTY}"
+        app.perform(ListAgents(windows=True))
         await settled(pilot)
         assert isinstance(app.screen, TextScreen)
         await pilot.press("y")
@@ -210,7 +253,8 @@ async def test_a_command_that_fails_is_said_with_its_hint() -> None:
         await settled(pilot)
         app.run_command("read x")
         await settled(pilot)
-        assert notices(app)[-1] == f"There is no x. Try {NASTY}."
+        assert [row.split()[:2] for row in shown_rows(app) if "/read" in row] == [["✗", "/read"]]
+        assert any("There is no x. Try [/foo]" in row for row in shown_rows(app))
 
 
 @pytest.mark.faults
@@ -220,7 +264,7 @@ async def test_a_command_that_breaks_does_not_break_the_window() -> None:
         await settled(pilot)
         app.run_command("boom")
         await settled(pilot)
-        assert "`boom` failed: ZeroDivisionError: oh" in notices(app)[-1]
+        assert any("boom failed: ZeroDivisionError: oh" in row for row in shown_rows(app))
 
 
 # Conversations and models
@@ -467,39 +511,145 @@ async def test_a_question_mark_where_one_types_is_typed() -> None:
         assert app.bench.centre.typed() == "why?"
 
 
+async def palette_with(pilot: Pilot[int], words: str) -> PaletteScreen:
+    await pilot.press("ctrl+p")
+    await settled(pilot)
+    await pilot.press(*["space" if letter == " " else letter for letter in words])
+    await settled(pilot)
+    assert isinstance(pilot.app.screen, PaletteScreen)
+    return pilot.app.screen
+
+
+async def test_a_question_mark_in_an_empty_input_shows_a_dozen_keys_until_the_next_key() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        sheet = app.bench.query_one("#quick-keys", Static)
+
+        async def press(*keys: str) -> str:
+            await pilot.press(*keys)
+            await settled(pilot)
+            return str(sheet.render()) if sheet.display else ""
+
+        shown = await press("question_mark")
+        assert "ctrl+p" in shown and "Find anything" in shown and app.bench.centre.typed() == ""
+        assert await press("a") == "" and app.bench.centre.typed() == "a"
+        assert await press("question_mark") == "" and app.bench.centre.typed() == "a?"
+        await press("backspace", "backspace")
+        assert await press("question_mark") and await press("question_mark") == ""
+        assert app.bench.centre.typed() == "?"
+        await press("backspace")
+        assert await press("question_mark") and await press("escape") == ""
+        assert app.bench.centre.typed() == ""
+
+
+async def test_the_sheet_of_keys_names_them_as_they_were_remapped() -> None:
+    app = Window(keybindings={"app.palette": "f10"})
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("question_mark")
+        await settled(pilot)
+        assert "f10" in str(app.bench.query_one("#quick-keys", Static).render())
+
+
 async def test_the_palette_finds_actions_themes_and_conversations() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS), "model list": Answer(MODELS)})
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
         for words in ("theme gsh-light", "continue second"):
-            await pilot.press("ctrl+p")
-            await pilot.pause()
-            await pilot.press(*words)
-            await settled(pilot)
-            await pilot.press("down", "enter")
+            await palette_with(pilot, words)
+            await pilot.press("enter")
             await settled(pilot)
         assert app.theme == "gsh-light"
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s2"]
 
 
-async def test_an_empty_palette_lists_actions_then_commands_then_themes() -> None:
-    """Textual keeps the providers in a set: without ranks, each process may list them in another order."""
+@pytest.mark.parametrize(
+    ("words", "label"),
+    [
+        ("zoom", "Zoom pane"),
+        ("new agent", "New agent"),
+        ("agent new", "New agent"),
+        ("inspect", "Inspect context"),
+        ("f5", "Show changes"),
+        ("alt+z", "Zoom pane"),
+        ("context.inspect", "Inspect context"),
+        ("copy", "Copy"),
+        ("rename", "Rename agent"),
+        ("diff", "Show changes"),
+    ],
+)
+async def test_the_palette_finds_what_the_footer_calls_things(words: str, label: str) -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        screen = await palette_with(pilot, words)
+        assert [entry.label for entry in screen.listed][:1] == [label]
 
+
+async def test_the_palette_says_that_nothing_was_found_and_enter_does_nothing() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        screen = await palette_with(pilot, "no such thing")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.screen is screen and screen.listed == []
+        assert "Nothing found for “no such thing”" in app.export_screenshot().replace("&#160;", " ")
+
+
+async def test_an_action_of_a_pane_goes_to_the_pane_and_runs_there() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await palette_with(pilot, "shell.filter")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.bench.front_pane() == "shell" and isinstance(app.focused, Input)
+
+
+async def test_the_palette_lists_actions_then_commands_then_themes_and_before_all_what_was_chosen_lately() -> None:
     async def who(_invocation: Invocation, _parameters: Parameters) -> Outcome:
         return Outcome()
+
+    def kinds(screen: PaletteScreen) -> list[str]:
+        return [entry.id.partition(":")[0] for entry in screen.listed]
 
     app = Window()
     async with app.run_test(size=SIZE) as pilot:
         hub = await settled(pilot)
         hub.registry.register(declaration.Command("who", "", Parameters, who))
-        await pilot.press("ctrl+p")
-        listed = app.screen.query_one(CommandList)
-        kinds: list[str] = []
-        while set(kinds) != {"key", "command", "theme"}:
+        screen = await palette_with(pilot, "")
+        assert kinds(screen) == sorted(kinds(screen), key=["key", "command", "theme"].index)
+        await pilot.press("escape")
+        await palette_with(pilot, "theme gsh-light")
+        await pilot.press("enter")
+        await settled(pilot)
+    again = Window()
+    async with again.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        screen = await palette_with(pilot, "")
+        assert screen.listed[0].id == "theme:gsh-light"
+
+
+async def test_help_is_searched_by_word_key_and_id() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("f1")
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, HelpScreen)
+        assert screen.plain.startswith("Input line")
+        for words, row in (("zoom", "panes.zoom"), ("f11", "panes.zoom"), ("queue.focus", "Go to the queued prompts")):
+            for letter in words:
+                await pilot.press({".": "full_stop"}.get(letter, letter))
             await pilot.pause()
-            found = [str(option.hit.text) for option in listed.options if isinstance(option, Command)]
-            kinds = ["theme" if text[:6] == "Theme:" else "command" if text == "/who" else "key" for text in found]
-        assert kinds == sorted(kinds, key=["key", "command", "theme"].index)
+            assert row in screen.plain and "prompt.history" not in screen.plain
+            await pilot.press("ctrl+u")
+        await pilot.press(*"qqqqq")
+        await pilot.pause()
+        assert screen.plain == "Nothing found for “qqqqq”."
 
 
 async def test_a_chosen_theme_is_remembered_until_the_settings_change() -> None:
@@ -551,9 +701,9 @@ async def test_sleep_is_refused_where_no_shell_could_wake_it(monkeypatch: pytest
 
 
 async def test_a_few_words_for_a_moment_are_shown_without_marks() -> None:
-    app = Window(answers={"spawn cli=x": Answer(text="**agent-2** (0003) runs in `gsh-agent-0003`.")})
+    app = Window(results={ListAgents(): Answer(text="**agent-2** (0003) runs in `gsh-agent-0003`.")})
     async with app.run_test(size=(100, 30), notifications=True) as pilot:
         await settled(pilot)
-        await pilot.press(*"/spawn cli=x", "escape", "enter")
+        app.perform(ListAgents())
         await settled(pilot)
         assert notices(app) == ["agent-2 (0003) runs in `gsh-agent-0003`."]

@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 from gshtui.ui.window.pane_layout import PaneLayout
 from gshtui.ui.window.ui_state import UiState, load_ui_state, save_ui_state
 from tests.kit.home import Home
+from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
 
 COVERS = (
@@ -120,11 +121,12 @@ async def test_f6_goes_round_and_arrows_go_where_they_point() -> None:
     app = Window()
     async with app.run_test(size=WIDE) as pilot:
         bench = app.bench
+        await wait_until(pilot, lambda: bench.deck.front_widget)
         round_trip = []
-        for _ in range(5):
+        for _ in range(6):
             await pilot.press("f6")
             round_trip.append(bench.front_pane())
-        assert round_trip == ["agents", "shell", "context", "timeline", "chat"]
+        assert round_trip == ["chat", "agents", "shell", "context", "timeline", "chat"]
         await pilot.press("shift+f6")
         assert bench.front_pane() == "timeline"
         await pilot.press("alt+up")
@@ -135,6 +137,28 @@ async def test_f6_goes_round_and_arrows_go_where_they_point() -> None:
         assert bench.front_pane() == "agents"
         await pilot.press("alt+left")
         assert bench.front_pane() == "agents"
+
+
+async def test_the_conversation_keeps_its_rows_and_one_rule_shows_the_focus() -> None:
+    app = Window()
+    async with app.run_test(size=(80, 24)) as pilot:
+        bench = app.bench
+        await wait_until(pilot, lambda: bench.deck.front_widget)
+        await settled(pilot)
+        chat = bench.deck.front_widget
+        assert chat is not None and chat.region.height >= 15
+        assert bench.input.region.height == 3 and "to main" in lines(app)[bench.input.region.y]
+        edge, own = bench.deck.bar.render_line(0).text, bench.input.styles.border_top[1]
+        assert edge.startswith("▌Chat ─")
+        before = [segment.style for segment in bench.deck.bar.render_line(0)]
+        await pilot.press("f6")
+        await settled(pilot)
+        assert chat.has_focus
+        assert [segment.style for segment in bench.deck.bar.render_line(0)] != before
+        assert bench.input.styles.border_top[1] != own
+        await pilot.press("f6")
+        await settled(pilot)
+        assert [segment.style for segment in bench.deck.bar.render_line(0)] == before
 
 
 async def test_the_edge_is_dragged_with_the_mouse() -> None:

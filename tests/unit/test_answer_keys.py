@@ -24,6 +24,7 @@ from gshtui.guard.answer_keys import (
     KeyChosen,
     Passed,
     ReasonBegun,
+    RuleBegun,
     Swallowed,
     choice_of,
     choices,
@@ -47,7 +48,7 @@ def shown(at: float = 0.0, pattern: str = "make …") -> AnswerKeys:
 
 def test_the_words_and_keys_are_the_same_everywhere_and_always_needs_a_pattern() -> None:
     assert line_of(ANSWERS) == (
-        "1 allow once  2 this exact call for the session  3 always this pattern  4 deny  5 deny with a reason"
+        "1 allow once  2 this exact call for the session  3 always, by a rule  4 deny  5 deny with a reason"
     )
     assert line_of(offers(""), 30) == "1 yes  2 session  4 no  5 why"
     assert line_of(offers(""), 5) == "1  2  4  5"
@@ -150,11 +151,15 @@ class Desk:
             return
         in_reason = self.keys.in_reason
         self.story.record_key(key, self.now)
-        if in_reason and key in ("enter", "escape"):
+        if self.keys.in_rule and key in ("enter", "escape"):
+            outcome = self.keys.give_rule("p", self.now) if key == "enter" else self.keys.leave_rule()
+        elif in_reason and key in ("enter", "escape"):
             outcome = self.keys.give_reason("why") if key == "enter" else self.keys.leave_reason()
         else:
             meaning = choice_of(key, ANSWERS) or ("move" if key in "jk" or len(key) > 1 else "words")
             outcome = self.keys.press(meaning, self.now, printable=len(key) == 1)
+        if isinstance(outcome, RuleBegun):
+            self.keys.show_rule(self.now)
         if isinstance(outcome, KeyChosen):
             self.story.record_run(outcome.question, outcome.choice, key, self.now, in_reason=in_reason)
             self.waiting.remove(outcome.question)
@@ -200,10 +205,13 @@ def test_nothing_runs_unasked_in_the_window() -> None:
     assert runs > MANY / 20  # it does run what was answered
 
 
+RULE = '[[rule]]\ndo = "allow"\ntool = "bash"\nexactly = "p"\n'
+
+
 def request(number: int, pattern: str) -> ApprovalRequested:
     return ApprovalRequested(
         approval=f"q{number}", agent="0012", session="s", call=f"c{number}", tool="bash", effect="execute",
-        subject="touch x", pattern=pattern,
+        subject="touch x", pattern=pattern, rule=RULE if pattern else "",
     )  # fmt: skip
 
 
@@ -338,6 +346,9 @@ def check(story: IntentOracle, event: ApprovalAnswered, line: str, began: tuple[
         return
     story.runs += 1
     question, in_reason = began
-    right = {"1": "once", "2": "session", "3": "always"}.get(line.strip()) == event.decision
+    if event.decision == "always":
+        story.record_run(event.approval, "always", "enter" if not line.strip() else line, now)
+        return
+    right = {"1": "once", "2": "session"}.get(line.strip()) == event.decision
     if in_reason or question != event.approval or not right:
         story.unasked.append(f"{event.approval} {event.decision} by {line!r} begun for {question!r} at {now:.3f}")

@@ -61,6 +61,9 @@ def test_words_that_are_a_question(words: str) -> None:
     assert command_of(words.split()) is None
 
 
+RULE = '[[rule]]\ndo = "allow"\ntool = "bash"\nexactly = "make …"\n'
+
+
 def request(**more: Any) -> ApprovalRequested:
     fields = {"approval": "a", "agent": "main", "session": "s", "call": "c", "tool": "bash", "effect": "execute"}
     return ApprovalRequested(subject="make", **{**fields, **more})  # type: ignore[arg-type]
@@ -75,14 +78,17 @@ def answered(request: ApprovalRequested, *pieces: str, gap: float = 1.0) -> KeyC
 
 
 def test_a_key_means_what_is_offered() -> None:
-    plain, with_pattern = request(), request(pattern="make …")
+    plain, with_pattern = request(), request(pattern="make …", rule=RULE)
     said = [answered(plain, key) for key in ("1", "2", "3", "4", "\x1b", *"ysnaqYN", "\r", " ", "11", "1\r", "\x1b[A")]
     assert [chosen.choice if chosen else "" for chosen in said] == ["once", "session", "", "deny", "deny", *[""] * 12]
-    assert answered(with_pattern, "3") == KeyChosen("a", "always")
+    assert answered(with_pattern, "3") is None, "its rule is shown first"
+    assert answered(with_pattern, "3", "\r") == KeyChosen("a", "always", rule=RULE)
+    assert answered(with_pattern, "3", "\r", gap=0.3) is None, "nobody has read the rule"
+    assert answered(with_pattern, "3", "1", "x", "\x1b[A", "\x1b", "4") == KeyChosen("a", "deny")
     assert "always" not in approval_prompt.key_hints(plain) and "make …" not in approval_prompt.question_text(plain)
     assert "always" in approval_prompt.key_hints(
         with_pattern
-    ) and "3 always allows: make …" in approval_prompt.question_text(with_pattern)
+    ) and "3 shows a rule: make …" in approval_prompt.question_text(with_pattern)
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.05, 1.0])

@@ -137,6 +137,14 @@ def test_what_is_too_long_to_judge_is_refused() -> None:
         "python /x/bin/gsh-tui config set agent.mode auto",
         "uv run python -m gshtui config set agent.mode auto",
         "bash -c 'unset GSH_AGENT; python -m gshtui config set agent.mode auto'",
+        "gsh-tui agent answer 0002 1",
+        "python -m gshtui agent answer 0002 --question x yes",
+        "gsh-tui run 'mode yolo'",
+        "gsh-tui run --as main '/approvals revoke 1'",
+        "python3 -m gshtui run /mode auto",
+        "gsh-tui prompt --mode yolo 'rm x'",
+        "gsh-tui agent spawn --mode=auto x",
+        "gsh-tui prompt --yes x",
     ],
 )
 def test_our_own_program_widens_nothing_however_it_is_called(command: str) -> None:
@@ -145,7 +153,16 @@ def test_our_own_program_widens_nothing_however_it_is_called(command: str) -> No
 
 @pytest.mark.parametrize(
     "command",
-    ["python -m gshtui config get agent.mode", "python -m pytest gshtui", "env -u X ls", "sudo -u me ls", "gsh-tui ls"],
+    [
+        "python -m gshtui config get agent.mode",
+        "python -m pytest gshtui",
+        "env -u X ls",
+        "sudo -u me ls",
+        "gsh-tui ls",
+        "gsh-tui prompt --mode plan x",
+        "gsh-tui run 'ls'",
+        "gsh-tui agent ls",
+    ],
 )
 def test_other_calls_of_it_are_no_catastrophe(command: str) -> None:
     assert not catastrophe(command)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.ui.prompt.completion_sources import FileIndex, FileSource, walk_project
+from gshtui.commands.completion import Completion
+from gshtui.ui.prompt.completion_sources import CommandSource, FileIndex, FileSource, walk_project
 
 
 def tree(root: Path, *files: str) -> Path:
@@ -104,3 +105,23 @@ async def test_what_is_offered(tmp_path: Path, written: str, first: str) -> None
 @pytest.mark.parametrize("written", ["mail me@example.org", "no mention", "a@b", "@done "])
 def test_no_mention_no_offer(tmp_path: Path, written: str) -> None:
     assert FileSource(FileIndex(tmp_path)).start(written, 0) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "used", "offered"),
+    [
+        ("/", (), ["agents", "model", "usage"]),
+        ("/", ("usage", "gone", "model"), ["usage", "model", "agents"]),
+        ("/model", ("models",), ["model", "models"]),
+    ],
+)
+async def test_commands_that_were_used_come_first_but_for_the_one_that_is_written(
+    typed: str, used: tuple[str, ...], offered: list[str]
+) -> None:
+    async def complete(line: str, cursor: int) -> list[Completion]:
+        names = ["model", "models"] if len(line) > 1 else ["agents", "model", "usage"]
+        return [Completion(name, 1, cursor, "command") for name in names]
+
+    source = CommandSource(complete, lambda: used)
+    found = await source.candidates(typed, source.start(typed, 0) or 0)
+    assert [item.insert for item in found] == offered

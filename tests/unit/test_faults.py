@@ -177,6 +177,70 @@ async def test_a_job_that_fails_is_reported_and_one_that_never_began_is_closed(h
         await unbegun
 
 
+async def test_cancelled_tasks_are_waited_for_and_their_faults_are_reported(heard: list[dict[str, Any]]) -> None:
+    listen(heard)
+    ended = list[str]()
+
+    async def work(name: str, error: BaseException | None = None) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            ended.append(name)
+            if error is not None:
+                raise error
+
+    names = {"one": None, "faulty": ValueError("broken"), "on purpose": OSError("gone")}
+    running = [asyncio.ensure_future(work(name, error)) for name, error in names.items()]
+    await asyncio.sleep(0)  # each of them waits now
+    await tasks.cancel_and_wait(None, *running, asyncio.current_task())
+    assert ended == list(names)
+    assert [str(context["exception"]) for context in heard] == ["broken"]
+    await tasks.cancel_and_wait(*running)  # they have ended
+    await tasks.cancel_and_wait(None)
+
+
+async def test_whoever_is_cancelled_while_it_waits_for_a_cancelled_task_is_cancelled() -> None:
+    ending, may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ending.set()
+            await may_end.wait()
+
+    task = asyncio.ensure_future(slow())
+    await asyncio.sleep(0)
+    stopping = asyncio.ensure_future(tasks.cancel_and_wait(task))
+    await ending.wait()
+    stopping.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await stopping
+    assert not task.done(), "it is not torn out of its own ending"
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_task_that_does_not_end_is_given_up() -> None:
+    may_end = asyncio.Event()
+
+    async def deaf() -> None:
+        while not may_end.is_set():
+            try:
+                await may_end.wait()
+            except asyncio.CancelledError:
+                continue
+
+    task = asyncio.ensure_future(deaf())
+    await asyncio.sleep(0)
+    await tasks.cancel_and_wait(task, within=0.01)
+    assert not task.done()
+    may_end.set()
+    await task
+
+
 async def test_an_end_goes_on_through_faults(heard: list[dict[str, Any]]) -> None:
     listen(heard)
     done: list[str] = []
@@ -238,3 +302,16 @@ def test_background_tasks_are_started_in_one_way() -> None:
         if isinstance(node, ast.Attribute) and node.attr == "create_task"
     }
     assert starting == STARTS_TASKS.keys()
+
+
+def test_nobody_swallows_a_cancellation_that_may_be_its_own() -> None:
+    """`suppress(CancelledError)` around an await loses the cancellation of whoever waits: see `cancel_and_wait`."""
+    swallowed = [
+        path.relative_to(HOUSE).as_posix()
+        for path in HOUSE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and "suppress" in ast.unparse(node.func)
+        and any("CancelledError" in ast.unparse(argument) for argument in node.args)
+    ]
+    assert swallowed == ["shell/hub_listener.py"], "which is cancelled by nobody but its own end"

@@ -160,7 +160,7 @@ async def test_completion(registry: Registry, here: Invocation) -> None:
     assert await values("help it") == ["item"]
     for name in ("read_all", "re"):
         registry.register(Command(name, "Read more", ReadLike, _echo))
-    assert await values("/re") == ["re", "read", "read_all"], "what is written whole comes first"
+    assert await values("/re") == ["re", "read_all", "read"], "what is written whole comes first, a tool last"
 
 
 def test_schema_has_no_titles_or_references(registry: Registry) -> None:

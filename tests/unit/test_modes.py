@@ -23,7 +23,7 @@ from gshtui.context.system_section import mode_section, system_sections
 from gshtui.fleet.native.spawn_requests import held_to_rights
 from gshtui.fleet.native.spec import Spec, make_spec, read_spec, spec_path, with_mode, write_spec
 from gshtui.fleet.ports import LaunchTerms
-from gshtui.guard.approval import Call, Gate, NoGrants, Respondent, Verdict
+from gshtui.guard.approval import Call, Gate, Respondent, Verdict
 from gshtui.guard.mode_commands import ChangeMode, ModePort, mode_command
 from gshtui.guard.modes import ABOUT, MODES, AgentModes, inherited, next_mode, strictest
 from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
@@ -56,7 +56,7 @@ EXPECTED: dict[GuardMode, dict[str, str]] = {
 
 def gate_in(bus: Bus, mode: GuardMode, respondent: Respondent = "nobody", auto: str = "read glob grep") -> Gate:
     modes = AgentModes(bus, "main", mode)
-    return Gate(bus, NoGrants(), respondent=respondent, auto_approve=frozenset(auto.split()), modes=modes)
+    return Gate(bus, respondent=respondent, auto_approve=frozenset(auto.split()), modes=modes)
 
 
 def call(tool: str = "bash", command: str = "x", agent: str = "main") -> Call:
@@ -107,11 +107,7 @@ async def test_the_reason_of_a_refusal_in_plan_mode_is_for_the_model() -> None:
 
 async def test_in_plan_mode_what_was_always_allowed_is_refused_too() -> None:
     bus = Bus()
-    grants = NoGrants()
-    await grants.allow("bash", "make …")
-    gate = Gate(
-        bus, grants, respondent="person", auto_approve=frozenset({"bash"}), modes=AgentModes(bus, "main", "plan")
-    )
+    gate = Gate(bus, respondent="person", auto_approve=frozenset({"bash"}), modes=AgentModes(bus, "main", "plan"))
     made = Assessment(Effect.EXECUTE, "make x", inside=True, pattern="make …")
     assert what(await gate.review(call(), made)) == "refuse"
     gate.modes.change("main", "ask")

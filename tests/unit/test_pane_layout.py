@@ -26,6 +26,7 @@ def test_a_small_terminal_shows_the_centre_alone() -> None:
 def test_a_usual_terminal_shows_both_sides() -> None:
     found = arrange(PaneLayout(), 120, 40)
     assert found.left >= 20 and found.right >= 28
+    assert 120 - found.left - 1 - found.right - 1 >= 70  # the conversation is the stage
     assert found.right_panes == RIGHT
 
 

@@ -58,3 +58,8 @@ def test_editing_ends_the_walk() -> None:
     history.stop()
     assert not history.walking
     assert history.newer() is None
+
+
+def test_commands_that_were_sent_by_name_the_latest_first() -> None:
+    history = sent("/model gpt", "fix it", "/usage", "//not one", "/model claude", "/tmp/x is full", "/")
+    assert history.commands() == ["model", "usage"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -28,21 +29,35 @@ def test_what_matters_comes_first() -> None:
     assert [line.kind for line in found if line.text] == [
         "subject",
         "warning",
-        "pattern",
-        *["detail"] * 3,
+        *["detail"] * 2,
         *["hunk"] * 3,
         "remove",
         "add",
         "context",
+        "pattern",
     ]
 
 
+def test_an_edit_of_one_file_names_it_once_and_shows_the_change_next() -> None:
+    asked = make_question(
+        1,
+        tool="edit",
+        subject="src/m.py",
+        detail="edit src/m.py",
+        diff="--- a/src/m.py\n+++ b/src/m.py\n@@ -1,2 +1,2 @@\n-x\n+y\n",
+    )
+    found = [line.text for line in question_lines(asked) if line.text]
+    assert found[:4] == ["src/m.py", "@@ -1,2 +1,2 @@", "-x", "+y"]
+    moved = asked.__class__(**{**msgspec.structs.asdict(asked), "diff": "--- a/old\n+++ b/src/m.py\n@@ -1 +1 @@\n-x\n"})
+    assert "--- a/old" in [line.text for line in question_lines(moved)], "a name that says more stays"
+
+
 def test_no_pattern_no_offer() -> None:
-    assert "always" not in shown(pattern="")
+    assert "always" not in shown(rule="")
 
 
 def test_a_detail_that_says_the_same_is_not_said_twice() -> None:
-    assert shown(subject="ls", detail="ls\n", pattern="") == "ls"
+    assert shown(subject="ls", detail="ls\n", rule="") == "ls"
 
 
 def test_hidden_characters_are_seen() -> None:
@@ -80,5 +95,6 @@ def test_every_face_asks_in_the_same_words() -> None:
 def test_lines_without_room_are_counted() -> None:
     asked = make_question(1, detail="make", diff="+1\n+2\n+3\n+4", warnings=("w",))
     found = shortened(question_lines(asked), 2)
-    assert [line.text for line in found][-5:] == ["make", "", "+1", "+2", "… 2 more lines"]
+    assert [line.text for line in found][2:7] == ["", "make", "", "+1", "+2"]
+    assert found[7].text == "… 2 more lines"
     assert shortened(question_lines(asked), 4) == question_lines(asked)

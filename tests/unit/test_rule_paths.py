@@ -8,7 +8,7 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.commands.declaration import Assessment, Effect
-from gshtui.guard.approval import Call, Gate, NoGrants
+from gshtui.guard.approval import Call, Gate
 from gshtui.guard.rules import RuleBook, RuleFiles, RuleMatter, line_matter
 
 
@@ -56,7 +56,7 @@ async def test_a_search_is_judged_by_its_folder_not_by_what_it_says(
     rules: RuleBook, tmp_path: Path, place: str, allowed: bool
 ) -> None:
     bus = Bus()
-    gate = Gate(bus, NoGrants(), respondent="nobody", auto_approve=frozenset({"grep"}), rules=lambda: rules)
+    gate = Gate(bus, respondent="nobody", auto_approve=frozenset({"grep"}), rules=lambda: rules)
     asked = Assessment(Effect.READ, f"x in {place}", key=f"{tmp_path / place}\0x\0")
     try:
         verdict = await gate.review(Call("main", "s", "c", "grep", {"pattern": "x", "path": place}), asked)

@@ -9,7 +9,7 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.commands.declaration import Assessment, Effect, JudgedPart
-from gshtui.guard.approval import Call, Gate, NoGrants, Verdict
+from gshtui.guard.approval import Call, Gate, Verdict
 from gshtui.guard.modes import MODES, AgentModes
 from gshtui.guard.rules import RuleBook, RuleFiles, RuleMatter, line_matter, read_rules
 from gshtui.guard.sensitive_paths import guarded
@@ -176,9 +176,7 @@ def test_no_tool_may_write_the_rules(tmp_path: Path) -> None:
 async def reviewed(rules: RuleBook, mode: str, command: str, assessment: Assessment) -> Verdict:
     bus = Bus()
     modes = AgentModes(bus, "main", next(one for one in MODES if one == mode))
-    gate = Gate(
-        bus, NoGrants(), respondent="nobody", auto_approve=frozenset({"read"}), modes=modes, rules=lambda: rules
-    )
+    gate = Gate(bus, respondent="nobody", auto_approve=frozenset({"read"}), modes=modes, rules=lambda: rules)
     try:
         return await gate.review(Call("main", "s", "c", "bash", {"command": command}), assessment)
     finally:

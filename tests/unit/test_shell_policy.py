@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gshtui.commands.declaration import Effect
 from gshtui.guard.program_table import programs
 from gshtui.guard.shell_line import plain_commands, read
 from gshtui.guard.shell_policy import ENVIRONMENT, Judgement, judge
@@ -262,6 +263,60 @@ def test_a_bare_repository_below_is_asked_about(tmp_path: Path) -> None:
     assert judge("cd vendor && git status", tmp_path, tmp_path).rule == "git"
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "bash x.sh",
+            "sh x.sh",
+            "bash -c ls",
+            "sh -c 'cat notes.txt'",
+            "source x.sh",
+            ". x.sh",
+            "./x.sh",
+            "bash <x.sh",
+        ),
+        *("zsh x.sh", "dash x.sh", "bash --rcfile x -i", "exec bash x.sh", "env bash x.sh", "cat x.sh | sh"),
+        *("bash -n x.sh", "command . x.sh", "python x.py", "python - <x.py", "python -c 'import gshtui'", "node x.js"),
+        *("python -m gshtui agent ls", "gsh-tui agent ls", "python -m http.server"),
+    ],
+)
+def test_what_runs_a_script_is_never_a_reader(project: Path, line: str) -> None:
+    judged = judge(line, project, project)
+    assert judged.verdict == "ask" and not judged.reads and not judged.contained, judged
+    found = assess_line(line, Location(".", project, project, True, "."), project)
+    assert found.effect is Effect.EXECUTE and not found.reads and not found.inside
+    assert found.pattern == "" or found.pattern == line
+
+
+@pytest.mark.parametrize("where", ["config", "included", "worktree", "parent"])
+def test_a_repositorys_own_names_for_commands_ask(tmp_path: Path, where: str) -> None:
+    """`git st` is any program where the repository says so; and what git itself knows may not be what it seems."""
+    top = tmp_path / "project"
+    subprocess.run(["git", "init", "-q", str(top)], check=True)
+    alias = "[alias]\n\tst = !touch pwned\n\twhatchanged = !touch pwned\n"
+    folder = top
+    if where == "included":
+        (top / "names").write_text(alias)
+        alias = "[include]\n\tpath = ../names\n"
+    with (top / ".git" / "config").open("a") as config:
+        config.write("[extensions]\n\tworktreeConfig = true\n" if where == "worktree" else alias)
+    if where == "worktree":
+        (top / ".git" / "config.worktree").write_text(alias)
+    if where == "parent":
+        folder = top / "part"
+        folder.mkdir()
+    for line in ("git st", "git status", "git whatchanged", "git log"):
+        judged = judge(line, folder, top)
+        assert judged.verdict == "ask" and not judged.reads, (line, judged)
+    assert judge("git st", folder, top).rule == "program"
+
+
+def test_a_name_that_git_does_not_know_asks(project: Path) -> None:
+    for line in ("git st", "git lg", "git co x", "git -c alias.st=!x st", "git --no-pager st"):
+        assert judge(line, project, project).verdict != "allow", line
+
+
 def line_of(command: str, folder: Path) -> str:
     return assess_line(command, Location(".", folder, folder, True, "."), folder).pattern
 
@@ -295,8 +350,8 @@ def test_what_is_allowed_for_good_covers_nothing_that_must_be_asked(project: Pat
 def test_a_grant_is_for_the_same_program_subcommand_and_flags(project: Path) -> None:
     assert line_of("pytest -q tests", project) == line_of("pytest -q src", project) == "pytest -q …"
     assert line_of("pytest -x tests", project) != line_of("pytest -q tests", project)
-    assert line_of("git commit -m a", project) == line_of("git commit -m 'b c'", project) == "git commit -m"
-    assert line_of("git commit -m a --amend", project) != "git commit -m"
+    assert line_of("git commit -m a", project) == line_of("git commit -m 'b c'", project) == "git commit -m …"
+    assert line_of("git commit -m a --amend", project) != "git commit -m …"
     for compound in ("pytest -q tests; x", "pytest -q tests && ls", "pytest -q $(x)", "A=b pytest -q tests"):
         assert line_of(compound, project) == ""
     assert line_of("pytest -q /tmp", project) == "" and line_of("pytest -q ../x", project) == ""

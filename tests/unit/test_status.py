@@ -100,13 +100,13 @@ def test_a_title_that_spins_contradicts_an_input_that_looks_idle() -> None:
 
 
 def test_an_input_above_which_an_answer_grows_is_unsure() -> None:
-    opencode = LOADED.get("opencode")
-    known = decide(opencode, None, facts("idle", moved=0.2), NOW)
+    amp, opencode = LOADED.get("amp"), LOADED.get("opencode")
+    known = decide(amp, None, facts("idle", moved=0.2), NOW)
     assert (known.status, known.sure) == ("thinking", False)
     assert known.again > 0
-    typing = decide(opencode, None, facts("idle", moved=0.2, draft="half"), NOW)
+    typing = decide(amp, None, facts("idle", moved=0.2, draft="half"), NOW)
     assert typing.status == "idle", "it is a person who types"
-    rests = decide(opencode, None, facts("idle", moved=0.5), NOW)
+    rests = decide(opencode, None, facts("idle", moved=0.0), NOW)
     assert (rests.status, rests.sure) == ("idle", True), "it says all the time that it works"
 
 

@@ -36,6 +36,10 @@ class SilentServer:
         callback(PaneChange(pane, frozenset({"first"}), self._info()))
         return lambda: None
 
+    def next_output(self, pane: str, callback: Callable[[], None]) -> Callable[[], None]:
+        self.printed = callback
+        return lambda: None
+
     async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
         self.looks += 1
         shown = self.shown
@@ -88,6 +92,35 @@ async def test_a_program_is_looked_at_all_the_time_while_something_goes_on_there
     finally:
         await status.stop()
     assert not pace.close
+
+
+async def test_one_that_rests_is_looked_at_when_it_prints_and_not_before() -> None:
+    began = time.time() - 60
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=began)
+    server, pace, clock = SilentServer(), Pacer(), [time.time()]
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    status = CliStatus(server, row, claude, lambda _: None, pace=pace, clock=lambda: clock[0])
+    server.looks = 9
+
+    async def close() -> int:
+        return len(pace.close)
+
+    await status.start()
+    try:
+        await eventually(lambda: look(server), until=lambda looks: looks > 10)
+        clock[0] += 60
+        status.check_now()
+        await eventually(close, until=lambda count: not count)
+        await eventually(lambda: look(server), until=lambda looks: looks > 11)
+        server.shown = QUESTION
+        server.printed()
+        await eventually(lambda: status_of(status), until=lambda status: status == "waiting")
+    finally:
+        await status.stop()
+
+
+async def status_of(status: CliStatus) -> str:
+    return status.known.status
 
 
 async def test_the_first_goes_on_at_once_and_the_others_one_by_one_in_their_order() -> None:

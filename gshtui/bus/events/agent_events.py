@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gshtui.bus.agent_data import AnswerSource, OpenQuestion
+from gshtui.bus.agent_data import AnswerSource, GuardMode, OpenQuestion
 from gshtui.bus.event import Event
 from gshtui.bus.messages import Message, ResultStatus, Usage
 
@@ -24,6 +24,8 @@ class PromptSubmitted(Event, frozen=True, kw_only=True):
     attachments: tuple[str, ...] = ()
     """Paths of images and documents to send along."""
     source: str = "person"
+    mode: GuardMode | Literal[""] = ""
+    """The widest mode for its turn, if another agent asks for it; empty: the agent's own."""
 
 
 class PromptQueued(Event, frozen=True, kw_only=True):

@@ -26,6 +26,8 @@ class ApprovalRequested(Event, frozen=True, kw_only=True):
     diff: str = ""
     pattern: str = ""
     """What `always` would allow from now on, in words a person can judge; empty: `always` is not offered."""
+    rule: str = ""
+    """The rule that `always` would save, as TOML."""
     warnings: tuple[str, ...] = ()
     arguments: dict[str, Any] = {}
 
@@ -36,6 +38,8 @@ class ApprovalAnswered(Event, frozen=True, kw_only=True):
     approval: str
     decision: Decision
     reason: str = ""
+    rule: str = ""
+    """With `always`: the rule to save, as the person left it; empty: the one that the question has."""
 
 
 class ApprovalSettled(Event, frozen=True, kw_only=True):

@@ -21,8 +21,9 @@ _HIGHEST = 16
 Relation = Literal["self", "family", "other"]
 Row = Callable[[str], Awaitable[AgentRow]]
 """Looks up an agent of the roster by id or name. Raises `StoreError` (`unknown`)."""
-Doing = Literal["look", "cut", "rule"]
-"""`rule`: change what later cuts do, or remove a protection; an agent must ask before doing this to itself."""
+Doing = Literal["look", "cut", "drop", "rule"]
+"""`cut`: put back, or keep. `drop`: send less from now on.
+`rule`: change what later cuts do, or remove a protection; an agent must ask before doing this to itself."""
 
 
 class ContextAccess:
@@ -77,7 +78,7 @@ class ContextAccess:
         about = visible(one_line(f"{target} {subject}".strip(), 160))
         free = (relation == "self" and doing != "rule") or (relation == "family" and doing == "look")
         if free or not invocation.caller.is_agent:
-            return Assessment(Effect.READ, about)
+            return Assessment(Effect.READ, about, drops=doing == "drop" and invocation.caller.is_agent)
         if doing == "look":
             detail = f"the context of {target}, which neither started it nor was started by it"
             return Assessment(

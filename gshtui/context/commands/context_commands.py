@@ -83,7 +83,8 @@ def _reading(reading: ViewCommands, rights: ContextAccess, names: Names) -> list
 
 
 def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[AnyCommand]:
-    cut, rule, complete = _assess(rights, "cut"), _assess(rights, "rule"), _complete(names)
+    cut, drop, rule = _assess(rights, "cut"), _assess(rights, "drop"), _assess(rights, "rule")
+    complete = _complete(names)
 
     def command(
         name: str,
@@ -114,12 +115,13 @@ def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[
 
     return [
         command(
-            "compact", "Replace the conversation so far with a summary", "focus", COMPACT, also=(cutting.edit_summary,)
+            "compact", "Replace the conversation so far with a summary", "focus", COMPACT,
+            assess=drop, also=(cutting.edit_summary,),
         ),
-        command("prune", "Replace old tool outputs with placeholders", "agent", PRUNE),
+        command("prune", "Replace old tool outputs with placeholders", "agent", PRUNE, assess=drop),
         command(
             "forget", "Start over without a summary: drop the conversation so far from what is sent", "agent",
-            aliases=("clear_context",),
+            assess=drop, aliases=("clear_context",),
         ),
         command("pin", "Never cut a block", "block", PIN),
         command("unpin", "Allow a pinned block to be cut again", "block", assess=rule),

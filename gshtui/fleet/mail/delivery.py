@@ -25,7 +25,7 @@ from gshtui.fleet.mail.transports import DeliveryUnsure, MailTransports, NotDeli
 from gshtui.programs.pane_view import BLOCKS, SessionError
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
-from gshtui.system.tasks import keep_on, start_job
+from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.text.sanitise import one_line
 
 LOOK_EVERY, CALM_EVERY = 0.5, 30.0
@@ -85,16 +85,11 @@ class Delivery:
     async def stop(self) -> None:
         """Stop delivering; waiting messages stay in the record. What is being typed is finished first."""
         self._unwatch()
-        if self._life is not None:
-            self._life.cancel()
-            await asyncio.wait([self._life])
+        await cancel_and_wait(self._life)
         if under_way := tuple(self._busy_with.values()):
             await asyncio.wait(under_way, timeout=_FINISHED_WITHIN)
         self._subscription.unsubscribe()
-        left = (*under_way, *self._confirming)
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await cancel_and_wait(*under_way, *self._confirming)
 
     def check_now(self) -> None:
         """Trigger a look for messages to deliver."""

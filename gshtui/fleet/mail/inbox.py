@@ -15,7 +15,7 @@ from gshtui.bus.letter import PERSON, Letter
 from gshtui.fleet.mail.delivery_state import DeliveryState
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
-from gshtui.system.tasks import keep_on
+from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.text.sanitise import one_line, plain
 
 _HEAD = {
@@ -77,9 +77,7 @@ class MailInbox:
     async def stop(self) -> None:
         """Stop looking; remaining messages stay in the record."""
         self._subscription.unsubscribe()
-        if self._life is not None:
-            self._life.cancel()
-            await asyncio.wait([self._life])
+        await cancel_and_wait(self._life)
 
     async def _poll(self) -> None:
         while True:
@@ -104,7 +102,9 @@ class MailInbox:
         self._progress.expect(letter, inbox=True)
         source = letter.sender if letter.sender == PERSON else f"agent {letter.sender}"
         text = framed_letter(letter, replies=True)
-        self._bus.publish(PromptSubmitted(prompt=letter.id, agent=self._agent, text=text, source=source))
+        self._bus.publish(
+            PromptSubmitted(prompt=letter.id, agent=self._agent, text=text, source=source, mode=letter.limit)
+        )
         self._progress.said(letter, "submitted")
         await self._progress.submitted(letter)
 

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
-from gshtui.bus.agent_data import AT_WORK, AgentRow
+from gshtui.bus.agent_data import AT_WORK, AgentRow, GuardMode
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptEditRequested
@@ -52,6 +52,7 @@ class MailService:
         visiting: bool = False,
         silent: int = 0,
         follow: Follow | None = None,
+        mode_of: Callable[[str], GuardMode] = lambda _: "ask",
     ) -> None:
         """
         Args:
@@ -60,11 +61,12 @@ class MailService:
             terminals, programs: shared with the fleet.
             visiting: a short command, which delivers only what it sends itself.
             silent: process of a keeper that does not answer; 0: there is none.
+            mode_of: the mode of an agent that sends from here.
             follow: lets a visitor notice what an agent does that nobody else looks after.
         """
         self.terminals = terminals or AgentTerminals()
         self.programs = programs or Programs()
-        self.outbox = MailOutbox(bus, store, Addresses(store, here))
+        self.outbox = MailOutbox(bus, store, Addresses(store, here), mode_of)
         carriers = MailTransports(bus, store, self.terminals, self.programs, here, connected, visiting, silent)
         self.delivery = Delivery(bus, store, carriers)
         self.visiting = visiting

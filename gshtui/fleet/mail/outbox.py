@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, GuardMode
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
@@ -206,10 +206,14 @@ class Addresses:
 class MailOutbox:
     """See the module's text. `close` ends it."""
 
-    def __init__(self, bus: Bus, store: Store, addresses: Addresses) -> None:
+    def __init__(
+        self, bus: Bus, store: Store, addresses: Addresses, mode_of: Callable[[str], GuardMode] = lambda _: "ask"
+    ) -> None:
+        """`mode_of`: the mode of an agent that sends from here."""
         self.addresses = addresses
         self._bus = bus
         self._store = store
+        self._mode_of = mode_of
         self._chains = PromptChains(bus, store)
 
     def close(self) -> None:
@@ -243,6 +247,7 @@ class MailOutbox:
                 kind=kind,
                 defer=defer,
                 depth=await self._chains.depth(sender),
+                mode="" if sender == PERSON else self._mode_of(sender),
             )
             if sender != PERSON and kind != "send":
                 await self._check(letter)

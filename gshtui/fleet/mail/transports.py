@@ -209,7 +209,9 @@ class MailTransports:
         if route.inbox:
             source = letter.sender if letter.sender == PERSON else f"agent {letter.sender}"
             text = framed_letter(letter, replies=True)
-            self._bus.publish(PromptSubmitted(prompt=letter.id, agent=letter.recipient, text=text, source=source))
+            self._bus.publish(
+                PromptSubmitted(prompt=letter.id, agent=letter.recipient, text=text, source=source, mode=letter.limit)
+            )
             told("submitted")
             return
         assert route.row is not None

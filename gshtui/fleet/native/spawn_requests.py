@@ -21,7 +21,7 @@ from gshtui.fleet.native.spec import SPAWN_AGENT, Spec
 from gshtui.guard.approval import Call, Gate
 from gshtui.shell.line_stream import BadLine
 from gshtui.system.ids import new_id
-from gshtui.system.tasks import start_job
+from gshtui.system.tasks import cancel_and_wait, start_job
 
 _MOST_WAITING = 16
 """Most requests of one agent that may wait for an answer at once."""
@@ -41,9 +41,7 @@ class SpawnRequests:
 
     async def close(self) -> None:
         """Withdraw the questions that are still open."""
-        for task in tuple(self._asking):
-            task.cancel()
-        await asyncio.gather(*self._asking, return_exceptions=True)
+        await cancel_and_wait(*self._asking)
 
     def add_request(self, remote: RemoteAgent, event: AgentSpawnRequested) -> None:
         """Handle a request. Raises `BadLine` if there are too many."""

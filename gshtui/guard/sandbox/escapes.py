@@ -7,22 +7,25 @@ readable, a socket that must not answer, one that must not receive a datagram, a
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import fcntl
 import json
 import os
 import socket
+import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 _TIOCSTI, _CLONE_NEWUSER, _REMOUNT_BIND = 0x5412, 0x10000000, 32 | 4096
 _IO_URING_SETUP, _PTRACE_TRACEME = 425, 0
+_OPENAT2, _AT_CWD = 437, -100
 _OF_LINUX = (
     *("make the system's files writable", "choose the program for core dumps", "open a namespace"),
     *("see other processes", "go around the filter by io_uring", "type into the terminal", "write among the devices"),
-    "reach into other processes",
+    *("reach into other processes", "leave a program that lends its owner's rights", "make a device"),
 )
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -84,6 +87,33 @@ def _sees_others() -> bool:
     )
 
 
+def _lends_rights() -> bool:
+    """Whether a file is left that gives whoever runs it this user's rights, by any of the calls that make one."""
+    ways: tuple[Callable[[], object], ...] = (
+        lambda: Path("lent").write_bytes(b"x") and Path("lent").chmod(0o4755),
+        lambda: os.chmod("lent", 0o2755, dir_fd=os.open(".", os.O_RDONLY)),
+        lambda: os.fchmod(os.open("lent", os.O_WRONLY), 0o4755),
+        lambda: os.open("opened", os.O_CREAT | os.O_WRONLY, 0o4755),
+        lambda: _LIBC.creat(b"created", 0o4755),
+        lambda: os.mknod("made", stat.S_IFREG | 0o4755),
+        lambda: _LIBC.syscall(_OPENAT2, _AT_CWD, b"opened2", _how(os.O_CREAT | os.O_WRONLY, 0o4755), 24),
+    )
+    for way in ways:
+        with contextlib.suppress(OSError):
+            way()
+    return any(each.stat().st_mode & 0o6000 for each in Path().iterdir())
+
+
+def _how(flags: int, mode: int) -> ctypes.Array[ctypes.c_uint64]:
+    """The memory that openat2 reads."""
+    return (ctypes.c_uint64 * 3)(flags, mode, 0)
+
+
+def _makes_a_device() -> bool:
+    os.mknod("device", stat.S_IFCHR | 0o600, os.makedev(1, 3))
+    return True
+
+
 def _moves_git() -> bool:
     Path(".git").rename(".moved")
     return True
@@ -106,6 +136,8 @@ def attempts(outside: str, secret: str, way: str, letters: str, port: int) -> di
         "replace git's hooks": lambda: _writes(".git/hooks/pre-commit"),
         "move .git away": _moves_git,
         "write among the devices": _fills_devices,
+        "leave a program that lends its owner's rights": _lends_rights,
+        "make a device": _makes_a_device,
     }
     if port:
         tried["reach the network"] = lambda: _connects(socket.AF_INET, ("127.0.0.1", port))

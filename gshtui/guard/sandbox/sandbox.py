@@ -3,8 +3,8 @@
 Bubblewrap with the profile that holds as root, too: everything read-only but the project and the folders named in
 `[sandbox]`, git's own files read-only, secrets and our own files hidden, `/tmp` and `/run` its own, no network unless
 allowed, no capabilities, no further namespaces, a filter of system calls, and a process tree that ends with it. What
-only appears in the project (`.envrc`, `.mcp.json`, …) and would be obeyed by other programs is taken out afterwards:
-to forbid it beforehand, an empty file of that name would have to stand there for every other program to see.
+only appears in the project or below (`.envrc`, `.mcp.json`, …) and would be obeyed by other programs is taken out
+afterwards: to forbid it beforehand, an empty file of that name would have to stand there, for all programs to see.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import stat
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gshtui.guard import sensitive_paths
 from gshtui.guard.sandbox import seatbelt
+from gshtui.guard.sandbox.nested_files import NestedFiles
+from gshtui.guard.sandbox.reading_view import EMPTY, ReadingView, homes
+from gshtui.guard.sandbox.root_files import root_files
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.system_call_filter import system_call_filter
 from gshtui.system import private_files
@@ -33,7 +39,7 @@ _SECRETS = (
     *(".bash_history", ".zsh_history", ".zsh_sessions", ".python_history", ".node_repl_history", ".psql_history"),
     *(".claude", ".claude.json", ".codex", ".gemini", ".local/share/opencode", ".local/share/atuin"),
 )
-"""What no command sees of a home, if it is there; more is asked about by `guard/sensitive_paths.py`."""
+"""What no command sees of its homes, if it is there; more is asked about by `guard/sensitive_paths.py`."""
 _OBEYED = (
     *(
         ".git",
@@ -53,8 +59,6 @@ _OBEYED = (
     *("mise.toml", ".mise.toml"),
 )
 """What other programs obey as soon as it stands in a project: read-only where it is, taken out where it is new."""
-_OWN = ("/tmp", "/run", "/var/tmp")
-"""Folders of which every command has an empty one of its own."""
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
 """For our scripts in it. Not that of an environment, which may be in a folder of which the sandbox has its own."""
 _LIMITS, _NO_HOSTS = SandboxLimits(), HostRules()
@@ -66,7 +70,7 @@ class SandboxedCommand:
 
     Attributes:
         argv: the program and its arguments.
-        descriptors: must be passed on to it.
+        descriptors: must be passed on to it (`pass_fds`); no other child inherits them.
     """
 
     argv: tuple[str, ...]
@@ -80,10 +84,12 @@ class ObeyedFiles:
     Attributes:
         absent: what was not there.
         links: links, which cannot be made read-only, and where they lead.
+        began: when that was, in nanoseconds since the epoch.
     """
 
     absent: frozenset[Path] = frozenset()
     links: tuple[tuple[Path, str], ...] = ()
+    began: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +107,8 @@ class ProjectSandbox:
         limits: what one command may use.
         hosts: what it may reach without the network, through the proxy of a `SandboxRun`.
         shown: real folders that can be read even where what they are in is hidden.
+        view: for a line that only reads: what it sees of the machine; by default, all that is not hidden.
+        nested: what is known of the project's subfolders; without it, nothing in them is looked after.
     """
 
     program: str
@@ -113,10 +121,14 @@ class ProjectSandbox:
     limits: SandboxLimits = _LIMITS
     hosts: HostRules = _NO_HOSTS
     shown: tuple[Path, ...] = ()
+    view: ReadingView | None = None
+    nested: NestedFiles | None = None
 
     @property
     def reach(self) -> str:
         """What a command can reach, in a few words."""
+        if self.view is not None:
+            return "to read only: no network, keys hidden, and of other folders than the project's only the system's"
         places = [
             *([] if self.read_only else ["the project"]),
             *(["the folders of the settings"] * bool(self.writable)),
@@ -125,7 +137,9 @@ class ProjectSandbox:
         reached = "with network" if self.network else "network to the named hosts only" if self.hosts else "no network"
         return f"{reached}, and only {written} can be written, .git not"
 
-    def command(self, argv: Sequence[str], folder: Path, environ: Mapping[str, str]) -> SandboxedCommand:
+    def command(
+        self, argv: Sequence[str], folder: Path, environ: Mapping[str, str], status: int = -1
+    ) -> SandboxedCommand:
         """The command line that runs `argv` in here. Start it with an empty environment, for bubblewrap keeps its own.
 
         Whatever other descriptors the child inherits, the command has, by the same numbers.
@@ -133,6 +147,7 @@ class ProjectSandbox:
         Args:
             folder: where it starts.
             environ: what the command gets of variables.
+            status: a descriptor to which bubblewrap writes what becomes of it, as JSON; not needed, if negative.
 
         Raises:
             OSError: too many descriptors are open.
@@ -141,9 +156,12 @@ class ProjectSandbox:
         shell = ("/bin/sh", "-c", limits, "sh")
         if self.program == seatbelt.PROGRAM:
             return self._seatbelt_command((*shell, *argv), environ)
-        code = system_call_filter(platform.machine()) or b""
+        shared = os.geteuid() != 0 and self.project.stat().st_mode & stat.S_ISGID
+        code = system_call_filter(platform.machine(), group_files=bool(shared)) or b""
         descriptors = [_memory(code)]
         options = [*self.options(), "--seccomp", str(descriptors[0]), "--chdir", str(folder)]
+        if status >= 0:
+            options += ["--json-status-fd", str(status)]
         for name, value in {**environ, "TMPDIR": "/tmp", "XDG_CACHE_HOME": "/tmp/.cache"}.items():
             options += ["--setenv", name, value]
         try:
@@ -166,6 +184,7 @@ class ProjectSandbox:
         return SandboxedCommand(seatbelt.seatbelt_command(profile, argv, own), ())
 
     def options(self) -> list[str]:
+        apart = [path for path in self.view.apart if not _is_own(path)] if self.view else []
         options = ["--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
         options += ["--as-pid-1", "--cap-drop", "ALL", "--clearenv"]
         if self.network:
@@ -173,9 +192,11 @@ class ProjectSandbox:
         size = ("--size", str(self.limits.temporary), "--tmpfs")
         options += ["--ro-bind", "/", "/", "--dev", "/dev", *size, "/dev/shm", "--remount-ro", "/dev"]
         options += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys"]
-        for place in _OWN:
+        for place in EMPTY:
             if Path(place).is_dir() and not Path(place).is_symlink():
                 options += [*size, place]
+        for path in apart:
+            options += ["--tmpfs", str(path)]
         if self.network and Path("/etc/resolv.conf").exists():
             real = os.path.realpath("/etc/resolv.conf")  # often a link into /run
             options += ["--ro-bind", real, real]
@@ -185,42 +206,57 @@ class ProjectSandbox:
                 options += ["--bind", str(path), str(path)]
         for path in self._kept():
             options += ["--ro-bind", str(path), str(path)]
+        for path in self.view.shown if self.view else ():
+            options += ["--ro-bind-try", str(path), str(path)]
         for path in self._hidden():
             options += ["--tmpfs", str(path)] if path.is_dir() else ["--ro-bind", "/dev/null", str(path)]
         for path in self.shown:
             if not any(path.is_relative_to(place) for place in (self.project, *self.writable)):
                 options += ["--ro-bind-try", str(path), str(path)]
+        for path in apart:
+            options += ["--remount-ro", str(path)]
         return options
 
     def _hidden(self) -> list[Path]:
-        home = Path.home()
-        wanted = (*(home / name for name in _SECRETS), *self.hidden)
-        real = {Path(os.path.realpath(path)) for path in wanted if os.path.lexists(path)}
+        wanted = [home / name for home in homes() for name in _SECRETS]
+        if self.view is not None:  # what it may read in its project is the policy's to say
+            wanted = [path for path in wanted if not path.is_relative_to(self.project) or sensitive_paths.secret(path)]
+        bound = (self.project, *self.writable)
+        roots = [path for path in root_files(os.geteuid()) if not any(path.is_relative_to(place) for place in bound)]
+        real = {Path(os.path.realpath(path)) for path in (*wanted, *roots, *self.hidden) if os.path.lexists(path)}
         return sorted(path for path in real if path.exists() and self._is_seen(path))
 
     def _is_seen(self, path: Path) -> bool:
         """Whether the command could see this path, and would see its project without it."""
-        bound = (self.project, *self.writable)
+        view = self.view or ReadingView()
         if self.project.is_relative_to(path):
             return False
-        own = self.program != seatbelt.PROGRAM and any(path.is_relative_to(place) for place in _OWN)
-        return not own or any(path.is_relative_to(place) for place in bound)
+        empty = self.program != seatbelt.PROGRAM and (
+            _is_own(path) or any(path.is_relative_to(place) for place in view.apart)
+        )
+        return not empty or any(path.is_relative_to(place) for place in (self.project, *self.writable, *view.shown))
 
     def _kept(self) -> list[Path]:
         """What is in the project and must stay as it is: git's own files, and what other programs obey.
 
         Of a link, what it leads to; the link itself is put back afterwards.
         """
+        if self.view is not None:
+            return []  # nothing can be written
         bound = (self.project, *self.writable)
         real = dict.fromkeys(Path(os.path.realpath(path)) for name in _OBEYED if (path := self.project / name).exists())
+        real |= dict.fromkeys(path for path in (self.nested.kept() if self.nested else ()) if path.exists())
         return [path for path in real if any(path != place and path.is_relative_to(place) for place in bound)]
 
     def absent(self) -> ObeyedFiles:
         """What other programs would obey and could be put there. Blocks for a moment."""
         paths = [self.project / name for name in _OBEYED]
+        if self.nested is not None:
+            self.nested.learn()
         return ObeyedFiles(
             frozenset(path for path in (*paths, *self._ends(paths)) if not os.path.lexists(path)),
             tuple((path, str(path.readlink())) for path in paths if path.is_symlink()),
+            time.time_ns(),
         )
 
     def _ends(self, paths: Sequence[Path]) -> list[Path]:
@@ -239,15 +275,25 @@ class ProjectSandbox:
         """
         found = sorted(path for path in before.absent if os.path.lexists(path))
         changed = [(path, to) for path, to in before.links if not path.is_symlink() or str(path.readlink()) != to]
-        if not found and not changed:
+        nested = self.nested.left_since(before.began) if self.nested is not None else []
+        if not found and not changed and not nested:
             return []
         private_files.make_folder(self.kept)
         place = Path(tempfile.mkdtemp(prefix=f"{self.project.name}-", dir=self.kept))
         found += [path for path, _ in changed if os.path.lexists(path)]
         moved = [Path(shutil.move(path, place / path.name)) for path in found]
+        for path in nested:
+            to = place / path.relative_to(self.project)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            moved.append(Path(shutil.move(path, to)))
         for path, to in changed:
             path.symlink_to(to)
         return moved
+
+
+def _is_own(path: Path) -> bool:
+    """Whether every command has an empty folder of its own there."""
+    return any(path.is_relative_to(place) for place in EMPTY)
 
 
 def find_bubblewrap(search: str | None = None) -> str:
@@ -268,11 +314,23 @@ def unsuitable(project: Path) -> str:
     return "" if system_call_filter(platform.machine()) else f"system calls of {platform.machine()} are not known here"
 
 
+def is_suitable_to_read(project: Path) -> bool:
+    """Whether lines that only read a folder can do so in a sandbox: all of it is seen, as its owner sees it."""
+    try:
+        found = project.stat()
+    except OSError:
+        return False
+    return (
+        found.st_uid == os.geteuid()
+        and not any(Path(place).is_relative_to(project) for place in EMPTY)
+        and system_call_filter(platform.machine()) is not None
+    )
+
+
 def _memory(data: bytes) -> int:
     """A descriptor of a file in memory that contains this, at its beginning."""
     descriptor = os.memfd_create("gsh-sandbox")
     try:
-        os.set_inheritable(descriptor, True)
         os.write(descriptor, data)
         os.lseek(descriptor, 0, os.SEEK_SET)
     except BaseException:

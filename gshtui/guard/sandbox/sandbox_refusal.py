@@ -1,15 +1,21 @@
-"""What a sandbox refused to a command, and what would allow it: for the result and for a question. Pure."""
+"""What a sandbox refused to a command, and what would allow it: for the result and for a question.
+
+Pure, but for `hidden_in`, which looks whether a file is there.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from gshtui.text.host_rules import host_rule
 from gshtui.text.sanitise import literal, one_line
 
 _MOST, _LINES = 5, 2000
+_MISSING = (": No such file or directory", ": Permission denied", ": Not a directory")
 _READ_ONLY = re.compile(r"read-only file system|\bEROFS\b", re.IGNORECASE)
 _QUOTED = re.compile(r"['\"‘“`]([^'\"‘“`’”\n]{1,1024}+)['\"’”`]")
 _PATH = re.compile(r"(?<![^\s:=(])((?:~|\.{0,2})/[^\s:'\"]{1,1024})")
@@ -25,12 +31,13 @@ class SandboxRefusal:
     """One thing that was refused.
 
     Attributes:
-        kind: path: it can only be read. host: it is not to be reached. limit: more than a command may use.
+        kind: path: it can only be read. hidden: it is there, but not to be seen. host: it is not to be reached.
+            limit: more than a command may use.
         subject: the path, the host with its port where that is known, or the setting's key.
         allow: what would allow it, as a sentence.
     """
 
-    kind: Literal["path", "host", "limit"]
+    kind: Literal["path", "hidden", "host", "limit"]
     subject: str
     allow: str
 
@@ -47,7 +54,9 @@ class SandboxRefusal:
     @property
     def sentence(self) -> str:
         """For a person or a model."""
-        what = {"path": "cannot write", "host": "no way to", "limit": "over the limit"}[self.kind]
+        what = {"path": "cannot write", "hidden": "cannot see", "host": "no way to", "limit": "over the limit"}[
+            self.kind
+        ]
         return f"{what} {self.subject}: {self.allow}"
 
 
@@ -86,4 +95,27 @@ def refusals_in(output: str, *, network: bool) -> list[SandboxRefusal]:
             found.setdefault(host[1].lower(), refused_host(host[1].lower()))
         if len(found) >= _MOST:
             break
+    return list(found.values())
+
+
+def hidden_in(output: str, folder: Path) -> list[SandboxRefusal]:
+    """Files that a line which only reads could not find although they are there. Blocks for a moment.
+
+    Args:
+        output: what it printed; the last lines are read.
+        folder: where it started.
+    """
+    found: dict[str, SandboxRefusal] = {}
+    for line in output.split("\n")[-_LINES:]:
+        said = next((each for each in _MISSING if each in line[:4096]), "")
+        if not said or len(found) >= _MOST:
+            continue
+        subject = line.partition(said)[0].rpartition(": ")[2]
+        if "'" in subject:
+            subject = subject.partition("'")[2].rpartition("'")[0]
+        if subject and "\0" not in subject and os.path.exists(folder / subject):  # noqa: PTH110 - it asks for no reason
+            path = one_line(literal(subject), 300)
+            real = one_line(literal(os.path.realpath(folder / subject)), 300)
+            why = f"a line that only reads this project does not see {real}; one that names that path is asked about"
+            found.setdefault(path, SandboxRefusal("hidden", path, why))
     return list(found.values())

@@ -11,7 +11,6 @@ What runs longer than one call (an interpreter, a server of tools) is held in th
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import socket
 import sys
@@ -25,7 +24,7 @@ from gshtui.guard.sandbox.host_proxy import PORT, HostProxy
 from gshtui.guard.sandbox.sandbox import PYTHON, ProjectSandbox
 from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal, refused_host, refused_limit
 from gshtui.guard.sandbox.sandbox_watch import SandboxWatch
-from gshtui.system.tasks import start_job
+from gshtui.system.tasks import cancel_and_wait, start_job
 
 _SCRIPT = Path(__file__).with_name("network_start.py")
 _AT = f"http://127.0.0.1:{PORT}"
@@ -44,6 +43,7 @@ class SandboxRun:
         folder: where it starts.
         environ: what it gets of variables.
         watched: whether its limits are watched here; not, if what is started watches them itself.
+        asked: whether `began` is to be known.
 
     Attributes:
         argv: what to start, with an empty environment.
@@ -55,8 +55,10 @@ class SandboxRun:
     folder: Path
     environ: Mapping[str, str]
     watched: bool = True
+    asked: bool = False
     argv: tuple[str, ...] = ()
     descriptors: tuple[int, ...] = ()
+    _status: int = field(default=-1, repr=False)
     _crowded: bool = field(default=False, repr=False)
     _group: ControlGroup | None = field(default=None, repr=False)
     _watch: SandboxWatch | None = field(default=None, repr=False)
@@ -73,17 +75,21 @@ class SandboxRun:
             self._near, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
             self._near.setblocking(False)
             far = (other.detach(),)
-            os.set_inheritable(far[0], True)
             wanted = (PYTHON, "-I", "-S", "-c", script, str(far[0]), str(PORT), *wanted)
             here = "" if sandbox.hosts.covers_loopback() else _HERE
             environ = {**environ, **_PROXY, "no_proxy": here, "NO_PROXY": here, "NODE_USE_ENV_PROXY": "1"}
+        told = -1
         try:
-            inside = sandbox.command(wanted, self.folder, environ)
+            if self.asked:
+                self._status, told = os.pipe()
+                os.set_blocking(self._status, False)
+                far = (*far, told)
+            inside = sandbox.command(wanted, self.folder, environ, told)
         except BaseException:
             self.descriptors = far
             await self.close()
             raise
-        if os.geteuid() == 0 and sys.platform == "linux":
+        if os.geteuid() == 0 and sys.platform == "linux" and self.watched:
             self._group = await asyncio.to_thread(make_group, sandbox.limits.processes)
         argv = inside.argv if self._group is None else self._group.joined(inside.argv)
         self.argv, self.descriptors = argv, (*inside.descriptors, *far)
@@ -116,15 +122,23 @@ class SandboxRun:
             found.append(refused_limit("max_processes", f"it wanted more than {most} processes, and got no more"))
         return found
 
+    @property
+    def began(self) -> bool:
+        """Whether the command itself was started and has ended; to be asked once, after bubblewrap has ended."""
+        try:
+            return b'"exit-code"' in os.read(self._status, 4096)
+        except OSError:
+            return False
+
     async def close(self) -> None:
         """End what serves it."""
         self._close_descriptors()
+        if self._status >= 0:
+            os.close(self._status)
+            self._status = -1
         if self._watch is not None:
             self._watch.close()
-        if self._serving is not None:
-            self._serving.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._serving
+        await cancel_and_wait(self._serving)
         if self._proxy is not None:
             await self._proxy.close()
         if self._near is not None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, unsuitable
+from gshtui.guard.sandbox.nested_files import NestedFiles
+from gshtui.guard.sandbox.reading_view import reading_view
+from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, is_suitable_to_read, unsuitable
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
 from gshtui.guard.sandbox.self_test import try_escapes
 from gshtui.guard.sandbox.self_test_record import SelfTestRecord
@@ -29,7 +33,10 @@ class Sandboxes:
     settings: SandboxSettings
     own: tuple[Path, ...]
     _granted: dict[str, HostRules] = field(default_factory=dict[str, HostRules], repr=False)
+    _nested: dict[Path, NestedFiles] = field(default_factory=dict[Path, NestedFiles], repr=False)
     _tried: asyncio.Task[str | None] | None = field(default=None, repr=False)
+    _proven: bool = field(default=False, repr=False)
+    _starts: bool = field(default=True, repr=False)
 
     def grant_host(self, session: str, host: str) -> None:
         """Let the commands of a conversation reach a host, as `[sandbox] hosts` would, until this process ends.
@@ -62,8 +69,59 @@ class Sandboxes:
             return why
         return await asyncio.to_thread(self._made, program, project, session)
 
+    async def reading_sandbox(
+        self, project: Path, folders: Sequence[Path], programs: Sequence[str]
+    ) -> ProjectSandbox | None:
+        """The sandbox of a line that only reads, where one is known to hold; nothing is tried for it.
+
+        There is none for a project of another user, whose files look like nobody's in it, and none but bubblewrap's.
+
+        Args:
+            project: its real folder.
+            folders: real folders that the line may be in.
+            programs: the programs that it runs.
+        """
+        if not self._starts or sys.platform != "linux" or not await self.is_proven():
+            return None
+        return await asyncio.to_thread(self._reading, project, folders, programs)
+
+    async def is_proven(self) -> bool:
+        """Whether it is known that sandboxes hold here; nothing is tried to find out."""
+        if not self.settings.enabled:
+            return False
+        if self._tried is not None and self._tried.done():
+            return not self._tried.cancelled() and self._tried.result() == ""
+        return self._proven or await asyncio.to_thread(self._is_recorded)
+
+    def _is_recorded(self) -> bool:
+        program = find_bubblewrap()
+        self._proven = bool(program) and self._record(program).holds()
+        return self._proven
+
+    def reading_failed(self) -> None:
+        """The sandbox of a line that only reads did not start here: no more of them until this process ends."""
+        self._starts = False
+
+    def _reading(self, project: Path, folders: Sequence[Path], programs: Sequence[str]) -> ProjectSandbox | None:
+        program = find_bubblewrap()
+        if not program or not is_suitable_to_read(project):
+            return None
+        settings = self.settings
+        return ProjectSandbox(
+            program,
+            project,
+            self.own[0] / "taken-out",
+            hidden=self.own,
+            read_only=True,
+            limits=SandboxLimits(settings.max_processes, settings.max_memory_mb, settings.max_file_mb),
+            view=reading_view(project, folders, programs),
+        )
+
+    def _record(self, program: str) -> SelfTestRecord:
+        return SelfTestRecord(self.own[0] / "sandbox-tried", program)
+
     async def _try(self, program: str) -> str:
-        record = SelfTestRecord(self.own[0] / "sandbox-tried", program)
+        record = self._record(program)
         if await asyncio.to_thread(record.holds):
             return ""
         why = await try_escapes(program, self.own[0])
@@ -83,6 +141,7 @@ class Sandboxes:
             self.own,
             read_only=project not in writable,
             limits=SandboxLimits(settings.max_processes, settings.max_memory_mb, settings.max_file_mb),
+            nested=self._nested.setdefault(project, NestedFiles(project)) if project in writable else None,
             hosts=HostRules.parse(settings.hosts) | self._granted.get(session, HostRules()),
         )
 

@@ -16,6 +16,8 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Sequence
 
+from msgspec.structs import replace
+
 from gshtui.bus.bus import Bus, WhenFull
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
@@ -37,6 +39,7 @@ from gshtui.guard.answer_keys import (
     KeyChosen,
     Outcome,
     ReasonBegun,
+    RuleBegun,
     Swallowed,
     choice_of,
     choices,
@@ -51,6 +54,7 @@ from gshtui.headless.agent_pane.pane_lines import (
     lines_of,
     question_keys,
     question_lines,
+    rule_lines,
     styled,
     visible_lines,
 )
@@ -66,6 +70,8 @@ _INPUT_ROWS = 5
 _OUTPUT_LINES = 40
 """Lines of a running tool's output to show."""
 _REASON = 2_000
+_RULE_KEYS = "enter saves this rule and allows · ctrl+c goes back"
+_RULE_VOID = "that question is already closed; nothing will be saved · enter or ctrl+c"
 _WORDS = frozenset({"y", "yes", "n", "no", "a", "s"})
 """Lines that would be answers elsewhere. Here they are neither an answer nor sent as a prompt."""
 
@@ -234,7 +240,7 @@ class AgentPane:
         if self._screen.behind:
             self._schedule_draw()
         elif (front := self._front) is not None and front.approval not in (self._keys.question, self._answered):
-            self._keys.show_question(front.approval, choices(offers(front.pattern)), self._clock())
+            self._keys.show_question(front.approval, choices(offers(front.rule)), self._clock())
         self._draw_once_answers_count()
 
     def _draw_once_answers_count(self) -> None:
@@ -251,7 +257,10 @@ class AgentPane:
         width = columns - 1
         bottom = self._words.unfinished(width, max(1, most - _INPUT_ROWS - 3))
         front = self._front
-        if self._keys.in_reason:
+        if self._keys.in_rule:
+            said = _RULE_KEYS if self._keys.rule_counts else _RULE_VOID
+            bottom.append(styled(cells.head(said, width), YELLOW))
+        elif self._keys.in_reason:
             bottom.append(styled(cells.head(_reason_keys(self._keys), width), YELLOW))
         elif front is not None and front.approval != self._answered:
             counts = self._clock() >= self._keys.counts_from or self._input.about == front.approval
@@ -292,6 +301,8 @@ class AgentPane:
         match wish.kind:
             case "interrupt" if self._keys.in_reason:
                 self._keys.leave_reason()
+            case "interrupt" if self._keys.in_rule:
+                self._keys.leave_rule()
             case "interrupt":
                 self._bus.publish(InterruptRequested(agent=self._agent))
             case "leave":
@@ -305,6 +316,9 @@ class AgentPane:
         text = wish.text.strip()
         if self._keys.in_reason:
             self._apply_outcome(self._keys.give_reason(one_line(text, _REASON)))
+            return
+        if self._keys.in_rule:
+            self._agree(text)
             return
         if self._answer(wish, text):
             return
@@ -333,12 +347,24 @@ class AgentPane:
             self._apply_outcome(self._keys.give_reason(one_line(reason.strip(), _REASON)))
         return True
 
+    def _agree(self, text: str) -> None:
+        """A line while a rule is shown: only an empty one agrees."""
+        front = self._front
+        if text:
+            self._show_notice("Nothing was saved: enter alone saves the rule, ctrl+c goes back.")
+        else:
+            self._apply_outcome(self._keys.give_rule("" if front is None else front.rule, self._clock()))
+
     def _apply_outcome(self, outcome: Outcome) -> None:
         match outcome:
             case KeyChosen():
                 self._answered = outcome.question
                 answer = ApprovalAnswered(approval=outcome.question, decision=outcome.decision, reason=outcome.reason)
-                self._bus.publish(answer)
+                self._bus.publish(replace(answer, rule=outcome.rule))
+            case RuleBegun():
+                if self._front is not None:
+                    self._lines += rule_lines(self._front)
+                self._keys.show_rule(self._clock())
             case Swallowed():
                 self._show_notice(f"Not taken as an answer: {outcome.why}. Type it once the answers are shown.")
             case _:

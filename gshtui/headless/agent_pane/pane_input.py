@@ -130,7 +130,7 @@ class InputLine:
         wish = InputAction("submit", text, self._pasted, self._about)
         self._set("")
         if not text.strip():
-            return InputAction("submit") if self.keys.in_reason else None
+            return InputAction("submit") if self.keys.in_reason or self.keys.in_rule else None
         if not self._history or self._history[-1] != text:
             self._history.append(text)
         self._at = len(self._history)

@@ -68,7 +68,7 @@ def lines_of(event: Event) -> list[str]:
 def question_keys(request: ApprovalRequested, waiting: int, width: int) -> str:
     """How the current question can be answered in the pane. `waiting`: open questions, including this one."""
     tail = f" · and enter{f' · 1 of {waiting}' if waiting > 1 else ''}"
-    return line_of(offers(request.pattern), width - len(tail)) + tail
+    return line_of(offers(request.rule), width - len(tail)) + tail
 
 
 def question_lines(event: ApprovalRequested) -> list[str]:
@@ -76,6 +76,15 @@ def question_lines(event: ApprovalRequested) -> list[str]:
     lines = question_text.shortened(question_text.question_lines(event), _QUESTION_LINES)
     shown = [styled(f"  {line.text.expandtabs(4)}".rstrip(), *_COLOURS.get(line.kind, ())) for line in lines]
     return ["", styled(f"? {question_text.question_title(event)}", BOLD, YELLOW), *shown]
+
+
+def rule_lines(event: ApprovalRequested) -> list[str]:
+    """The rule that would be saved, and what it would let run. To change one, `guard rules` names the file."""
+    from gshtui.guard.rule_file import own_file  # not before there is a rule
+
+    told, *covered = question_text.rule_words(event.rule, own_file())
+    rule = [styled(f"  {line}", CYAN) for text in event.rule.rstrip().split("\n") for line in visible_lines(text)]
+    return ["", styled(told, BOLD, YELLOW), *(f"  {line}" for line in covered), *rule]
 
 
 def _tool_ended(event: ToolFinished) -> list[str]:

@@ -1,13 +1,16 @@
 """Gemini CLI's transcripts: `tmp/<project>/chats/session-<time>-<id>.json`, or `.jsonl` in newer versions.
 
 The older form is one object; the newer one has one record per line: `$set` changes facts about the conversation,
-`$rewindTo` removes messages, a repeated message replaces the earlier one. Never writes. Called by `reconstruction`.
+`$rewindTo` removes messages, a repeated message replaces the earlier one. A process that goes on with a conversation
+begins a new file of the same id first, and notes `$set` with the id in the old one once it has read that. Never writes.
+Called by `reconstruction`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -34,6 +37,7 @@ from gshtui.programs.transcripts.program_transcript import (
 
 PROGRAM = "gemini"
 _LOOKED_AT = 60
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _OURS = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
 
 
@@ -42,7 +46,10 @@ def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Pat
     root = Path(environ.get("GEMINI_CLI_HOME", "").strip() or home).expanduser() / ".gemini"
     if id := safe_name(wanted.id):
         named = newest_file((root / "tmp").glob(f"*/chats/session-*-{id[:8]}.json*"))
-        return next((path for path in named if _session(path) == id), None)
+        own = [path for path in named if _session(path) == id]
+        # One that was ended before it had read its conversation has left a newer file, in which nobody said anything.
+        said = (path for path in own if len(own) > 1 and any(entry.kind == "text" for entry in read(path).entries))
+        return next(said, next(iter(own), None))
     folders = [root / "tmp" / name / "chats" for name in _projects(root, wanted.cwd)]
     paths = newest_file([path for folder in folders for path in folder.glob("session-*.json*")], wanted.since)
     return next(iter(paths[:_LOOKED_AT]), None)
@@ -54,6 +61,27 @@ def sessions_since(cwd: str, since: float, environ: Mapping[str, str], home: Pat
     folders = [root / "tmp" / name / "chats" for name in _projects(root, cwd)]
     paths = newest_file([path for folder in folders for path in folder.glob("session-*.json*")], since)
     return {_session(path) for path in paths[:_LOOKED_AT]} - {""}
+
+
+def has_loaded_since(cwd: str, id: str, since: float, environ: Mapping[str, str], home: Path) -> bool:
+    """Whether a process that began then (epoch seconds) has read the conversation that it was started with.
+
+    Args:
+        id: the conversation's, or another word for it; empty: it is a copy, whose id is not known.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    root = Path(environ.get("GEMINI_CLI_HOME", "").strip() or home).expanduser() / ".gemini"
+    folders = [root / "tmp" / name / "chats" for name in _projects(root, cwd)]
+    paths = newest_file([path for folder in folders for path in folder.glob("session-*.jsonl")], since)
+    for path in paths[:_LOOKED_AT]:
+        if path.stat().st_mtime < since:
+            continue
+        own = id if _UUID.fullmatch(id) else _session(path)
+        if own and _session(path) == own and f'\n{{"$set":{{"sessionId":"{own}"'.encode() in path.read_bytes():
+            return True
+    return False
 
 
 def _projects(root: Path, cwd: str) -> Iterator[str]:
@@ -117,6 +145,7 @@ def _note(book: TranscriptBuilder, message: dict[str, Any], place: int) -> None:
     text = _text(message.get("content"))
     match message.get("type"):
         case "user":
+            # After a turn that was called off both are one message, and it takes a conversation of that alone for none.
             kind: BlockKind = "carried" if text.lstrip().startswith(_OURS) else "text"
             book.add_text("user", text, at, id, kind=kind)
         case "gemini":

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from gshtui.bus.shell_data import ShellRecord
 from gshtui.shell.pairing import ShellInfo
 from gshtui.store.store_errors import StoreError
-from gshtui.system.tasks import start_job
+from gshtui.system.tasks import cancel_and_wait, start_job
 
 if TYPE_CHECKING:
     from gshtui.tmux.one_shot import OneShotTransport
@@ -180,10 +180,7 @@ class PaneOutputs:
 
     async def stop(self) -> None:
         """Stop reading panes."""
-        tasks = tuple(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks.values())
 
     def _done(self, key: str, task: asyncio.Task[None]) -> None:
         if self._tasks.get(key) is task:

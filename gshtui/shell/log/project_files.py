@@ -21,7 +21,7 @@ from gshtui.bus.shell_rows import files_note
 from gshtui.shell.file_watch import FileWatch
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
-from gshtui.system.tasks import keep_on
+from gshtui.system.tasks import cancel_and_wait, keep_on
 
 AFTER = 1.0
 """Seconds after the start: the window has the processor for itself until then."""
@@ -51,9 +51,7 @@ class ProjectFiles:
 
     async def stop(self) -> None:
         """Stop watching."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
 
     async def _run(self, after: float) -> None:
         await asyncio.sleep(after)

@@ -39,7 +39,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.process_watch import ProcessWatch
-from gshtui.system.tasks import end_all, keep_on
+from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
 
 LOOK_EVERY, CALM_EVERY = 1.0, 60.0
 """Seconds between two looks for shells that died and at the socket's place, at least; and at most, where the system
@@ -166,9 +166,7 @@ class ShellLog:
                 await self._intake.lines.wait_until_stored()
 
     async def _stop_tasks(self) -> None:
-        for task in self._tasks[::-1]:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks[::-1])
 
     async def sync_spool(self) -> None:
         """Store what shells have written into the spool until now, here or in the hub that they report to."""
@@ -235,8 +233,7 @@ class ShellLog:
         finally:
             watch.close()
             processes.close()
-            spooling.cancel()
-            await asyncio.gather(spooling, return_exceptions=True)
+            await cancel_and_wait(spooling)
 
     async def _close_dead_shells(self, listener: HubListener) -> None:
         """Close the commands of shells that died without a report."""

@@ -28,7 +28,7 @@ from gshtui.shell.socket_lease import SocketLease
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.peer import peer_of
-from gshtui.system.tasks import keep_on, start_job
+from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 
 OWNER_WITHIN = 0.5
 """Seconds for the hub that shells report to."""
@@ -86,9 +86,7 @@ class SpoolSync:
                 before = intake.lines.stored
                 await asyncio.wait({reading}, timeout=STALLED)
         finally:  # what was not stored stays in the spool
-            reading.cancel()
-            storing.cancel()
-            await asyncio.gather(reading, storing, return_exceptions=True)
+            await cancel_and_wait(reading, storing)
 
 
 def make_spool_sync(store: Store, settings: Settings, redact: Callable[[str], str]) -> SpoolSync:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from msgspec.structs import replace
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -26,6 +27,7 @@ from gshtui.guard.answer_keys import (
     Outcome,
     Passed,
     ReasonBegun,
+    RuleBegun,
     Swallowed,
     choices,
 )
@@ -41,6 +43,8 @@ from gshtui.ui.approvals.approvals_state import (
     without_question,
 )
 from gshtui.ui.approvals.question_view import Answers, QuestionView
+from gshtui.ui.approvals.rule_form import VOID as RULE_VOID
+from gshtui.ui.approvals.rule_form import RuleForm
 from gshtui.ui.kit.bound_keys import BoundKeys, key_of
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.folding_area import FoldingArea
@@ -175,7 +179,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         else:
             self._keys.clear_question()
         if self.writing:
-            self.said = VOID
+            self.said = VOID if self._keys.in_reason else RULE_VOID
         elif request is None and self.has_focus:
             self.action_back()
 
@@ -187,8 +191,8 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     @property
     def writing(self) -> bool:
-        """Whether a reason is being written; it may outlive its question."""
-        return self._keys.in_reason
+        """Whether a reason or a rule is being written; it may outlive its question."""
+        return self._keys.in_reason or self._keys.in_rule
 
     def _uncovered(self) -> None:
         """A dialog over the question was closed."""
@@ -217,9 +221,11 @@ class ApprovalsPane(Vertical, can_focus=True):
         inner = max(8, self.content_size.width or width - 4)
         rows = self.query_one(Answers).offer(request.approval, self.state.offered, inner)
         frame = 0 if height < 16 else 2
+        self.query_one(Answers).display = not self._keys.in_rule
         view = self.query_one(QuestionView)
+        view.display = not self._keys.in_rule
         view.fit(inner, max(1, height // 2 - 1 - frame - rows))
-        tail = f" · ↓ {view.hidden} more" if view.hidden else ""
+        tail = f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
         tail += f" · {self.said}" if self.said else ""
         tail += "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} answers"
         heading = question_title(
@@ -261,8 +267,10 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.draw()
 
     async def on_blur(self) -> None:
-        if self.writing and not self._keys.reason_counts:
+        if self._keys.in_reason and not self._keys.reason_counts:
             await self._end_reason(give=False, back=False)
+        if self._keys.in_rule and not self._keys.rule_counts:
+            await self._end_rule(give=False, back=False)
         self.show_message("")
 
     def action_back(self) -> None:
@@ -282,6 +290,10 @@ class ApprovalsPane(Vertical, can_focus=True):
         if self._keys.in_reason and key in ("enter", "ctrl+m", "escape"):
             event.stop()
             await self._end_reason(give=key != "escape")
+            return
+        if self._keys.in_rule and key in ("enter", "ctrl+m", "escape"):
+            event.stop()
+            await self._end_rule(give=key != "escape", at=event.time)
             return
         choice = self._choice(action, letter)
         outcome = self._keys.press(choice or ("move" if action else "words"), event.time, printable=bool(letter))
@@ -304,6 +316,10 @@ class ApprovalsPane(Vertical, can_focus=True):
                 await field.write(event)
             if action is not None:
                 event.stop()  # the field does not know this key, and it means nothing here now
+        elif passed.to == "rule":
+            for form in self.query(RuleForm):
+                await form.write(event)
+            event.stop()
         elif passed.to == "input":
             event.stop()
             if letter:
@@ -315,7 +331,7 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     async def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        for field in self.query(ReasonInput):
+        for field in (*self.query(ReasonInput), *self.query(RuleForm)):
             field.insert_pasted(event.text)
 
     async def action_answer(self, answer: str) -> None:
@@ -336,6 +352,10 @@ class ApprovalsPane(Vertical, can_focus=True):
                 if not self.query(ReasonInput):
                     await self.mount(ReasonInput())
                 self.show_message("" if outcome.question else VOID)
+            case RuleBegun() if self.state.shown is not None:
+                await self.mount(RuleForm(self.state.shown))
+                self.call_after_refresh(lambda: self._keys.show_rule(self._clock()))
+                self.show_message("")
             case Swallowed() if outcome.why:
                 self.show_message(outcome.why)
             case _:
@@ -346,7 +366,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             self._answer_program(chosen)
             return
         answer = ApprovalAnswered(approval=chosen.question, decision=chosen.decision, reason=chosen.reason)
-        self.post_message(Intent(answer))
+        self.post_message(Intent(replace(answer, rule=chosen.rule)))
         self._leave_question(without_question(self.state, chosen.question))
 
     def _answer_program(self, chosen: KeyChosen) -> None:
@@ -395,3 +415,28 @@ class ApprovalsPane(Vertical, can_focus=True):
     async def _close_reason(self) -> None:
         for field in self.query(ReasonInput):
             await field.remove()
+
+    async def _end_rule(self, *, give: bool, at: float = 0.0, back: bool = True) -> None:
+        """Save the rule and allow, if nothing is wrong with it; or go back to the question."""
+        form = next(iter(self.query(RuleForm)), None)
+        outcome: Outcome = Swallowed()
+        if give and form is not None:
+            if self._keys.rule_counts and (mistake := form.mistake):
+                form.show_mistake(mistake)
+                return
+            outcome = self._keys.give_rule(form.text, at)
+            if self._keys.in_rule:  # the rule was not readable for long enough
+                await self._take(outcome)
+                return
+        else:
+            self._keys.leave_rule()
+        for shown in self.query(RuleForm):
+            await shown.remove()
+        self.said = ""
+        await self._take(outcome)
+        if self.state.shown is None and self.display:  # it was closed while the rule was being looked at
+            self.display = False
+            if back:
+                self.action_back()
+        else:
+            self.draw()

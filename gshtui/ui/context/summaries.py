@@ -244,7 +244,7 @@ class SummariesPane(Widget, can_focus=True):
 class SummaryScreen(ModalScreen[str | None]):
     """See the module."""
 
-    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "leave"), bind("prompt.editor", "editor")]
+    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "leave"), bind("summary.editor", "editor")]
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -257,7 +257,7 @@ class SummaryScreen(ModalScreen[str | None]):
             yield Static("", markup=False, classes="dialog-hint", id="summary-size")
             with Horizontal(classes="dialog-buttons"):
                 yield Button("Use it (ctrl+s)", id="take", variant="primary", compact=True)
-                yield Button("Editor (ctrl+e)", id="editor", compact=True)
+                yield Button(f"Editor ({key_of(self, 'summary.editor')})", id="editor", compact=True)
                 yield Button("Cancel (escape)", id="leave", compact=True)
 
     def on_mount(self) -> None:

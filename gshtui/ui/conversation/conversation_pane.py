@@ -23,7 +23,7 @@ from gshtui.system.tasks import report_unexpected
 from gshtui.ui.conversation.conversation_state import CONSUMES, ConversationState, older_operations
 from gshtui.ui.kit.hub_port import Stored
 from gshtui.ui.kit.search_line import SearchLine
-from gshtui.ui.kit.transcript.entries import NoticeEntry
+from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry
 from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
@@ -72,6 +72,7 @@ class ConversationPane(Vertical):
         self._complete = True
         self._loading = False
         self._warm = False
+        self._outcomes = 0
 
     def compose(self) -> ComposeResult:
         yield Transcript(empty=_EMPTY)
@@ -95,6 +96,15 @@ class ConversationPane(Vertical):
                 self._oldest, self._oldest_at, self._complete = None, math.inf, not event.messages
                 self._loading = False
                 self._load()
+
+    def show_outcome(self, line: str, text: str, *, failed: bool = False) -> None:
+        """Show what a command that the person typed has answered.
+
+        Args:
+            text: Markdown.
+        """
+        self._outcomes += 1
+        self.transcript.feed.show(OutcomeEntry(f"outcome{self._outcomes}", line, text, failed))
 
     def on_transcript_near_top(self, message: Transcript.NearTop) -> None:
         message.stop()

@@ -81,14 +81,7 @@ class Picker(ModalScreen[str | None]):
     def on_key(self, event: events.Key) -> None:
         """Arrows and page keys move in the list while the input has the focus."""
         listed = self.query_one(OptionList)
-        move = {
-            "up": listed.action_cursor_up,
-            "down": listed.action_cursor_down,
-            "pageup": listed.action_page_up,
-            "pagedown": listed.action_page_down,
-        }.get(event.key)
-        if move is not None and self.focused is not listed:
-            move()
+        if self.focused is not listed and move_in_list(listed, event.key):
             event.stop()
 
     @on(Input.Submitted)
@@ -107,6 +100,19 @@ class Picker(ModalScreen[str | None]):
             option = listed.get_option_at_index(listed.highlighted)
             if not option.disabled:
                 self.dismiss(option.id)
+
+
+def move_in_list(listed: OptionList, key: str) -> bool:
+    """Move the highlight as this key does, for a list that does not have the focus; false: the key does not move it."""
+    move = {
+        "up": listed.action_cursor_up,
+        "down": listed.action_cursor_down,
+        "pageup": listed.action_page_up,
+        "pagedown": listed.action_page_down,
+    }.get(key)
+    if move is not None:
+        move()
+    return move is not None
 
 
 def _choice_line(choice: PickerChoice) -> Content:

@@ -168,10 +168,12 @@ class FoldingArea(TextArea, inherit_bindings=True):
         self.load_text(text)
         self.move_cursor(self.document.end)
 
-    def insert_pasted(self, text: str) -> None:
-        """Insert a paste at the cursor in place of the selection, folded if it is long."""
+    def insert_pasted(self, text: str, start: Location | None = None, end: Location | None = None) -> None:
+        """Insert a paste in place of a range (the selection unless given), folded if it is long."""
         text = pasted(text)
-        self.type_over(self.folds.add(text) if wants_fold(text) else text, *self.selection)
+        first, last = self.selection
+        text = self.folds.add(text) if wants_fold(text) else text
+        self.type_over(text, first if start is None else start, last if end is None else end)
 
     def insert_folded(self, text: str) -> None:
         """Insert a text at the cursor as a label, however short it is."""

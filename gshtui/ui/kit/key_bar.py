@@ -9,11 +9,13 @@ from typing import Any, cast
 
 from textual import events
 from textual.app import RenderResult
+from textual.binding import Binding
 from textual.content import Content
 from textual.signal import Signal
 from textual.widget import Widget
 
 from gshtui.ui.kit.key_table import ANYWHERE, KEYS, PANES
+from gshtui.ui.kit.textual.key_bindings import keymap_of
 from gshtui.ui.kit.textual.typed_app import app_of
 
 _ORDER = {id: at for at, id in enumerate(KEYS)}
@@ -77,3 +79,9 @@ def _rank(id: str | None) -> tuple[bool, int]:
 def key_name(display: str) -> str:
     """Textual's display of a key, with the modifiers named as on keyboards."""
     return display.replace("^", "ctrl+") if len(display) > 1 else display
+
+
+def shown_keys(widget: Widget, id: str) -> str:
+    """The keys of a row of the key table as on the keyboard, separated by ", ", after remapping."""
+    keys = keymap_of(widget).get(id) or KEYS[id].keys
+    return ", ".join(key_name(app_of(widget).get_key_display(Binding(key, ""))) for key in keys.split(","))

@@ -21,7 +21,10 @@ from textual.widgets import ContentSwitcher
 
 
 class TabBar(Widget):
-    """The names of the tabs; a bar and bold letters mark the one in front, not colour alone."""
+    """The names of the tabs; a bar and bold letters mark the one in front, not colour alone.
+
+    It is the upper edge of what is in front, and has the colour of an edge: another one while the focus is inside.
+    """
 
     DEFAULT_CSS = "TabBar { height: 1; }"
 
@@ -39,24 +42,34 @@ class TabBar(Widget):
     def __init__(self) -> None:
         super().__init__(id="tabbar")
         self.titles: dict[str, str] = {}
+        self._focused = False
         self._places: list[tuple[int, int, str]] = []
+
+    def show_focus(self, focused: bool) -> None:
+        """Whether the focus is in what is in front."""
+        if focused != self._focused:
+            self._focused = focused
+            self.refresh()
 
     def render(self) -> RenderResult:
         self._places = []
+        edge = "$primary" if self._focused else "$border-blurred"
         parts: list[Content] = []
         at = 0
         for tab, title in self.titles.items():
-            shown = f"▌{title} " if tab == self.front else f" {title} "
-            style = "bold $primary" if tab == self.front else "$foreground-muted"
-            parts.append(Content.styled(shown, style))
-            self._places.append((at, at + len(shown), tab))
-            at += len(shown) + 1
-        line = Content(" ").join(parts)
-        room = self.size.width - line.cell_length - 3
+            front = tab == self.front
+            style = ("bold $primary" if self._focused else "bold") if front else "$foreground-muted"
+            name = Content.styled(f"{'▌' if front else ' '}{title} ", style)
+            parts.append(name)
+            self._places.append((at, at + name.cell_length, tab))
+            at += name.cell_length + 1
+        line = Content.styled("─", edge).join(parts)
+        room = self.size.width - line.cell_length - 4
+        note = Content("")
         if self.note and room > 8:
-            note = Content.styled(self.note, "$foreground-muted").truncate(room, ellipsis=True)
-            line = Content.assemble(line, " " * (self.size.width - line.cell_length - note.cell_length - 1), note)
-        return line
+            note = Content.styled(f" {self.note} ", "$foreground-muted").truncate(room, ellipsis=True)
+        rest = max(0, self.size.width - line.cell_length - note.cell_length)
+        return Content.assemble(line, ("─" * rest, edge), note)
 
     def on_click(self, event: events.Click) -> None:
         for start, end, tab in self._places:
@@ -68,6 +81,11 @@ class TabPane(Vertical):
     """The content of a tab other than the first. `front`: the part that takes the focus."""
 
     front: Widget
+
+    @property
+    def agent(self) -> str:
+        """The agent whose tab it is; empty: it belongs to none."""
+        return ""
 
     class Closed(Message):
         """Requests to close the tab."""
@@ -97,6 +115,12 @@ class Deck(Vertical):
         yield self.bar
         with self.body:
             yield Vertical(id=self._first)
+
+    def on_descendant_focus(self) -> None:
+        self.bar.show_focus(True)
+
+    def on_descendant_blur(self) -> None:
+        self.bar.show_focus(False)
 
     async def fill(self, widget: Widget) -> None:
         """Fill the first tab."""
@@ -134,6 +158,20 @@ class Deck(Vertical):
             self.bar.titles[tab] = title
         self.show(tab)
         self.bar.refresh()
+
+    @property
+    def front_widget(self) -> Widget | None:
+        """The part of the tab in front that takes the focus; `None`: it is still empty."""
+        pane = self.panes.get(self.front)
+        return pane.front if pane is not None else self._focusable(self.front)
+
+    @property
+    def first_widget(self) -> Widget | None:
+        """The part of the first tab that takes the focus; `None`: it is still empty."""
+        return self._focusable(self._first)
+
+    def _focusable(self, tab: str) -> Widget | None:
+        return next((widget for widget in self.query_one(f"#{tab}").query(Widget) if widget.can_focus), None)
 
     def focus_front(self) -> bool:
         """Focus the content of the tab in front; False: it is the first tab."""

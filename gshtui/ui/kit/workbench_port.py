@@ -81,6 +81,10 @@ class WorkbenchPort(Protocol):
         """Put text into the input line for the person to finish."""
         ...
 
+    def show_outcome(self, line: str, text: str, *, failed: bool = False) -> bool:
+        """Show in the conversation what a typed command has answered, in Markdown; False: it is not open yet."""
+        ...
+
     def show_chat(self) -> None:
         """Go to the conversation in front."""
         ...

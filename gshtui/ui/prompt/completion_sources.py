@@ -41,11 +41,20 @@ CompleteLine = Callable[[str, int], Awaitable[Sequence[LineCompletion]]]
 """(line, cursor) → completions at the cursor."""
 
 
-class CommandSource:
-    """`/name parameter=value`, on the first line."""
+def _none_used() -> Sequence[str]:
+    return ()
 
-    def __init__(self, complete: CompleteLine) -> None:
+
+class CommandSource:
+    """`/name parameter=value`, on the first line.
+
+    Args:
+        used: names of commands that the person used, the latest first; they come first.
+    """
+
+    def __init__(self, complete: CompleteLine, used: Callable[[], Sequence[str]] = _none_used) -> None:
         self._complete = complete
+        self._used = used
 
     def start(self, before: str, row: int) -> int | None:
         if row != 0 or not before.startswith("/") or before.startswith("//") or before.endswith("'"):
@@ -55,7 +64,12 @@ class CommandSource:
 
     async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
         found: list[CompletionItem] = []
-        for item in (await self._complete(before, len(before)))[:LIMIT]:
+        items = list(await self._complete(before, len(before)))
+        if any(item.kind == "command" for item in items):
+            age = {name: at for at, name in enumerate(self._used())}
+            typed = before[start:].removeprefix("/")
+            items.sort(key=lambda item: (item.value != typed, age.get(item.value, len(age))))
+        for item in items[:LIMIT]:
             named = item.kind == "command"
             typed = before[item.start :]
             fit = fuzzy_match(typed, item.value)

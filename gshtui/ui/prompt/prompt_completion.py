@@ -188,6 +188,11 @@ class CompletionPopup(Widget, can_focus=False):
         self.moved = True
         self.refresh()
 
+    def move_page(self, step: int) -> None:
+        """Mark a candidate a page further, or the first or last one."""
+        wanted = self.index + step * max(1, self.size.height - 1)
+        self.move(max(0, min(len(self.candidates) - 1, wanted)) - self.index)
+
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Rows shown."""
         return min(POPUP_ROWS, len(self.candidates))

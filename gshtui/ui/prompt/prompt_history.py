@@ -42,7 +42,18 @@ class PromptHistory:
         self._popup = popup
         self._drafts = drafts
         self._place = place
-        self._hint = area.placeholder
+        self._hint = ""
+
+    @property
+    def hint(self) -> str:
+        """The placeholder while nothing is searched."""
+        return self._hint
+
+    @hint.setter
+    def hint(self, words: str) -> None:
+        self._hint = words
+        if not self.searching:
+            self._area.placeholder = words
 
     # Walking
 

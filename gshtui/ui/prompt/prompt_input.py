@@ -14,17 +14,20 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from gshtui.bus.events.agent_events import PromptEditRequested
+from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.front_scroll import FrontScroll, ScrollWish
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import Intent
+from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.drafts import DraftKeeper, Drafts
+from gshtui.ui.prompt.line_editing import LineEdit, LineEditing
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup, CompletionSource, WordCompletion
 from gshtui.ui.prompt.prompt_history import PromptHistory
 from gshtui.ui.prompt.prompt_routing import Commands, NothingToSend, route, sent_as
+from gshtui.ui.prompt.quick_keys import QuickKeys
 from gshtui.ui.prompt.sent_history import SentHistory
-
-HINT = "Ask for anything · / command · @ file · ! shell"
 
 
 class PromptInput(FoldingArea):
@@ -36,6 +39,7 @@ class PromptInput(FoldingArea):
         completions: sources of completions at the cursor; `add_source` adds more.
         commands: names of commands and their parameters; may be set later.
         popup: the list of candidates; the parent composes it.
+        keys: the sheet of keys, likewise.
         keep_drafts: whether drafts are stored on disk.
     """
 
@@ -48,7 +52,24 @@ class PromptInput(FoldingArea):
         bind("prompt.open_paste", "open_paste"),
         bind("prompt.word_left", "cursor_word_left"),
         bind("prompt.word_right", "cursor_word_right"),
-        bind("prompt.delete_word_right", "delete_word_right"),
+        bind("prompt.line_start", "cursor_line_start"),
+        bind("prompt.line_end", "cursor_line_end"),
+        bind("prompt.right", "cursor_right"),
+        bind("prompt.delete_to_end", "line('kill_to_end')"),
+        bind("prompt.delete_to_start", "line('kill_to_start')"),
+        bind("prompt.delete_back", "line('kill_to_space')"),
+        bind("prompt.delete_word_left", "line('kill_word_left')"),
+        bind("prompt.delete_word_right", "line('kill_word_right')"),
+        bind("prompt.yank", "line('yank')"),
+        bind("prompt.yank_older", "line('yank_older')"),
+        bind("prompt.undo", "undo"),
+        bind("prompt.redo", "redo"),
+        bind("chat.page_up", "page(-1)"),
+        bind("chat.page_down", "page(1)"),
+        bind("chat.home", "beginning"),
+        bind("chat.end", "end"),
+        bind("chat.previous_prompt", "scroll('previous_prompt')"),
+        bind("chat.next_prompt", "scroll('next_prompt')"),
     ]
 
     class Sent(Message):
@@ -69,19 +90,29 @@ class PromptInput(FoldingArea):
         completions: Iterable[CompletionSource] = (),
         commands: Commands | None = None,
         popup: CompletionPopup | None = None,
+        keys: QuickKeys | None = None,
         keep_drafts: bool = True,
     ) -> None:
-        super().__init__(id="prompt", placeholder=HINT)
+        super().__init__(id="prompt")
         self.agent = agent
+        self.addressee = Addressee(agent)
+        """Who gets the prompts."""
         self.commands: Commands = commands or {}
         self.project = project or Path.cwd()
         self.editing = ""
         """Id of the waiting prompt being edited; empty: a new prompt."""
         self.popup = popup or CompletionPopup()
+        self._sheet = keys or QuickKeys()
         self.drafts = Drafts(self, self.place, DraftKeeper(self.project, self.complain) if keep_drafts else None)
         self._completion = WordCompletion(self, self.popup, completions, self.complain)
         self._history = PromptHistory(self, self.popup, self.drafts, self.place)
         self._placing = False
+        self._show_addressee()
+        self._lines = LineEditing(self)
+        self._cleared = False
+        """Whether the person knows how what was cleared comes back."""
+        self.front_scroll: FrontScroll | None = None
+        """What the keys for scrolling scroll; the window's screen sets it."""
 
     @property
     def past(self) -> SentHistory:
@@ -103,6 +134,16 @@ class PromptInput(FoldingArea):
         """Also ask this source for completions from now on."""
         self._completion.add_source(source)
 
+    def address(self, addressee: Addressee) -> None:
+        """Send prompts to this agent from now on."""
+        if addressee != self.addressee:
+            self.addressee = addressee
+            self._show_addressee()
+
+    def _show_addressee(self) -> None:
+        self.border_title = self.addressee.title()
+        self._history.hint = self.addressee.placeholder()
+
     # The text
 
     def place(self, text: str, folds: dict[int, str] | None = None) -> None:
@@ -121,6 +162,8 @@ class PromptInput(FoldingArea):
         self.drafts.keep_soon()
         if self._placing:
             return
+        if self.front_scroll is not None:
+            self.front_scroll.go_back()
         self._history.update()
         if not self._history.searching:
             self._completion.update()
@@ -131,6 +174,7 @@ class PromptInput(FoldingArea):
 
     def on_blur(self) -> None:
         self._completion.close()
+        self._sheet.close()
 
     # Keys
 
@@ -141,6 +185,10 @@ class PromptInput(FoldingArea):
         return await super().run_bound(key, action)
 
     async def on_key(self, event: events.Key) -> None:
+        if self._sheet_takes(event):
+            event.stop()
+            event.prevent_default()
+            return
         if event.key == "escape":
             if self._back_out():
                 event.stop()
@@ -148,9 +196,21 @@ class PromptInput(FoldingArea):
             return
         await super().on_key(event)
 
+    def _sheet_takes(self, event: events.Key) -> bool:
+        """`?` in an empty input shows the sheet of keys; the next key closes it, and only escape does nothing else."""
+        if self._sheet.display:
+            self._sheet.close()
+            return event.key == "escape"
+        if event.character == "?" and not self.text and not self._history.searching:
+            self._sheet.show()
+            return True
+        return False
+
     def _back_out(self) -> bool:
-        """Leave the search, the list, or the editing of a waiting prompt; False: none of them was active."""
+        """Leave the search, the list, the editing of a waiting prompt, or a prompt in the conversation; False: none."""
         if self._leave_list():
+            return True
+        if self.front_scroll is not None and self.front_scroll.go_back():
             return True
         if self.editing:
             self.end_edit()
@@ -179,6 +239,60 @@ class PromptInput(FoldingArea):
             self.popup.move(1)
         elif select or not self._history.show_newer():
             super().action_cursor_down(select)
+
+    # Editing
+
+    def action_line(self, edit: LineEdit) -> None:
+        """Edit as at a shell's prompt."""
+        self._lines.do(edit)
+
+    def clear_line(self) -> bool:
+        """Leave the search or the editing of a waiting prompt, else delete the text; False: there is none.
+
+        What was deleted comes back by undo, from the kill ring, and from the history.
+        """
+        if self._history.searching or self.editing:
+            return self._back_out()
+        if not self.text:
+            return False
+        value = self.value
+        self._completion.close()
+        self._lines.kill_all()
+        self.past.add(value)
+        if not self._cleared:
+            self._cleared = True
+            self.notify(f"Cleared. {key_of(self, 'prompt.yank')} brings it back.", timeout=3, markup=False)
+        return True
+
+    # Scrolling: the list, a draft that is larger than the input, or else what is above
+
+    async def action_scroll(self, wish: ScrollWish) -> None:
+        """Scroll what is in front."""
+        if self.front_scroll is not None:
+            await self.front_scroll.go(wish)
+
+    async def action_page(self, step: int) -> None:
+        """Go a page up or down."""
+        if self.popup.is_open:
+            self.popup.move_page(step)
+        elif self.wrapped_document.height > self.size.height:
+            (super().action_cursor_page_up if step < 0 else super().action_cursor_page_down)()
+        else:
+            await self.action_scroll("page_up" if step < 0 else "page_down")
+
+    async def action_beginning(self) -> None:
+        """Go to the beginning of a draft of several lines, or else of what is in front."""
+        await self._to_edge((0, 0), "home")
+
+    async def action_end(self) -> None:
+        """Go to the end of a draft of several lines, or else of what is in front."""
+        await self._to_edge(self.document.end, "end")
+
+    async def _to_edge(self, edge: tuple[int, int], wish: ScrollWish) -> None:
+        if self.document.line_count > 1 and self.cursor_location != edge:
+            self.move_cursor(edge)
+        else:
+            await self.action_scroll(wish)
 
     # Completion and search
 
@@ -229,7 +343,9 @@ class PromptInput(FoldingArea):
             if target.why:
                 self.complain(target.why)
             return
-        self.post_message(sent_as(target, self.agent, self.project))
+        addressee = self.addressee
+        mail_to = addressee.agent if addressee.mail else ""
+        self.post_message(sent_as(target, self.agent, self.project, mail_to=mail_to))
         self.post_message(self.Sent(text))
         self.past.add(text)
         self.place("")

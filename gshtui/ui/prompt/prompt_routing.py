@@ -15,7 +15,7 @@ from textual.message import Message
 
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.system.ids import new_id
-from gshtui.ui.kit.widget_messages import CommandLine, Intent, Note
+from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, Intent, Note
 
 Commands = Mapping[str, frozenset[str]]
 """Names of the commands (and aliases) → the names of their parameters."""
@@ -74,8 +74,16 @@ def route(text: str, commands: Commands) -> Route:
     return ToLanguage(body) if _reads_as_command(body, commands) else ToAgent(text)
 
 
-def sent_as(target: ToAgent | ToLanguage | ToLog, agent: str, project: Path) -> Message:
-    """The message that sends the text there; mentioned files are looked up in the project."""
+def sent_as(target: ToAgent | ToLanguage | ToLog, agent: str, project: Path, *, mail_to: str = "") -> Message:
+    """The message that sends the text there; mentioned files are looked up in the project.
+
+    Args:
+        mail_to: the agent that gets prompts as messages instead; empty: `agent` gets them.
+    """
+    if isinstance(target, ToAgent) and mail_to:
+        from gshtui.fleet.agent_calls import SendToAgent
+
+        return CommandCall(SendToAgent(agent=mail_to, text=target.text))
     if isinstance(target, ToAgent):
         attached = attachments(target.text, project)
         return Intent(PromptSubmitted(prompt=new_id(), agent=agent, text=target.text, attachments=attached))

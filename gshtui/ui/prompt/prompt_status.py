@@ -140,7 +140,7 @@ def waits(state: StatusState, answer_key: str) -> list[str]:
 
 FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TICK = 0.125
-MAPPED = (("prompt.submit", "send"), ("prompt.newline", "newline"))
+MAPPED = (("prompt.submit", "send"), ("prompt.newline", "newline"), ("chat.page_up", "scroll"))
 """Rows of the key table. The line names the first key of a row, which every terminal can distinguish."""
 SIGNS = (("/", "commands"), ("@", "files"), ("!", "shell"))
 SEARCHING = (("enter", "use it"), ("ctrl+r", "next"), ("esc", "back"))
@@ -241,7 +241,7 @@ class PromptStatus(Static):
         if waiting:
             return _joined(Content.styled(f"◆ {waiting[0]}", "$warning"), waiting[1:], width)
         self._named = self._keys()
-        return _hints((*self._named, *SIGNS), width)
+        return _hints((*self._named[:2], *SIGNS, *self._named[2:]), width)
 
 
 def _joined(line: Content, parts: Sequence[str], width: int) -> Content:

@@ -77,3 +77,8 @@ class SentHistory:
     def newest_first(self) -> list[str]:
         """All entries, for the search."""
         return self.entries[::-1]
+
+    def commands(self) -> list[str]:
+        """The names of the commands that were sent, `/name …`, the latest first."""
+        names = (entry[1:].split(maxsplit=1)[:1] for entry in reversed(self.entries) if entry.startswith("/"))
+        return list(dict.fromkeys(name for found in names for name in found if "/" not in name))

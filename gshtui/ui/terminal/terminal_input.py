@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from textual.keys import key_to_character
 
-from gshtui.system.tasks import keep_on
+from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.ui.terminal.terminals import Terminal
 
@@ -175,9 +175,7 @@ class Keyboard:
         """Stop typing."""
         self._waiting.clear()
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        await cancel_and_wait(task)
 
     def _put(self, kind: _Kind, what: str | bytes) -> None:
         if len(self._waiting) >= _MOST:

@@ -30,6 +30,7 @@ from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.themes import STATUS_SIGNS
+from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.terminal.terminal_connection import TerminalChanged
 from gshtui.ui.terminal.terminal_reader import TerminalSearched
 from gshtui.ui.terminal.terminal_view import TerminalView
@@ -215,6 +216,10 @@ class TerminalPane(TabPane):
         self._title = Static("", markup=False, classes="terminal-title")
         self._status = Static("", markup=False, classes="terminal-status")
         self._lines: tuple[Content, ...] = ()
+
+    @property
+    def agent(self) -> str:
+        return "" if self.state.row.id == OpenTerminal.SHARED else self.state.row.id
 
     def compose(self) -> ComposeResult:
         yield self._title

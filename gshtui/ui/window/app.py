@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textual import events, on
 from textual.screen import Screen
@@ -61,7 +61,7 @@ class Workbench(AppBase):
 
     TITLE = "gsh-tui"
     CSS_PATH = cast("Any", style_paths())
-    COMMANDS: ClassVar[set[Any]] = set(lazy_imports.PALETTE)
+    ENABLE_COMMAND_PALETTE = False  # Textual's own; ours is `action_palette`
     BINDINGS = [bind(key, action_of(key)) for key in own_keys()]
 
     def __init__(
@@ -108,7 +108,7 @@ class Workbench(AppBase):
 
     @on(WorkbenchScreen.Ready)
     def _takes_keys(self) -> None:
-        release_input(self)
+        release_input(self, self.bench.input)
 
     def on_ready(self) -> None:
         self.call_after_refresh(self._first_frame_is_there)
@@ -183,6 +183,12 @@ class Workbench(AppBase):
             if key in (*part.KEYS, *part.PALETTE):
                 part.press(key)
 
+    def action_palette(self) -> None:
+        from gshtui.ui.window.palette import PaletteScreen, open_palette
+
+        if not isinstance(self.screen, PaletteScreen):
+            open_palette(self, self.upkeep.memory.recent, self.upkeep.entry_chosen)
+
     def action_keys(self) -> None:
         from gshtui.ui.window.help import HelpScreen, help_screen
 
@@ -224,6 +230,7 @@ class Workbench(AppBase):
         self.bench.deck.show(CHAT)
 
     async def on_prompt_input_sent(self, message: PromptInput.Sent) -> None:
+        self.bench.show_newest()
         self.run_worker(self._remember(message.text), exit_on_error=False, group="prompts")
 
     async def _remember(self, text: str) -> None:
@@ -235,8 +242,9 @@ class Workbench(AppBase):
             return  # the record reports write errors itself; the prompt is sent anyway
 
     @on(WorkbenchScreen.Backed)
-    def _backed(self) -> None:
-        self.interrupt()
+    async def _backed(self) -> None:
+        if not self.interrupt():
+            await self.bench.front_scroll.go("end")
 
     @on(WorkbenchScreen.LayoutChanged)
     def _layout(self, message: WorkbenchScreen.LayoutChanged) -> None:
@@ -328,6 +336,17 @@ class Workbench(AppBase):
         area.focus()
         if isinstance(area, TextArea):
             area.insert(text)
+
+    def show_outcome(self, line: str, text: str, *, failed: bool = False) -> bool:
+        from gshtui.ui.conversation.conversation_pane import ConversationPane
+
+        found = self.bench.query(ConversationPane).results()
+        if (chat := next(iter(found), None)) is None:
+            return False
+        self.show_centre()
+        self.bench.deck.show(CHAT)
+        chat.show_outcome(line, text, failed=failed)
+        return True
 
     def show_chat(self) -> None:
         """Go to the conversation in front."""

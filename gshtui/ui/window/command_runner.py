@@ -1,6 +1,7 @@
 """Runs commands in the window: typed, by key or from a menu, a command asks and shows the same.
 
-Owns the path from a line or a value through its question to what is shown: a toast, the viewer, a list or a terminal.
+Owns the path from a line or a value through its question to what is shown: in the conversation what answers a typed
+line, else a toast, the viewer, a list or a terminal.
 Knows no particular command. Created by the app on first use.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gshtui.commands.declaration import AttachView, CommandError, Question, Returns, ToastView, Unconfirmed
@@ -23,9 +25,22 @@ if TYPE_CHECKING:
     from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 SHORT = 160
-"""Outcomes of up to this many characters are shown as a toast; longer ones open the viewer."""
+"""Outcomes of keys and menus of up to this many characters are shown as a toast; longer ones open the viewer."""
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
 """The Markdown that is stripped from an outcome shown as a toast."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run on its way: what to call it, whether a person typed it, what to do afterwards."""
+
+    title: str
+    typed: bool
+    then: Callable[[], None] | None
+
+
+def _slashed(line: str) -> str:
+    return line if line.startswith("/") else f"/{line}"
 
 
 class CommandRunner:
@@ -46,21 +61,21 @@ class CommandRunner:
             value = await self._app.bridge.bound(line)
             outcome = await self._app.bridge.run(line) if value is None else None
         except Exception as error:
-            self._failed(line, error)
+            self._failed(line, error, typed=True)
             return
         if outcome is not None:
-            self._show(line, outcome)
+            self._show(line, outcome, typed=True)
         elif value is not None:
             await self.run_value(value, line)
 
-    async def run_value(self, value: Returns[object], title: str = "", then: Callable[[], None] | None = None) -> None:
+    async def run_value(self, value: Returns[object], line: str = "", then: Callable[[], None] | None = None) -> None:
         """Run a command by its parameters, after asking the person if needed, and show its outcome.
 
         Args:
-            title: the title of its outcome; empty: the command's own.
+            line: what the person typed, if anything: its outcome is then shown in the conversation.
             then: called once it has run or failed; not if the person said no.
         """
-        title = title or value.words()
+        run = _Run(line or value.words(), bool(line), then)
         try:
             await self._app.bridge.running()
             if value in self._preparing:
@@ -71,40 +86,34 @@ class CommandRunner:
             finally:
                 self._preparing.remove(value)
         except Exception as error:
-            self._failed(title, error)
+            self._failed(run.title, error, typed=run.typed)
             return
         if question is None:
-            await self._run(value, title, then)
+            await self._run(value, run)
         else:
-            self._ask(question, lambda: self._agreed(question, value, title, then))
+            self._ask(question, lambda: self._agreed(question, value, run))
 
-    def _agreed(self, question: Question, value: Returns[object], title: str, then: Callable[[], None] | None) -> None:
+    def _agreed(self, question: Question, value: Returns[object], run: _Run) -> None:
         if question.doing:
             self._app.notify(question.doing, markup=False, timeout=4)
-        work = self._run(question.agreed, title, then, again=value)
+        work = self._run(question.agreed, run, again=value)
         self._app.run_worker(work, exit_on_error=False, group="commands")
 
-    async def _run(
-        self,
-        parameters: Returns[object],
-        title: str,
-        then: Callable[[], None] | None,
-        again: Returns[object] | None = None,
-    ) -> None:
+    async def _run(self, parameters: Returns[object], run: _Run, again: Returns[object] | None = None) -> None:
         try:
             outcome = await self._app.bridge.run(parameters)
         except Unconfirmed as error:
             if again is None:
-                self._failed(title, error)
+                self._failed(run.title, error, typed=run.typed)
             else:  # something has come up since the question
-                await self.run_value(again, title, then)
+                await self.run_value(again, run.title if run.typed else "", run.then)
                 return
         except Exception as error:
-            self._failed(title, error)
+            self._failed(run.title, error, typed=run.typed)
         else:
-            self._show(title, outcome)
-        if then is not None:
-            then()
+            self._show(run.title, outcome, typed=run.typed)
+        if run.then is not None:
+            run.then()
 
     # Asking
 
@@ -139,7 +148,7 @@ class CommandRunner:
 
     # Showing
 
-    def _show(self, title: str, outcome: Result) -> None:
+    def _show(self, title: str, outcome: Result, *, typed: bool) -> None:
         if outcome.shown:
             return
         if outcome.intent is not None:
@@ -151,6 +160,8 @@ class CommandRunner:
                 self._app.post_message(OpenTerminal(agent, attach=True))
             case ToastView(said, seconds):
                 self._app.notify(said, markup=False, timeout=seconds)
+            case None if typed and text and self._app.show_outcome(_slashed(title), text, failed=outcome.is_error):
+                pass
             case None if outcome.is_error:
                 self._app.notify(text, title=title, severity="error", markup=False, timeout=8)
             case None if len(text) > SHORT or text.count("\n") > 2:
@@ -162,7 +173,7 @@ class CommandRunner:
             case _:
                 pass
 
-    def _failed(self, title: str, error: Exception) -> None:
+    def _failed(self, title: str, error: Exception, *, typed: bool) -> None:
         if isinstance(error, CommandError):
             if error.shown:
                 return
@@ -172,4 +183,6 @@ class CommandRunner:
         else:
             report_unexpected("a command", error)
             text = f"`{title}` failed: {type(error).__name__}: {error}"
+        if typed and self._app.show_outcome(_slashed(title), text, failed=True):
+            return
         self._app.notify(text, severity="error", markup=False, timeout=8)

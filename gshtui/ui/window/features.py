@@ -24,13 +24,13 @@ FEATURES: tuple[type[Feature], ...] = (
     ShellFeature,
     PythonFeature,
 )
-ACTIONS = {"app.palette": "command_palette", "app.help": "keys", "app.quit": "quit", "app.suspend": "sleep"}
+ACTIONS = {"app.palette": "palette", "app.help": "keys", "app.quit": "quit", "app.suspend": "sleep"}
 """Keys of the window itself → its actions."""
 WORDS = {"keys": "app.help"}
 """Lines that the window itself handles: no command of the hub has their names."""
 PALETTE = (
-    "app.help", "app.quit", "app.suspend", "app.models", "app.sessions", "app.theme", "agents.spawn", "diff.open",
-    "context.inspect", "terminal.shared", "session.continue",
+    "agents.spawn", "app.sessions", "app.models", "diff.open", "context.inspect", "agents.waiting", "terminal.shared",
+    "session.continue", "python.variables", "app.theme", "app.help", "app.suspend", "app.quit",
 )  # fmt: skip
 """The keys in the palette, in order."""
 

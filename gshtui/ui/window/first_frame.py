@@ -1,8 +1,8 @@
 """The first frame: the window as last seen, on the terminal before Textual is even imported.
 
-Owns the terminal from there until Textual's driver takes over: raw, so that keys typed meanwhile wait in its queue, and
-restored if nothing takes over. Imports next to nothing and never fails: at worst there is no frame. Called by the
-command line, first of all.
+Owns the terminal from there until Textual's driver takes over: raw, and restored if nothing takes over. What is typed
+meanwhile is shown in its input line (`early_echo.py`) and kept for the driver. Imports next to nothing and never fails:
+at worst there is no frame. Called by the command line, first of all.
 """
 
 # Importing pathlib takes longer than running all of this.
@@ -14,29 +14,43 @@ import sys
 import termios
 import zlib
 
+from gshtui.ui.window.early_echo import EarlyEcho, InputPlace
+
 TYPE_CHECKING = False  # `typing` takes longer to import than the frame takes to paint
 if TYPE_CHECKING:
     from typing import Any
 
-FORMAT = b"gsh-frame 1 "
+    from gshtui.ui.window.early_echo import TypedLine
+
+FORMAT = b"gsh-frame 2 "
 MOST = 1024 * 1024
 """Maximum bytes of a snapshot; a larger file is not ours."""
-_ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H"
-_LEAVE = b"\x1b[?7h\x1b[0m\x1b[?1049l\x1b[?25h"
+_ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[?2004h\x1b[H"
+_LEAVE = b"\x1b[?2004l\x1b[?7h\x1b[0m\x1b[?1049l\x1b[?25h"
 
 
 class FirstFrame:
     """A painted frame. Either `handed_over` or `abandon` ends it; the end of the process abandons it too."""
 
-    __slots__ = ("_open", "attributes", "fd", "size")
+    __slots__ = ("_echo", "_open", "attributes", "fd", "size")
 
     def __init__(self, fd: int, attributes: "list[Any]", size: "tuple[int, int]") -> None:
         self.fd = fd
         self.attributes = attributes
         """The terminal's original attributes (`termios.tcgetattr`)."""
         self.size = size
+        self._echo: EarlyEcho | None = None
         self._open = True
         atexit.register(self.abandon)
+
+    def echo(self, place: InputPlace) -> None:
+        """From now on, show what is typed in the input line at this place."""
+        self._echo = EarlyEcho(self.fd, place)
+
+    def take_typed(self) -> "tuple[bytes, TypedLine | None]":
+        """Stop reading the terminal. Returns what was typed, and the line that shows it."""
+        echo, self._echo = self._echo, None
+        return (echo.stop(), echo.line) if echo is not None else (b"", None)
 
     def handed_over(self) -> None:
         """Textual's driver has the terminal now, and will restore it."""
@@ -49,6 +63,7 @@ class FirstFrame:
             return
         self.handed_over()
         try:
+            self.take_typed()
             _write(self.fd, _LEAVE)
             termios.tcsetattr(0, termios.TCSANOW, self.attributes)
         except (OSError, termios.error):
@@ -72,7 +87,12 @@ def paint(cwd: str) -> "FirstFrame | None":
         return None
     try:
         termios.tcsetattr(0, termios.TCSANOW, _quiet(attributes))
-        _write(2, _ENTER + (snapshot(cwd, columns, rows) or _simple(cwd, columns, rows)))
+        painted, place = snapshot(cwd, columns, rows)
+        if not painted:
+            painted, place = _simple(cwd, columns, rows)
+        _write(2, _ENTER + painted)
+        if place is not None:
+            frame.echo(place)
     except Exception:
         frame.abandon()
         return None
@@ -112,21 +132,35 @@ def snapshot_name(cwd: str, columns: int, rows: int) -> str:
     return f"{columns}x{rows}-{key:08x}.frame"
 
 
-def snapshot(cwd: str, columns: int, rows: int) -> bytes:
-    """The bytes of the remembered frame for this folder and size; empty: none."""
+def snapshot(cwd: str, columns: int, rows: int) -> "tuple[bytes, InputPlace | None]":
+    """The bytes of the remembered frame for this folder and size (empty: none), and where its input line is."""
     path = os.path.join(state_folder(), "frames", snapshot_name(cwd, columns, rows))
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
-        return b""
+        return b"", None
     try:
         if os.fstat(fd).st_uid != os.getuid():
-            return b""
+            return b"", None
         data = os.read(fd, MOST)
     finally:
         os.close(fd)
     first, _, frame = data.partition(b"\n")
-    return frame if first == FORMAT + f"{columns}x{rows}".encode() else b""
+    size, _, place = first.removeprefix(FORMAT).partition(b" ")
+    if not first.startswith(FORMAT) or size != f"{columns}x{rows}".encode():
+        return b"", None
+    return frame, _place(place.decode("ascii", "replace").split(" "))
+
+
+def _place(fields: "list[str]") -> "InputPlace | None":
+    """The place as `frame_snapshots.place_fields` writes it; `None`: there is none, or it is no such place."""
+    try:
+        row, column, width = (int(field) for field in fields[:3])
+        text, cursor = (f"\x1b[{field}m" if field != "-" else "" for field in fields[3:])
+    except ValueError:
+        return None
+    looks = all(field.replace(";", "").replace("-", "").isdecimal() or field == "-" for field in fields[3:])
+    return InputPlace(row, column, width, text, cursor) if looks and width > 1 else None
 
 
 def _quiet(attributes: "list[Any]") -> "list[Any]":
@@ -140,7 +174,7 @@ def _quiet(attributes: "list[Any]") -> "list[Any]":
     return quiet
 
 
-def _simple(cwd: str, columns: int, rows: int) -> bytes:
+def _simple(cwd: str, columns: int, rows: int) -> "tuple[bytes, InputPlace]":
     """A frame made from the remembered sizes alone: header, edges, input line, key bar."""
     from gshtui.ui.window.simple_frame import draw
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.segment import Segment
+from rich.style import Style
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -42,6 +43,27 @@ def capture_frame(screen: WorkbenchScreen, console: Console) -> bytes:
         return _bytes(screen, blank, console)
 
 
+def place_fields(screen: WorkbenchScreen, console: Console) -> str:
+    """Where the input line is and how it looks, as `first_frame` reads it: row, column, width, text, cursor."""
+    region = screen.input.content_region
+    strip = screen.drawn()[region.y].crop(region.x, region.right)
+    cells = [segment for segment in strip if segment.text]
+    if not cells:
+        return ""
+    text = cells[-1].style or Style()
+    if not console.no_color:  # a blank cell has no colour of letters
+        text = Style(color=screen.input.rich_style.color) + text
+    looks = [_look(text, console), _look(cells[0].style, console)]
+    return " ".join([str(region.y), str(region.x), str(region.width), *looks])
+
+
+def _look(style: Style | None, console: Console) -> str:
+    """The parameters of the sequence that sets a style; `-`: it has none."""
+    drawn = Strip([Segment("x", style)]).render(console)
+    before = drawn.partition("x")[0]
+    return before.removeprefix("\x1b[").removesuffix("m") or "-"
+
+
 @contextlib.contextmanager
 def _as_at_first(screen: WorkbenchScreen) -> Generator[None]:
     """For the block, the lines that tell of the conversation say what they say before there is one."""
@@ -51,10 +73,12 @@ def _as_at_first(screen: WorkbenchScreen) -> Generator[None]:
     bar.set_reactive(TabBar.note, "")
     header.refresh()
     bar.refresh()
+    screen.address()
     try:
         yield
     finally:
         header.state = state
+        screen.address()
         bar.set_reactive(TabBar.note, note)
         header.refresh()
         bar.refresh()
@@ -70,12 +94,12 @@ def _bytes(screen: WorkbenchScreen, blank: Iterable[Widget], console: Console) -
                 strip = _blanked(strip, region, colour)
         lines.append(strip.render(console))
     width, height = screen.size
-    return FORMAT + f"{width}x{height}\n".encode() + "\x1b[0m\r\n".join(lines).encode("utf-8", "replace")
+    first = f"{width}x{height} {place_fields(screen, console)}".rstrip()
+    return FORMAT + f"{first}\n".encode() + "\x1b[0m\r\n".join(lines).encode("utf-8", "replace")
 
 
 def _blanked(strip: Strip, region: Region, colour: object) -> Strip:
     from rich.color import Color
-    from rich.style import Style
 
     assert isinstance(colour, Color)
     space = Strip([Segment(" " * region.width, Style(bgcolor=colour))], region.width)

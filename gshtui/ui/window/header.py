@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 
 import msgspec
@@ -107,6 +107,8 @@ class HeaderBar(Widget):
     def __init__(self, project: str, branch: str = "", front: str = "main") -> None:
         super().__init__(id="header")
         self.state = HeaderState(project, branch, front)
+        self.changed: Callable[[], None] | None = None
+        """Called after each change of the state."""
         self._waits = (0, 0)
         """The columns of the badge."""
 
@@ -116,12 +118,17 @@ class HeaderBar(Widget):
         for event in events:
             self.state = reduce(self.state, event)
         if self.state is not before:
-            self.refresh()
+            self._show()
+
+    def _show(self) -> None:
+        self.refresh()
+        if self.changed is not None:
+            self.changed()
 
     def restore(self, iterations: Sequence[Iteration]) -> None:
         """Show the front agent's data from the record, unless something was sent meanwhile."""
         self.state = restored(self.state, iterations)
-        self.refresh()
+        self._show()
 
     def on_click(self, event: events.Click) -> None:
         """A click on who waits goes to the question; one on the figures at the right opens what they are about."""

@@ -1,27 +1,31 @@
-"""The keys that work where help was opened, by group, then the rest of the key table.
+"""The keys: those that work where help was opened, the focused widget's first, then the rest of the key table.
 
-Builds the list from the screen's active bindings and the key table alone. Opened by F1 and `?`.
+They can be searched. Builds the list from the screen's active bindings and the key table alone. Opened by F1 and `?`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
+from textual import events, on
+from textual.app import ComposeResult
 from textual.binding import Binding
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
+from textual.widgets import Input, Static
 
-from gshtui.ui.kit.key_bar import key_name
-from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.key_bar import key_name, shown_keys
+from gshtui.ui.kit.key_table import KEYS, bind
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.transcript.text_screen import TextScreen
 
 WIDEST = 92
 KEYS_WIDTH = 22
 """Width of the key column in cells."""
-OTHER = "Here"
+EDITING = "Editing"
 """Group of the keys that Textual's own widgets bind."""
 
 
@@ -35,24 +39,98 @@ class HelpRow:
     id: str = ""
     """Its id in `[keybindings]`; empty for Textual's own keys."""
 
+    def matches(self, words: Sequence[str]) -> bool:
+        """Whether each of these words, in lower case, is in its keys, its help, its label, its group or its id."""
+        label = KEYS[self.id].label if self.id else ""
+        text = f"{self.keys} {self.help} {label} {self.group} {self.id}".lower()
+        return all(word in text for word in words)
 
-class HelpScreen(TextScreen):
-    """The keys."""
 
-    def __init__(self, text: Content) -> None:
-        super().__init__("Keys that work here", text)
+class HelpScreen(ModalScreen[None]):
+    """The keys.
+
+    Args:
+        here: the rows that work where help was opened.
+        elsewhere: those that work in other places.
+    """
+
+    BINDINGS = [bind("list.close", "dismiss(None)")]
+
+    def __init__(self, here: Sequence[HelpRow], elsewhere: Sequence[HelpRow]) -> None:
+        super().__init__()
+        self._here = here
+        self._elsewhere = elsewhere
+        self._words: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog -wide"):
+            yield Static(Content("Keys that work here"), classes="dialog-title")
+            yield Input(placeholder="Type to search: a key, a word, an id", id="filter", compact=True)
+            yield VerticalScroll(Static(id="rows"), id="text", can_focus=False)
+            yield Static(
+                Content("escape closes · the words at the right are ids for [keybindings]"), classes="dialog-hint"
+            )
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    def on_resize(self) -> None:
+        self._show()
+
+    @property
+    def plain(self) -> str:
+        """The text without styles."""
+        return self._content().plain
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        self._words = event.value.lower().split()
+        self._show()
+        self.query_one("#text", Widget).scroll_home(animate=False)
+
+    def on_key(self, event: events.Key) -> None:
+        """Arrows and page keys scroll while the input has the focus."""
+        text = self.query_one("#text", Widget)
+        scroll = {
+            "up": text.scroll_up,
+            "down": text.scroll_down,
+            "pageup": text.scroll_page_up,
+            "pagedown": text.scroll_page_down,
+        }.get(event.key)
+        if scroll is not None:
+            scroll(animate=False)
+            event.stop()
+
+    def _show(self) -> None:
+        self.query_one("#rows", Static).update(self._content())
+
+    def _content(self) -> Content:
+        here = [row for row in self._here if row.matches(self._words)]
+        elsewhere = [row for row in self._elsewhere if row.matches(self._words)]
+        if not here and not elsewhere:
+            return Content.styled(f"Nothing found for “{' '.join(self._words)}”.", "$foreground-muted")
+        return help_text(here, elsewhere, min(WIDEST, app_of(self).size.width * 96 // 100 - 6))
 
 
 def help_screen(asked_on: Screen[object]) -> HelpScreen:
     """Help for a screen as it is now, with its focus."""
-    bindings = [one.binding for one in asked_on.active_bindings.values() if one.enabled and not one.binding.system]
-    here = help_rows(bindings, app_of(asked_on).get_key_display)
-    other = other_rows({binding.id for binding in bindings if binding.id})
-    return HelpScreen(help_text(here, other, min(WIDEST, app_of(asked_on).size.width * 96 // 100 - 6)))
+    active = [one for one in asked_on.active_bindings.values() if one.enabled and not one.binding.system]
+    own = {one.binding.id for one in active if one.node is not asked_on and isinstance(one.node, Widget)}
+    bindings = [one.binding for one in active]
+    here = help_rows(bindings, app_of(asked_on).get_key_display, {id for id in own if id})
+    working = {binding.id for binding in bindings if binding.id}
+    return HelpScreen(here, other_rows(working, lambda id: shown_keys(asked_on, id)))
 
 
-def help_rows(bindings: list[Binding], display: Callable[[Binding], str]) -> list[HelpRow]:
-    """The bindings by group, in the order of the key table; several keys for one action share a row."""
+def help_rows(
+    bindings: list[Binding], display: Callable[[Binding], str], first: Collection[str] = frozenset()
+) -> list[HelpRow]:
+    """The bindings by group, in the order of the key table; several keys for one action share a row.
+
+    Args:
+        first: the ids of the keys of the focused widget, whose groups come before all others.
+    """
     keys: dict[str, list[str]] = {}
     about: dict[str, tuple[str, str]] = {}
     for binding in bindings:
@@ -60,40 +138,43 @@ def help_rows(bindings: list[Binding], display: Callable[[Binding], str]) -> lis
         if not (binding.description or binding.tooltip):
             continue
         row = KEYS.get(name)
-        about[name] = (row.group, row.help) if row else (OTHER, binding.tooltip or binding.description)
+        about[name] = (row.group, row.help) if row else (EDITING, binding.tooltip or binding.description)
         shown = keys.setdefault(name, [])
         if (key := key_name(display(binding))) not in shown:
             shown.append(key)
     order = list(KEYS)
-    names = sorted(about, key=lambda name: order.index(name) if name in KEYS else len(order))
+    ahead = {KEYS[id].group for id in first if id in KEYS}
+    names = sorted(
+        about,
+        key=lambda name: (about[name][0] not in ahead, order.index(name) if name in KEYS else len(order)),
+    )
     return [
         HelpRow(about[name][0], ", ".join(keys[name]), about[name][1], name if name in KEYS else "") for name in names
     ]
 
 
-def other_rows(working: set[str]) -> list[HelpRow]:
+def other_rows(working: set[str], shown: Callable[[str], str]) -> list[HelpRow]:
     """The rows of the table that do not work here, so that people can find them from anywhere."""
-    return [
-        HelpRow(KEYS[id].group, KEYS[id].keys.replace(",", ", "), KEYS[id].help, id) for id in KEYS if id not in working
-    ]
+    return [HelpRow(KEYS[id].group, shown(id), KEYS[id].help, id) for id in KEYS if id not in working]
 
 
-def help_text(here: list[HelpRow], other: list[HelpRow], width: int) -> Content:
+def help_text(here: Sequence[HelpRow], other: Sequence[HelpRow], width: int) -> Content:
     """The rows as text of this width, under their groups."""
     parts = _groups(here, "bold", width)
     if other:
         parts += [
-            Content(""),
+            *([Content("")] if parts else []),
             Content.styled("Elsewhere", "bold underline"),
+            Content(""),
             *_groups(other, "$foreground-muted", width),
         ]
     return Content("\n").join(parts)
 
 
-def _groups(found: list[HelpRow], style: str, width: int) -> list[Content]:
+def _groups(found: Sequence[HelpRow], style: str, width: int) -> list[Content]:
     lines: list[Content] = []
     for group in dict.fromkeys(row.group for row in found):
-        lines += [Content(""), Content.styled(group, "bold $primary")]
+        lines += [*([Content("")] if lines else []), Content.styled(group, "bold $primary")]
         for row in (row for row in found if row.group == group):
             room = max(10, width - KEYS_WIDTH - 3)
             told = wrap(row.help, room) or [""]

@@ -1,31 +1,19 @@
-"""Imports on demand: the palette when it opens, the hub after the first frame.
+"""The hub, imported after the first frame.
 
-Owns nothing. The app class passes these where Textual and the bridge want a function.
+Owns nothing. The app class passes this to the bridge.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gshtui.ui.kit.hub_port import HubPort, OpenRequest
 
 if TYPE_CHECKING:
     from gshtui.settings.loader import Loaded
-
-
-def palette_provider(name: str) -> Any:
-    """A provider of the palette."""
-    from gshtui.ui.window import palette
-
-    return getattr(palette, name)
-
-
-_PROVIDERS = ("ActionProvider", "CommandProvider", "ThemeProvider", "ListProvider")
-PALETTE = {partial(palette_provider, name) for name in _PROVIDERS}
 
 
 async def make_hub(opening: OpenRequest) -> HubPort:

@@ -26,7 +26,9 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.kit.bridge import Bridge, NotReady
 from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.front_scroll import FrontScroll
 from gshtui.ui.kit.textual.typed_app import app_of
+from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.completion_sources import CommandSource
 from gshtui.ui.prompt.prompt_completion import CompletionPopup, CompletionSource
 from gshtui.ui.prompt.prompt_history import PromptHistory
@@ -34,6 +36,7 @@ from gshtui.ui.prompt.prompt_input import PromptInput
 from gshtui.ui.prompt.prompt_queue import QueuePane
 from gshtui.ui.prompt.prompt_routing import Commands
 from gshtui.ui.prompt.prompt_status import PromptStatus
+from gshtui.ui.prompt.quick_keys import QuickKeys
 from gshtui.ui.prompt.task_strip import TasksStrip
 
 if TYPE_CHECKING:
@@ -48,6 +51,20 @@ def _nothing() -> None:
     return None
 
 
+def _ignored(_: FrontScroll) -> None:
+    return None
+
+
+def _unaddressed(_: Addressee) -> None:
+    return None
+
+
+FRAMED = 20
+"""Rows of the window from which on the input has a frame."""
+ROOMY = 30
+"""Rows from which on the input has three rows at rest, and an empty one above it."""
+
+
 class MainArea(msgspec.Struct, frozen=True):
     """The widgets of the centre, from top to bottom."""
 
@@ -58,6 +75,10 @@ class MainArea(msgspec.Struct, frozen=True):
     """The widget below that takes the focus, and that one returns to."""
     typed: Callable[[], str] = _no_text
     """The text in the input."""
+    scrolls: Callable[[FrontScroll], None] = _ignored
+    """Called with what the input's keys for scrolling scroll."""
+    address: Callable[[Addressee], None] = _unaddressed
+    """Called with who gets the prompts."""
     connect: Callable[[], None] = _nothing
     """Called once the hub is up: connects the input's completion and history."""
 
@@ -118,7 +139,7 @@ class SessionOffer(Static):
 
 
 class PromptArea(Vertical):
-    """See the module. `input`, `tasks`, `approvals`, `queue`, `status` and `popup` are its parts.
+    """See the module. `input`, `tasks`, `approvals`, `queue`, `status`, `popup` and `keys` are its parts.
 
     The screen binds keys to its actions `review` and `queue`, so that they work wherever the focus is.
     """
@@ -136,12 +157,14 @@ class PromptArea(Vertical):
     ) -> None:
         super().__init__(id="prompt-area")
         self.popup = CompletionPopup()
+        self.keys = QuickKeys()
         self.input = PromptInput(
             agent,
             project=project,
             completions=completions,
             commands=commands,
             popup=self.popup,
+            keys=self.keys,
             keep_drafts=keep_drafts,
         )
         self.approvals = ApprovalsPane(home=self._input, typed=self._type, clock=clock)
@@ -149,12 +172,17 @@ class PromptArea(Vertical):
         self.queue = QueuePane(home=self._input, typed=self._type)
         self.status = PromptStatus(agent, now)
 
+    def scrolls(self, front: FrontScroll) -> None:
+        """The input's keys for scrolling scroll this."""
+        self.input.front_scroll = front
+
     def compose(self) -> ComposeResult:
         """The parts, from top to bottom."""
         yield self.tasks
         yield self.approvals
         yield self.queue
         yield self.popup
+        yield self.keys
         yield self.input
         yield self.status
 
@@ -167,7 +195,10 @@ class PromptArea(Vertical):
     def _fit(self) -> None:
         """Leave the conversation its share of the window."""
         height = self.screen.size.height
-        self.input.styles.max_height = max(1, min(10, height // 3))
+        framed = height >= FRAMED
+        self.set_class(framed, "-framed")
+        self.set_class(height >= ROOMY, "-roomy")
+        self.input.styles.max_height = max(1 + 2 * framed, height // 3)
         self.status.display = height >= 8
         if self.tasks.state.tasks:
             self.tasks.draw()
@@ -182,13 +213,24 @@ class PromptArea(Vertical):
 
     async def action_review(self) -> None:
         """Go to the waiting question."""
+        if not await self._review():
+            self.notify("No question is waiting for you.", markup=False)
+
+    async def action_review_or_write(self) -> None:
+        """Go to the waiting question; without one, continue the prompt in the person's editor."""
+        if not await self._review():
+            self.input.focus()
+            self.input.call_later(self.input.action_edit_outside)  # behind the letters that were typed before
+
+    async def _review(self) -> bool:
         summary = next((one for one in self.screen.query("#summaries") if one.display), None)
         if self.approvals.display:
             self.approvals.review()
         elif summary is not None:
             await summary.run_action("review")
         else:
-            self.notify("No question is waiting for you.", markup=False)
+            return False
+        return True
 
     def action_queue(self) -> None:
         """Go to the waiting prompts."""
@@ -242,7 +284,8 @@ class PromptArea(Vertical):
 def make_main_area(bridge: Bridge) -> MainArea:
     """The centre of a window whose hub is behind this bridge."""
     agent = bridge.opening.agent or "main"
-    area = PromptArea(agent, project=bridge.opening.cwd, completions=[CommandSource(bridge.complete)])
+    area = PromptArea(agent, project=bridge.opening.cwd)
+    area.input.add_source(CommandSource(bridge.complete, area.input.past.commands))
 
     def connect() -> None:
         _connect(bridge, area)
@@ -257,6 +300,8 @@ def make_main_area(bridge: Bridge) -> MainArea:
         below=[area],
         input=area.input,
         typed=lambda: area.input.text,
+        scrolls=area.scrolls,
+        address=area.input.address,
         connect=connect,
     )
 

@@ -16,6 +16,8 @@ PANES = (CHAT, *LEFT, *RIGHT)
 
 MIN_SIDE = 18
 MIN_CENTRE = 56
+STAGE = 70
+"""Columns that the conversation has before the right side is wider than its least."""
 MIN_ROWS = 5
 _WEIGHTS = {SHELL: 3, CONTEXT: 4, TIMELINE: 3}
 
@@ -98,8 +100,9 @@ def arrange(layout: PaneLayout, width: int, height: int) -> Arrangement:
         return Arrangement(0, width, (layout.zoomed,), (1,), centre=False, **frame)
     if layout.zoomed in LEFT:
         return Arrangement(width, 0, (), (), centre=False, **frame)
-    left = _column(layout.left, width * 15 // 100, 24, 32) if layout.shown(AGENTS) and not layout.zoomed else 0
-    right = _column(layout.right, width * 26 // 100, 32, 56) if right_panes and not layout.zoomed else 0
+    left = _column(layout.left, width * 15 // 100, 20, 32) if layout.shown(AGENTS) and not layout.zoomed else 0
+    fitting = min(width * 26 // 100, width - (left or -1) - 2 - STAGE)
+    right = _column(layout.right, fitting, 28, 56) if right_panes and not layout.zoomed else 0
     if left and width - left - 1 < MIN_CENTRE + 14:
         left = 0
     spare = width - (left + 1 if left else 0) - 1 - MIN_CENTRE

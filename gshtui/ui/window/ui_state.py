@@ -1,4 +1,5 @@
-"""What the window stores for its next start: layout and theme in a small JSON file per user, and a frame snapshot.
+"""What the window stores for its next start: layout, theme and the palette's recent entries in a small JSON
+file, and a frame snapshot.
 
 The file is written whole or not at all; a broken one is ignored. If the state folder cannot be written, only this
 memory is lost, and the person is told once. Stores nothing from conversations.
@@ -30,16 +31,20 @@ if TYPE_CHECKING:
 NAME = "workbench.json"
 LARGEST = 64 * 1024
 """Maximum bytes; a larger file is not ours."""
+MOST_RECENT = 8
+"""Maximum number of the palette's recent entries."""
 
 
 class UiState(msgspec.Struct, frozen=True):
-    """Layout and theme as they were left."""
+    """The window as it was left."""
 
     layout: PaneLayout = msgspec.field(default_factory=PaneLayout)
     theme: str = ""
     """The theme chosen in the window; empty: none."""
     configured: str = ""
     """The settings' theme at that time; if the settings have changed since, they win."""
+    recent: tuple[str, ...] = ()
+    """What was chosen in the palette, by id, the latest first."""
 
     def theme_for(self, configured: str) -> str:
         """The theme to show, given the settings' one."""
@@ -48,6 +53,10 @@ class UiState(msgspec.Struct, frozen=True):
     def with_theme(self, theme: str, configured: str) -> UiState:
         """With this theme chosen while the settings say `configured`."""
         return replace(self, theme=theme, configured=configured)
+
+    def with_recent(self, id: str) -> UiState:
+        """With this entry of the palette as the latest chosen."""
+        return replace(self, recent=(id, *(other for other in self.recent if other != id))[:MOST_RECENT])
 
 
 def load_ui_state(folder: Path | None = None) -> UiState:
@@ -67,6 +76,7 @@ def load_ui_state(folder: Path | None = None) -> UiState:
         layout=_layout(cast("dict[str, object]", layout)) if isinstance(layout, dict) else PaneLayout(),
         theme=_text(fields.get("theme")),
         configured=_text(fields.get("configured")),
+        recent=_texts(fields.get("recent")),
     )
 
 
@@ -81,6 +91,7 @@ def save_ui_state(remembered: UiState, folder: Path | None = None) -> None:
     fields = {
         "theme": remembered.theme,
         "configured": remembered.configured,
+        "recent": remembered.recent,
         "layout": {
             "left": layout.left,
             "right": layout.right,
@@ -115,6 +126,11 @@ def _columns(value: object) -> int:
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) and len(value) <= 100 else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    found = cast("list[object]", value) if isinstance(value, list) else []
+    return tuple(text for one in found[:MOST_RECENT] if (text := _text(one)))
 
 
 class UiStateStore:
@@ -163,9 +179,13 @@ class UiStateStore:
         self._forget_frames()
         self._app.call_after_refresh(self.keep_frame)
 
+    def entry_chosen(self, id: str) -> None:
+        """The person chose this entry of the palette."""
+        self._keep(self.memory.with_recent(id))
+
     def layout_chosen(self, layout: PaneLayout) -> None:
         """The person changed the layout; it is saved soon, or when the window ends."""
-        self.memory = UiState(layout, self.memory.theme, self.memory.configured)
+        self.memory = replace(self.memory, layout=layout)
         self._forget_frames()
 
     def keep_layout(self) -> None:

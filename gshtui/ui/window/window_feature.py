@@ -10,6 +10,7 @@ from textual.widgets import TextArea
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.ui.kit.feature import Feature
 from gshtui.ui.kit.workbench_port import WorkbenchPort
+from gshtui.ui.prompt.prompt_input import PromptInput
 
 
 class WindowHost(WorkbenchPort, Protocol):
@@ -52,10 +53,16 @@ class WindowFeature(Feature):
         self._host = window
 
     def press(self, key: str) -> None:
-        {"app.copy": self._copy_or_interrupt, "app.theme": self._pick_theme}.get(key, self._continue_last)()
+        {"app.copy": self._copy_soon, "app.theme": self._pick_theme}.get(key, self._continue_last)()
+
+    def _copy_soon(self) -> None:
+        """Act once the focused widget has handled the keys that were pressed before."""
+        focused = self._host.focused
+        if focused is None or not focused.call_later(self._copy_or_interrupt):
+            self._copy_or_interrupt()
 
     def _copy_or_interrupt(self) -> None:
-        """Copy the selection; without one, interrupt the current activity; without any, show how to quit."""
+        """Copy the selection; else clear the input, interrupt the current activity, or show how to quit."""
         host = self._host
         selected = host.selected_text()
         if not selected and isinstance(host.focused, TextArea):
@@ -64,6 +71,8 @@ class WindowFeature(Feature):
             host.copy_to_clipboard(selected)
             host.clear_selection()
             host.notify("Copied.", markup=False, timeout=2)
+        elif isinstance(host.focused, PromptInput) and host.focused.clear_line():
+            return
         elif not host.interrupt():
             host.notify("ctrl+q quits. The conversation is kept.", markup=False, timeout=4)
 

@@ -19,6 +19,7 @@ from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.context.context_pane import ContextPane
 from gshtui.ui.context.timeline_pane import TimelinePane
 from gshtui.ui.kit.draggable_edges import Dragged
+from gshtui.ui.kit.front_scroll import FrontScroll, PromptWalker
 from gshtui.ui.kit.key_bar import KeyBar
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.side_pane import Pane
@@ -26,6 +27,7 @@ from gshtui.ui.kit.tabs import Deck
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.painting import focused_waits, paint_now
 from gshtui.ui.kit.textual.typed_app import app_of, takes_every_key
+from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.window.banner import Banner
 from gshtui.ui.window.header import HeaderBar
@@ -62,7 +64,8 @@ class WorkbenchScreen(Screen[None]):
         bind("panes.reset", "reset"),
         bind("tabs.next", "tab(1)"),
         bind("tabs.previous", "tab(-1)"),
-        bind("approval.focus", "below('review')"),
+        bind("approval.focus", "below('review_or_write')"),
+        bind("approval.go", "below('review')"),
         bind("queue.focus", "below('queue')"),
     ]
 
@@ -94,6 +97,8 @@ class WorkbenchScreen(Screen[None]):
         self.deck = Deck(CHAT, "Chat")
         self.centre = centre
         self.input = centre.input
+        self.front_scroll = FrontScroll(self.deck)
+        centre.scrolls(self.front_scroll)
         self.panes: dict[str, Pane] = {
             "agents": AgentsPane(clock),
             "shell": ShellPane(clock),
@@ -103,6 +108,7 @@ class WorkbenchScreen(Screen[None]):
         self.middle = Vertical(self.deck, SessionOffer(front), *centre.below, id="centre")
         self._frame = PaneFrame(self.panes, self.middle)
         self._keybar = KeyBar()
+        self.header.changed = self.address
 
     def compose(self) -> ComposeResult:
         self._place()  # before anything is laid out: each later change would lay all of it out again
@@ -160,6 +166,33 @@ class WorkbenchScreen(Screen[None]):
         chat = self.centre.chat()
         await self.deck.fill(chat)
         self.call_after_refresh(self._tell_sizes, chat)
+
+    def address(self) -> None:
+        """Prompts go to the agent of the tab in front; without one, to the window's own."""
+        front = self.header.state.front
+        pane = self.deck.panes.get(self.deck.front)
+        agent = (pane.agent if pane is not None else "") or front
+        view = self.header.state.agents.agents.get(agent)
+        self.centre.address(
+            Addressee(
+                agent,
+                view.row.name if view is not None else "",
+                view.model if view is not None else "",
+                view.mode or "" if view is not None else "",
+                mail=agent != front,
+                program=view is not None and view.row.kind != "native",
+            )
+        )
+
+    @on(Deck.Turned)
+    def _turned(self) -> None:
+        self.address()
+
+    def show_newest(self) -> None:
+        """Go to the end of the conversation, where what was just sent appears."""
+        chat = self.deck.first_widget
+        if isinstance(chat, PromptWalker):
+            chat.action_end()
 
     def _tell_sizes(self, chat: Widget) -> None:
         """Tell new widgets their size. Textual does not if a region is requested before the layout."""
@@ -220,12 +253,14 @@ class WorkbenchScreen(Screen[None]):
     def _places(self) -> list[Widget]:
         """The widgets that can take the focus, in the order of the keys."""
         shown: list[Widget] = [self.input] if self.middle.display else []
+        if shown and (front := self.deck.front_widget) is not None:
+            shown.append(front)
         return shown + [pane for name in PANES if (pane := self.panes.get(name)) and self.on_screen(pane)]
 
     def action_cycle(self, step: int) -> None:
         places = self._places()
-        here = self.panes.get(self.front_pane(), self.input)
-        at = places.index(here) if here in places else 0
+        within = self.focused.ancestors_with_self if self.focused is not None else ()
+        at = next((at for at, place in enumerate(places) if place in within), 0)
         places[(at + step) % len(places)].focus()
 
     def action_pane(self, name: str) -> None:
@@ -251,14 +286,13 @@ class WorkbenchScreen(Screen[None]):
         """Move to the nearest pane in a direction; in the middle, between the input and what is above it."""
         here = self.panes.get(self.front_pane())
         if here is None and direction in ("up", "down") and (direction == "up") is (self.focused is self.input):
-            above = (widget for widget in self.deck.query(Widget) if widget.focusable)
-            (self.input if direction == "down" else next(above, self.input)).focus()
+            (self.input if direction == "down" else self.deck.front_widget or self.input).focus()
             return
         region = (here or self.middle).region
         best: tuple[int, Widget] | None = None
         for place in self._places():
             there = place.region if place is not self.input else self.middle.region
-            if place is here or (here is None and place is self.input):
+            if place is here or place is self.deck.front_widget or (here is None and place is self.input):
                 continue
             gap = {
                 "left": region.x - there.right,

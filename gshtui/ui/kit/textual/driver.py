@@ -24,6 +24,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.widget import Widget
 
 START = "\x1b[200~"
 END = "\x1b[201~"
@@ -105,10 +106,16 @@ def _beginning_of(mark: str, text: str) -> int:
 class ReadingDriver(LinuxDriver):
     """Textual's driver with our reading of the input."""
 
+    typed = b""
+    """What was read of the terminal before the driver started."""
+
     def run_input_thread(self) -> None:
         """Read, parse and pass on, until the driver stops."""
         parser = InputParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
+        if text := decode(self.typed):
+            self._pass_on(parser.feed(text))
+        self.typed = b""
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
@@ -137,9 +144,30 @@ class PaintedFrame(Protocol):
 
     attributes: list[Any]
     """The terminal's attributes as they were before the frame (`termios.tcgetattr`)."""
+    size: tuple[int, int]
+    """Columns and rows."""
+
+    def take_typed(self) -> tuple[bytes, PaintedLine | None]:
+        """Stop reading the terminal. Returns what was typed, and the line of the frame that shows it."""
+        ...
 
     def handed_over(self) -> None:
         """From now on the driver puts the terminal back."""
+        ...
+
+
+class PaintedLine(Protocol):
+    """The frame's input line, drawn over Textual's until the real input shows what was typed."""
+
+    frozen: bool
+    shown: bool
+
+    def type(self, text: str) -> bool:
+        """Take what was typed; returns whether the line has changed."""
+        ...
+
+    def drawn(self) -> str:
+        """The sequences that draw it."""
         ...
 
 
@@ -166,13 +194,30 @@ class WorkbenchDriver(ReadingDriver):
         """What was written of a frame whose end has not come yet."""
         self._held: list[Message] | None = []
         """What was typed before there was an input to take it; `None` once there is one."""
+        self._line: PaintedLine | None = None
+        self._line_size = (0, 0)
 
     def process_message(self, message: Message) -> None:
         with self._lock:  # this is the thread that reads; `release` is called in the loop's
             if self._held is not None and isinstance(message, (events.Key, events.Paste)):
                 self._held.append(message)
+                self._echo(message)
                 return
+            if isinstance(message, events.Resize) and message.size != self._line_size:
+                self._line = None  # it is elsewhere now
         super().process_message(message)
+
+    def _echo(self, message: events.Key | events.Paste) -> None:
+        """Show a key in the painted line, unless the first frame has done that."""
+        line = self._line
+        if line is None or self.typed:
+            return
+        if isinstance(message, events.Paste):
+            text = message.text
+        else:
+            text = "\x7f" if message.key == "backspace" else message.character or "\x1b["
+        if line.type(text):
+            super().write(line.drawn())
 
     def release(self) -> None:
         """The input has the focus: hand it what was typed so far, in order, and everything from now on."""
@@ -184,6 +229,9 @@ class WorkbenchDriver(ReadingDriver):
     def start_application_mode(self) -> None:
         frame, type(self).first_frame = type(self).first_frame, None
         self._painted = frame is not None
+        if frame is not None:
+            self.typed, self._line = frame.take_typed()
+            self._line_size = frame.size
         super().start_application_mode()
         self._painted = False
         if frame is not None:
@@ -199,20 +247,35 @@ class WorkbenchDriver(ReadingDriver):
         # A frame between its marks is one write: each one more would wake the thread that writes once more.
         if data == SYNC_START:
             self._marked = data
-        elif not self._marked:
-            super().write(data)
-        else:
+        elif self._marked and data != SYNC_END:
             self._marked += data
-            if data == SYNC_END:
-                data, self._marked = self._marked, ""
-                super().write(data)
+        else:
+            data, self._marked = self._marked + self._with_line(data), ""
+            super().write(data)
+
+    def _with_line(self, data: str) -> str:
+        """The painted line over what is written, so that what was typed does not vanish for a frame."""
+        if self._line is None or not self._line.shown:
+            return data
+        return self._line.drawn() + data if data == SYNC_END else data + self._line.drawn()
+
+    def end_line(self) -> None:
+        """The input shows what was typed: draw nothing over it any more."""
+        self._line = None
 
 
-def release_input(app: App[Any]) -> None:
+def release_input(app: App[Any], area: Widget) -> None:
     """The app's input has the focus: hand it what was typed before, where its driver has held that back."""
     driver = app._driver  # pyright: ignore[reportPrivateUsage]
     if isinstance(driver, WorkbenchDriver):
         driver.release()
+        # Behind the keys in the app's queue, and then behind them in the input's.
+        app.call_later(lambda: area.call_after_refresh(_end_line, driver, area))
+
+
+def _end_line(driver: WorkbenchDriver, area: Widget) -> None:
+    driver.end_line()
+    area.refresh()  # what was drawn over it is still on the terminal
 
 
 def write_sequence(app: App[Any], sequence: str) -> None:

@@ -1,4 +1,4 @@
-"""The entries of a conversation as plain data: prompts, answers, thoughts, tool calls, notices, each with an id.
+"""The entries of a conversation as plain data, each with an id: prompts, answers, thoughts, calls, outcomes, notices.
 
 The vocabulary between the conversation's reducer and the transcript; knows nothing about looks. Text in here is raw:
 it is sanitised when blocks are made from it. Created by `conversation_state.py`.
@@ -88,7 +88,21 @@ class NoticeEntry:
     """What to do about it."""
 
 
-Entry = PromptEntry | AnswerEntry | ThoughtEntry | ToolEntry | NoticeEntry
+@dataclass(frozen=True, slots=True)
+class OutcomeEntry:
+    """What a command that the person typed here has answered; open until folded, and not part of the record."""
+
+    id: str
+    line: str
+    """What was typed."""
+    text: str
+    """The answer as Markdown."""
+    failed: bool = False
+
+
+Entry = PromptEntry | AnswerEntry | ThoughtEntry | ToolEntry | NoticeEntry | OutcomeEntry
+FOLDING = (ToolEntry, ThoughtEntry, OutcomeEntry)
+"""The kinds that a person opens and folds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,18 @@ from rich.segment import Segment
 
 from gshtui.ui.kit.page import Page
 from gshtui.ui.kit.styled_lines import StyledLine
-from gshtui.ui.kit.transcript.entries import AnswerEntry, Entry, NoticeEntry, PromptEntry, ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import (
+    AnswerEntry,
+    Entry,
+    NoticeEntry,
+    OutcomeEntry,
+    PromptEntry,
+    ThoughtEntry,
+    ToolEntry,
+)
 from gshtui.ui.kit.transcript.entry_blocks import EntryBlock, chunk_block, notice_blocks, prompt_blocks, rows_of
 from gshtui.ui.kit.transcript.markdown_splitter import MarkdownChunk, MarkdownSplitter
-from gshtui.ui.kit.transcript.tool_blocks import thought_header, tool_blocks
+from gshtui.ui.kit.transcript.tool_blocks import outcome_header, thought_header, tool_blocks
 
 
 class RowHeights:
@@ -228,7 +236,7 @@ class Sheet:
 
     def __init__(self, entry: Entry, *, width: int) -> None:
         self.entry = entry
-        self.opened = False
+        self.opened = isinstance(entry, OutcomeEntry)
         self.width = width
         self.order = 0
         """Its index in the document; only the document uses it."""
@@ -275,6 +283,8 @@ class Sheet:
             if len(self._streamed) > 1:
                 self._streamed = ["".join(self._streamed)]
             return entry.text + self._streamed[0]
+        if isinstance(entry, OutcomeEntry):
+            return entry.text
         return "\n".join(block.copied for block in self.blocks) if self.built else _source(entry)
 
     @property
@@ -304,6 +314,9 @@ class Sheet:
         elif isinstance(entry, ThoughtEntry):
             blocks = [self._thought_header(entry)]
             source = self.text if self.opened else None
+        elif isinstance(entry, OutcomeEntry):
+            blocks = [outcome_header(entry, opened=self.opened)]
+            source = entry.text if self.opened else None
         else:
             blocks, source = [], self.text
         self._layout = BlockLayout(blocks, self._gap, page.width, source=source, muted=isinstance(entry, ThoughtEntry))
@@ -352,7 +365,7 @@ class Sheet:
         entry = self.entry
         if isinstance(entry, ToolEntry) and not self.opened:
             return 1
-        if isinstance(entry, ThoughtEntry) and not self.opened:
+        if isinstance(entry, (ThoughtEntry, OutcomeEntry)) and not self.opened:
             return 1
         streamed = sum(map(len, self._streamed)) // max(1, self.width) if self._streamed else 0
         return rows_of(_source(entry), self.width) + streamed

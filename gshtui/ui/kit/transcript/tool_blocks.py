@@ -1,4 +1,4 @@
-"""Draws tool calls and thoughts: one line when folded; input, diff and output, or the reasoning, when opened.
+"""Draws tool calls, thoughts and outcomes of commands: one line when folded; all that there is when opened.
 
 Owns the look of both; runs nothing. Called by `sheet.py`.
 """
@@ -20,7 +20,7 @@ from gshtui.text.styled_text import Colour, StyledSpan, styled
 from gshtui.ui.kit.diff_lines import DiffRow, diff_counts, diff_lines, diff_rows
 from gshtui.ui.kit.page import Page, Palette
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
-from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import OutcomeEntry, ThoughtEntry, ToolEntry
 from gshtui.ui.kit.transcript.entry_blocks import EntryBlock, pieces
 from gshtui.ui.kit.transcript.markdown_splitter import ROWS
 
@@ -54,6 +54,11 @@ def tool_blocks(tool: ToolEntry, *, opened: bool) -> list[EntryBlock]:
 def thought_header(thought: ThoughtEntry, *, opened: bool) -> EntryBlock:
     """The line of a thought, followed by its text when open."""
     return EntryBlock(partial(_thought, thought, opened), thought.text, toggles=True)
+
+
+def outcome_header(outcome: OutcomeEntry, *, opened: bool) -> EntryBlock:
+    """The line of an outcome, followed by its text when open."""
+    return EntryBlock(partial(_outcome, outcome, opened), outcome.text, toggles=True)
 
 
 def seconds(duration: float) -> str:
@@ -262,6 +267,16 @@ def _thought(thought: ThoughtEntry, opened: bool, page: Page) -> list[StyledLine
     left = [Segment("✻ ", palette.faint), Segment(words, palette.muted)]
     if not opened:
         left.append(Segment(f"  {_gist(thought)}", palette.faint))
+    return [_ends(left, [Segment("▾" if opened else "▸", palette.faint)], page)]
+
+
+def _outcome(outcome: OutcomeEntry, opened: bool, page: Page) -> list[StyledLine]:
+    palette = page.palette
+    sign, look = ("✗ ", palette.error) if outcome.failed else ("› ", palette.marker)
+    left = [Segment(sign, look), Segment(one_line(outcome.line, 200), palette.tool)]
+    if not opened:
+        rows = outcome.text.count("\n") + 1
+        left.append(Segment(f"  {rows:,} lines" if rows > 1 else f"  {one_line(outcome.text, 200)}", palette.faint))
     return [_ends(left, [Segment("▾" if opened else "▸", palette.faint)], page)]
 
 

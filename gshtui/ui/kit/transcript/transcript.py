@@ -40,6 +40,8 @@ class Transcript(KeptLines, can_focus=True):
         bind("transcript.page_down", "page_down"),
         bind("transcript.home", "home"),
         bind("transcript.end", "end"),
+        bind("transcript.previous_prompt", "prompt(-1)"),
+        bind("transcript.next_prompt", "prompt(1)"),
         bind("transcript.toggle", "open_block"),
         bind("transcript.open_all", "open_all"),
         bind("transcript.copy", "copy_block"),
@@ -103,6 +105,16 @@ class Transcript(KeptLines, can_focus=True):
     def action_end(self) -> None:
         """Go to the end, and follow new entries."""
         self.cursor.go_end()
+        self._redraw()
+
+    @property
+    def standing(self) -> bool:
+        """Whether the reader has gone to a prompt, and not left it."""
+        return self.cursor.standing
+
+    def action_prompt(self, direction: int) -> None:
+        """Go to the next (or previous) prompt: it is at the top, where what follows it fills the screen, and marked."""
+        self.cursor.go_to_prompt(direction, from_cursor=self.has_focus)
         self._redraw()
 
     def action_open_block(self) -> None:
@@ -175,6 +187,7 @@ class Transcript(KeptLines, can_focus=True):
             self._page.restyle()
 
     def on_focus(self) -> None:
+        self.cursor.ready()
         self.refresh()
 
     def on_blur(self) -> None:
@@ -188,6 +201,7 @@ class Transcript(KeptLines, can_focus=True):
 
     def scroll_rows(self, rows: int) -> None:
         """Move by this many rows; exactly, unless it is far."""
+        self.cursor.standing = False
         if abs(rows) <= _FAR * self.viewport.height:
             self.viewport.scroll(rows)
         else:
@@ -201,6 +215,8 @@ class Transcript(KeptLines, can_focus=True):
             whole: draw every row again, changed or not.
         """
         if self.size.height:
+            if self.cursor.standing:
+                self.viewport.hold()
             changed = self.viewport.update()
             self.set_row_count(self.document.height)
             if whole or changed is None:

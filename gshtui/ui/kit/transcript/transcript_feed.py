@@ -13,7 +13,18 @@ from collections.abc import Callable, Iterable
 from textual.widget import Widget
 
 from gshtui.ui.kit.transcript.document import TranscriptDocument
-from gshtui.ui.kit.transcript.entries import Entry, Operation, Prepend, Put, Remove, Stream, ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import (
+    FOLDING,
+    Entry,
+    Operation,
+    OutcomeEntry,
+    Prepend,
+    Put,
+    Remove,
+    Stream,
+    ThoughtEntry,
+    ToolEntry,
+)
 from gshtui.ui.kit.transcript.sheet import Sheet
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import BlockCursor, Viewport
@@ -112,13 +123,22 @@ class TranscriptFeed:
         """Show an entry at the end, or replace the one with its id."""
         new = self._document.get(entry.id) is None
         sheet = self._document.put(entry)
-        if new and self._all_open and isinstance(entry, (ToolEntry, ThoughtEntry)):
+        if new and self._all_open and isinstance(entry, FOLDING) and not sheet.opened:
             self._document.toggle(sheet, True)
         if new and not self._viewport.following:
             self._viewport.unseen += 1
         if sheet.live and not isinstance(entry, ToolEntry):
             self._streaming[entry.id] = sheet
         self._schedule()
+
+    def show(self, outcome: OutcomeEntry) -> None:
+        """Show an outcome at the end: all of it, or from its first line on where it is longer than the screen."""
+        self.put(outcome)
+        sheet = self._document.get(outcome.id)
+        if sheet is not None and self._viewport.height:
+            self._document.built(sheet)
+            self._viewport.show(sheet, 0, sheet.gap)
+            self._viewport.unseen = 0
 
     def stream(self, id: str, text: str) -> None:
         """Add text to a live entry. Cheap: it is split and drawn with the next frame."""
@@ -166,7 +186,7 @@ class TranscriptFeed:
         self._all_open = not self._all_open
         self._viewport.hold()
         for sheet in self._document.sheets:
-            if isinstance(sheet.entry, (ToolEntry, ThoughtEntry)) and sheet.opened != self._all_open:
+            if isinstance(sheet.entry, FOLDING) and sheet.opened != self._all_open:
                 self._document.toggle(sheet, self._all_open)
 
     def cut(self, deadline: float) -> None:

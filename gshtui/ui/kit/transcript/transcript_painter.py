@@ -67,7 +67,7 @@ class TranscriptPainter:
         width, fill, line = self.width, self._document.page.palette.text, row.line
         if line is None:
             return StyledLine(()).strip_with(self._gutter, width, fill)
-        pointed = self._widget.has_focus and self._cursor.on(row)
+        pointed = (self._widget.has_focus or self._cursor.standing) and self._cursor.on(row)
         gutter = self._pointer if pointed else self._gutter
         ranges = self._ranges(row, line, y)
         if ranges:

@@ -16,7 +16,7 @@ from textual.message import Message
 from gshtui.ui.kit.highlights import StyledRange, match_ranges
 from gshtui.ui.kit.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.document import TranscriptDocument
-from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import FOLDING, ToolEntry
 from gshtui.ui.kit.transcript.sheet import Sheet
 from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Viewport
 
@@ -74,11 +74,9 @@ class TranscriptSearch:
 
     def _in(self, sheet: Sheet) -> list[TranscriptHit]:
         entry = sheet.entry
-        if isinstance(entry, ToolEntry) or (isinstance(entry, ThoughtEntry) and not sheet.opened):
+        if isinstance(entry, ToolEntry) or (isinstance(entry, FOLDING) and not sheet.opened):
             words = (
-                [entry.text]
-                if isinstance(entry, ThoughtEntry)
-                else [entry.name, entry.subject, entry.output, entry.diff]
+                [entry.name, entry.subject, entry.output, entry.diff] if isinstance(entry, ToolEntry) else [entry.text]
             )
             return [TranscriptHit(sheet, 0)] if any(self.needle in part.casefold() for part in words) else []
         if self.needle not in sheet.text.casefold():
@@ -92,7 +90,7 @@ class TranscriptSearch:
         """The visible form of a hit: in a folded entry, which is opened, the first block with the words."""
         sheet = hit.sheet
         entry = sheet.entry
-        if not isinstance(entry, (ToolEntry, ThoughtEntry)):
+        if not isinstance(entry, FOLDING):
             return hit
         if not sheet.opened and not (
             isinstance(entry, ToolEntry) and self.needle in f"{entry.name} {entry.subject}".casefold()

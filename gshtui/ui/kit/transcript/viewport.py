@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gshtui.ui.kit.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.document import RowPosition, TranscriptDocument
-from gshtui.ui.kit.transcript.entries import ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import FOLDING, PromptEntry
 from gshtui.ui.kit.transcript.sheet import Sheet
 
 GUTTER = 2
@@ -210,6 +210,8 @@ class BlockCursor:
         self._viewport = viewport
         self.sheet: Sheet | None = None
         self.block = 0
+        self.standing = False
+        """Whether the reader has gone to a prompt: it is marked without the focus, too, until something else moves."""
 
     def on(self, row: ScreenRow) -> bool:
         """Whether the row belongs to its block, not counting empty rows above."""
@@ -220,7 +222,7 @@ class BlockCursor:
 
     def place(self, sheet: Sheet | None, block: int = 0) -> None:
         """Go to a block, or nowhere."""
-        self.sheet, self.block = sheet, block
+        self.sheet, self.block, self.standing = sheet, block, False
 
     def go_home(self) -> None:
         """Go to the very first block, shown at the top."""
@@ -234,10 +236,38 @@ class BlockCursor:
         self._viewport.follow()
         self.place(None)
 
+    def go_to_prompt(self, direction: int, *, from_cursor: bool) -> None:
+        """Go to the next (-1: the previous) prompt; behind the last one is the end, before the first the beginning.
+
+        Args:
+            from_cursor: count from the cursor, where it is visible; else from the top of the screen.
+        """
+        sheets = self._document.sheets
+        here = self.sheet
+        if here is not None and self._document.has(here) and (self.standing or (from_cursor and self.visible())):
+            at = self._document.index(here)
+        elif self._viewport.rows and not (direction < 0 and self._viewport.following):
+            first = self._viewport.rows[0]
+            # The entry at the top is passed only where its first row is there to be seen.
+            at = self._document.index(first.sheet)
+            at += direction < 0 and (first.block > 0 or first.at > first.sheet.gap)
+        else:
+            at = len(sheets)
+        found = range(at + 1, len(sheets)) if direction > 0 else range(at - 1, -1, -1)
+        prompt = next((sheets[n] for n in found if isinstance(sheets[n].entry, PromptEntry)), None)
+        if prompt is not None:
+            self.place(prompt)
+            self.standing = True
+            self._viewport.show(prompt, 0, prompt.gap)
+        elif direction > 0:
+            self.go_end()
+        else:
+            self.go_home()
+
     def toggle(self) -> bool:
         """Open or fold its entry, whose first line stays in place; False: the entry cannot be opened."""
         sheet = self.sheet if self.ready() else None
-        if sheet is None or not isinstance(sheet.entry, (ToolEntry, ThoughtEntry)):
+        if sheet is None or not isinstance(sheet.entry, FOLDING):
             return False
         rows = self._viewport.rows
         at = next((y for y, row in enumerate(rows) if row.sheet is sheet and row.line is not None), 0)

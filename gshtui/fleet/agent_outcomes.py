@@ -1,0 +1,175 @@
+"""What the commands about agents answer: text for people, and data for scripts. Used by `commands`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+from gshtui.bus.agent_data import AgentRow, AnswerSource
+from gshtui.commands.declaration import Invocation, Outcome
+from gshtui.fleet import agent_calls as calls
+from gshtui.fleet import agent_tables
+from gshtui.fleet.fleet import Fleet
+from gshtui.fleet.ports import RecoveryPlan, RevivedAgent
+from gshtui.text.markdown_table import padded
+from gshtui.text.sanitise import visible
+
+
+class AgentOutcomes:
+    """The answers that say how an agent is attached to, or how long its end can be undone."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+
+    def agents(self, _invocation: Invocation, found: calls.AgentList) -> Outcome:
+        data = [agent_tables.state_json(agent, self._fleet.attach_words(agent.row)) for agent in found.agents]
+        if not data:
+            return Outcome([], "There are no agents here. `spawn` starts one.")
+        table = agent_tables.agents_table(found.agents, self._fleet.attach_words)
+        return Outcome(data, table, plain=padded(table).replace("`", ""))
+
+    def report(self, _invocation: Invocation, found: calls.AgentReport) -> Outcome:
+        attach = self._fleet.attach_words(found.agent.row)
+        if found.is_answer:
+            row = found.agent.row
+            data: dict[str, Any] = {"agent": row.id, "answer": found.report, "source": found.source}
+            return _answer_outcome(row, data, found.report, found.source)
+        report = found.report or "(no report yet)"
+        text = f"{agent_tables.agent_details(found.agent, attach)}\n\n{report}"
+        return Outcome(agent_tables.state_json(found.agent, attach) | {"report": found.report}, text, plain=report)
+
+    def restarted(self, _invocation: Invocation, back: RevivedAgent) -> Outcome:
+        row, how = back.row, f": it {back.how}" if back.how else ""
+        return Outcome(self._revived(back), f"{row.name} ({row.id}) was restarted{how}.")
+
+    def forked(self, _invocation: Invocation, made: RevivedAgent) -> Outcome:
+        row, where = made.row, f" in {visible(made.row.worktree)}" if made.row.worktree else ""
+        said = f"{row.name} ({row.id}) is a fork of {row.fork}{where}; it {made.how}."
+        return Outcome(self._revived(made), said, plain=row.id, aside=said)
+
+    def killed(self, _invocation: Invocation, row: AgentRow) -> Outcome:
+        undo = "" if row.ended else f" `agent undo {row.id}` restores it within {self._fleet.grace:.0f} s."
+        return Outcome(agent_tables.row_json(row), f"{row.name} ({row.id}) was killed.{undo}")
+
+    def recovered(self, _invocation: Invocation, found: calls.RecoveryReport) -> Outcome:
+        if found.plans is not None:
+            return _planned(found.plans)
+        done = found.done
+        names = [f"{_named(one.row)}{f', which {one.how}' if one.how else ''}" for one in done.back]
+        lines = [f"Recovered: {'; '.join(names) or 'nobody'}."]
+        lines += [f"Not recovered: {_named(one.row)}. {one.why}" for one in done.lost if one.tried]
+        if left := [one for one in done.lost if not one.tried]:
+            lines.append(f"Left: {', '.join(_named(one.row) for one in left)}. {left[0].why}")
+        data = [self._revived(one) | {"recovered": True, "why": ""} for one in done.back]
+        data += [self._plain(one.row) | {"recovered": False, "tried": one.tried, "why": one.why} for one in done.lost]
+        return Outcome(data, "\n".join(lines), is_error=bool(done.lost))
+
+    def _revived(self, back: RevivedAgent) -> dict[str, Any]:
+        return self._plain(back.row) | {"how": back.how}
+
+    def _plain(self, row: AgentRow) -> dict[str, Any]:
+        return agent_tables.row_json(row, self._fleet.attach_words(row))
+
+
+def _named(row: AgentRow) -> str:
+    return f"{row.name} ({row.id})"
+
+
+def _planned(plans: list[RecoveryPlan]) -> Outcome:
+    """What recovering would do, a line and an item of the data for each agent."""
+    lines: list[str] = []
+    data: list[dict[str, Any]] = []
+    for plan in plans:
+        would = "" if plan.why else "resume" if plan.conversation else "start anew"
+        data.append(
+            {"id": plan.row.id, "name": plan.row.name, "would": would, "how": plan.how,
+             "conversation": plan.conversation, "why": plan.why}
+        )  # fmt: skip
+        if plan.why:
+            lines.append(f"{_named(plan.row)} would not be recovered. {plan.why}")
+        elif plan.conversation:
+            lines.append(f"{_named(plan.row)} would resume its conversation {plan.conversation}.")
+        elif plan.how:
+            lines.append(f"{_named(plan.row)} would start anew: it {plan.how.split(';')[0]}.")
+        else:
+            lines.append(f"{_named(plan.row)} would start as its command line says.")
+    return Outcome(data, "\n".join(lines) or "No agent is lost.", is_error=any(plan.why for plan in plans))
+
+
+def attachment(_invocation: Invocation, found: calls.Attachment) -> Outcome:
+    data = agent_tables.row_json(found.row, found.argv) | {"argv": found.argv}
+    return Outcome(data, f"`{shlex.join(found.argv)}`")
+
+
+def sent_message(_invocation: Invocation, sent: calls.SentMessage) -> Outcome:
+    waits = " It is busy; it gets the message when it is idle." if sent.waits else ""
+    data: dict[str, Any] = {"agent": sent.row.id, "message": sent.message}
+    if sent.piece is not None:
+        return Outcome(data | {"piece": sent.piece}, sent.piece, plain=sent.piece, is_piece=True)
+    if sent.timed_out is not None:
+        now = agent_tables.status_words(sent.row)
+        text = f"{sent.row.name} ({sent.row.id}) has not answered within {sent.timed_out:g} s; it is {now}."
+        return Outcome(data, text, is_error=True, timed_out=True)
+    if sent.answer is not None:
+        data |= {"answer": sent.answer, "source": sent.source}
+        if sent.told:
+            return Outcome(data)
+        return _answer_outcome(sent.row, data, sent.answer, sent.source)
+    return Outcome(data, f"Sent to {sent.row.name} ({sent.row.id}).{waits}")
+
+
+def _answer_outcome(row: AgentRow, data: dict[str, Any], answer: str, source: AnswerSource) -> Outcome:
+    """An answer for people, with where it comes from; alone, as it is, for a script."""
+    if not answer.strip():
+        said = f"{row.name} ({row.id}) has said nothing."
+        return Outcome(data, said, aside=said)
+    seen = ", from its screen" if source == "screen" else ""
+    aside = f"{row.name} ({row.id}): the answer is from its screen." if seen else ""
+    return Outcome(data, f"{row.name} ({row.id}) says{seen}:\n\n{answer}", plain=answer, aside=aside)
+
+
+def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) -> Outcome:
+    row, asked = found.row, found.question
+    data: dict[str, Any] = {"agent": row.id, "question": agent_tables.question_json(asked)}
+    if found.choice is None:
+        choices = [f"{one.key}  {one.label}" for one in asked.choices] or [f"Answer with `agent attach {row.id}`."]
+        lines = [f"{row.name} ({row.id}) asks: {asked.subject}", *([asked.detail] if asked.detail else []), *choices]
+        return Outcome(data, "\n\n".join((lines[0], *lines[1 : -len(choices)], "\n".join(choices))))
+    data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
+    after = f" It asks next: {found.next.subject}" if found.next is not None else ""
+    return Outcome(data, f"Answered {row.name} ({row.id}): {found.choice.label}.{after}")
+
+
+def awaited_status(_invocation: Invocation, found: calls.AwaitedStatus) -> Outcome:
+    row = found.row
+    if found.timed_out is not None:
+        text = f"{row.name} ({row.id}) is still {row.status} after {found.timed_out:g} s."
+        return Outcome(agent_tables.row_json(row), text, is_error=True, timed_out=True)
+    said = f"{row.name} ({row.id}) is {agent_tables.status_words(row)}."
+    missed = row.status not in found.wanted
+    return Outcome(agent_tables.row_json(row) | {"report": row.report}, said, is_error=missed)
+
+
+def unsaved_work(_invocation: Invocation, found: calls.UnsavedWork) -> Outcome:
+    said = " ".join(found.losses) or "It has no unsaved work."
+    data = {"agent": found.row.id, "unsaved": found.losses}
+    return Outcome(data, f"{found.row.name} ({found.row.id}): {said}")
+
+
+def renamed(_invocation: Invocation, row: AgentRow) -> Outcome:
+    return Outcome(agent_tables.row_json(row), f"{row.id} is now called {row.name}.")
+
+
+def marked_read(_invocation: Invocation, row: AgentRow) -> Outcome:
+    return Outcome(agent_tables.row_json(row) | {"unread": 0}, f"{row.name} ({row.id}) is marked as read.")
+
+
+def about_agent(words: str, *, short: bool = False) -> Callable[[Invocation, AgentRow], Outcome]:
+    """A renderer that says this about the agent. `short`: its data is only the id."""
+
+    def render(_invocation: Invocation, row: AgentRow) -> Outcome:
+        data = {"agent": row.id} if short else agent_tables.row_json(row)
+        return Outcome(data, f"{row.name} ({row.id}) {words}")
+
+    return render

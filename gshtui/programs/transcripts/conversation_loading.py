@@ -1,0 +1,82 @@
+"""Whether a program that was started with an earlier conversation has read it yet.
+
+Gemini CLI shows its input, takes a text and answers it, before it has read the conversation that it is to go on with,
+and then puts that in the place of what it was told. Once it has read it, it notes that in the conversation's file.
+Reads other programs' files, writes none. Called for the screen's readings; blocks for milliseconds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from gshtui.programs.profile import Profile
+from gshtui.programs.transcripts import gemini_transcript
+from gshtui.programs.transcripts.transcript_readers import home_of
+
+
+class _Finder(Protocol):
+    def __call__(self, cwd: str, id: str, since: float, environ: Mapping[str, str], home: Path, /) -> bool: ...
+
+
+_FINDERS: Mapping[str, _Finder] = {"gemini": gemini_transcript.has_loaded_since}
+
+
+@dataclass(slots=True)
+class ConversationLoading:
+    """One process that may have to read a conversation first.
+
+    Args:
+        profile: its program's; of most programs the answer is always no.
+        pid: the process in its terminal.
+        environ: of the program, which says where its files are.
+    """
+
+    profile: Profile
+    pid: int
+    cwd: str
+    environ: Mapping[str, str]
+    clock: Callable[[], float] = time.time
+    _over: bool = False
+
+    @property
+    def possible(self) -> bool:
+        """Whether it has to be asked at all."""
+        return not self._over and self.pid > 0 and self._program in _FINDERS
+
+    @property
+    def _program(self) -> str:
+        return self.profile.hooks.kind or self.profile.name
+
+    def is_loading(self) -> bool:
+        """Whether it was started with a conversation that it has not read yet.
+
+        Where that cannot be told, as of a command line that names none, it has. It is not waited for longer than the
+        program may take to start.
+        """
+        if not self.possible:
+            return False
+        began, id = self._start()
+        late = self.clock() - began > self.profile.timing.start
+        try:
+            self._over = late or _FINDERS[self._program](self.cwd, id, began, self.environ, home_of(self.environ))
+        except OSError:
+            self._over = True
+        return not self._over
+
+    def _start(self) -> tuple[float, str]:
+        """When the process began (epoch seconds; 0: it goes on with nothing), and the id that it goes on with."""
+        import psutil  # not needed for the first screen
+
+        try:
+            process = psutil.Process(self.pid)
+            words, began = process.cmdline(), process.create_time()
+        except psutil.Error:
+            return 0.0, ""
+        rules = self.profile.conversation
+        if rules.resume and rules.resume[0] in words[:-1]:
+            return began, words[words.index(rules.resume[0]) + 1]
+        return (began, "") if rules.fork and rules.fork[0] in words else (0.0, "")

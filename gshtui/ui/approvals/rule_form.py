@@ -1,0 +1,90 @@
+"""The rule that `always` would save: what it would let run, and its text to edit. The panel passes keys on."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.textual.painting import always_draws_cursor
+
+NEW_LINE = frozenset(("ctrl+j", "shift+enter", "alt+enter"))
+_KEYS = "enter saves it and allows · ctrl+j new line · esc goes back"
+VOID = "the question is closed, so this rule saves nothing · esc"
+
+
+@always_draws_cursor  # it takes input for as long as it is shown
+class RuleInput(FoldingArea, can_focus=False):
+    """The rule's TOML."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(id="rule-text")
+        self.load_text(text.rstrip("\n"))
+        self.move_cursor(self.document.end)
+
+    def changed(self) -> None:
+        """Say at once what the changed rule would cover."""
+        if isinstance(self.parent, RuleForm):
+            self.parent.describe()
+
+
+class RuleForm(Vertical, can_focus=False):
+    """See the module."""
+
+    def __init__(self, request: ApprovalRequested) -> None:
+        super().__init__(id="rule-form")
+        self.request = request
+        self._words = Static(id="rule-words", markup=False)
+        self._input = RuleInput(request.rule)
+
+    def compose(self) -> ComposeResult:
+        """Words, text, keys."""
+        yield self._words
+        yield self._input
+        yield Static(_KEYS, id="rule-keys", markup=False)
+
+    def on_mount(self) -> None:
+        self.describe()
+
+    @property
+    def text(self) -> str:
+        """The rule as it stands now."""
+        return self._input.value
+
+    @property
+    def mistake(self) -> str:
+        """Why it cannot be saved, with the line; empty if it can."""
+        from gshtui.guard.rule_draft import DraftError, check  # its parsers are needed only here
+
+        try:
+            check(self.text, self.request)
+        except DraftError as error:
+            return str(error)
+        return ""
+
+    def show_mistake(self, mistake: str) -> None:
+        """Say why nothing was saved, until the text changes."""
+        self._words.update(Content(f"Nothing was saved: {mistake}"))
+
+    def describe(self) -> None:
+        """Show where it would be saved and what it would cover."""
+        from gshtui.guard.question_text import rule_words
+        from gshtui.guard.rule_file import own_file
+
+        told, *covered = rule_words(self.text, own_file())
+        self._words.update(Content("\n".join((told, *(f"  {each}" for each in covered)))))
+
+    async def write(self, event: events.Key) -> None:
+        """Handle a key passed on by the panel."""
+        if event.key in NEW_LINE:
+            self._input.insert_typed("\n")
+        else:
+            await self._input.on_key(event)
+
+    def insert_pasted(self, text: str) -> None:
+        """Insert a paste at the cursor."""
+        self._input.insert_pasted(text)

@@ -1,0 +1,64 @@
+"""Scrolls the tab in front while the focus is elsewhere, such as in the input.
+
+Whatever is in front scrolls as its own keys scroll it: a wish is answered by the action of its row of the key table
+with that name (`transcript.page_up`, `terminal.page_up`). Moves no focus.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol, runtime_checkable
+
+from textual.binding import Binding
+from textual.widget import Widget
+
+from gshtui.ui.kit.tabs import Deck
+
+ScrollWish = Literal["page_up", "page_down", "home", "end", "previous_prompt", "next_prompt"]
+_ELSEWHERE = {"previous_prompt": "up", "next_prompt": "down"}
+"""What a tab without prompts does instead."""
+
+
+@runtime_checkable
+class PromptWalker(Protocol):
+    """A tab in which the reader can stand at a prompt."""
+
+    @property
+    def standing(self) -> bool:
+        """Whether the reader has gone to a prompt, and not left it."""
+        ...
+
+    def action_end(self) -> None: ...
+
+
+class FrontScroll:
+    """See the module."""
+
+    def __init__(self, deck: Deck) -> None:
+        self._deck = deck
+
+    async def go(self, wish: ScrollWish) -> None:
+        """Scroll what is in front."""
+        front = self._deck.front_widget
+        if front is None:
+            return
+        for name in (wish, _ELSEWHERE.get(wish)):
+            action = _action(front, name) if name else ""
+            if action:
+                await front.run_action(action)
+                return
+
+    def go_back(self) -> bool:
+        """Leave the prompt that the reader stands at, for the end; False: the reader stands at none."""
+        front = self._deck.front_widget
+        if not isinstance(front, PromptWalker) or not front.standing:
+            return False
+        front.action_end()
+        return True
+
+
+def _action(widget: Widget, name: str) -> str:
+    for kind in type(widget).__mro__:
+        for binding in vars(kind).get("BINDINGS", ()):
+            if isinstance(binding, Binding) and (binding.id or "").rpartition(".")[2] == name:
+                return binding.action
+    return ""

@@ -1,0 +1,56 @@
+"""Who gets what is typed: the agent of the tab in front, as the input's frame and its placeholder name it.
+
+Pure. The main screen makes an `Addressee`, the input shows it and sends there.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from textual.content import Content
+
+MEANS = "/ command · @ file · ! shell"
+
+
+class Addressee(msgspec.Struct, frozen=True):
+    """The agent that prompts go to."""
+
+    agent: str
+    """Its id in the roster."""
+    name: str = ""
+    """Its name, if that is not its id."""
+    model: str = ""
+    mode: str = ""
+    """How much it may do before it asks."""
+    mail: bool = False
+    """Prompts reach it as messages, in its terminal: it is not the agent of this window."""
+    program: bool = False
+    """It is another vendor's program."""
+
+    def title(self) -> Content:
+        """The words in the input's frame."""
+        parts: list[Content | tuple[str, str]] = [("to ", _QUIET), (self._name(), "bold $foreground")]
+        rest = [_line(word, 36) for word in (self.model, self.mode) if word]
+        return Content.assemble(*parts, (f" · {' · '.join(rest)}" if rest else "", _QUIET))
+
+    def placeholder(self) -> str:
+        """What the empty input says."""
+        if not self.mail:
+            return f"Ask for anything · {MEANS}"
+        if self.program:
+            return f"Message {self._name()}, typed into its terminal · {MEANS}"
+        return f"Ask {self._name()} for anything · {MEANS}"
+
+    def _name(self) -> str:
+        return _line(self.name or self.agent, 40)
+
+
+_QUIET = "$foreground-muted"
+
+
+def _line(text: str, most: int) -> str:
+    """A name as one harmless line."""
+    if text.isprintable() and len(text) <= most:
+        return text
+    from gshtui.text.sanitise import one_line  # not before the first frame
+
+    return one_line(text, most)

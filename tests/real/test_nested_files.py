@@ -1,0 +1,207 @@
+"""What a sandboxed command leaves in subfolders for other programs to obey is taken out; what was there stays."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.commands.declaration import Outcome
+from gshtui.guard.sandbox import nested_files
+from gshtui.guard.sandbox.nested_files import NestedFiles, runs_programs
+from gshtui.guard.sandbox.sandboxes import Sandboxes
+from gshtui.settings.settings_tables import Sandbox as SandboxSettings
+from gshtui.tools.workspace import ToolConfig
+from tests.kit.tmux import eventually
+from tests.kit.tool_harness import ToolHarness
+
+EVIL = "mkdir -p sub/deep && cd sub/deep && git init -q . && git config core.fsmonitor 'touch /tmp/pwned'"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    made = Path(os.path.realpath(tmp_path)) / "project"
+    (made / "src" / "part").mkdir(parents=True)
+    (made / "src" / "part" / "a.txt").write_text("a\n", "utf-8")
+    git(made, "init", "-q")
+    return made
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    (tmp_path / "state").mkdir()
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def harness(project: Path, own: Path) -> ToolHarness:
+    return ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,))))
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True, timeout=30).stdout
+
+
+async def in_sandbox(harness: ToolHarness, command: str, **more: Any) -> Outcome:
+    """Run it as a script, so that nothing but the sandbox judges it."""
+    (harness.project / "run.sh").write_text(command, "utf-8")
+    bash = harness.commands["bash"]
+    invocation = replace(harness.invocation(), sandboxed=True)
+    return await bash.handler(invocation, bash.parameters(command="sh run.sh", **more))
+
+
+@pytest.mark.parametrize(
+    ("line", "gone"),
+    [
+        (EVIL, "sub/deep/.git"),
+        ("mkdir -p sub && cd sub && git init -q . && printf 'touch x' >.git/hooks/post-checkout", "sub/.git"),
+        ("git init -q --bare sub/bare && echo '[core] fsmonitor = x' >>sub/bare/config", "sub/bare"),
+        ("git init -q --separate-git-dir=src/store sub", "sub/.git"),
+        ("echo 'rm -rf ~' >src/.envrc", "src/.envrc"),
+        ("mkdir src/part/.vscode && echo '{}' >src/part/.vscode/tasks.json", "src/part/.vscode"),
+        ("mkdir -p a/b/c/d/e/.claude && echo '{}' >a/b/c/d/e/.claude/settings.json", "a/b/c/d/e/.claude"),
+        ("ln -s /tmp src/.git", "src/.git"),
+        ("mkdir x && git init -q x/y && mv x/y src/y && echo '[alias]' >>src/y/.git/config", "src/y/.git"),
+    ],
+)
+async def test_what_would_run_something_is_taken_out_and_named(
+    harness: ToolHarness, project: Path, own: Path, line: str, gone: str
+) -> None:
+    done = await in_sandbox(harness, line)
+    assert not os.path.lexists(project / gone), done.text
+    assert "not left in the project, since other programs would obey it" in done.text
+    (kept,) = (own / "taken-out").iterdir()
+    assert os.path.lexists(kept / gone)
+
+
+async def test_a_repository_that_runs_nothing_stays_and_then_only_can_be_read(
+    harness: ToolHarness, project: Path
+) -> None:
+    made = await in_sandbox(
+        harness, "git init -q demo && cd demo && git config user.name me && git config user.email m"
+    )
+    assert "not left" not in made.text
+    assert (project / "demo" / ".git" / "config").exists()
+    later = await in_sandbox(
+        harness, "cd demo && git config core.fsmonitor x; echo y >.git/hooks/post-checkout; ls .git"
+    )
+    assert "Read-only file system" in later.text
+    assert not (project / "demo" / ".git" / "hooks" / "post-checkout").exists()
+    assert not runs_programs(project / "demo" / ".git")
+
+
+async def test_what_was_there_before_stays_and_cannot_be_changed(harness: ToolHarness, project: Path) -> None:
+    (project / "src" / ".envrc").write_text("use flake\n", "utf-8")
+    git(project, "init", "-q", "src/part/clone")
+    git(project / "src/part/clone", "config", "core.fsmonitor", "true")
+    config = (project / "src/part/clone/.git/config").read_text("utf-8")
+    for line in (
+        "echo evil >>src/.envrc; rm -f src/.envrc; mv src/.envrc x",
+        "rm -rf src/part/clone/.git; echo evil >>src/part/clone/.git/config",
+        "mv src/part/clone src/part/moved",
+        "mv src/part/moved src/part/clone; mv src old; mkdir -p src; cp -r old/.envrc src/; rm -r src; mv old src",
+    ):
+        await in_sandbox(harness, line)
+    assert (project / "src" / ".envrc").read_text("utf-8") == "use flake\n"
+    assert (project / "src/part/clone/.git/config").read_text("utf-8") == config
+
+
+async def test_a_folder_put_in_the_place_of_another_is_looked_into(harness: ToolHarness, project: Path) -> None:
+    await in_sandbox(harness, "true")
+    done = await in_sandbox(harness, "cp -r src copy; echo x >copy/part/.envrc; rm -r src; mv copy src")
+    assert not (project / "src" / "part" / ".envrc").exists(), done.text
+
+
+async def test_a_worktree_of_the_project_made_meanwhile_stays(harness: ToolHarness, project: Path) -> None:
+    git(project, "-c", "user.name=P", "-c", "user.email=p@p", "commit", "-q", "--allow-empty", "-m", "x")
+    running = asyncio.create_task(in_sandbox(harness, "touch began; while [ ! -e go ]; do sleep 0.05; done"))
+    await eventually(lambda: is_there(project / "began"), until=bool)
+    git(project, "worktree", "add", "-q", "trees/side")
+    (project / "go").touch()
+    assert "not left" not in (await running).text
+    assert (project / "trees" / "side" / ".git").exists()
+
+
+async def is_there(path: Path) -> bool:
+    return path.exists()
+
+
+async def test_what_a_stopped_command_left_is_taken_out_too(harness: ToolHarness, project: Path) -> None:
+    running = asyncio.create_task(in_sandbox(harness, f"({EVIL}); echo x >.envrc; touch began; sleep 60"))
+    await eventually(lambda: is_there(project / "began"), until=bool)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    await eventually(lambda: is_there(project / ".envrc"), until=lambda there: not there)
+    await eventually(lambda: is_there(project / "sub/deep/.git"), until=lambda there: not there)
+
+
+async def test_packages_and_ordinary_files_are_left_alone(harness: ToolHarness, project: Path) -> None:
+    done = await in_sandbox(
+        harness, "mkdir -p node_modules/x/.vscode docs && echo x >docs/AGENTS.md && echo y >docs/.gitignore"
+    )
+    assert "not left" not in done.text
+    assert (project / "node_modules/x/.vscode").is_dir()
+    assert (project / "docs/AGENTS.md").exists()
+
+
+def test_only_changed_folders_are_walked_again(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for n in range(50):
+        (project / "many" / str(n)).mkdir(parents=True)
+    read: list[str] = []
+    entries = nested_files._entries
+
+    def counted(folder: str) -> list[tuple[str, bool]]:
+        read.append(folder)
+        return entries(folder)
+
+    monkeypatch.setattr(nested_files, "_entries", counted)
+    monkeypatch.setattr(nested_files, "_SLACK", 0)
+    known = NestedFiles(project)
+    known.learn()
+    assert len(read) > 50
+    known.left_since(0)
+    read.clear()
+    (project / "many" / "7" / ".envrc").touch()
+    assert known.left_since(0) == [project / "many" / "7" / ".envrc"]
+    assert read == [str(project / "many" / "7")]
+
+
+def test_more_folders_than_are_looked_after_cost_no_more(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nested_files, "_MOST", 20)
+    for n in range(50):
+        (project / "many" / str(n) / "below").mkdir(parents=True)
+    known = NestedFiles(project)
+    known.learn()
+    (project / "src" / ".envrc").touch()
+    (project / "many" / "49" / "below" / ".envrc").touch()
+    assert known.left_since(0) == [project / "src" / ".envrc"], "the nearest ones are"
+
+
+@pytest.mark.parametrize(
+    ("config", "harmless"),
+    [
+        ('[core]\n\tbare = false\n[remote "origin"]\n\turl = https://example.org/x\n\tfetch = +refs/*:refs/*\n', True),
+        ("[core] fsmonitor = x\n", False),
+        ("[core]\nfsmonitor\n", False),
+        ("[CORE]\n\tfsmonitor = x\n", False),
+        ("[core]\n\tbare = false \\\n\tx\n", False),
+        ("[core]\n\tsshCommand = x\n", False),
+        ("[include]\n\tpath = /x\n", False),
+        ('[remote "origin"]\n\turl = ext::sh -c x\n', False),
+        ('[remote "o"]\n\tuploadpack = x\n', False),
+        ('[filter "x"]\n\tsmudge = x\n', False),
+        ("[core]\n\tworktree = /\n", False),
+        ("[core]\n\thooksPath = .husky\n", False),
+        ("\x00", False),
+        ("", True),
+    ],
+)
+def test_only_settings_that_run_nothing_are_harmless(tmp_path: Path, config: str, harmless: bool) -> None:
+    (tmp_path / "config").write_text(config, "utf-8")
+    assert runs_programs(tmp_path) is not harmless
