@@ -19,6 +19,8 @@ SIZE = (100, 30)
 PLACE = InputPlace(row=2, column=3, width=20, text="\x1b[1m", cursor="\x1b[7m")
 _WHOLE = re.compile(rb"(?s)(.*)\x1b(\[[0-9;?$ ]*)?")
 """Everything before a sequence whose end has not come yet."""
+_FRAME_BEGUN = re.compile(rb"(?s)(.*)\x1b\[\?2026h(?!.*\x1b\[\?2026l)")
+"""Everything before a frame whose end has not come yet: a terminal shows such a frame only whole."""
 
 
 @pytest.fixture
@@ -40,6 +42,7 @@ class Watched:
         """The screen as of everything that has come whole."""
         new = self.child.output[self._at :]
         whole = cut[1] if (cut := _WHOLE.fullmatch(new)) else new
+        whole = cut[1] if (cut := _FRAME_BEGUN.match(whole)) else whole
         while whole:
             try:
                 text = whole.decode()

@@ -1309,9 +1309,9 @@ async def shared(here: Real) -> None:
 
 @pytest.fixture
 def terminal(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[PtyChild]:
-    """`gsh-tui` in a terminal, with an editor that adds a line."""
+    """`gsh-tui` in a terminal, with an editor that adds a line of its own each time."""
     editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\nprintf "and more from the editor\\n" >> "$1"\n')
+    editor.write_text('#!/bin/sh\necho >> "$0.runs"\nprintf "line $(wc -l < "$0.runs") of the editor\\n" >> "$1"\n')
     editor.chmod(0o700)
     monkeypatch.setenv("EDITOR", str(editor))
     child = PtyChild(command([]), made_project(tmp_path / "project"), columns=120, rows=35)
@@ -1323,10 +1323,9 @@ def terminal(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gen
 def edited(child: PtyChild) -> None:
     child.go()
     child.read_until(lambda: b"for anything" in child.output)
-    for key in (b"\x1be", b"\x07"):
-        begun = len(child.output)
+    for number, key in enumerate((b"\x1be", b"\x07"), 1):
         child.write(b"begun " + key)
-        child.read_until(lambda begun=begun: b"and more from the editor" in child.output[begun:])
+        child.read_until(lambda number=number: b"line %d of the editor" % number in child.output)
         child.write(b"\x03")
 
 

@@ -30,7 +30,7 @@ def handoff(app: App[Any]) -> Generator[None]:
     error: BaseException | None = None
     # Repaints while suspended would fill the writer's queue and stop the loop for good, so there are none; and an
     # exception that left `suspend` would leave the terminal without its window.
-    with app.batch_update(), app.suspend():
+    with app.batch_update(), _keys_spare_us(), app.suspend():
         try:
             yield
         except BaseException as raised:
@@ -38,6 +38,24 @@ def handoff(app: App[Any]) -> Generator[None]:
     app.refresh(layout=True)
     if error is not None:
         raise error
+
+
+@contextmanager
+def _keys_spare_us() -> Generator[None]:
+    """What ctrl+c and ctrl+\\ send reaches our process too, and is for the other program only (as `system(3)` has it).
+
+    A handler that does nothing, not "ignore": what is ignored stays ignored in the program that is started.
+    """
+
+    def spare(_number: int, _frame: object) -> None:
+        pass
+
+    before = {number: signal.signal(number, spare) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def has_job_control() -> bool:

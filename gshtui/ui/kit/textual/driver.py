@@ -257,7 +257,10 @@ class WorkbenchDriver(ReadingDriver):
         """The painted line over what is written, so that what was typed does not vanish for a frame."""
         if self._line is None or not self._line.shown:
             return data
-        return self._line.drawn() + data if data == SYNC_END else data + self._line.drawn()
+        if data == SYNC_END:
+            return self._line.drawn() + data
+        # Also before the terminal has said that it knows the marks: a mode that it does not know does nothing.
+        return SYNC_START + data + self._line.drawn() + SYNC_END
 
     def end_line(self) -> None:
         """The input shows what was typed: draw nothing over it any more."""
