@@ -1,19 +1,23 @@
-"""The `approvals` command, for people: what runs without asking in a project, and how to revoke it.
+"""The `approvals` command, for people: what waits for an answer, what runs without asking in a project, and how to
+revoke it.
 
-That is what the rules and the settings allow. What was always allowed before there were rules is listed too: it counts
-for nothing until a person has seen the rule that it becomes and keeps it.
+Unasked runs what the rules and the settings allow, and a call exactly as a person allowed it for its conversation. What
+was always allowed before there were rules is listed too: it counts for nothing until a person has seen the rule that it
+becomes and keeps it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
@@ -32,6 +36,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.context.retrieval.result_text import when
+from gshtui.guard.open_approvals import OpenApprovals, SessionGrant
 from gshtui.guard.rule_draft import coverage, grant_rule
 from gshtui.guard.rule_file import RuleFileError, add_rule, own_file, remove_rule
 from gshtui.guard.rules import GuardRule, RuleBook, RuleFiles
@@ -52,17 +57,21 @@ class ApprovalParameters(Parameters):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalList:
-    """What runs without asking in a project.
+    """What waits for an answer, and what runs without asking in a project.
 
     Attributes:
         book: the rules in force; the numbers count them from 1, and then the old approvals.
         grants: what was always allowed before there were rules, and is no rule yet.
         auto_approve: tools that the settings allow inside the project.
+        open: the questions asked here, of all agents, and what was allowed for a conversation.
+        elsewhere: agents in terminals that wait, and whose questions are not asked here.
     """
 
     book: RuleBook
     grants: tuple[Grant, ...]
     auto_approve: tuple[str, ...]
+    open: OpenApprovals
+    elsewhere: tuple[AgentRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +89,7 @@ class KeptApproval:
 
 
 class ListApprovals(Parameters, Returns[ApprovalList]):
-    """List what runs without asking in this project."""
+    """List the open questions of all agents, and what runs without asking in this project."""
 
     COMMAND: ClassVar[str] = "approvals"
     WORD: ClassVar[str] = "list"
@@ -106,22 +115,32 @@ class KeepApproval(Parameters, Returns[KeptApproval]):
     """A person has seen the rule."""
 
 
-def approvals_command(store: Store, project: Path, auto_approve: Sequence[str]) -> AnyCommand:
+def approvals_command(
+    store: Store,
+    project: Path,
+    auto_approve: Sequence[str],
+    open_now: Callable[[], OpenApprovals] = OpenApprovals,
+) -> AnyCommand:
     """The command.
 
     Args:
-        store: stores the old approvals.
+        store: stores the old approvals, and the agents in terminals.
         project: the project that they are about.
         auto_approve: tools that the settings allow inside the project.
+        open_now: the questions that are asked here.
     """
     files = RuleFiles(own_file(), project)
 
     async def find() -> ApprovalList:
         try:
             grants = tuple(await store.grants.find_all(str(project)))
+            rows = await store.agents.find_all()
         except StoreError as error:
             raise command_error(error) from error
-        return ApprovalList(await asyncio.to_thread(files.current), grants, tuple(sorted(auto_approve)))
+        book, here = await asyncio.to_thread(files.current), open_now()
+        waiting = (row for row in rows if row.status == "waiting" and not row.ended and not row.killed)
+        elsewhere = tuple(row for row in waiting if not here.of_agent(row.id))
+        return ApprovalList(book, grants, tuple(sorted(auto_approve)), here, elsewhere)
 
     async def numbered(number: int) -> GuardRule | Grant:
         found = await find()
@@ -192,7 +211,7 @@ def approvals_command(store: Store, project: Path, auto_approve: Sequence[str]) 
     )
     return Command(
         "approvals",
-        "List what runs without asking in this project, or revoke it",
+        "List open questions and what runs without asking in this project, or revoke it",
         ApprovalParameters,
         family.handle,
         access=Access.HUMAN_ONLY,
@@ -214,10 +233,19 @@ def _bind(given: ApprovalParameters) -> ListApprovals | RevokeApproval | KeepApp
 
 def _render_list(_invocation: Invocation, found: ApprovalList) -> Outcome:
     rules = found.book.rules
-    lines = ["Reading inside the project needs no approval."]
+    lines: list[str] = []
+    names = found.open.names
+    waiting = [f"- {_question_words(one, names)}" for one in found.open.waiting]
+    waiting += [f"- {_waiting_words(row)}" for row in found.elsewhere]
+    if waiting:
+        lines += ["These questions are open:", "\n".join(waiting)]
+    granted = [f"- {_session_words(one, names)}" for one in found.open.granted]
+    if granted:
+        lines += ["Allowed until its agent ends, exactly as it was asked:", "\n".join(granted)]
+    lines.append("Reading inside the project needs no approval.")
     if found.auto_approve:
-        names = ", ".join(f"`{one_line(name, 40)}`" for name in found.auto_approve)
-        lines.append(f"Neither do these tools inside the project, because of `[agent] auto_approve`: {names}.")
+        tools = ", ".join(f"`{one_line(name, 40)}`" for name in found.auto_approve)
+        lines.append(f"Neither do these tools inside the project, because of `[agent] auto_approve`: {tools}.")
     if rules:
         lines += ["Rules:", "\n".join(f"{n}. {_rule_words(one)}" for n, one in enumerate(rules, 1))]
     else:
@@ -232,6 +260,14 @@ def _render_list(_invocation: Invocation, found: ApprovalList) -> Outcome:
     if rules or found.grants:
         lines.append("`approvals revoke NUMBER` revokes one.")
     data = {
+        "open": [
+            *(_question_data(one, names) for one in found.open.waiting),
+            *(_waiting_data(row) for row in found.elsewhere),
+        ],
+        "session": [
+            {"agent": one.agent, "session": one.session, "tool": one.tool, "subject": one.subject}
+            for one in found.open.granted
+        ],
         "rules": [_rule_data(n, one) for n, one in enumerate(rules, 1)],
         "always": [
             {"number": n, "tool": one.tool, "pattern": one.pattern}
@@ -249,6 +285,52 @@ def _render_revoked(_invocation: Invocation, found: RevokedApproval) -> Outcome:
 
 def _render_kept(_invocation: Invocation, found: KeptApproval) -> Outcome:
     return Outcome(_rule_data(0, found.rule), f"Saved as a rule: {_rule_words(found.rule)}")
+
+
+def _question_data(request: ApprovalRequested, names: dict[str, str]) -> dict[str, object]:
+    return {
+        "question": request.approval,
+        "agent": request.agent,
+        "name": names.get(request.agent, request.agent),
+        "tool": request.tool,
+        "subject": request.subject,
+        "since": request.at,
+        "here": True,
+    }
+
+
+def _waiting_data(row: AgentRow) -> dict[str, object]:
+    asked = row.question
+    return {
+        "question": "" if asked is None else f"{row.id}/{asked.id}",
+        "agent": row.id,
+        "name": row.name,
+        "tool": "",
+        "subject": row.doing if asked is None else asked.subject,
+        "since": row.status_at,
+        "here": False,
+    }
+
+
+def _question_words(request: ApprovalRequested, names: dict[str, str]) -> str:
+    asked = f"{_agent_words(request.agent, names)}: {request.tool} {request.subject}"
+    since = f" (since {when(request.at, '%H:%M')})" if request.at else ""
+    return one_line(literal(f"{asked}{since}"), 400)
+
+
+def _waiting_words(row: AgentRow) -> str:
+    about = row.doing if row.question is None else row.question.subject
+    said = f"{_agent_words(row.id, {row.id: row.name})} waits in its terminal: {about or 'it does not say for what'}"
+    return one_line(literal(f"{said} (`agent attach {row.id}`)"), 400)
+
+
+def _session_words(grant: SessionGrant, names: dict[str, str]) -> str:
+    return one_line(literal(f"{_agent_words(grant.agent, names)}: {grant.tool} {grant.subject}"), 400)
+
+
+def _agent_words(agent: str, names: dict[str, str]) -> str:
+    name = names.get(agent, agent)
+    return agent if name == agent else f"{name} ({agent})"
 
 
 def _rule_data(number: int, rule: GuardRule) -> dict[str, object]:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
+from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -31,11 +33,13 @@ from gshtui.commands.timespec import parse_time
 from gshtui.guard.rule_file import own_file
 from gshtui.guard.rules import RuleBook, RuleFiles, line_matter
 from gshtui.settings import paths
+from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
     from gshtui.guard.decision_log import LoggedDecision
     from gshtui.guard.shell_policy import Judgement
+    from gshtui.store.grant_table import Grant
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +66,23 @@ class CheckLine(Parameters, Returns[CheckedLine]):
     command: Annotated[str, ShellOption(required=True, lines=True)] = ""
 
 
-class ListRules(Parameters, Returns[RuleBook]):
-    """List the rules in force here, and what is wrong with the files."""
+@dataclass(frozen=True, slots=True)
+class RuleList:
+    """The rules in force, and what was always allowed here before there were rules."""
+
+    book: RuleBook
+    old: tuple[Grant, ...] = ()
+
+
+class ListRules(Parameters, Returns[RuleList]):
+    """List the rules in force here, and what is wrong with the files.
+
+    What was always allowed before there were rules is listed too, marked as old: it counts for nothing.
+    """
 
     COMMAND: ClassVar[str] = "guard"
     WORD: ClassVar[str] = "rules"
-    SHELL = ShellForm(parts=frozenset())
+    SHELL = ShellForm(parts=frozenset({"store"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +138,19 @@ class GuardParameters(Parameters):
     since: str = Field(default="", description="log: only calls since: 2h, today …")
 
 
-def commands(logs: Path | None = None) -> list[AnyCommand]:
-    """The guard family. `logs`: the folder of the observability log; by default, where it usually is."""
+async def _no_grants(_project: Path) -> Sequence[Grant]:
+    return ()
+
+
+def commands(
+    logs: Path | None = None, old: Callable[[Path], Awaitable[Sequence[Grant]]] = _no_grants
+) -> list[AnyCommand]:
+    """The guard family.
+
+    Args:
+        logs: the folder of the observability log; by default, where it usually is.
+        old: what was always allowed in a project before there were rules. May raise `StoreError`.
+    """
 
     async def check(invocation: Invocation, wanted: CheckLine) -> CheckedLine:
         from gshtui.guard.shell_policy import judge  # import the parser and its table only once there is a line
@@ -135,8 +161,14 @@ def commands(logs: Path | None = None) -> list[AnyCommand]:
         judged = await asyncio.to_thread(judge, wanted.command, cwd, project)
         return CheckedLine(await asyncio.to_thread(ruled, judged, wanted.command, _book(project)))
 
-    async def list_rules(invocation: Invocation, _wanted: ListRules) -> RuleBook:
-        return await asyncio.to_thread(_book, invocation.project)
+    async def list_rules(invocation: Invocation, _wanted: ListRules) -> RuleList:
+        book = await asyncio.to_thread(_book, invocation.project)
+        if invocation.caller.is_agent:
+            return RuleList(book)
+        try:
+            return RuleList(book, tuple(await old(invocation.project)))
+        except StoreError as error:
+            raise command_error(error) from error
 
     async def read_log(invocation: Invocation, wanted: ReadDecisions) -> DecisionList:
         if invocation.caller.is_agent:
@@ -155,7 +187,7 @@ def commands(logs: Path | None = None) -> list[AnyCommand]:
     family = Family[GuardParameters](
         _bind,
         Action(CheckLine, CheckedLine, check, _render, answers=answer),
-        Action(ListRules, RuleBook, list_rules, _render_rules),
+        Action(ListRules, RuleList, list_rules, _render_rules),
         Action(ReadDecisions, DecisionList, read_log, _render_log, access=Access.HUMAN_ONLY),
     )
     return [
@@ -207,7 +239,8 @@ def _book(project: Path) -> RuleBook:
     return RuleFiles(own_file(), project).current()
 
 
-def _render_rules(_invocation: Invocation, book: RuleBook) -> Outcome:
+def _render_rules(_invocation: Invocation, found: RuleList) -> Outcome:
+    book = found.book
     rules = [
         {"do": rule.do, "file": str(rule.file), "line": rule.line, "rule": rule.words, "why": rule.why}
         for rule in book.rules
@@ -215,8 +248,12 @@ def _render_rules(_invocation: Invocation, book: RuleBook) -> Outcome:
     mistakes = [{"file": str(one.file), "line": one.line, "mistake": one.text} for one in book.mistakes]
     lines = [f"- {rule.words} ({rule.name}{': ' + rule.why if rule.why else ''})" for rule in book.rules]
     lines = lines or [f"There are no rules; `{own_file()}` would hold yours."]
+    if found.old:
+        lines.append("Old, and without effect until `approvals keep` makes rules of them:")
+        lines += [f"- {one.tool}: {one.pattern}" for one in found.old]
     said = [one_line(literal(line), 400) for line in (*lines, *map(str, book.mistakes))]
-    return Outcome({"rules": rules, "mistakes": mistakes}, "\n".join(said), is_error=bool(mistakes))
+    old = [{"tool": one.tool, "pattern": one.pattern} for one in found.old]
+    return Outcome({"rules": rules, "mistakes": mistakes, "old": old}, "\n".join(said), is_error=bool(mistakes))
 
 
 def _render_log(_invocation: Invocation, found: DecisionList) -> Outcome:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.mail.outbox import MailOutbox
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
+    from gshtui.guard.open_approvals import OpenApprovals
     from gshtui.guard.redaction import Redactor
     from gshtui.guard.sandbox.sandboxes import Sandboxes
     from gshtui.python.interpreters import Interpreters
+    from gshtui.store.grant_table import Grant
     from gshtui.store.store import Store
     from gshtui.tools.worktree_setup import Consent
 
@@ -132,7 +134,7 @@ class CommandOffers:
         def guard() -> list[AnyCommand]:
             from gshtui.guard.commands import commands
 
-            return commands(self._settings.general.log_dir)
+            return commands(self._settings.general.log_dir, self._old_approvals)
 
         def logs() -> list[AnyCommand]:
             from gshtui.context.retrieval.log_commands import commands
@@ -170,6 +172,10 @@ class CommandOffers:
         from gshtui.context.retrieval.log_commands import sessions_below
 
         return frozenset() if self._store is None else await sessions_below(self._store, folder)
+
+    async def _old_approvals(self, project: Path) -> Sequence[Grant]:
+        """What was always allowed there before there were rules; nothing without a record."""
+        return () if self._store is None else await self._store.grants.find_all(str(project))
 
     def offer_general(self, agents: AgentSources, spawner: Spawner) -> None:
         """The commands that need no part of the hub."""
@@ -242,6 +248,7 @@ class CommandOffers:
         session_of: Callable[[str], str],
         sync_shells: Callable[[], Awaitable[None]],
         sync_programs: Callable[[], Awaitable[None]],
+        open_now: Callable[[], OpenApprovals],
     ) -> None:
         """The commands on the record alone.
 
@@ -249,6 +256,7 @@ class CommandOffers:
             session_of: the conversation of an agent of this process, or empty.
             sync_shells: stores what shells have reported until now.
             sync_programs: records what other programs have used until now.
+            open_now: the questions asked here now.
         """
         self._store = store
 
@@ -272,7 +280,7 @@ class CommandOffers:
         def approvals() -> list[AnyCommand]:
             from gshtui.agents.approval_commands import approvals_command
 
-            return [approvals_command(store, project, self._settings.agent.auto_approve)]
+            return [approvals_command(store, project, self._settings.agent.auto_approve, open_now)]
 
         self._offer("session resume", sessions)
         self._offer("usage cost search_context search output", record)

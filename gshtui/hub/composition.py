@@ -42,13 +42,16 @@ async def start_store(hub: Hub) -> None:
     )
     hub.journal = Journal(hub.bus, hub.store)
     telemetry.keep_usage(hub.store)
-    hub.offers.offer_record(hub.store, hub.project, hub.session_of, hub.sync_shells, hub.sync_programs)
+    hub.offers.offer_record(
+        hub.store, hub.project, hub.session_of, hub.sync_shells, hub.sync_programs, hub.open_approvals
+    )  # fmt: skip
 
 
 async def start_guard(hub: Hub) -> None:
     """Start the guard, which judges tool calls and asks about them."""
     from gshtui.guard.approval import Gate
     from gshtui.guard.modes import AgentModes
+    from gshtui.guard.open_approvals import ApprovalWatch
     from gshtui.guard.rule_file import add_rule, own_file
     from gshtui.guard.rules import RuleFiles
 
@@ -70,6 +73,8 @@ async def start_guard(hub: Hub) -> None:
         save=lambda text: add_rule(own_file(), text),
     )
     hub.parts.stops_with("guard", hub.gate.close)
+    hub.approvals = ApprovalWatch(hub.bus)
+    hub.parts.stops_with("guard", hub.approvals.close)
     from gshtui.hub.mode_part import offer_modes, prove_auto
 
     offer_modes(hub, hub.gate)

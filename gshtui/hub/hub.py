@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.native.relay import Relay
     from gshtui.fleet.terminal_tools.shared_shell import SharedShell
     from gshtui.guard.approval import Gate
+    from gshtui.guard.open_approvals import ApprovalWatch, OpenApprovals
     from gshtui.python.interpreters import InterpreterOwner, Interpreters, ToolAnswer
     from gshtui.shell.log.shell_log import ShellLog
     from gshtui.store.message_table import StoredMessage
@@ -73,6 +74,7 @@ class Hub:
         self.branch = BranchWatch(self.bus, options.cwd)
         self.journal: Journal | None = None
         self.gate: Gate | None = None
+        self.approvals: ApprovalWatch | None = None
         self.relay: Relay | None = None
         self.models: ModelPool | None = None
         self.roster: LocalRoster | None = None
@@ -124,6 +126,12 @@ class Hub:
         await end_all("the end of the hub", *ends)
         if self.owns_bus:
             self._faults.remove()
+
+    def open_approvals(self) -> OpenApprovals:
+        """The questions asked here now, and what was allowed for a conversation."""
+        from gshtui.guard.open_approvals import OpenApprovals
+
+        return OpenApprovals() if self.approvals is None else self.approvals.state
 
     @property
     def failed(self) -> dict[str, PartFailed]:

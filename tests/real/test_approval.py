@@ -6,11 +6,14 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gshtui.agents.approval_commands import KeepApproval
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, RuleScope, Unconfirmed, UsageError
 from gshtui.guard.approval import Call, Gate
@@ -78,6 +81,64 @@ async def test_rules_and_old_approvals_are_listed_kept_and_revoked(home: Home, t
             await hub.run("approvals revoke")
         with pytest.raises(UsageError, match="for people only"):
             await hub.run("approvals", Caller("main", is_agent=True))
+    finally:
+        await hub.stop()
+
+
+async def test_open_questions_and_what_was_allowed_for_a_conversation_are_listed(home: Home, tmp_path: Path) -> None:
+    parts = frozenset({"store", "guard"})
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=parts, respondent="person"))
+    heard = EventLog(hub.bus)
+    await hub.start()
+    try:
+        assert hub.failed == {} and hub.store is not None and hub.gate is not None
+        review = asyncio.ensure_future(hub.gate.review(call("pytest -q a"), ASSESSMENT))
+        asked = await heard.wait_for(ApprovalRequested)
+        hub.bus.publish(msgspec.structs.replace(asked, approval="other", agent="0007", subject="rm \x1b[31m-rf build"))
+        row = AgentRow(id="0007", name="lexer", status="waiting")
+        hub.bus.publish(AgentChanged(agent="0007", row=row))
+        far = AgentRow(id="", name="far", home="/elsewhere", status="waiting", doing="approval of bash make")
+        await hub.store.agents.add(far, SpawnRequest())
+        await hub.bus.drained()
+        found = await hub.run("approvals")
+        said = found.text.split("\n\n")
+        assert said[0] == "These questions are open:"
+        own, other, elsewhere = said[1].split("\n")
+        assert own.startswith("- main: bash pytest (since ") and other.startswith("- lexer (0007): bash rm ")
+        assert "\x1b" not in other
+        assert elsewhere.startswith("- far (0001) waits in its terminal: approval of bash make")
+        assert [(one["question"], one["agent"], one["here"]) for one in found.data["open"]] == [
+            (asked.approval, "main", True), ("other", "0007", True), ("", "0001", False),
+        ]  # fmt: skip
+        assert found.data["session"] == []
+        hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="session"))
+        assert (await review).allowed
+        hub.bus.publish(ApprovalSettled(approval="other", agent="0007", call="c", decision="session"))
+        await hub.bus.drained()
+        found = await hub.run("approvals")
+        assert "Allowed until its agent ends, exactly as it was asked:\n\n- main: bash pytest\n- lexer" in found.text
+        assert [(one["agent"], one["subject"]) for one in found.data["session"]][:1] == [("main", "pytest")]
+        assert [one["agent"] for one in found.data["open"]] == ["0001"]
+        hub.bus.publish(AgentEnded(agent="0007"))
+        await hub.bus.drained()
+        assert [one["agent"] for one in (await hub.run("approvals")).data["session"]] == ["main"]
+    finally:
+        await hub.stop()
+
+
+async def test_the_rules_name_old_approvals_as_such_and_for_people_only(home: Home, tmp_path: Path) -> None:
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=frozenset({"store"}), respondent="nobody"))
+    await hub.start()
+    try:
+        assert hub.failed == {} and hub.store is not None
+        assert (await hub.run("guard rules")).data["old"] == []
+        await hub.store.grants.add(str(hub.project), "bash", "pytest -q …")
+        found = await hub.run("guard rules")
+        assert found.data["old"] == [{"tool": "bash", "pattern": "pytest -q …"}] and found.data["rules"] == []
+        assert found.text.endswith(
+            "Old, and without effect until `approvals keep` makes rules of them:\n- bash: pytest -q …"
+        )
+        assert (await hub.run("guard rules", Caller("main", is_agent=True))).data["old"] == []
     finally:
         await hub.stop()
 

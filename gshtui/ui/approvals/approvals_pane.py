@@ -31,9 +31,9 @@ from gshtui.guard.answer_keys import (
     Swallowed,
     choices,
 )
+from gshtui.guard.open_approvals import APPROVAL_EVENTS
 from gshtui.guard.question_text import question_lines, question_title
 from gshtui.ui.approvals.approvals_state import (
-    APPROVAL_EVENTS,
     ApprovalsState,
     being_answered,
     not_answered,
