@@ -428,6 +428,11 @@ class Ui(SettingsTable):
         description="How to announce work that ends while you look elsewhere; empty: not at all.",
     )
     fps: Annotated[int, Field(ge=5, le=120)] = Field(default=30, description="Most redraws of a pane per second.")
+    result_lines: Annotated[int, Field(ge=0, le=50)] = Field(
+        default=5,
+        description="Lines of output shown under a finished call in the conversation; a change gets twice as many. "
+        "0: none. Errors are always shown.",
+    )
 
 
 class HubSettings(SettingsTable):

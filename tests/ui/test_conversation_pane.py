@@ -116,7 +116,7 @@ async def test_the_newest_page_is_shown_and_older_ones_come_when_they_are_wanted
     async with app.run_test(size=(60, 12)) as pilot:
         await app.opened(pilot)
         view = app.pane.transcript
-        assert screen_rows(view)[-1].startswith("✓ bash run")
+        assert screen_rows(view)[-2].startswith("✓ bash run")
         assert app.asked == [None]
         for _ in range(6):
             await pilot.press("home")
@@ -160,7 +160,7 @@ async def test_searching_goes_from_the_newest_place_back_and_opens_what_is_folde
         assert str(count.content) == "1 of 20"
         assert any("needle in output 59" in row for row in screen_rows(view))
         lit = [segment.text for y in range(14) for segment in view.row_strip(y) if _lit(segment.style, view)]
-        assert lit == ["needle"]
+        assert set(lit) == {"needle"}
         await pilot.press("enter")
         await pilot.pause()
         assert str(count.content) == "2 of 20" and any("needle in output 56" in row for row in screen_rows(view))
@@ -201,7 +201,7 @@ async def test_a_command_of_the_person_shows_the_end_of_what_it_prints_and_opens
         await wait_until_drawn(pilot, view)
         done = [row for row in screen_rows(view) if row]
         assert done[0].startswith("✗ ! seq 40") and done[0].endswith("exit 3 1.2s ▸")
-        assert done[1:] == ["  │ … 28 earlier lines", *(f"  │ {n}" for n in range(29, 41))]
+        assert done[1:] == ["  │ … 28 more lines above", *(f"  │ {n}" for n in range(29, 41))]
         await pilot.press("end", "enter")
         await wait_until_drawn(pilot, view)
         await pilot.press("home")

@@ -55,6 +55,7 @@ from gshtui.ui.kit.dialogs import ConfirmScreen, InputScreen, Picker
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.transcript.entries import ToolEntry
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.shell.shell_pane import ShellPane
@@ -86,7 +87,7 @@ from tests.kit.shell_keys import offer_agents, program_folder, write_echo_progra
 from tests.kit.shells import Shell
 from tests.kit.terminal_agents import wait_until
 from tests.kit.tmux import end_server, short_folder
-from tests.kit.transcript_host import wait_until_drawn
+from tests.kit.transcript_host import screen_rows, wait_until_drawn
 from tests.kit.window import NOW, Window
 from tests.ui.test_inspector_pane import has, settled
 from tests.ui.test_pictures import MODELS, SESSIONS
@@ -226,6 +227,10 @@ def at_first() -> contextlib.AbstractAsyncContextManager[Recorded]:
     return recorded_window(Window(answers=ANSWERS, service=RecordedContexts()))
 
 
+def chat() -> contextlib.AbstractAsyncContextManager[Recorded]:
+    return recorded_window(Window(service=RecordedContexts()), *recorded.TURN, *recorded.ANSWERED)
+
+
 def shell_log() -> contextlib.AbstractAsyncContextManager[Recorded]:
     return recorded_window(Window(store=FakeRecord(), service=RecordedContexts()))
 
@@ -318,8 +323,8 @@ async def real_hub() -> AsyncGenerator[Real]:
 
 
 PLACES: dict[str, Callable[[], contextlib.AbstractAsyncContextManager[Here]]] = {
-    "window": at_first, "log": shell_log, "inspector": inspector, "timeline": timeline, "sidebar": sidebar,
-    "hub": real_hub,
+    "window": at_first, "chat": chat, "log": shell_log, "inspector": inspector, "timeline": timeline,
+    "sidebar": sidebar, "hub": real_hub,
 }  # fmt: skip
 
 
@@ -599,6 +604,92 @@ async def spawned(here: Recorded) -> None:
     await here.type("/spawn")
     await here.press("enter")
     assert isinstance(here.app.screen, SpawnScreen)
+
+
+# In the conversation
+
+
+async def in_chat(here: Recorded) -> Transcript:
+    """The conversation, with the focus."""
+    await here.press("alt+1", "alt+up")
+    view = here.app.bench.query_one(Transcript)
+    await wait_until_drawn(here.pilot, view)
+    return view
+
+
+def opened_calls(view: Transcript) -> list[str]:
+    """Names of the calls that are open."""
+    entries = [sheet.entry for sheet in view.document.sheets if sheet.opened]
+    return [entry.name for entry in entries if isinstance(entry, ToolEntry)]
+
+
+@told(
+    "chat",
+    "In the conversation (`alt+up`), where each call shows its change or the last five lines of its output"
+    " (`[ui] result_lines`), and errors are shown whole:",
+)
+async def the_chat(here: Recorded) -> None:
+    view = await in_chat(here)
+    assert view.has_focus and view.result_lines == 5
+    rows = [row.strip() for row in screen_rows(view)]
+    assert "│ 3 +     return tokens or []" in rows and "│ 214 passed" in rows
+
+
+@told("chat", "| `enter` / `t` / `o` | open or fold a call or a thought / those of the turn / all of them |")
+async def folds_in_the_chat(here: Recorded) -> None:
+    view = await in_chat(here)
+    await here.press("home", "down", "enter")
+    assert opened_calls(view) == ["read"]
+    await here.press("t")
+    assert opened_calls(view) == ["read", "edit", "bash"]
+    await here.press("t")
+    assert opened_calls(view) == []
+    await here.press("o")
+    assert opened_calls(view) == ["read", "edit", "bash"]
+    await here.press("o")
+
+
+@told("chat", "| `y` / `Y` / `c` | copy the block / the whole answer / the nearest code block |")
+async def copies_in_the_chat(here: Recorded) -> None:
+    view = await in_chat(here)
+    await here.press("home", "y")
+    assert here.app.clipboard.startswith("The parser fails")
+    await here.press("G", "c")
+    assert here.app.clipboard.startswith("def parse(")
+    await here.press("Y")
+    assert "The failing test is" in here.app.clipboard and here.app.clipboard.count("```") == 2
+    assert view.has_focus
+
+
+@told("chat", "| `p` / `P` | the previous / next prompt |")
+async def prompts_in_the_chat(here: Recorded) -> None:
+    await here.feed(*said(1), *said(2))
+    view = await in_chat(here)
+    await here.press("G", "p")
+    assert view.cursor.text() == "prompt 2"
+    await here.press("p")
+    assert view.cursor.text() == "prompt 1"
+    await here.press("P")
+    assert view.cursor.text() == "prompt 2"
+
+
+@told("chat", "| `/` `n` `N` | search; further back, and back again |")
+async def searches_in_the_chat(here: Recorded) -> None:
+    view = await in_chat(here)
+    await here.press("/")
+    await here.type("parse")
+    await here.press("escape")
+    assert view.finder.search is None
+    await here.press("/")
+    await here.type("parse")
+    search = view.finder.search
+    assert search is not None and search.done and len(search.hits) > 2
+    view.focus()
+    await here.press("n")
+    first = search.at
+    await here.press("N")
+    assert first == search.at + 1
+    await here.press("escape")
 
 
 # In the shell log

@@ -18,6 +18,8 @@ from tests.kit.transcript_host import TranscriptHost, screen_rows, wait_until_dr
 COVERS = (
     "gshtui.ui.kit.highlights",
     "gshtui.ui.kit.textual.typed_app",
+    "gshtui.ui.kit.transcript.call_results",
+    "gshtui.ui.kit.transcript.cursor_parts",
     "gshtui.ui.kit.transcript.document",
     "gshtui.ui.kit.transcript.entries",
     "gshtui.ui.kit.transcript.entry_blocks",
@@ -158,14 +160,84 @@ async def test_the_bar_is_drawn_as_textual_draws_it() -> None:
         assert len(seen) > 3
 
 
-async def test_a_folded_call_is_one_line_and_a_failed_one_says_why() -> None:
+async def test_a_call_shows_its_change_and_a_failed_one_all_of_its_error() -> None:
     app = TranscriptHost([TOOL, FAILED])
     async with app.run_test(size=(50, 12)) as pilot:
         await wait_until_drawn(pilot, app.transcript)
-        first, second, why = screen_rows(app.transcript)[:3]
+        first, *change, second, why, more = [row for row in screen_rows(app.transcript) if row]
         assert first.startswith("✓ edit x.py") and first.endswith("+1 -1 0.4s ▸")
+        assert change == ["  │ 1   same", "  │ 2 - old", "  │ 2 + new"]
         assert second.startswith("✗ bash make") and second.endswith("failed 2.0s ▸")
-        assert why.strip() == "└ no rule"
+        assert (why, more) == ("  │ no rule", "  │ more")
+
+
+def printed(count: int) -> str:
+    return "\n".join(f"line {n}" for n in range(1, count + 1))
+
+
+@pytest.mark.parametrize(
+    ("output", "shown"),
+    [
+        ("one", ["one"]),
+        (printed(5) + "\n", [f"line {n}" for n in range(1, 6)]),
+        (printed(6), [f"line {n}" for n in range(1, 7)]),  # the words about one line would be as long as the line
+        (printed(17), ["… 12 more lines above", *(f"line {n}" for n in range(13, 18))]),
+        ("", []),
+        ("\n\n", []),
+    ],
+)
+async def test_the_end_of_an_output_with_exact_words_about_the_rest(output: str, shown: list[str]) -> None:
+    app = TranscriptHost([ToolEntry("t", "bash", "seq", status="ok", output=output)])
+    async with app.run_test(size=(60, 20)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        assert [row.removeprefix("  │ ") for row in screen_rows(app.transcript)[1:] if row] == shown
+        app.transcript.result_lines = 0
+        await wait_until_drawn(pilot, app.transcript)
+        assert [row for row in screen_rows(app.transcript)[1:] if row] == []
+
+
+async def test_a_cut_output_says_how_much_of_it_is_here_and_a_long_line_that_it_goes_on() -> None:
+    cut = ToolEntry("t", "bash", "seq", status="ok", output=printed(9), bytes=115_000, cut=True)
+    wide = ToolEntry("w", "bash", "cat", status="ok", output="x" * 100)
+    app = TranscriptHost([cut, wide])
+    async with app.run_test(size=(60, 20)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        shown = screen_rows(app.transcript)
+        assert shown[1] == "  │ … 4 more lines above; 62 B of 115 kB is here"
+        long = next(row for row in shown if "xxx" in row)
+        assert long.endswith("x…") and shown[shown.index(long) + 1] == ""
+        await pilot.press("home", "enter")
+        await wait_until_drawn(pilot, app.transcript)
+        assert "  ╷ output, 62 B of 115 kB" in screen_rows(app.transcript)
+
+
+@pytest.mark.parametrize(("lines", "rest"), [(10, ""), (11, ""), (24, "… 14 more changed lines below")])
+async def test_a_long_change_says_how_many_lines_are_left(lines: int, rest: str) -> None:
+    new = "".join(f"+line {n}\n" for n in range(lines))
+    diff = f"--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,{lines} @@\n{new}"
+    app = TranscriptHost([ToolEntry("t", "write", "new.txt", status="ok", output="written", diff=diff)])
+    async with app.run_test(size=(60, 30)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        shown = [row.removeprefix("  │ ") for row in screen_rows(app.transcript)[1:] if row]
+        assert len([row for row in shown if "+ line" in row]) == (10 if rest else lines)
+        assert ("\n".join(shown[10:]) == rest) if rest else not any("more" in row for row in shown)
+
+
+async def test_a_turn_opens_and_folds_alone() -> None:
+    entries = [
+        *(PromptEntry("p1", "one"), THOUGHT, TOOL, AnswerEntry("a1", "done")),
+        *(PromptEntry("p2", "two"), ToolEntry("t2", "bash", "make", {"command": "make"}, "ok", "built")),
+    ]
+    app = TranscriptHost(entries)
+    async with app.run_test(size=(60, 40)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("home", "t")
+        shown = "\n".join(screen_rows(view))
+        assert "Second part" in shown and "path: x.py" in shown and "command: make" not in shown
+        await pilot.press("t")
+        shown = "\n".join(screen_rows(view))
+        assert "Second part" not in shown and "path: x.py" not in shown
 
 
 @pytest.mark.parametrize("how", ["enter", "space", "click"])
@@ -174,8 +246,7 @@ async def test_a_call_opens_and_folds_and_its_line_stays(how: str) -> None:
     async with app.run_test(size=(60, 20)) as pilot:
         view = app.transcript
         await wait_until_drawn(pilot, view)
-        at = len(screen_rows(view)) - 1
-        assert screen_rows(view)[at].startswith("✓ edit")
+        at = next(y for y, row in enumerate(screen_rows(view)) if row.startswith("✓ edit"))
         await (pilot.click(view, offset=(5, at)) if how == "click" else pilot.press(how))
         opened = screen_rows(view)
         assert opened[at].endswith("▾")
@@ -183,7 +254,7 @@ async def test_a_call_opens_and_folds_and_its_line_stays(how: str) -> None:
         shown = "\n".join(screen_rows(view))
         assert "path: x.py" in shown and "- old" in shown and "+ new" in shown and "edited" in shown
         await pilot.press("enter")
-        assert not any("- old" in row for row in screen_rows(view))
+        assert not any("path: x.py" in row for row in screen_rows(view))
 
 
 async def test_thoughts_are_folded_and_open() -> None:
@@ -218,7 +289,8 @@ async def test_all_open_and_all_fold_and_what_comes_is_open_too() -> None:
         shown = "\n".join(screen_rows(view))
         assert all(words in shown for words in ("Second part", "+ new", "command: make"))
         await pilot.press("o")
-        assert len([row for row in screen_rows(view) if row]) == 4
+        folded = "\n".join(screen_rows(view))
+        assert not any(words in folded for words in ("Second part", "path: x.py", "command: make"))
 
 
 async def test_the_cursor_moves_over_blocks_and_through_large_ones() -> None:
@@ -248,6 +320,32 @@ async def test_copying_a_block_copies_its_source() -> None:
         assert app.clipboard == "if x:\n\treturn 1"
         await pilot.press("up", "y")
         assert app.clipboard == "**bold** words"
+
+
+async def test_the_whole_answer_and_the_nearest_code_have_keys_of_their_own() -> None:
+    answer = "Run this:\n\n```sh\nmake\n```\n\nThen look.\n\n```\nok\n```\n\nThat is all."
+    app = TranscriptHost([PromptEntry("p", "how?"), AnswerEntry("a", answer), TOOL])
+    async with app.run_test(size=(60, 30)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        await pilot.press("end", "Y")
+        assert app.clipboard == answer
+        await pilot.press("c")  # from the call: the last code above it
+        assert app.clipboard == "ok" and view.cursor.text() == "ok"
+        await pilot.press("up", "up", "c")
+        assert app.clipboard == "make" and view.cursor.text() == "make"
+        await pilot.press("home", "c")  # from the prompt: the first code below it
+        assert app.clipboard == "make"
+
+
+async def test_without_an_answer_or_code_nothing_is_copied_and_the_window_says_so() -> None:
+    app = TranscriptHost([PromptEntry("p", "how?"), TOOL])
+    async with app.run_test(size=(60, 12)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        await pilot.press("Y", "c")
+        assert app.clipboard == ""
+        said = [note.message for note in app._notifications]  # pyright: ignore[reportPrivateUsage]
+        assert said == ["There is no answer in this turn yet.", "There is no code block in the conversation."]
 
 
 async def test_copying_a_long_code_block_copies_all_of_it() -> None:

@@ -37,7 +37,7 @@ from gshtui.tools import worktree_create
 from gshtui.ui.kit.key_table import KEYS
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
-from tests.kit.readme import README, words
+from tests.kit.readme import README, name_of, words
 from tests.kit.source import ROOT
 
 CODES = sorted({code.strip() for code in re.findall(r"`([^`]+)`", words())})
@@ -77,7 +77,7 @@ def test_every_key_is_in_the_table() -> None:
     named = {key for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
     assert len(named) > 20
     bound = {key for row in KEYS.values() for key in row.keys.split(",")}
-    assert named - bound - {"up"} == set()
+    assert {key if key in bound else name_of(key) for key in named} - bound - {"up"} == set()
 
 
 def test_the_configuration_is_right(home: Home) -> None:

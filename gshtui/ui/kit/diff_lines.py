@@ -62,6 +62,29 @@ def diff_counts(diff: str) -> tuple[int, int]:
     return kinds.count("added"), kinds.count("removed")
 
 
+def compact_rows(diff: str, most: int) -> tuple[list[DiffRow], int]:
+    """The first rows of a diff of one file: each change with one line around it; and how many changed ones are left.
+
+    Args:
+        most: rows; what would leave out a single changed row is shown whole.
+    """
+    rows = [row for row in diff_rows(diff) if row.kind != "file"]
+    changed = [row.kind in ("added", "removed") for row in rows]
+    found: list[DiffRow] = []
+    last = -1
+    for at, row in enumerate(rows):
+        near = any(changed[max(0, at - 1) : at + 2])
+        if row.kind == "hunk" or not (near or row.kind == "note"):
+            continue
+        if found and at > last + 1:
+            found.append(DiffRow("hunk", ""))
+        found.append(row)
+        last = at
+    ends = [at for at, row in enumerate(found) if row.kind in ("added", "removed")]
+    left = [at for at in ends if at >= most]
+    return (found, 0) if len(left) <= 1 else (found[:most], len(left))
+
+
 def diff_lines(rows: Sequence[DiffRow], page: Page) -> list[StyledLine]:
     """The rows as lines."""
     digits = len(str(max((row.number for row in rows), default=0)))

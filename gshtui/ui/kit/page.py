@@ -202,6 +202,8 @@ class Page:
     width: int
     palette: Palette
     code: Highlighter
+    result_lines: int = 5
+    """Rows of output shown under a finished call; a change gets twice as many."""
 
     def narrower(self, cells: int) -> Page:
         """The page inside an indent."""

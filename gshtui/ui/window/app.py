@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.bus.context_data import Iteration
     from gshtui.commands.declaration import Returns
+    from gshtui.ui.conversation.conversation_pane import ConversationPane
     from gshtui.ui.kit.dialogs import PickerChoice
     from gshtui.ui.prompt.prompt_input import PromptInput
     from gshtui.ui.window.command_runner import CommandRunner
@@ -130,6 +131,8 @@ class Workbench(AppBase):
         if settings is None:
             return  # the person quit while the hub was starting
         self.upkeep.apply(settings, self.bridge, self._watchers)
+        if (chat := self._conversation) is not None:
+            chat.transcript.result_lines = settings.ui.result_lines
         self.bench.centre.connect()
         if not self.bridge.opening.session:
             await self.offer_last()
@@ -337,11 +340,14 @@ class Workbench(AppBase):
         if isinstance(area, TextArea):
             area.insert(text)
 
-    def show_outcome(self, line: str, text: str, *, failed: bool = False) -> bool:
+    @property
+    def _conversation(self) -> ConversationPane | None:
         from gshtui.ui.conversation.conversation_pane import ConversationPane
 
-        found = self.bench.query(ConversationPane).results()
-        if (chat := next(iter(found), None)) is None:
+        return next(iter(self.bench.query(ConversationPane).results()), None)
+
+    def show_outcome(self, line: str, text: str, *, failed: bool = False) -> bool:
+        if (chat := self._conversation) is None:
             return False
         self.show_centre()
         self.bench.deck.show(CHAT)

@@ -15,6 +15,7 @@ from textual.selection import Selection
 from gshtui.text.sanitise import plain
 from gshtui.ui.kit.page import Page
 from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.transcript.call_results import result_rows
 from gshtui.ui.kit.transcript.entries import Entry, NoticeEntry, ToolEntry
 from gshtui.ui.kit.transcript.entry_blocks import BlockCache, EntryBlock
 from gshtui.ui.kit.transcript.sheet import RowHeights, Sheet
@@ -73,6 +74,19 @@ class TranscriptDocument:
         self._by_id[entry.id] = sheet
         self._heights.append(sheet.height)
         return sheet
+
+    def space_after(self, sheet: Sheet) -> tuple[Sheet, int] | None:
+        """Set the gap below a changed entry; the entry below and how far it was lowered, or `None`."""
+        at = self.index(sheet) + 1
+        if at >= len(self.sheets):
+            return None
+        below = self.sheets[at]
+        lowered = _gap(sheet, below) - below.gap
+        if not lowered:
+            return None
+        below.gap += lowered
+        self._heights.put(at, below.height)
+        return below, lowered
 
     def prepend(self, entries: Iterable[Entry]) -> list[Sheet]:
         """Prepend entries; those already here are skipped."""
@@ -218,14 +232,13 @@ class TranscriptDocument:
 
 
 def _gap(before: Sheet | None, sheet: Sheet) -> int:
-    """Empty rows between two entries: a model's calls are close together, and so are notices; all else is apart."""
+    """Empty rows between two entries: notices are close together, and so are calls that show no result."""
     if before is None:
         return 0
-    if isinstance(before.entry, ToolEntry) and before.entry.by_person:
-        return 1
-    return (
-        0 if isinstance(before.entry, (ToolEntry, NoticeEntry)) and isinstance(sheet.entry, type(before.entry)) else 1
-    )
+    first, second = before.entry, sheet.entry
+    if isinstance(first, ToolEntry) and isinstance(second, ToolEntry):
+        return int(first.by_person or result_rows(first, 1) > 0)
+    return int(not (isinstance(first, NoticeEntry) and isinstance(second, NoticeEntry)))
 
 
 _MOST_ROWS = 20_000

@@ -14,6 +14,7 @@ from rich.segment import Segment
 
 from gshtui.ui.kit.page import Page
 from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.transcript.call_results import result_rows
 from gshtui.ui.kit.transcript.entries import (
     AnswerEntry,
     Entry,
@@ -227,6 +228,8 @@ def _empty(page: Page) -> list[StyledLine]:
 
 
 _NO_HEIGHTS = RowHeights()
+_RESULT_ROWS = 5
+"""Rows under a call, for the estimate alone."""
 
 
 class Sheet:
@@ -364,7 +367,7 @@ class Sheet:
     def _estimate(self) -> int:
         entry = self.entry
         if isinstance(entry, ToolEntry) and not self.opened:
-            return 1
+            return 1 + result_rows(entry, _RESULT_ROWS)
         if isinstance(entry, (ThoughtEntry, OutcomeEntry)) and not self.opened:
             return 1
         streamed = sum(map(len, self._streamed)) // max(1, self.width) if self._streamed else 0

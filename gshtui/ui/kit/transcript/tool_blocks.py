@@ -1,4 +1,4 @@
-"""Draws tool calls, thoughts and outcomes of commands: one line when folded; all that there is when opened.
+"""Draws tool calls, thoughts and outcomes of commands: a line and the result when folded; all of it when opened.
 
 Owns the look of both; runs nothing. Called by `sheet.py`.
 """
@@ -11,15 +11,14 @@ from functools import partial
 from itertools import islice
 
 from rich.cells import cell_len, set_cell_size
-from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 
 from gshtui.text.sanitise import one_line, plain
-from gshtui.text.styled_text import Colour, StyledSpan, styled
 from gshtui.ui.kit.diff_lines import DiffRow, diff_counts, diff_lines, diff_rows
 from gshtui.ui.kit.page import Page, Palette
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.transcript.call_results import gist_rows, result_lines, sent_of, size, text_runs
 from gshtui.ui.kit.transcript.entries import OutcomeEntry, ThoughtEntry, ToolEntry
 from gshtui.ui.kit.transcript.entry_blocks import EntryBlock, pieces
 from gshtui.ui.kit.transcript.markdown_splitter import ROWS
@@ -35,11 +34,6 @@ _SIGNS = {
     "lost": "?",
 }
 _WORDS = {"asked": "waiting", "running": "running", "error": "failed", "timeout": "timed out"}
-_PREVIEW = 3
-_PRINTED = 12
-"""Rows of output shown under a person's folded command."""
-_WIDEST = 600
-"""Maximum characters of such a row."""
 _LONG = 160
 
 
@@ -73,14 +67,6 @@ def seconds(duration: float) -> str:
     return f"{minutes}m {int(duration % 60):02d}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60:02d}m"
 
 
-def size(count: int) -> str:
-    """A number of bytes for people: `812 B`, `4.1 kB`, `50 MB`."""
-    if count < 1_000:
-        return f"{count} B"
-    amount, unit = (count / 1_000, "kB") if count < 1_000_000 else (count / 1_000_000, "MB")
-    return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
-
-
 def _look(tool: ToolEntry, palette: Palette) -> Style:
     if tool.status == "ok":
         return palette.ok
@@ -99,7 +85,7 @@ def _header(tool: ToolEntry, opened: bool, page: Page) -> list[StyledLine]:
     ]
     lines = [_ends(left, _meta(tool, opened, page), page)]
     if not opened:
-        lines += _preview(tool, page)
+        lines += result_lines(tool, page)
     return lines
 
 
@@ -150,43 +136,6 @@ def _ends(left: list[Segment], right: list[Segment], page: Page) -> StyledLine:
     return StyledLine([*out, Segment(" " * spare, space), *right])
 
 
-def _preview(tool: ToolEntry, page: Page) -> list[StyledLine]:
-    """Under a folded call: why it failed, or the end of its output while it runs."""
-    if tool.by_person:
-        return _printed(tool, page)
-    if tool.status in ("error", "denied", "timeout", "lost"):
-        rows = [row for row in plain(tool.output[:4_000]).split("\n") if row.strip()][:1]
-        look = page.palette.error if tool.status != "denied" else page.palette.warning
-    elif tool.status == "running":
-        rows = [row for row in plain(tool.output[-4_000:]).split("\n") if row.strip()][-_PREVIEW:]
-        look = page.palette.faint
-    else:
-        return []
-    inner = page.narrower(4).width
-    lead = Segment("  └ " if tool.status != "running" else "  │ ", page.palette.rule)
-    return [StyledLine([Segment(one_line(row, inner), look)]).behind(lead) for row in rows]
-
-
-def _printed(tool: ToolEntry, page: Page) -> list[StyledLine]:
-    """The end of the output of a person's command, and how many lines precede it."""
-    text = tool.output.strip("\n")
-    if not text:
-        return []
-    rows = text.rsplit("\n", _PRINTED)
-    before = rows[0].count("\n") + 1 if len(rows) > _PRINTED else 0
-    if before > 1:
-        rows = rows[1:]
-    lead = Segment("  │ ", page.palette.rule)
-    above = "…" if tool.live else f"… {before:,} earlier lines"  # while it runs only the end is here
-    lines = [StyledLine([Segment(above, page.palette.faint)]).behind(lead)] if before > 1 else []
-    runs = _runs("\n".join(row[:_WIDEST] for row in rows), page.palette.text)
-    return lines + [line.behind(lead) for line in wrapped(runs, page.narrower(4).width, hard=True)]
-
-
-def _runs(text: str, look: Style) -> list[Segment]:
-    return [Segment(span.text.expandtabs(4), _span_style(span, look)) for span in styled(text)]
-
-
 def _opened(tool: ToolEntry) -> Iterator[EntryBlock]:
     inputs = _arguments(tool)
     if inputs:
@@ -200,7 +149,7 @@ def _opened(tool: ToolEntry) -> Iterator[EntryBlock]:
             yield EntryBlock(partial(_diff, part, not at), copied, goes_on=bool(at))
             at += 1
     if tool.output.strip():
-        name = f"output, cut from {size(tool.bytes)}" if tool.cut else "output"
+        name = f"output, {sent_of(tool)}" if tool.cut else "output"
         for at, piece in enumerate(pieces(tool.output.rstrip())):
             yield EntryBlock(partial(_section, name if not at else "", piece, True), piece, goes_on=bool(at))
     elif not tool.live:
@@ -228,28 +177,8 @@ def _section(name: str, text: str, coloured: bool, page: Page) -> list[StyledLin
     lines = [StyledLine([Segment(name, palette.faint)]).behind(Segment("  ╷ ", palette.rule))] if name else []
     if not text:
         return lines
-    runs = _runs(text, palette.muted) if coloured else [Segment(plain(text).expandtabs(4), palette.muted)]
+    runs = text_runs(text, palette.muted) if coloured else [Segment(plain(text).expandtabs(4), palette.muted)]
     return lines + [line.behind(bar) for line in wrapped(runs, inner.width, hard=coloured)]
-
-
-def _span_style(span: StyledSpan, base: Style) -> Style:
-    look = span.style
-    return base + Style(
-        color=_colour(look.foreground),
-        bgcolor=_colour(look.background),
-        bold=look.bold or None,
-        dim=look.dim or None,
-        italic=look.italic or None,
-        underline=look.underline or None,
-        reverse=look.reverse or None,
-        strike=look.strike or None,
-    )
-
-
-def _colour(colour: Colour) -> Color | None:
-    if colour is None:
-        return None
-    return Color.from_ansi(colour) if isinstance(colour, int) else Color.from_rgb(*colour)
 
 
 def _diff(rows: list[DiffRow], first: bool, page: Page) -> list[StyledLine]:
@@ -283,5 +212,5 @@ def _outcome(outcome: OutcomeEntry, opened: bool, page: Page) -> list[StyledLine
 def _gist(thought: ThoughtEntry) -> str:
     """The line to show of a folded thought: the last one while it streams, else the first."""
     part = thought.text[-400:] if thought.live else thought.text[:400]
-    rows = [row.strip() for row in plain(part).split("\n") if row.strip()]
+    rows = gist_rows(part)
     return one_line(rows[-1 if thought.live else 0].strip("*# "), 200) if rows else ""

@@ -20,6 +20,7 @@ from gshtui.text.sanitise import plain
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import copy_text
+from gshtui.ui.kit.transcript.cursor_parts import answer_near, code_near
 from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
 from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
 from gshtui.ui.kit.transcript.transcript_painter import TranscriptPage, TranscriptPainter, empty_page
@@ -43,8 +44,11 @@ class Transcript(KeptLines, can_focus=True):
         bind("transcript.previous_prompt", "prompt(-1)"),
         bind("transcript.next_prompt", "prompt(1)"),
         bind("transcript.toggle", "open_block"),
+        bind("transcript.open_turn", "open_turn"),
         bind("transcript.open_all", "open_all"),
         bind("transcript.copy", "copy_block"),
+        bind("transcript.copy_answer", "copy_answer"),
+        bind("transcript.copy_code", "copy_code"),
         bind("transcript.search", "search"),
         bind("transcript.next", "found(1)"),
         bind("transcript.previous", "found(-1)"),
@@ -74,6 +78,15 @@ class Transcript(KeptLines, can_focus=True):
     @property
     def allow_select(self) -> bool:
         return True
+
+    @property
+    def result_lines(self) -> int:
+        """Rows of output shown under a finished call; 0: none."""
+        return self.document.page.result_lines
+
+    @result_lines.setter
+    def result_lines(self, rows: int) -> None:
+        self._page.show_results(rows)
 
     @property
     def drawing(self) -> bool:
@@ -127,11 +140,37 @@ class Transcript(KeptLines, can_focus=True):
         self.feed.toggle_all()
         self._redraw()
 
+    def action_open_turn(self) -> None:
+        """Open all calls and thoughts of the turn under the cursor, or fold them all."""
+        if self.cursor.ready() and self.cursor.sheet is not None:
+            self.feed.toggle_turn(self.cursor.sheet)
+            self._redraw()
+
     def action_copy_block(self) -> None:
         """Copy the selection, or else the block under the cursor."""
         text = self.screen.get_selected_text() or (self.cursor.text() if self.cursor.ready() else "")
         if text:
             copy_text(self, plain(text))
+
+    def action_copy_answer(self) -> None:
+        """Copy the whole answer under the cursor, or the nearest one of its turn, as the model wrote it."""
+        found = answer_near(self.document, self.cursor) if self.cursor.ready() else None
+        if found is None:
+            self.notify("There is no answer in this turn yet.", timeout=3, markup=False)
+        else:
+            copy_text(self, plain(found.text))
+
+    def action_copy_code(self) -> None:
+        """Copy the code block under the cursor, or the nearest one, and put the cursor on it."""
+        found = code_near(self.document, self.cursor) if self.cursor.ready() else None
+        if found is None:
+            self.notify("There is no code block in the conversation.", timeout=3, markup=False)
+            return
+        self.viewport.hold()
+        self.cursor.place(*found)
+        self.cursor.show()
+        self._redraw()
+        copy_text(self, plain(self.cursor.text()))
 
     def action_search(self) -> None:
         self.post_message(self.SearchRequested())

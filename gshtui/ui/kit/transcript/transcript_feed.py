@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 
 from textual.widget import Widget
 
+from gshtui.ui.kit.transcript.cursor_parts import folding_in_turn
 from gshtui.ui.kit.transcript.document import TranscriptDocument
 from gshtui.ui.kit.transcript.entries import (
     FOLDING,
@@ -123,6 +124,8 @@ class TranscriptFeed:
         """Show an entry at the end, or replace the one with its id."""
         new = self._document.get(entry.id) is None
         sheet = self._document.put(entry)
+        if not new and (moved := self._document.space_after(sheet)) is not None:
+            self._viewport.lowered(*moved)
         if new and self._all_open and isinstance(entry, FOLDING) and not sheet.opened:
             self._document.toggle(sheet, True)
         if new and not self._viewport.following:
@@ -188,6 +191,15 @@ class TranscriptFeed:
         for sheet in self._document.sheets:
             if isinstance(sheet.entry, FOLDING) and sheet.opened != self._all_open:
                 self._document.toggle(sheet, self._all_open)
+
+    def toggle_turn(self, sheet: Sheet) -> None:
+        """Open all thoughts and calls of the entry's turn, or fold them if all are open."""
+        found = folding_in_turn(self._document, sheet)
+        opened = not all(each.opened for each in found)
+        self._viewport.hold()
+        for each in found:
+            if each.opened != opened:
+                self._document.toggle(each, opened)
 
     def cut(self, deadline: float) -> None:
         """Split the source so far into blocks, until a time of `time.perf_counter`."""

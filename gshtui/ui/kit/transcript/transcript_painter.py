@@ -144,6 +144,12 @@ class TranscriptPage:
             self._document.page = replace(self._document.page, palette=self._theme.palette)
             self._changed()
 
+    def show_results(self, rows: int) -> None:
+        """Show this many rows of output under a finished call."""
+        if rows != self._document.page.result_lines:
+            self._document.page = replace(self._document.page, result_lines=rows)
+            self._changed()
+
     def load_languages(self) -> None:
         """Load the lexers of new languages in a thread, then redraw their code."""
         wanted = self._document.page.code.wanted

@@ -1,0 +1,124 @@
+"""What is shown under a call without opening it: its change, the end of its output, or why it failed.
+
+Says exactly how much is left out, and nothing where nothing is. Called by `tool_blocks.py`.
+"""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+
+from gshtui.text.sanitise import plain
+from gshtui.text.styled_text import styled
+from gshtui.ui.kit.diff_lines import compact_rows, diff_lines
+from gshtui.ui.kit.page import Page
+from gshtui.ui.kit.styled_lines import StyledLine, span_style, wrapped
+from gshtui.ui.kit.transcript.entries import ToolEntry, ToolStatus
+
+_PRINTED = 12
+"""Rows of output shown under a person's command."""
+ERROR_ROWS = 60
+"""Rows of an error that are shown; nearly all are shorter."""
+_WIDEST = 600
+"""Maximum characters of a row that is wrapped."""
+_FAILED: frozenset[ToolStatus] = frozenset(("error", "denied", "timeout", "lost"))
+
+
+def size(count: int) -> str:
+    """A number of bytes for people: `812 B`, `4.1 kB`, `50 MB`."""
+    if count < 1_000:
+        return f"{count} B"
+    amount, unit = (count / 1_000, "kB") if count < 1_000_000 else (count / 1_000_000, "MB")
+    return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
+
+
+def text_runs(text: str, look: Style) -> list[Segment]:
+    """Output as segments, in the colours that its escapes ask for."""
+    return [Segment(span.text.expandtabs(4), span_style(span, look)) for span in styled(text)]
+
+
+def sent_of(tool: ToolEntry) -> str:
+    """How much of a cut output is in the entry: `24 kB of 115 kB`; empty: all of it."""
+    if not tool.cut:
+        return ""
+    return f"{size(min(tool.bytes, len(tool.output.encode(errors='replace'))))} of {size(tool.bytes)}"
+
+
+def result_rows(tool: ToolEntry, most: int) -> int:
+    """Estimates the rows of `result_lines`, from the end of the text alone."""
+    if tool.diff and tool.status not in _FAILED:
+        return min(2 * most + 1, tool.diff.count("\n", 0, 4_000))
+    wanted = ERROR_ROWS if tool.status in _FAILED else _PRINTED if tool.by_person else most
+    return min(wanted + 1, tool.output.count("\n", max(0, len(tool.output) - 4_000)) + bool(tool.output))
+
+
+def result_lines(tool: ToolEntry, page: Page) -> list[StyledLine]:
+    """The lines under a call that is not opened."""
+    palette, most = page.palette, page.result_lines
+    inner = page.narrower(4)
+    if tool.status in _FAILED and not tool.by_person:
+        look = palette.warning if tool.status == "denied" else palette.error
+        lines = _tail(tool, ERROR_ROWS, look, inner, wraps=True)
+    elif tool.by_person:
+        lines = _tail(tool, _PRINTED, palette.text, inner, wraps=True)
+    elif not most or tool.status == "asked":
+        return []
+    elif tool.diff:
+        lines = _change(tool.diff, 2 * most, inner)
+    else:
+        lines = _tail(tool, most, palette.faint if tool.live else palette.muted, inner, wraps=False)
+    bar = Segment("  │ ", palette.rule)
+    return [line.behind(bar) for line in lines]
+
+
+def _change(diff: str, most: int, page: Page) -> list[StyledLine]:
+    rows, left = compact_rows(diff, most)
+    lines = diff_lines(rows, page)
+    if left:
+        words = f"… {left:,} more changed line{'s' if left > 1 else ''} below"
+        lines.append(StyledLine([Segment(words, page.palette.faint)]))
+    return lines
+
+
+def _tail(tool: ToolEntry, most: int, look: Style, page: Page, *, wraps: bool) -> list[StyledLine]:
+    """The last rows of the output, and how many are above."""
+    text = tool.output.strip("\n")
+    if not text.strip():
+        return []
+    rows = text.rsplit("\n", most)
+    above = rows[0].count("\n") + 1 if len(rows) > most else 0
+    if above == 1:  # it takes no more room than the words about it
+        above = 0
+    lines: list[StyledLine] = []
+    if above:
+        rows = rows[1:]
+        lines.append(StyledLine([Segment(_above(tool, above), page.palette.faint)]))
+    elif tool.cut:
+        lines.append(StyledLine([Segment(f"… {sent_of(tool)} is here", page.palette.faint)]))
+    for row in rows:
+        lines += _row(row, look, page.width, wraps=wraps)
+    return lines
+
+
+def _above(tool: ToolEntry, above: int) -> str:
+    if tool.live:  # while it runs only the end is here
+        return "…"
+    words = f"… {above:,} more lines above"
+    return f"{words}; {sent_of(tool)} is here" if tool.cut else words
+
+
+def _row(row: str, look: Style, width: int, *, wraps: bool) -> list[StyledLine]:
+    if wraps:
+        shown = row if len(row) <= _WIDEST else f"{row[:_WIDEST]}…"
+        return wrapped(text_runs(shown, look), width, hard=True)
+    runs = text_runs(row[:_WIDEST], look)
+    lines = wrapped(runs, width, hard=True)
+    if len(lines) == 1 and len(row) <= _WIDEST:
+        return lines
+    first = wrapped(runs, width - 1, hard=True)[0]
+    return [StyledLine((*first.segments, Segment("…", look)))]
+
+
+def gist_rows(text: str) -> list[str]:
+    """The rows of a text that say something."""
+    return [row.strip() for row in plain(text).split("\n") if row.strip()]

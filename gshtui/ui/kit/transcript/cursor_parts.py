@@ -1,0 +1,79 @@
+"""What belongs together around the block cursor: the answer, the code block, the turn.
+
+Reads the document and moves nothing. Called by the transcript's keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gshtui.ui.kit.transcript.document import TranscriptDocument
+from gshtui.ui.kit.transcript.entries import FOLDING, AnswerEntry, PromptEntry
+from gshtui.ui.kit.transcript.sheet import Sheet
+from gshtui.ui.kit.transcript.viewport import BlockCursor
+
+
+def turn_of(document: TranscriptDocument, sheet: Sheet) -> tuple[int, int]:
+    """The index of the turn's first entry, its prompt, and the one after its last."""
+    sheets = document.sheets
+    first = document.index(sheet)
+    while first > 0 and not isinstance(sheets[first].entry, PromptEntry):
+        first -= 1
+    last = document.index(sheet) + 1
+    while last < len(sheets) and not isinstance(sheets[last].entry, PromptEntry):
+        last += 1
+    return first, last
+
+
+def answer_near(document: TranscriptDocument, cursor: BlockCursor) -> Sheet | None:
+    """The answer under the cursor, else the one above it in its turn, else the one below; `None`: there is none."""
+    here = cursor.sheet
+    if here is None:
+        return None
+    first, last = turn_of(document, here)
+    at = document.index(here)
+    order = (*range(at, first - 1, -1), *range(at + 1, last))
+    return next((document.sheets[n] for n in order if isinstance(document.sheets[n].entry, AnswerEntry)), None)
+
+
+def code_near(document: TranscriptDocument, cursor: BlockCursor) -> tuple[Sheet, int] | None:
+    """The first block of the code under the cursor, else of the nearest above it, else below; `None`: none."""
+    here = cursor.sheet
+    if here is None:
+        return None
+    at = document.index(here)
+    for sheet, block in _blocks_from(document, at, cursor.block):
+        chunk = sheet.blocks[block].chunk
+        if chunk is not None and chunk.kind == "code" and not chunk.goes_on:
+            return sheet, block
+    return None
+
+
+def _blocks_from(document: TranscriptDocument, at: int, block: int) -> Iterator[tuple[Sheet, int]]:
+    """The blocks from a place upwards to the beginning, then from that place downwards to the end."""
+    sheets = document.sheets
+    for number in range(at, -1, -1):
+        sheet = sheets[number]
+        if number == at or _has_code(sheet):
+            document.built(sheet)
+            start = min(block, len(sheet.blocks) - 1) if number == at else len(sheet.blocks) - 1
+            yield from ((sheet, each) for each in range(start, -1, -1))
+    for number in range(at, len(sheets)):
+        sheet = sheets[number]
+        if number == at or _has_code(sheet):
+            document.built(sheet)
+            yield from ((sheet, each) for each in range(block + 1 if number == at else 0, len(sheet.blocks)))
+
+
+def _has_code(sheet: Sheet) -> bool:
+    """Whether it may have a code block; without splitting it."""
+    if not isinstance(sheet.entry, AnswerEntry) and not sheet.opened:
+        return False
+    text = sheet.text
+    return "```" in text or "~~~" in text or "\n    " in text
+
+
+def folding_in_turn(document: TranscriptDocument, sheet: Sheet) -> list[Sheet]:
+    """The turn's entries that open and fold."""
+    first, last = turn_of(document, sheet)
+    return [each for each in document.sheets[first:last] if isinstance(each.entry, FOLDING)]
