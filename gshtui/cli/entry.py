@@ -61,6 +61,10 @@ def main(argv: list[str] | None = None) -> int:
 
             if quick(arguments):
                 return 0
+        if not completing and arguments[:2] == ["hub", "run"]:
+            kept = _keeper(arguments)
+            if kept is not None:
+                return kept
         opening = None if completing else read_opening(arguments, is_command)
         return _window(opening) if opening is not None else _command(arguments)
     except SystemExit as left:
@@ -96,16 +100,27 @@ def _window(opening: Opening) -> int:
     return open_window(opening)
 
 
-def _command(arguments: list[str]) -> int:
-    import gc
+def _keeper(arguments: list[str]) -> int | None:
+    _collect_rarely()
+    from gshtui.cli import keeper_start
 
-    # Loading creates tens of thousands of objects that all stay: collecting garbage now would find none.
-    gc.set_threshold(50_000, 20, 100)
+    return keeper_start.quick(arguments)
+
+
+def _command(arguments: list[str]) -> int:
+    _collect_rarely()
     from gshtui.cli.root import run
     from gshtui.headless.crash import catch_in_threads
 
     catch_in_threads()
     return run(arguments)
+
+
+def _collect_rarely() -> None:
+    import gc
+
+    # Loading creates tens of thousands of objects that all stay: collecting garbage now would find none.
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _open_standard_streams() -> None:

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-import sys
-from typing import Any, cast
-
 import click
 
-_UNUSED = ("ssl", "_hashlib")
-"""OpenSSL, a tenth of the keeper's memory: it speaks to nobody over a network. `asyncio` and `hashlib` do without it
-where it is missing."""
-_GARBAGE = (2_000, 10, 10)
-"""Thresholds of the garbage collector, which the start of a command has raised."""
+from gshtui.cli.keeper_start import be_keeper
 
 
 @click.command(name="run", short_help="Be the keeper.", hidden=True)
@@ -29,11 +21,4 @@ def run(idle: float | None) -> int:
     gsh-tui starts this by itself; a system that starts it (`gsh-tui hub install`) uses `--idle 0`. It returns at once
     if a keeper runs.
     """
-    modules = cast("dict[str, Any]", sys.modules)
-    for name in _UNUSED:
-        modules.setdefault(name, None)
-    from gshtui.headless.keeper_process import IDLE_FOR, run_keeper
-
-    gc.freeze()
-    gc.set_threshold(*_GARBAGE)
-    return run_keeper(IDLE_FOR if idle is None else idle)
+    return be_keeper(idle)

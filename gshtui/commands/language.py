@@ -5,7 +5,6 @@ Pure. Runs nothing.
 
 from __future__ import annotations
 
-import difflib
 import json
 import types
 import typing
@@ -17,6 +16,7 @@ from pydantic_core import ErrorDetails
 
 from gshtui.commands.declaration import Parameters, UsageError
 from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.text.similar_names import similar_names
 
 _ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"'}
 
@@ -220,7 +220,7 @@ def _complaint(command: AnyCommand, detail: ErrorDetails) -> str:
     if detail["type"] == "missing":
         return f"{where} is missing"
     if detail["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(where, list(command.parameters.model_fields), n=1)
+        near = similar_names(where, command.parameters.model_fields)
         return f"there is no parameter {where!r}" + (f", did you mean {near[0]!r}?" if near else "")
     given = repr(detail["input"])
     shown = given if len(given) <= 60 else given[:57] + "…"

@@ -5,13 +5,13 @@ It refuses two commands with the same name, and never gives an agent a command t
 
 from __future__ import annotations
 
-import difflib
 import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gshtui.commands.declaration import Access, Action, AnyAction, Caller, Command, R, Returns, UnknownCommand, Where
+from gshtui.text.similar_names import similar_names
 
 AnyCommand = Command[Any]
 
@@ -124,7 +124,7 @@ class Registry:
             owner = self._names[name]
         if isinstance(owner, str):
             return self._commands[owner]
-        near = self._doing(name) or difflib.get_close_matches(name, self._names, n=3, cutoff=0.6)
+        near = self._doing(name) or similar_names(name, self._names, most=3)
         hint = f"Did you mean {' or '.join(near)}?" if near else "`help` lists all commands."
         raise UnknownCommand(f"There is no command {name!r}.", hint=hint)
 

@@ -5,7 +5,6 @@ Writes and removes the file; whether the system uses it is left to the person, w
 
 from __future__ import annotations
 
-import plistlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -88,4 +87,6 @@ def _plist(program: Sequence[str]) -> bytes:
         "RunAtLoad": True,
         "KeepAlive": {"SuccessfulExit": False},
     }
+    import plistlib  # with an XML parser, which only this needs
+
     return plistlib.dumps(fields)

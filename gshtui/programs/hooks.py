@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import shlex
@@ -151,6 +150,8 @@ class HookChange:
     @property
     def diff(self) -> str:
         """Exactly what changes, as a unified diff; empty when nothing does."""
+        import difflib  # the keeper loads this module, and shows no changes
+
         old = (self.before or "").splitlines(keepends=True)
         new = (self.after or "").splitlines(keepends=True)
         source = str(self.file) if self.before is not None else "/dev/null"

@@ -6,7 +6,6 @@ reported; an unknown model gets cautious defaults. Called by `selection`, `model
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -19,6 +18,7 @@ import msgspec
 
 from gshtui.providers.port import Capabilities
 from gshtui.settings.paths import config_dir
+from gshtui.text.similar_names import similar_names
 
 API = Literal["anthropic", "openai", "gemini", "ollama", "offline"]
 Thinking = Literal["", "adaptive", "budget", "effort", "level", "switch"]
@@ -147,7 +147,7 @@ class Catalog:
 
     def near(self, name: str) -> list[str]:
         """Three names at most that look like it."""
-        return difflib.get_close_matches(name.lower(), list(self._by_name), n=3, cutoff=0.5)
+        return similar_names(name.lower(), self._by_name, most=3, cutoff=0.5)
 
 
 def _today() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterator, Mapping
 from typing import Any, cast, get_origin
@@ -12,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import AccountSettings, GroupSettings, ProviderSettings, SettingsTable
+from gshtui.text.similar_names import similar_names
 
 NAMED_TABLES: dict[str, type[SettingsTable]] = {
     "providers": ProviderSettings,
@@ -101,16 +101,16 @@ def nearest(path: tuple[str, ...]) -> str:
     if len(path) == 3 and path[0] in ("accounts", "groups"):
         keys += [f"{path[0]}.{path[1]}.{key}" for key in NAMED_TABLES[path[0]].model_fields]
     wanted = ".".join(path)
-    if close := difflib.get_close_matches(wanted, keys, n=1, cutoff=0.75):
+    if close := similar_names(wanted, keys, cutoff=0.75):
         return close[0]
     by_last = {key.rpartition(".")[2]: key for key in reversed(keys)}
-    close = difflib.get_close_matches(path[-1], list(by_last), n=1, cutoff=0.75)
+    close = similar_names(path[-1], by_last, cutoff=0.75)
     return by_last[close[0]] if close else ""
 
 
 def nearest_table(name: str) -> str:
     """The most similar table name, or an empty string."""
-    return next(iter(difflib.get_close_matches(name, [*TABLES, *FREE_TABLES], n=1, cutoff=0.6)), "")
+    return next(iter(similar_names(name, [*TABLES, *FREE_TABLES])), "")
 
 
 def shown(value: object) -> str:

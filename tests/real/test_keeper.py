@@ -35,6 +35,7 @@ from tests.kit.tmux import end_server, eventually, short_folder
 
 COVERS = (
     "gshtui.cli.hub_run",
+    "gshtui.cli.keeper_start",
     "gshtui.fleet.keeper_commands",
     "gshtui.fleet.keeper_unit",
     "gshtui.headless.keeper_process",
@@ -45,6 +46,20 @@ pytestmark = pytest.mark.tmux
 
 SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
 CLAUDE = shlex.join([sys.executable, "-m", "tests.kit.fake_agent", "--screens", str(SCREENS), "--work", "0.3"])
+
+KEEPER = """
+import json, sys
+from gshtui.cli.entry import main
+code = main(["hub", "run"])
+print(json.dumps([name for name, module in sys.modules.items() if module is not None]))
+sys.exit(code)
+"""
+NOT_IN_KEEPER = {
+    "anthropic", "asyncssh", "click", "google", "httpx", "httpx2", "jinja2", "keyring", "libtmux", "mcp", "openai",
+    "rich", "ssl", "textual", "tree_sitter", "watchfiles", "yaml",
+    "bz2", "difflib", "email", "importlib.metadata", "lzma", "plistlib", "xml", "zipfile",
+    "gshtui.cli.declared_forms", "gshtui.cli.root", "gshtui.guard.policy", "gshtui.hub.agents_part", "gshtui.ui",
+}  # fmt: skip
 
 
 class Place:
@@ -122,18 +137,34 @@ async def test_the_first_agent_brings_a_keeper_which_delivers_and_tells_the_trut
     assert [one["name"] for one in json.loads(place.run("agent", "ls", "--json"))] == ["cc"], "the keeper is no agent"
 
 
-async def test_it_loads_nothing_for_a_network(place: Place) -> None:
-    """A tenth of its memory; what it does for agents and commands works without."""
-    place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--name", "cc")
-    keeper = await place.keeper()
-    row = await place.row(lambda row: row.owner == keeper.process.pid and row.status == "idle")
-    letter = await place.post("what is the time?", row)
-    await place.letter(letter.id, lambda letter: letter.state in ("submitted", "acted"))
-    for words in (("agent", "ls"), ("agent", "show", "cc"), ("usage",)):
-        place.run(*words)
-    if sys.platform == "linux":
-        mapped = Path(f"/proc/{keeper.process.pid}/maps").read_text()
-        assert [name for name in ("libssl", "libcrypto") if name in mapped] == []
+async def test_it_loads_only_what_it_works_with(place: Place) -> None:
+    """Half of its memory is code; what it does for agents, shells and commands needs none of this."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", KEEPER), cwd=place.project, env=environment(), stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        keeper = await place.keeper()
+        assert keeper.process.pid == process.pid
+        place.run("agent", "spawn", "--cli", CLAUDE, "--profile", "claude", "--name", "cc")
+        row = await place.row(lambda row: row.owner == process.pid and row.status == "idle")
+        shell = await asyncio.to_thread(lambda: Shell(program="bash", editor=False))
+        try:
+            assert await asyncio.to_thread(shell.run, "no-such-command-here") == 127
+        finally:
+            await asyncio.to_thread(shell.close)
+        letter = await place.post("what is the time?", row)
+        await place.letter(letter.id, lambda letter: letter.state in ("submitted", "acted"))
+        for words in (("agent", "ls"), ("agent", "show", "cc"), ("usage",)):
+            place.run(*words)
+        if sys.platform == "linux":
+            mapped = Path(f"/proc/{process.pid}/maps").read_text()
+            assert [name for name in ("libssl", "libcrypto") if name in mapped] == []
+    finally:
+        await asyncio.to_thread(place.run, "hub", "stop")
+        said, _ = await process.communicate()
+    loaded = set(json.loads(said))
+    assert {"gshtui.fleet.follower", "gshtui.shell.log.shell_log", "re2"} <= loaded, "it has done something"
+    assert loaded & NOT_IN_KEEPER == set()
 
 
 async def test_the_first_question_at_the_prompt_brings_one_too(place: Place) -> None:

@@ -26,7 +26,7 @@ from gshtui.commands.language import parse, quote, tokens
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_schema
 
-COVERS = ("gshtui.commands.completion", "gshtui.commands.help_command")
+COVERS = ("gshtui.commands.completion", "gshtui.commands.help_command", "gshtui.text.similar_names")
 
 
 class ReadLike(Parameters):
