@@ -12,12 +12,14 @@ from gshtui.cli.opening import Opening
 
 def open_window(opening: Opening) -> int:
     """Show the workbench until the person leaves it; returns the exit code."""
+    from gshtui.system.face_mark import mark_face
     from gshtui.ui.window.first_frame import paint
 
     cwd = current_folder()
     if not cwd:
         os.write(2, b"gsh-tui: the current folder is gone; change to one that exists.\n")
         return 1
+    mark_face()
     first_frame = paint(cwd)
     try:
         from gshtui.ui.window.app import run

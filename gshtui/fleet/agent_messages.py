@@ -78,10 +78,16 @@ class AgentMessages:
 
     async def answer(self, _invocation: Invocation, parameters: calls.AnswerAgent) -> calls.AnsweredQuestion:
         row = await self._fleet.find(parameters.agent)
+        wanted = parameters.choice.strip()
+        if wanted and (around := await self._fleet.agent_around()) is not None:
+            raise CommandError(
+                f"Only a person answers, and this command was started by {around.name} ({around.id}).",
+                hint="Answer in your window, or in a shell of your own.",
+            )
         asked = await self._fleet.question(row.id)
-        if not parameters.choice.strip():
+        if not wanted:
             return calls.AnsweredQuestion(row, asked)
-        choice = _chosen(row, asked, parameters.choice.strip())
+        choice = _chosen(row, asked, wanted)
         after = await self._fleet.answer(row.id, choice.key, question=parameters.question or asked.id)
         return calls.AnsweredQuestion(row, asked, choice, after)
 

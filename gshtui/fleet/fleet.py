@@ -5,6 +5,7 @@ Parts that only some calls need (starting, killing, following, recovering) are i
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Collection
 from functools import cached_property
@@ -35,6 +36,7 @@ from gshtui.fleet.reconciler import JournalReader, Reconciler
 from gshtui.fleet.waiting_line import WaitingLine
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+from gshtui.system import process_tree
 from gshtui.system.tasks import end_all
 from gshtui.text.sanitise import one_line
 
@@ -394,6 +396,11 @@ class Fleet:
         if letter.state in ("held", "dropped"):
             kind = "ended" if letter.state == "dropped" else "tmux"
             raise FleetError(kind, letter.why, hint="`mail ls` shows it.")
+
+    async def agent_around(self) -> AgentRow | None:
+        """The agent whose program has started this process, however deep below; `None`: no agent's has."""
+        around = await asyncio.to_thread(process_tree.above, os.getpid())
+        return next((row for row in self._context.rows.all() if (row.pid, row.pid_started) in around), None)
 
     async def question(self, id: str) -> OpenQuestion:
         """What the agent's program asks on its screen now. Raises `FleetError` when it asks nothing."""

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from gshtui.guard.answer_keys import PAUSE, READ
+from gshtui.system.face_mark import mark_face
 
 _R = TypeVar("_R")
 _LOOK_EVERY = 0.1
@@ -36,6 +37,7 @@ class TerminalKeys:
         self._decode = getincrementaldecoder("utf-8")("replace").decode
 
     def __enter__(self) -> TerminalKeys:
+        mark_face()
         # Not blocking: ctrl+c empties the terminal's input, also between a look at it and the read.
         self._terminal = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:

@@ -1,4 +1,7 @@
-"""The only way to send text, Enter or keys to the pane of an agent or of the shared shell."""
+"""The only way to send text, Enter or keys to the pane of an agent or of the shared shell.
+
+Nothing is sent while a face of ours is in that terminal: its keys answer questions, which only a person does.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import shutil
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from gshtui.bus.agent_data import OpenQuestion
 from gshtui.programs.choice_presser import ChoicePresser, Otherwise
@@ -19,6 +22,7 @@ from gshtui.programs.screen_reading import same_question
 from gshtui.programs.typing_record import TypingRecord, text_key
 from gshtui.settings import paths
 from gshtui.system import processes
+from gshtui.system.face_mark import face_in_terminal
 from gshtui.system.file_lock import LockHeld, file_lock
 from gshtui.text.sanitise import one_line, plain
 from gshtui.tmux.marker import Marker
@@ -64,6 +68,7 @@ async def _refused(*argv: str) -> str:
 
 
 State = Literal["typed", "submitted"]
+T = TypeVar("T")
 _HEAD = 24
 """Characters of a text by which it is known again in the input."""
 _TURN_WITHIN = 20.0
@@ -149,7 +154,7 @@ class PaneWriter:
             if check is not None:
                 check(seen)
             if aside:
-                await self._tmux(self._server.type_bytes(self._pane, aside))
+                await self._send(seen, self._server.type_bytes, aside)
                 seen = await self._aside(seen)
             sent = Sent(seen.marker(), text, before, time.time())
             if words and enter and not seen.draft:
@@ -232,7 +237,7 @@ class PaneWriter:
                     raise SessionError("ended", f"{name} has ended.", "Restart it first.")
                 if question is not None:
                     self._still_asks(seen, question, first=not number)
-                await self._tmux(self._server.send_keys(self._pane, key))
+                await self._send(seen, self._server.send_keys, key)
                 done.append(key)
         return Pressed(tuple(done), keys[len(done) :])
 
@@ -253,6 +258,7 @@ class PaneWriter:
             SessionError: waiting: nothing was pressed, or the question is still there; ended, scrolled, terminal.
         """
         async with self._turn():
+            await self._refuse_face(await self.view.read_screen())
             return await self._presser.answer(question, choice, otherwise)
 
     async def open_question(self) -> OpenQuestion:
@@ -285,6 +291,12 @@ class PaneWriter:
             return False
         return True
 
+    async def _refuse_face(self, seen: Seen) -> None:
+        """Raise `SessionError` (program) if a face of ours is in the terminal."""
+        if await asyncio.to_thread(face_in_terminal, seen.info.pid):
+            message = f"gsh-tui itself asks and answers in {self.view.name}, where only a person types."
+            raise SessionError("program", message, "Nothing was typed.")
+
     # -- the steps ---------------------------------------------------------------------------------------------------
 
     async def _worded(self, seen: Seen, text: str, enter: bool) -> str:
@@ -311,7 +323,7 @@ class PaneWriter:
 
     async def _paste(self, before: Seen, words: str, record: TypingRecord) -> None:
         """Paste the text, and wait until it shows and Enter may follow it. Who is called off takes it out again."""
-        await self._tmux(self._server.send_text(self._pane, words))
+        await self._send(before, self._server.send_text, words)
         try:
             seen = await self._shown(before, words)
             record.seen(seen.draft)
@@ -368,7 +380,7 @@ class PaneWriter:
             raise SessionError("ended", f"{self.view.name} ended during the typing.")
         self._still_free(ready)
         record.entering()
-        await self._tmux(self._server.send_keys(self._pane, "Enter"))
+        await self._send(ready, self._server.send_keys, "Enter")
         at = time.time()
         try:
             taken = await self.view.wait_until(lambda now: _taken(ready, now, words))
@@ -410,7 +422,7 @@ class PaneWriter:
             if not (now.unfinished or _alike(now.draft, entered.draft)):
                 return False
             for key in entered.profile.keys.clear:
-                await self._tmux(self._server.send_keys(self._pane, key))
+                await self._send(now, self._server.send_keys, key)
             await asyncio.sleep(_CLEAR_EVERY)
         return False
 
@@ -430,10 +442,11 @@ class PaneWriter:
                 raise SessionError("terminal", f"Cannot get the lock for typing: {error}.") from error
             yield TypingRecord(path.with_suffix(".json"))
 
-    async def _tmux(self, doing: Awaitable[None]) -> None:
-        """Carry out a command of the server's. Raises `SessionError`."""
+    async def _send(self, seen: Seen, send: Callable[[str, T], Awaitable[None]], what: T) -> None:
+        """Send something to the pane, as the server does. Raises `SessionError`."""
+        await self._refuse_face(seen)
         try:
-            await doing
+            await send(self._pane, what)
         except TmuxError as error:
             kind: Trouble = "unsure" if error.kind == "timeout" else "terminal"
             raise SessionError(kind, error.message, error.hint) from error

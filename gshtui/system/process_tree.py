@@ -30,6 +30,17 @@ def runs(pid: int, start: float) -> bool:
     return bool(start) and start_time(pid) == start
 
 
+def above(pid: int) -> list[Identity]:
+    """The process and those that it descends from, innermost first."""
+    import psutil
+
+    found: list[Identity] = []
+    with suppress(psutil.Error):
+        one = psutil.Process(pid)
+        found = [(each.pid, begun) for each in (one, *one.parents()) if (begun := start_time(each.pid))]
+    return found
+
+
 def tree(pid: int, start: float) -> list[Identity]:
     """The process and its descendants, parents first; empty if it is no longer running."""
     import psutil

@@ -29,8 +29,8 @@ from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
 from gshtui.tools import file_access, path_location
 from gshtui.tools.command_output import Capture, Spool, output_text, show_output
-from gshtui.tools.shell_assessment import assess_line
-from gshtui.tools.workspace import ToolConfig, Workspace
+from gshtui.tools.shell_assessment import assess_line, leads_to
+from gshtui.tools.workspace import AssessedLine, ToolConfig, Workspace
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ObeyedFiles, ProjectSandbox
@@ -94,6 +94,8 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: BashP
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
     workspace.record_assessed(invocation, parameters.working_dir or ".", folder.real)
     assessment = await asyncio.to_thread(assess_line, parameters.command, folder, invocation.project)
+    ends = await asyncio.to_thread(leads_to, parameters.command, folder.real, invocation.project)
+    workspace.record_line(invocation, AssessedLine(assessment.inside, ends))
     if not assessment.sandbox or workspace.config.sandboxes is None:
         return replace(assessment, sandbox=False)
     if assessment.reads and not await workspace.config.sandboxes.is_proven():
@@ -125,6 +127,8 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
     from gshtui.guard.shell_policy import ENVIRONMENT, judge
 
     judged = await asyncio.to_thread(judge, command, folder.real, invocation.project)
+    ends = await asyncio.to_thread(leads_to, command, folder.real, invocation.project)
+    _confirm_unchanged(workspace, invocation, AssessedLine(judged.contained and folder.inside, ends), judged)
     # A read-only command may run without a question, so it must not start programs that the repository supplies.
     reads = judged.reads and invocation.caller.is_agent
     environ = _environment(config, invocation) | (dict(ENVIRONMENT) if reads else {})
@@ -159,6 +163,21 @@ async def _reading_sandbox(
     if config.sandboxes is None or judged.machine or not folder.real.is_relative_to(folder.project):
         return None
     return await config.sandboxes.reading_sandbox(folder.project, judged.folders, (config.bash, *judged.programs))
+
+
+def _confirm_unchanged(workspace: Workspace, invocation: Invocation, now: AssessedLine, judged: Judgement) -> None:
+    """Raise `CommandError` if the line reaches further than it did when it was allowed: a link has been changed."""
+    before = workspace.assessed_line(invocation)
+    if before is None:
+        return
+    fresh = [end for end in now.leads_to if end not in before.leads_to]
+    if not fresh and (now.inside or not before.inside):
+        return
+    why = fresh[0] if fresh else judged.sentence
+    raise CommandError(
+        f"What this line names has changed since it was allowed: {why}.",
+        hint="Nothing was run. Look at the links in its paths before you try again.",
+    )
 
 
 def _environment(config: ToolConfig, invocation: Invocation) -> dict[str, str]:

@@ -91,7 +91,7 @@ class _Found:
 async def assess(workspace: Workspace, invocation: Invocation, parameters: GlobParameters) -> Assessment:
     """Judge it as a read of the names below a folder."""
     place, rest = await asyncio.to_thread(_base, invocation, parameters)
-    workspace.record_assessed(invocation, parameters.path, place.real)
+    workspace.record_assessed(invocation, place.asked, place.real)
     shown = reading(place, "glob")
     subject = rest if place.shown == "." else f"{rest} in {place.shown}"
     return Assessment(
@@ -116,6 +116,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: GlobPara
 
 def _glob(workspace: Workspace, invocation: Invocation, parameters: GlobParameters, stop: threading.Event) -> Outcome:
     place, rest = _base(invocation, parameters)
+    path_location.confirm_unchanged(workspace, invocation, place)
     if not place.real.is_dir():
         if place.real.exists():
             raise CommandError(f"{place.shown} is a file, not a folder.", hint="Use read for a file.")

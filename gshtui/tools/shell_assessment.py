@@ -95,6 +95,12 @@ def assess_line(command: str, folder: Location, project: Path, *, own_shell: boo
     )
 
 
+def leads_to(command: str, folder: Path, project: Path) -> tuple[str, ...]:
+    """Where words of the line lead now, outside the project or to secrets, as sentences for the question."""
+    root = Path(os.path.realpath(project))
+    return tuple(dict.fromkeys(warning for _, warning in _reach(command, folder, root)))
+
+
 def _reach(command: str, folder: Path, root: Path) -> Iterator[tuple[bool, str]]:
     """Warn of words that look like paths outside the project, or like secrets; with each, whether it is a secret."""
     for word in _words(command):

@@ -83,6 +83,16 @@ def fingerprint(mtime_ns: int, content: bytes) -> Fingerprint:
     return Fingerprint(mtime_ns, len(content), digest)
 
 
+@dataclass(frozen=True, slots=True)
+class AssessedLine:
+    """What a person or the policy was told about a shell line, and what must still be so when it runs."""
+
+    inside: bool
+    """It clearly stays inside the project."""
+    leads_to: tuple[str, ...]
+    """Where its words lead, outside the project or to secrets."""
+
+
 @dataclass(slots=True)
 class Workspace:
     """The shared state of one hub's file tools."""
@@ -92,6 +102,7 @@ class Workspace:
         default_factory=OrderedDict[tuple[str, str, str], Fingerprint]
     )
     _assessed: OrderedDict[tuple[str, str], str] = field(default_factory=OrderedDict[tuple[str, str], str])
+    _lines: OrderedDict[str, AssessedLine] = field(default_factory=OrderedDict[str, AssessedLine])
 
     def record_read(self, invocation: Invocation, real: Path, state: Fingerprint) -> None:
         """Remember that the caller has read or written the file in this state."""
@@ -105,6 +116,15 @@ class Workspace:
         """Remember which real path the person is shown when asked about this call."""
         if invocation.call:
             _remember(self._assessed, (invocation.call, asked), str(real))
+
+    def record_line(self, invocation: Invocation, line: AssessedLine) -> None:
+        """Remember how the line of this call was judged, whether a person was asked or not."""
+        if invocation.call:
+            _remember(self._lines, invocation.call, line)
+
+    def assessed_line(self, invocation: Invocation) -> AssessedLine | None:
+        """How the line of this call was judged, if it was."""
+        return self._lines.get(invocation.call) if invocation.call else None
 
     def approved_path(self, invocation: Invocation, asked: str) -> str:
         """Return the real path shown to the person when this call was approved, or an empty string."""

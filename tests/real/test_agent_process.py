@@ -184,6 +184,23 @@ async def test_the_hub_is_killed_in_the_middle_of_a_turn(tmp_path: Path) -> None
         await store.close()
 
 
+async def test_a_question_open_when_the_hub_is_killed_is_not_granted(tmp_path: Path) -> None:
+    """Its end is no answer: the agent waits, and asks the next window, which decides."""
+    made = tmp_path / "made"
+    async with hub_process(tmp_path) as first:
+        _, file = prepare_spec(tmp_path, f"run touch {made}", hub=first.socket, background=True)
+        with agent_process(file, tmp_path) as process:
+            await first.wait_for(ApprovalRequested)
+            await first.kill()
+            async with relay_window(tmp_path) as second:
+                again = await second.heard.wait_for(ApprovalRequested)
+                assert not made.exists() and not second.heard.of(ApprovalSettled)
+                second.bus.publish(ApprovalAnswered(approval=again.approval, decision="deny", reason="not now"))
+                assert "not now" in (await second.heard.wait_for(TurnFinished)).text
+                assert (await wait_for_exit(process))[0] == 0
+    assert not made.exists()
+
+
 async def test_the_agent_is_killed(tmp_path: Path) -> None:
     """The record is sound; its question is withdrawn; started again it goes on and is not asked the same twice."""
     async with relay_window(tmp_path) as hub:

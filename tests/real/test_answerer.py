@@ -11,12 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.agent_data import OpenQuestion
+from gshtui.bus.agent_data import AgentRow, OpenQuestion, SpawnRequest
 from gshtui.programs.pane_view import PaneView, SessionError
 from gshtui.programs.pane_writer import PaneWriter
 from gshtui.programs.profile import read
+from gshtui.settings import paths
+from gshtui.store.store import Store
+from gshtui.system.process_tree import start_time
 from gshtui.tmux.server import TmuxServer
 from tests.kit.asking_program import PROFILE
+from tests.kit.command import run_gsh
+from tests.kit.home import Home
 from tests.kit.source import ROOT
 from tests.kit.tmux import eventually, tmux
 
@@ -116,3 +121,20 @@ async def test_a_program_that_has_not_read_its_key_gets_no_second_one(tmux: Tmux
     after = await eventually(lambda: asked(view), until=lambda now: now.id != question.id)
     assert pressed(log) == [(known(question), "1")]
     assert after.id == (await asked(view)).id, "nothing was pressed on the next question"
+
+
+async def test_a_command_that_an_agents_program_started_answers_nothing(home: Home, tmp_path: Path) -> None:
+    """Told by the processes above it: this test's own is the agent's."""
+    store = await Store.open(paths.data_dir() / "gsh.db")
+    pid = os.getpid()
+    rows = [
+        await store.agents.add(AgentRow(id="", name=name, kind="cli", status="waiting", pid=each), SpawnRequest())
+        for name, each in (("asks", 0), ("helper", pid))
+    ]
+    await store.agents.update(rows[1].id, pid_started=start_time(pid))
+    ran = await asyncio.to_thread(run_gsh, "agent", "answer", "asks", "1", cwd=tmp_path)
+    assert ran.code == 1 and "Only a person answers" in ran.err and "helper (0002)" in ran.err
+    await store.agents.update(rows[1].id, pid_started=start_time(pid) + 1)
+    ran = await asyncio.to_thread(run_gsh, "agent", "answer", "asks", "1", cwd=tmp_path)
+    assert "Only a person" not in ran.err, "another process of the same number"
+    await store.close()

@@ -231,6 +231,32 @@ async def test_commands_that_are_refused(tools: ToolHarness, command: str) -> No
         await tools.run("bash", command=command)
 
 
+@pytest.mark.parametrize("line", ["cat f", "tac f; wc -l < f", "cp f out"], ids=["free", "asked about", "copies"])
+async def test_a_link_swapped_after_the_line_was_allowed(tools: ToolHarness, tmp_path: Path, line: str) -> None:
+    """Whether the policy or a person allowed it: what it would reach now is not what they allowed."""
+    tools.write_file("safe.txt", "safe\n")
+    (tmp_path.parent / "secret.txt").write_text("secret\n")
+    (tools.project / "f").symlink_to("safe.txt")
+    await tools.assess("bash", call="c1", command=line)
+    assert "secret" not in (await tools.run("bash", call="c1", command=line)).text
+    (tools.project / "f").unlink()
+    (tools.project / "f").symlink_to(tmp_path.parent / "secret.txt")
+    with pytest.raises(CommandError, match=r"has changed since it was allowed: .*secret\.txt"):
+        await tools.run("bash", call="c1", command=line)
+    await tools.assess("bash", call="c2", command=line)
+    assert not (await tools.run("bash", call="c2", command=line)).is_error, "a person was asked with the new target"
+
+
+async def test_a_line_that_only_read_and_no_longer_does_is_not_run(tools: ToolHarness) -> None:
+    """Git's configuration was changed between the verdict and the run."""
+    config = tools.write_file(".git/config", "[core]\n")
+    assert (await tools.assess("bash", call="c1", command="git status")).inside
+    config.write_text("[core]\n\tfsmonitor = touch evil\n")
+    with pytest.raises(CommandError, match="git's configuration here runs programs"):
+        await tools.run("bash", call="c1", command="git status")
+    assert not (tools.project / "evil").exists()
+
+
 async def test_no_bash(tmp_path: Path) -> None:
     tools = ToolHarness(tmp_path, ToolConfig(bash="bash-that-is-not-there"))
     with pytest.raises(CommandError, match="Cannot start"):

@@ -21,6 +21,7 @@ from gshtui.bus import wire
 from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, PromptSubmitted, TextDelta
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ModeChangeRequested
 from gshtui.bus.events.session_events import SessionOpened
+from gshtui.cli import declared_forms
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval import Call, Gate
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
@@ -287,6 +288,9 @@ async def test_no_command_answers_a_question_with_our_own_code(tmp_path: Path, h
     for kind in event_table.KINDS.values():
         assert not kind.may_publish(ApprovalAnswered(approval="a", decision="once")), kind
         assert not kind.may_publish(ModeChangeRequested(agent="main", mode="yolo")), kind
+    served = {form.name for form in declared_forms.COMMANDS if form.by_keeper}
+    assert "agent ls" in served
+    assert not [name for name in served if name.startswith(("agent answer", "approvals", "mode", "guard", "config"))]
     async with relay_window(tmp_path) as hub:
         gate = Gate(hub.bus, respondent="person", auto_approve=frozenset())
         asked = asyncio.create_task(

@@ -157,6 +157,29 @@ async def test_a_read_outside_or_of_a_secret_is_a_question(tools: ToolHarness, t
     assert not environ.inside
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("grep", {"pattern": "x", "path": "d"}),
+        ("glob", {"pattern": "d/*"}),
+        ("glob", {"pattern": "*", "path": "d"}),
+        ("read", {"path": "d"}),
+    ],
+)
+async def test_a_folders_link_that_changes_after_the_question(
+    tools: ToolHarness, tmp_path: Path, tool: str, arguments: dict[str, str]
+) -> None:
+    tools.write_file("safe/x.txt", "x")
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys" / "x.txt").write_text("x")
+    (tools.project / "d").symlink_to("safe")
+    await tools.assess(tool, call="c1", **arguments)
+    (tools.project / "d").unlink()
+    (tools.project / "d").symlink_to(tmp_path / "keys")
+    with pytest.raises(CommandError, match="when it was approved"):
+        await tools.run(tool, call="c1", **arguments)
+
+
 async def test_a_link_that_changes_after_the_question(tools: ToolHarness, tmp_path: Path) -> None:
     tools.write_file("safe.txt", "safe")
     (tmp_path / "secret.txt").write_text("secret")

@@ -104,6 +104,21 @@ async def test_a_file_swapped_for_a_link_after_the_question(tools: ToolHarness, 
     assert victim.read_text() == "mine\n"
 
 
+async def test_a_link_swapped_after_the_question_about_an_edit(tools: ToolHarness, tmp_path: Path) -> None:
+    tools.write_file("a/f", "one\n")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "f").write_text("one\n")
+    (tools.project / "d").symlink_to("a")
+    await tools.run("read", path="d/f")
+    edit = {"path": "d/f", "old_text": "one", "new_text": "two"}
+    await tools.assess("edit", call="c1", **edit)
+    (tools.project / "d").unlink()
+    (tools.project / "d").symlink_to(tmp_path / "b")
+    with pytest.raises(CommandError):
+        await tools.run("edit", call="c1", **edit)
+    assert (tmp_path / "b" / "f").read_text() == "one\n"
+
+
 def test_a_folder_swapped_for_a_link_at_the_last_moment(tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     (tmp_path / "d").symlink_to(tmp_path / "outside")

@@ -59,6 +59,7 @@ from gshtui.headless.agent_pane.pane_lines import (
     visible_lines,
 )
 from gshtui.headless.agent_pane.pane_screen import PaneScreen
+from gshtui.system.face_mark import mark_face
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
 from gshtui.text import cells
@@ -134,6 +135,7 @@ class AgentPane:
         self._screen.open()
         self._bus.subscribe(self.handle_events, name="pane", limit=5_000, when_full=WhenFull.MERGE)
         if self._screen.is_terminal:
+            mark_face()
             loop.add_reader(0, self._read)
             with contextlib.suppress(ValueError, RuntimeError):
                 loop.add_signal_handler(signal.SIGWINCH, self._schedule_draw)
