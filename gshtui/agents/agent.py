@@ -237,10 +237,10 @@ class Agent:
             self.engine.forget(f"The cut failed inside gsh-tui: {self._bus.report('a cut', error, shown=True).why}.")
 
     async def draft(self) -> ContextDraft:
-        """The inputs of its next request for the context engine. Raises `ProviderError`."""
+        """The inputs of its next request for the context engine. Raises `ProviderError`, `StoreError`."""
         if self._model is None:
             await self.think_with("", "")
-        return request_draft(self._current_model(), self._toolbox, self._turn_id)
+        return request_draft(self._current_model(), self._toolbox, await self.messages(), self._turn_id)
 
     async def ask(self, prompt: str) -> str:
         """Ask its model one question beside the conversation, within its budgets. Raises `ProviderError`."""

@@ -67,6 +67,7 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         table.max_tool_output_bytes,
         around.redact,
         blocks=around.settings.python.blocks,
+        always_tools=around.settings.agent.always_tools,
     )
 
     def sections() -> tuple[str, ...]:

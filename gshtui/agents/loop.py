@@ -8,7 +8,7 @@ import asyncio
 import base64
 import mimetypes
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ import msgspec
 from gshtui.agents.answer_stream import AnswerFailed, AnswerStream, Interrupted
 from gshtui.agents.conversation import Conversation, unanswered_prompt
 from gshtui.agents.ports import InboxPrompt, ModelHandle
+from gshtui.agents.tool_selection import ToolSelection
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import (
@@ -255,8 +256,9 @@ class Turn:
     async def _answer(self, handle: ModelHandle, iteration: int) -> Completed:
         """Get one answer. If the provider rejects the request as too long before answering, retry with less."""
         while True:
-            draft = request_draft(handle, self._toolbox, self._id, iteration)
-            prepared = await self._engine.prepare(await self._conversation.messages(), draft)
+            messages = await self._conversation.messages()
+            draft = request_draft(handle, self._toolbox, messages, self._id, iteration)
+            prepared = await self._engine.prepare(messages, draft)
             self._toolbox.max_output_bytes = self._engine.output_bytes(draft)
             self._toolbox.says_key = any(tool.name == "output" for tool in prepared.assembly.request.tools)
             try:
@@ -360,10 +362,15 @@ def _as_block_output(result: ToolResult) -> ToolResult:
     return msgspec.structs.replace(result, content=f"{OUTPUT}{result.content}")
 
 
-def request_draft(handle: ModelHandle, toolbox: Toolbox, turn: str = "", iteration: int = 0) -> ContextDraft:
-    """The inputs for the context engine of a request with this model and these tools."""
-    tools = toolbox.specs() if handle.provider.capabilities(handle.model).tools else ()
-    return ContextDraft(handle.provider, handle.model, tools, turn, iteration, handle.max_output)
+def request_draft(
+    handle: ModelHandle, toolbox: Toolbox, messages: Sequence[Message], turn: str = "", iteration: int = 0
+) -> ContextDraft:
+    """The inputs for the context engine of a request with this model and the tools of this conversation."""
+    tools = handle.provider.capabilities(handle.model).tools
+    selected = toolbox.selector.select(messages) if tools else ToolSelection()
+    return ContextDraft(
+        handle.provider, handle.model, selected.specs, turn, iteration, handle.max_output, selected.findable
+    )
 
 
 def title_of(prompt: str) -> str:

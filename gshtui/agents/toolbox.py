@@ -7,15 +7,17 @@ only after every call has its result.
 from __future__ import annotations
 
 import asyncio
+import difflib
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from gshtui.agents.tool_selection import ToolSelector
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, ToolFinished, ToolOutput, ToolStarted
@@ -26,9 +28,8 @@ from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import validate
 from gshtui.commands.registry import AnyCommand, Registry, may_run
-from gshtui.commands.schema import lean_schema, tool_description
+from gshtui.commands.tool_search import FIND_TOOL
 from gshtui.guard.approval import Call, Gate
-from gshtui.providers.port import ToolSpec
 from gshtui.python.python_blocks import TOOL, block_calls
 from gshtui.text.sanitise import one_line
 from gshtui.text.truncation import is_too_long, original_size, shorten
@@ -63,13 +64,16 @@ class Toolbox:
         redact: Callable[[str], str] | None = None,
         *,
         blocks: bool = False,
+        always_tools: Collection[str] = (),
     ) -> None:
         """
         Args:
             keep_output: called with a session, a call and a text; keeps a full output and returns its key.
             redact: takes secrets out of what tools return, before anything stores, shows or sends it.
             blocks: whether `<python>` blocks in an answer's text are run, where it has the tool `python`.
+            always_tools: names of tools to describe in every request besides the usual ones; `*`: all.
         """
+        self.selector = ToolSelector(registry, always_tools)
         self._blocks = blocks
         self._bus = bus
         self._registry = registry
@@ -94,10 +98,6 @@ class Toolbox:
             now = modes.mode_of(self._agent)
             text = f"This turn runs in {now} mode, which is {one_line(source, 60)}'s; yours is back afterwards."
             self._bus.publish(Noticed(level="info", text=text, about=self._agent))
-
-    def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as described to a model, in a stable order."""
-        return tuple(ToolSpec(c.name, tool_description(c), lean_schema(c)) for c in self._registry.tools())
 
     @property
     def runs_blocks(self) -> bool:
@@ -257,9 +257,12 @@ class Toolbox:
                 f"The arguments of {call.name} are not one JSON object, so nothing was run.",
                 hint="Send the call again with complete arguments.",
             )
-        command = self._registry.get(call.name)
-        if not command.tool or not may_run(command, Caller(self._agent, is_agent=True)):
-            raise CommandError(f"{call.name} is not one of your tools.")
+        command = self._registry.get(call.name) if call.name in self._registry else None
+        if command is None or not command.tool or not may_run(command, Caller(self._agent, is_agent=True)):
+            near = difflib.get_close_matches(call.name, [tool.name for tool in self._registry.tools()], n=3)
+            hint = f"Did you mean {' or '.join(near)}?" if near else f"`{FIND_TOOL}` lists them."
+            has_hint = bool(near) or FIND_TOOL in self._registry
+            raise CommandError(f"{call.name} is not one of your tools.", hint=hint if has_hint else "")
         return command, validate(command, call.arguments)
 
     async def _shortened(

@@ -371,11 +371,15 @@ class Command(Generic[P]):
     """Positional parameters, in order; the last one takes the rest of the line if it is text."""
     description: str = ""
     """For models and the reference, where `summary` is not enough."""
+    details: str = ""
+    """More of it, for the reference and `find_tool`: no request of a model has it."""
     aliases: tuple[str, ...] = ()
     family: str = ""
     """Heading in help and palette; empty: the name itself."""
     tool: bool = False
     """Offered to agents as a tool (where access allows)."""
+    always_offered: bool = False
+    """Described in every request; other tools are described once an agent has found or called them."""
     assess: Assess[P] | None = None
     """Determines what a run would do; without it, the declared effect and the arguments count."""
     complete: Complete | None = None

@@ -23,7 +23,7 @@ def describe(command: AnyCommand) -> dict[str, Any]:
     return {
         "name": command.name,
         "summary": command.summary,
-        "description": command.description,
+        "description": f"{command.description} {command.details}".strip(),
         "family": command.family or command.name,
         "aliases": list(command.aliases),
         "access": command.access.value,
@@ -37,7 +37,7 @@ def explain(command: AnyCommand) -> str:
     """A command as Markdown."""
     lines = [f"**{command.name}** — {command.summary}", "", f"`{usage(command).removeprefix('Usage: ')}`", ""]
     if command.description:
-        lines += [command.description, ""]
+        lines += [f"{command.description} {command.details}".strip(), ""]
     for name, field in command.parameters.model_fields.items():
         default = "" if field.is_required() else f" (default `{field.default!r}`)"
         lines.append(f"- `{name}`: {field.description or ''}{default}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any, cast
 
 from pydantic import JsonValue, model_validator
@@ -25,6 +26,8 @@ FOR_PEOPLE: dict[str, Any] = {"for_people": True}
 """`json_schema_extra` of a parameter that is hidden from models, because it is of no use to them."""
 PLAIN: dict[str, Any] = {"plain": True}
 """`json_schema_extra` of a parameter whose name tells a model enough; its description is for people."""
+RARE: dict[str, Any] = {"rare": True}
+"""`json_schema_extra` of a parameter that requests leave out, because few calls need it; `find_tool` describes it."""
 Schema = dict[str, JsonValue]
 _NOTHING: tuple[JsonValue, ...] = ({"type": "null"}, {"type": "string", "const": ""})
 """Choices that stand for an omitted value."""
@@ -42,36 +45,44 @@ def tool_schema(command: AnyCommand) -> dict[str, Any]:
     return plain
 
 
-def lean_schema(command: AnyCommand) -> dict[str, Any]:
+def lean_schema(command: AnyCommand, *, rare: bool = False) -> dict[str, Any]:
     """The schema as sent with every request, without the parts that cost tokens and tell a model nothing.
 
     The omitted rules still apply when a call arrives: bounds that no call comes near, and the refusal of unknown
     parameters. The descriptions explain empty defaults.
+
+    Args:
+        rare: with the parameters that few calls need.
     """
-    return _lean_fields(tool_schema(command))
+    return _lean_fields(tool_schema(command), {"for_people"} if rare else {"for_people", "rare"})
 
 
 def _object(value: JsonValue) -> Schema:
     return value if isinstance(value, dict) else {}
 
 
-def _lean(node: JsonValue, *, properties: bool = False) -> JsonValue:
+def _lean(node: JsonValue, left_out: Set[str], *, properties: bool = False) -> JsonValue:
     if isinstance(node, list):
-        return [_lean(item) for item in node]
-    return _lean_fields(node, properties=properties) if isinstance(node, dict) else node
+        return [_lean(item, left_out) for item in node]
+    return _lean_fields(node, left_out, properties=properties) if isinstance(node, dict) else node
 
 
-def _lean_fields(fields: Schema, *, properties: bool = False) -> Schema:
-    """`properties`: the fields are parameters' names, each with its schema."""
+def _lean_fields(fields: Schema, left_out: Set[str], *, properties: bool = False) -> Schema:
+    """
+    Args:
+        left_out: the marks of the parameters to leave out.
+        properties: the fields are parameters' names, each with its schema.
+    """
     if properties:
-        return {name: _lean(value) for name, value in fields.items() if not _object(value).get("for_people")}
+        kept = {name: value for name, value in fields.items() if left_out.isdisjoint(_object(value))}
+        return {name: _lean(value, left_out) for name, value in kept.items()}
     offered = fields.get("anyOf")
     choices = [one for one in offered if one not in _NOTHING] if isinstance(offered, list) else []
     if len(choices) == 1:
         fields = {**_object(choices[0]), **{name: value for name, value in fields.items() if name != "anyOf"}}
-    said = {"plain", "description"} if fields.get("plain") else set[str]()
+    said = {"rare", "plain", "description"} if fields.get("plain") else {"rare"}
     return {
-        name: _lean(value, properties=name == "properties")
+        name: _lean(value, left_out, properties=name == "properties")
         for name, value in fields.items()
         if name not in said and not _idle(name, value)
     }

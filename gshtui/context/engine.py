@@ -66,6 +66,8 @@ class ContextDraft:
     turn: str = ""
     iteration: int = 0
     max_output: int = 0
+    findable: frozenset[str] = frozenset()
+    """Tools that are not among `tools`, but that the model can find."""
 
     @property
     def key(self) -> str:
@@ -294,7 +296,7 @@ class ContextEngine:
         )  # fmt: skip
 
     def _tools(self, draft: ContextDraft, bounds: Limits) -> tuple[ToolSpec, ...]:
-        tools = self._offer.select(draft.tools, bounds.hard)
+        tools = self._offer.select(draft.tools, bounds.hard, draft.findable)
         if word := self._offer.word(draft.model, bounds.window, draft.tools):
             self._bus.publish(Noticed(level="warning", text=word, about=self.agent))
         return tools

@@ -31,6 +31,7 @@ from gshtui.commands.declaration import (
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
+from gshtui.commands.schema import PLAIN, RARE
 from gshtui.context import overlays
 from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
@@ -189,21 +190,27 @@ _MARKS = {"open": "☐", "active": "▶", "done": "☑", "dropped": "☒"}
 class TodoItem(BaseModel):
     """One task of a whole list."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, json_schema_extra=PLAIN)
 
-    text: str = Field(description="In a few words")
-    state: State = Field(default="open", description="At most one is active")
-    id: str = Field(default="", description="Id of a task on the list; empty: matched by its text")
+    text: str = Field(description="In a few words", json_schema_extra=PLAIN)
+    state: State = Field(default="open", description="At most one is active", json_schema_extra=PLAIN)
+    id: str = Field(
+        default="", description="Id of a task on the list; empty: matched by its text", json_schema_extra=RARE
+    )
 
 
 class TodoParameters(Parameters):
     """What to do to the list."""
 
-    action: Action = Field(default="list", description="`write` sets the whole list to `tasks`")
-    task: str = Field(default="", description="add: text of the new task; else a task's id or first words")
-    text: str = Field(default="", description="reword: the new text")
-    tasks: list[TodoItem] = Field(default=[], description="write: the whole list")
-    agent: str = Field(default="", description="Whose list; empty: your own, or the selected agent's")
+    action: Action = Field(
+        default="list", description="`write` sets the whole list to `tasks`", json_schema_extra=PLAIN
+    )
+    task: str = Field(default="", description="add: its text; else its id or first words")
+    text: str = Field(default="", description="reword: the new text", json_schema_extra=RARE)
+    tasks: list[TodoItem] = Field(default=[], description="write: the whole list", json_schema_extra=PLAIN)
+    agent: str = Field(
+        default="", description="Whose list; empty: your own, or the selected agent's", json_schema_extra=RARE
+    )
 
 
 def task_commands(context_store: TaskStore, session_of: Callable[[str], Awaitable[str]]) -> list[AnyCommand]:
@@ -247,12 +254,12 @@ def task_commands(context_store: TaskStore, session_of: Callable[[str], Awaitabl
             effect=Effect.WRITE,
             positions=("action", "task"),
             description=(
-                "Your list of things to do; the person sees it, and it outlives every cut of the context. Use it for"
-                " work of several steps: `write` the whole list first, `start` a task before you work on it, mark it"
-                " `done` at once when it is."
+                "Your list of tasks: the person sees it, and no cut removes it. For work of several steps `write` the"
+                " whole list, `start` each task, and mark it `done` at once."
             ),
             family="agents",
             tool=True,
+            always_offered=True,
             assess=assess,
         )
     ]

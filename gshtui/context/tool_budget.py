@@ -12,12 +12,13 @@ from typing import Any, cast
 import msgspec
 
 from gshtui.bus.messages import ToolResult
+from gshtui.commands.tool_search import FIND_TOOL
 from gshtui.context.blocks import Passage, tool_text
 from gshtui.context.tokens import text_tokens
 from gshtui.providers.port import ToolSpec
 from gshtui.text.truncation import way_back
 
-FIRST = ("bash", "read", "edit", "write", "grep", "glob", "output", "search_context", "todo")
+FIRST = ("bash", "read", "edit", "write", "grep", "glob", "output", FIND_TOOL, "search_context", "todo")
 """Most useful first."""
 TOOLS = frozenset(
     {
@@ -111,18 +112,22 @@ class ToolOffer:
     """The tools offered to one agent's models, computed once per model, with a note when some are left out."""
 
     def __init__(self) -> None:
-        self._known: tuple[tuple[ToolSpec, ...], int] | None = None
+        self._known: tuple[tuple[ToolSpec, ...], int, frozenset[str]] | None = None
         self._tools: tuple[ToolSpec, ...] = ()
         self.withheld: frozenset[str] = TOOLS
-        """Tools missing from the last computed offer."""
+        """Tools missing from the last computed offer, which cannot be found either."""
         self._told: set[str] = set()
 
-    def select(self, tools: tuple[ToolSpec, ...], room: int) -> tuple[ToolSpec, ...]:
-        """The tools for a request of `room` tokens."""
-        if self._known != (tools, room):
+    def select(
+        self, tools: tuple[ToolSpec, ...], room: int, findable: frozenset[str] = frozenset()
+    ) -> tuple[ToolSpec, ...]:
+        """The tools for a request of `room` tokens; `findable`: those that `find_tool` finds."""
+        if self._known != (tools, room, findable):
             kept = offered(tools, room)
-            self.withheld = (TOOLS | {tool.name for tool in tools}) - {tool.name for tool in kept}
-            self._known = (tools, room)
+            names = {tool.name for tool in kept}
+            reached = names | findable if FIND_TOOL in names else names
+            self.withheld = (TOOLS | {tool.name for tool in tools}) - reached
+            self._known = (tools, room, findable)
             self._tools = tuple(described(tool, self.withheld) for tool in kept)
         return self._tools
 

@@ -51,6 +51,7 @@ _ROOMS = (
     "gshtui.fleet.native.commands",
     "gshtui.agents.skills.commands",
     "gshtui.commands.help_command",
+    "gshtui.commands.tool_search",
     "gshtui.agents.commands",
     "gshtui.context.task_list",
     "gshtui.context.retrieval.log_commands",
@@ -212,12 +213,18 @@ class CommandOffers:
 
             return commands(self._registry)
 
+        def tool_search() -> list[AnyCommand]:
+            from gshtui.commands.tool_search import find_tool_command
+
+            return [find_tool_command(self._registry)]
+
         self._offer("read glob grep write edit bash git_worktree", tools)
         self._offer("agents who status info clear new interrupt quit exit", statuses)
         self._offer("spawn_agent personas", natives)
         self._offer("profiles hooks", programs)
         self._offer("skills", skills)
         self._offer("help ?", help)
+        self._offer("find_tool", tool_search)
         self.offer_local()
 
     def offer_python(self, interpreters: Callable[[], Interpreters]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.messages import Block, Message, Text, ToolCall, ToolResult, Usage
+from gshtui.commands.tool_search import FIND_TOOL
 from gshtui.providers.port import CallPart, Capabilities, Completed, Delta, Request, TextPart, estimate
 from gshtui.text.linear_regex import RegexMatch, compile_linear
 
@@ -188,13 +189,19 @@ def answer(request: Request) -> tuple[Block, ...]:
     text = last.text.strip()
     if re.fullmatch(r"what\s+failed\s*\??", text, re.IGNORECASE):
         return (Text(_what_failed(request.messages)),)
-    offered = {tool.name for tool in request.tools}
+    offered = _callable_tools(request)
     calls_made = _calls(text, len(request.messages))
     if not calls_made:
         return (Text(_UNKNOWN),)
     if missing := sorted({call.name for call in calls_made} - offered):
         return (Text(f"That needs the tool `{missing[0]}`, which is not available here."),)
     return tuple(calls_made)
+
+
+def _callable_tools(request: Request) -> set[str]:
+    """The tools that are offered, and those that `find_tool` names: a call finds them."""
+    index = next((tool.description for tool in request.tools if tool.name == FIND_TOOL), "")
+    return {tool.name for tool in request.tools} | set(re.findall(r"[a-z_]+", index))
 
 
 def _calls(text: str, position: int) -> list[ToolCall]:

@@ -202,6 +202,11 @@ class AgentSettings(SettingsTable):
         description="Tools that run without approval, inside the project.",
         json_schema_extra=FEWER,
     )
+    always_tools: list[str] = Field(
+        default=[],
+        description="Tools to describe to a model in every request besides the usual ones, by name; * for all. Others"
+        " are found by it when it needs them.",
+    )
     mode: Literal["plan", "ask", "edit", "auto"] = Field(
         default="ask",
         description="What agents do unasked: plan and ask (read), edit (edit files), auto (run in the sandbox).",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome, SandboxUse
-from gshtui.commands.schema import ToolParameters
+from gshtui.commands.schema import PLAIN, RARE, ToolParameters
 from gshtui.guard.catastrophe import catastrophe
 from gshtui.guard.child_environment import agent_environment, command_environment
 from gshtui.system import processes
@@ -39,12 +39,13 @@ if TYPE_CHECKING:
     from gshtui.guard.shell_policy import Judgement
 
 DESCRIPTION = """\
-Run a command line in bash: builds, tests, git, package managers and anything that has no tool of its own. For \
-files, use `read`, `glob`, `grep`, `edit` and `write`: they need fewer approvals and give better answers.
-Each call starts a fresh shell in the working folder. cd and variables do not carry over, so chain: `cd web && npm \
-test`. There is no terminal and no input: pass -y or -m, and never start an editor or a pager. Output and errors \
-come together; long output is shortened in the middle. Background jobs end with the call; to keep one, detach it: \
-`setsid make serve >serve.log 2>&1 &`. Keys and tokens are removed from the environment."""
+Run a command line in a fresh bash in the working folder: builds, tests, git. There is no terminal and no input: pass \
+-y or -m, start no editor or pager. cd and variables last for one call: `cd web && npm test`. \
+Background jobs end with it; to keep one: `setsid make serve >log 2>&1 &`. For files prefer `read`, `glob`, `grep`, \
+`edit` and `write`."""
+DETAILS = """\
+Output and errors come together; long output is shortened in the middle. Keys and tokens are removed from \
+the environment."""
 _LONGEST = 131_000
 """The longest argument that the system accepts, in bytes."""
 
@@ -52,10 +53,12 @@ _LONGEST = 131_000
 class BashParameters(ToolParameters):
     """What to run."""
 
-    command: str = Field(description="Command line for bash")
+    command: str = Field(description="Command line for bash", json_schema_extra=PLAIN)
     timeout_ms: int = Field(default=0, ge=0, description="Time limit; 0: 120000; at most an hour")
-    working_dir: str = Field(default="", description="Folder to run in; empty: the working folder")
-    sandbox: bool = Field(default=False, description="Run it where it can change only the project, without network")
+    working_dir: str = Field(
+        default="", description="Folder to run in; empty: the working folder", json_schema_extra=RARE
+    )
+    sandbox: bool = Field(default=False, description="It can change only the project, without network")
 
 
 class _End(enum.Enum):

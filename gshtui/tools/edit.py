@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
-from gshtui.commands.schema import ToolParameters
+from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.text import unified_diff
 from gshtui.text.sanitise import literal
 from gshtui.tools import file_access, path_location
@@ -142,21 +142,21 @@ def _character(line: str, at: int) -> str:
 
 
 DESCRIPTION = """\
-Replace old_text with new_text in a file. old_text must match the file exactly, indentation included, and occur only \
-once: add neighbouring lines until it is unique, or set replace_all to change every occurrence. Leave out the line \
-numbers and bars that `read` shows: for `    12│  return x`, old_text is `  return x`. Write \\n for line breaks in \
-CRLF files too; the file keeps its line ends. If old_text is not found, nothing changes and the answer shows the \
-closest lines."""
+Replace old_text in a file. It must match exactly, indentation included, and occur once; replace_all changes every \
+occurrence. Leave out the `number│` that `read` shows."""
+DETAILS = """\
+For the line `    12│  return x`, old_text is `  return x`. Write \\n for line breaks in CRLF files too; the file \
+keeps its line ends. If old_text is not found, nothing changes and the answer shows the closest lines."""
 _NAMED = 10
 
 
 class EditParameters(ToolParameters):
     """What to replace, with what, and where."""
 
-    path: str = Field(description="File to change")
-    old_text: str = Field(description="Exact text to find; must be unique")
-    new_text: str = Field(description="Replacement; empty deletes old_text")
-    replace_all: bool = Field(default=False, description="Replace every occurrence")
+    path: str = Field(description="File to change", json_schema_extra=PLAIN)
+    old_text: str = Field(description="Exact text to find; must be unique", json_schema_extra=PLAIN)
+    new_text: str = Field(description="Empty deletes old_text")
+    replace_all: bool = Field(default=False, description="Replace every occurrence", json_schema_extra=PLAIN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
-from gshtui.commands.schema import ToolParameters
+from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.shell.git_rules import IgnoreRules, ignored, rules_above, rules_in
 from gshtui.text.glob_pattern import PatternError, compile_glob, fixed_part, is_glob
 from gshtui.text.sanitise import literal, one_line
@@ -65,17 +65,18 @@ class Walk:
 
 
 DESCRIPTION = """\
-Find files by path pattern, such as `src/**/*.ts`, `**/test_*.py` or `*.{md,rst}`; newest first. `*` stays within \
-one folder, `**/` goes through all folders below: `*.py` finds only those at the top. Skips .git and whatever \
-.gitignore names. Prefer this over find and ls -R in bash. Shows at most 200 paths, and how many there are."""
+Find files by path pattern, newest first: `src/**/*.ts`, `*.{md,rst}`. `*` stays within one folder, `**/` goes through \
+all below. Skips what .gitignore names. Prefer this to find and ls -R."""
+DETAILS = """\
+It shows at most 200 paths, and how many there are. `*.py` finds only those at the top; .git is skipped."""
 _SHOWN = 200
 
 
 class GlobParameters(ToolParameters):
     """Pattern, and the folder to start from."""
 
-    pattern: str = Field(description="Path pattern, relative to the folder, such as **/*.py")
-    path: str = Field(default="", description="Empty: the working folder")
+    pattern: str = Field(description="Path pattern, relative to the folder, such as **/*.py", json_schema_extra=PLAIN)
+    path: str = Field(default="", description="Folder; empty: the working folder", json_schema_extra=PLAIN)
 
 
 @dataclass(slots=True)

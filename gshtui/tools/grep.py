@@ -17,7 +17,7 @@ import msgspec
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
-from gshtui.commands.schema import ToolParameters
+from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.guard import sensitive_paths
 from gshtui.guard.child_environment import command_environment
 from gshtui.system import processes
@@ -150,10 +150,11 @@ class Matches:
 
 
 DESCRIPTION = """\
-Search file contents for a regular expression. Results are grouped by file: matching lines as `number:text`, lines \
-around them as `number│text`. Case-sensitive; start the pattern with (?i) to ignore case. Escape literal characters: \
-`foo\\\\(`. Skips binary files, files with keys in them and whatever .gitignore names. Prefer this over grep and rg \
-in bash."""
+Search file contents for a regular expression (ripgrep's; (?i) ignores case): matching lines as `number:text`. Skips \
+binary files and what .gitignore names. Prefer this to grep and rg."""
+DETAILS = """\
+Results are grouped by file, with the lines around them as `number│text`. Escape literal characters: `foo\\\\(`. Files \
+with keys in them are skipped."""
 _LONGEST_PIECE = 4 << 20
 _NOTE = 200
 """Bytes kept free for what is said about the matches; half of a very small answer at most."""
@@ -162,10 +163,12 @@ _NOTE = 200
 class GrepParameters(ToolParameters):
     """What to search for, and where."""
 
-    pattern: str = Field(description="Regular expression (ripgrep's syntax)")
-    path: str = Field(default="", description="File or folder; empty: the working folder")
-    file_pattern: str = Field(default="", description="Only files that match, such as `*.rs` or `src/**/*.ts`")
-    context_lines: int = Field(default=2, ge=0, le=20, description="Lines to show around each match")
+    pattern: str = Field(description="Regular expression (ripgrep's syntax)", json_schema_extra=PLAIN)
+    path: str = Field(default="", description="File or folder; empty: the working folder", json_schema_extra=PLAIN)
+    file_pattern: str = Field(default="", description="Such as `*.rs` or `src/**/*.ts`")
+    context_lines: int = Field(
+        default=2, ge=0, le=20, description="Lines to show around each match", json_schema_extra=PLAIN
+    )
 
 
 @dataclass(frozen=True, slots=True)

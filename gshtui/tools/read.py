@@ -12,7 +12,7 @@ from typing import BinaryIO
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome, RuleScope
-from gshtui.commands.schema import ToolParameters
+from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.guard.rule_paths import escaped
 from gshtui.text.sanitise import literal, one_line
 from gshtui.tools import file_access, path_location
@@ -180,11 +180,12 @@ def _seek_line(file: BinaryIO, number: int, mark: int) -> None:
 
 
 DESCRIPTION = """\
-Read a text file, or list a folder. Lines come as `number│text`; the number and the bar are not part of the file.
+Read a text file, its lines as `number│text`, or list a folder. Read a file before you change it. Prefer this to cat, \
+head and sed: it is exact, and needs no approval in the project."""
+DETAILS = """\
 Without a range it starts at line 1 and stops at 2,000 lines or when the answer is full, and then says which \
-start_line to continue from. Read a file before you edit or overwrite it. Prefer this over cat, head, tail or sed in \
-bash: it is exact about line numbers, encodings and line ends, and needs no approval inside the project. Binary \
-files and pictures are described, not shown. Control characters appear as symbols such as ␛ or ⟨U+200B⟩."""
+start_line to continue from. Binary files and pictures are described, not shown. Control characters appear as symbols \
+such as ␛ or ⟨U+200B⟩."""
 _MOST_LINES = 2_000
 _MOST_ENTRIES = 500
 _HEAD = 65_536
@@ -196,9 +197,9 @@ _HASHED = 16 * 1024 * 1024
 class ReadParameters(ToolParameters):
     """What to read."""
 
-    path: str = Field(description="File or folder to read")
-    start_line: int = Field(default=1, description="First line to show, from 1; negative: counted from the end")
-    end_line: int = Field(default=0, ge=0, description="Last line to show, inclusive; 0: as much as fits")
+    path: str = Field(description="File or folder to read", json_schema_extra=PLAIN)
+    start_line: int = Field(default=1, description="First line; negative: from the end")
+    end_line: int = Field(default=0, ge=0, description="Last line; 0: as much as fits")
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: ReadParameters) -> Assessment:

@@ -25,17 +25,18 @@ _LINES = 400
 _NOTES = 200
 """Bytes reserved for the note about the lines; at most half of a very small answer."""
 DESCRIPTION = """\
-Read the whole of a tool output that was shortened; its `key` is in the marker. Returns `lines` lines from line \
-`start`; with `query` only the lines that contain it, numbered."""
+Read the whole of a tool output that was shortened; its `key` is in the marker."""
+DETAILS = """\
+It returns `lines` lines from line `start`; with `query` only the lines that contain it, numbered."""
 
 
 class OutputParameters(ToolParameters):
     """Which output, and which part of it."""
 
     key: str = Field(description="Key of the output, from its marker", min_length=1, json_schema_extra=PLAIN)
-    start: int = Field(1, description="First line, from 1; negative: counted from the end")
+    start: int = Field(1, description="First line; negative: from the end")
     lines: int = Field(_LINES, description="How many lines", ge=1, le=100_000, json_schema_extra=PLAIN)
-    query: str = Field("", description="Only lines that contain this, ignoring case")
+    query: str = Field("", description="Only lines that contain this")
 
 
 def command(
@@ -72,7 +73,7 @@ def command(
 
     return Declared(
         "output", "The whole of an output that was shortened", OutputParameters, run, positions=("key", "start"),
-        description=DESCRIPTION, family="run", tool=True, assess=assess,
+        description=DESCRIPTION, details=DETAILS, family="run", tool=True, always_offered=True, assess=assess,
     )  # fmt: skip
 
 

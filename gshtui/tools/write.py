@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome, RuleScope
-from gshtui.commands.schema import ToolParameters
+from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.guard import sensitive_paths
 from gshtui.guard.rule_paths import escaped
 from gshtui.text import unified_diff
@@ -23,10 +23,8 @@ from gshtui.tools.path_location import Location
 from gshtui.tools.workspace import Fingerprint, Workspace, fingerprint
 
 DESCRIPTION = """\
-Write a whole file: create it, or replace what is there. Missing folders are created. Read an existing file first: \
-the write is refused if you have not, or if it changed since. To change a part of a file use `edit`: it is shorter \
-and cannot lose the rest. Give the complete content, with no line numbers and nothing left out: never `# … rest \
-unchanged`."""
+Write a whole file; missing folders are created. Refused for a file that you have not read, or that changed since. \
+Leave nothing out, never `# … unchanged`. To change a part use `edit`."""
 HIDDEN = "[redacted]"
 """What stands for a secret in what an agent is shown (`guard/redaction.py`, which is not loaded for this word)."""
 LIMIT = 64 << 20
@@ -37,8 +35,8 @@ _DIFFED = 4 << 20
 class WriteParameters(ToolParameters):
     """What to write, and where."""
 
-    path: str = Field(description="File to write")
-    content: str = Field(description="Complete content of the file")
+    path: str = Field(description="File to write", json_schema_extra=PLAIN)
+    content: str = Field(description="Complete content of the file", json_schema_extra=PLAIN)
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: WriteParameters) -> Assessment:

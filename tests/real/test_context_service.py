@@ -157,7 +157,7 @@ async def test_the_threshold_compacts_and_the_view_says_what_was_sent(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GSH_CONTEXT__COMPACT_THRESHOLD", "0.1")
-    script: list[Answer] = [[Say("word " * 20_000), Spent(input=20_000)], [Say(SUMMARY)], [Say("after"), Spent(10_000)]]
+    script: list[Answer] = [[Say("word " * 20_000), Spent(input=8_000)], [Say(SUMMARY)], [Say("after"), Spent(10_000)]]
     async with loopback("anthropic", script) as server:
         here = await opened("anthropic", server.url)
         await here.ask("Remember 4711.")

@@ -64,11 +64,11 @@ async def test_blocks_ask_like_every_call(project: Path, monkeypatch: pytest.Mon
 
 
 async def test_the_settings_switch_blocks_off(home: Home, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    user_file(home, "[python]\nblocks = false\n")
+    user_file(home, '[python]\nblocks = false\n[agent]\nalways_tools = ["python"]\n')
     _, bodies = await turn(project, monkeypatch, BLOCK, "never asked")
     assert len(bodies) == 1
     assert "python" in [tool["name"] for tool in bodies[0]["tools"]]
-    user_file(home, "[python]\nenabled = false\n")
+    user_file(home, '[python]\nenabled = false\n[agent]\nalways_tools = ["python"]\n')
     _, bodies = await turn(project, monkeypatch, BLOCK, "never asked")
     assert len(bodies) == 1
     assert "python" not in [tool["name"] for tool in bodies[0]["tools"]]

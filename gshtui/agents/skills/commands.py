@@ -15,19 +15,22 @@ from gshtui.agents.skills.skill_store import MAX_BYTES, Skill, SkillError, Skill
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Command, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand
-from gshtui.commands.schema import PLAIN, ToolParameters
+from gshtui.commands.schema import PLAIN, RARE, ToolParameters
 
-DESCRIPTION = f"""\
-Instructions for particular kinds of work, kept as skills. action=ls lists them; `action=load name=NAME` returns \
-one's text, and with file another file of its folder (at most {MAX_BYTES // 1024} KB each). Loading runs nothing."""
+DESCRIPTION = "Load the instructions of a skill: `action=load name=NAME`. action=ls lists them."
+DETAILS = (
+    f"With `file` it loads another file of the skill's folder, at most {MAX_BYTES // 1024} KB. Loading runs nothing."
+)
 
 
 class SkillsParameters(ToolParameters):
     """What to do with which skill."""
 
     action: Literal["ls", "list", "load"] = Field(default="ls", description="What to do", json_schema_extra=PLAIN)
-    name: str = Field(default="", description="load: the skill")
-    file: str = Field(default="", description="load: another file of the skill, relative to the skill's folder")
+    name: str = Field(default="", description="load: the skill", json_schema_extra=PLAIN)
+    file: str = Field(
+        default="", description="load: another file of the skill, relative to its folder", json_schema_extra=RARE
+    )
 
 
 def commands() -> list[AnyCommand]:
@@ -60,8 +63,10 @@ def commands() -> list[AnyCommand]:
             run,
             positions=("action", "name", "file"),
             description=DESCRIPTION,
+            details=DETAILS,
             family="agents",
             tool=True,
+            always_offered=True,
             complete=complete,
         )
     ]

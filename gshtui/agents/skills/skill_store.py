@@ -206,8 +206,7 @@ _ONE = 400
 """Characters shown of a description; `skills ls` shows all of it."""
 _HEAD = """\
 Skills
-Instructions for particular kinds of work. When one fits what you are about to do, load it first, for example \
-`skills action=load name=cli-orchestration`."""
+Instructions for particular kinds of work. Load one that fits before you begin: `skills action=load name=NAME`."""
 
 
 def skills_section(shelf: SkillStore) -> str:

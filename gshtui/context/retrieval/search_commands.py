@@ -34,12 +34,12 @@ from gshtui.commands.declaration import (
     synonyms,
 )
 from gshtui.commands.registry import AnyCommand
-from gshtui.commands.schema import PLAIN
+from gshtui.commands.schema import PLAIN, RARE
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.commands.timespec import parse_time
 from gshtui.context.retrieval import conversation_search, result_text
 from gshtui.context.retrieval.conversation_search import FoundConversation
-from gshtui.context.retrieval.log_commands import SINCE, log_query, of_scope, project_scope, sessions_below
+from gshtui.context.retrieval.log_commands import log_query, of_scope, project_scope, sessions_below
 from gshtui.context.retrieval.shell_summary import SyncShells
 from gshtui.store import log_reader
 from gshtui.store.command_history import HistoryQuery
@@ -95,14 +95,10 @@ class SearchPast(Parameters, Returns[FoundPast]):
     ] = Field(
         description="Commands of shells, past conversations, or the log of what agents did.", json_schema_extra=PLAIN
     )
-    query: Annotated[str, ShellOption(words=-1)] = Field(
-        default="", description="Text to find, ignoring case; no syntax. Empty: the newest."
-    )
+    query: Annotated[str, ShellOption(words=-1)] = Field(default="", description="Text, no syntax. Empty: the newest.")
     cwd: Annotated[str, ShellOption(metavar="FOLDER", kind="folder", help="Only in this folder and below.")] = Field(
         default="",
-        description=(
-            "Folder where it happened, or a parent folder. Agents see this project; others, such as /, need approval"
-        ),
+        description="Folder, with all below; outside this project it needs approval",
     )
     exit_code: Annotated[int | None, ShellOption(help="Only this exit code; -1: any failure (shell_history).")] = Field(
         default=None, description="-1: any failure (shell_history)"
@@ -110,15 +106,17 @@ class SearchPast(Parameters, Returns[FoundPast]):
     event_type: Annotated[
         RecordType | Literal[""],
         ShellOption(metavar="TYPE", help="Only this kind of record: bash_exec, tool_call, error … (logs)."),
-    ] = Field(default="", description="Kind of record (logs)")
+    ] = Field(default="", description="Kind of record (logs)", json_schema_extra=RARE)
     agent: Annotated[
         str,
         ShellOption(metavar="NAME", kind="agent", help="Only this agent's commands or records (shell_history, logs)."),
-    ] = Field(default="", description="Who did it (shell_history, logs)")
+    ] = Field(default="", description="Who did it (shell_history, logs)", json_schema_extra=RARE)
     since: Annotated[str, ShellOption(metavar="WHEN", help="Only since: 2h, 7d, today, 2026-11-21 …")] = Field(
-        default="", description=SINCE
+        default="", description="As 2h, 7d, today or 2026-11-21T14:30"
     )
-    until: Annotated[str, ShellOption(metavar="WHEN")] = Field(default="", description="Only before that time.")
+    until: Annotated[str, ShellOption(metavar="WHEN")] = Field(
+        default="", description="Only before that time.", json_schema_extra=RARE
+    )
     last_n: Annotated[int, ShellOption("--last-n -n")] = Field(
         default=20, ge=1, le=MOST, description="Maximum number of results.", json_schema_extra=PLAIN
     )
@@ -164,13 +162,13 @@ def commands(store: Store, logs: Path, sync_shells: SyncShells) -> list[AnyComma
             action.handle,
             positions=("source", "query"),
             description=(
-                "Search what happened before: `shell_history` (commands that people and agents ran, with folder and"
-                " exit code, and people's notes and changed files), `sessions` (past conversations), `logs` (commands"
-                " and tool calls of agents with their output, prompts, errors). Newest or best first."
+                "Search what happened before: `shell_history` (commands of people and agents, notes, changed files),"
+                " `sessions` (past conversations), `logs` (agents' calls with their output, prompts, errors)."
             ),
             aliases=("search",),
             family="context",
             tool=True,
+            always_offered=True,
             assess=assess,
             actions=(action,),
         ),

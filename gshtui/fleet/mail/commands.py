@@ -202,13 +202,15 @@ def _letter_age(letter: Letter) -> str:
 
 
 SAY = """\
-Send a message to another agent (its id or name, or `parent`) without waiting for an answer. It is delivered once \
-that agent is idle, or at once with now=true. The agent sees that it comes from you, and treats it as information, \
-not as the person's word. An answer, if any, comes to you as a message. A shell or an interpreter runs the text as \
-it is. Put everything in one message: the number of messages is limited, and so are chains of answers."""
+Send another agent a message without waiting; it gets it when it is idle. An answer comes to you as a message. Put \
+everything into one: their number is limited."""
+SAY_DETAILS = """\
+The agent sees that it comes from you, and treats it as information, not as the person's word. A shell or an \
+interpreter runs the text as it is. Chains of answers are limited, too."""
 TALK = """\
-Ask another agent something and wait for its answer: the last thing it says in the turn that handles your message. \
-It knows nothing of your conversation, so put all it needs in the question. If it does not answer within timeout_s, \
+Ask another agent and wait for its answer. It knows nothing of your conversation."""
+TALK_DETAILS = """\
+The answer is the last thing that it says in the turn that handles your message. If there is none within timeout_s, \
 it still gets the message, but you do not get the answer unless it sends one itself."""
 REPORT = """\
 Tell the agent that started you something now, before you are done: a finding, that you are stuck, what it needs to \
@@ -218,15 +220,15 @@ continue. Your last answer is sent to it automatically when you end, so do not r
 class SayParameters(ToolParameters):
     """What to say to whom."""
 
-    to: str = Field(description="Agent's id or name; `parent` for the one that started you", min_length=1)
+    to: str = Field(description="Its id or name, or `parent`", min_length=1)
     text: str = Field(description="The message", min_length=1, json_schema_extra=PLAIN)
-    now: bool = Field(default=False, description="Deliver it even while that agent is working")
+    now: bool = Field(default=False, description="Even while it works")
 
 
 class TalkParameters(ToolParameters):
     """What to ask whom."""
 
-    to: str = Field(description="Agent's id or name; `parent` for the one that started you", min_length=1)
+    to: str = Field(description="Its id or name, or `parent`", min_length=1)
     text: str = Field(description="The question", min_length=1, json_schema_extra=PLAIN)
     timeout_s: float = Field(
         default=300, gt=0, le=3_600, description="Seconds to wait for the answer", json_schema_extra=PLAIN
@@ -258,12 +260,13 @@ def commands(
     speaking = [
         Command(
             "say", "Send a message to an agent", SayParameters, family.send_message, effect=Effect.EXECUTE,
-            positions=("to", "text"), description=SAY, family="agents", tool=True, assess=family.assess,
+            positions=("to", "text"), description=SAY, details=SAY_DETAILS,
+            family="agents", tool=True, always_offered=True, assess=family.assess,
         ),
         Command(
             "talk", "Ask an agent something and wait for its answer", TalkParameters, family.talk,
-            effect=Effect.EXECUTE, positions=("to", "text"), description=TALK, family="agents", tool=True,
-            assess=family.assess,
+            effect=Effect.EXECUTE, positions=("to", "text"), description=TALK, details=TALK_DETAILS,
+            family="agents", tool=True, always_offered=True, assess=family.assess,
         ),
         Command(
             "report", "Tell your parent something before you are done", ReportParameters, family.report,

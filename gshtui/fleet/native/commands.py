@@ -30,7 +30,7 @@ from gshtui.commands.declaration import (
     Returns,
 )
 from gshtui.commands.registry import AnyCommand
-from gshtui.commands.schema import PLAIN
+from gshtui.commands.schema import PLAIN, RARE
 from gshtui.fleet.native.spec import SPAWN_AGENT
 from gshtui.fleet.spawn_parameters import SpawnParameters
 from gshtui.system.ids import new_id
@@ -39,11 +39,12 @@ from gshtui.text.sanitise import one_line, visible
 START_WITHIN = 600.0
 """Seconds within which it must start: a person may have to approve it first."""
 _DESCRIPTION = """\
-Start another agent in a terminal of its own, for a task that it can do alone: a search through much of the project, \
-tests to run and fix, work in a git worktree beside yours. It knows nothing of this conversation, so put everything \
-it needs into the prompt: files, constraints, and what to report. Its report is the result of this call or, in the \
-background, arrives later as a message; background agents started in one answer work in parallel. It never has more \
-permissions than you."""
+Start another agent in a terminal of its own, for a task that it can do alone. It knows nothing of this conversation: \
+put files, constraints and what to report into the prompt. Its report is the result of this call or, in the \
+background, a later message; background agents of one answer work in parallel."""
+_DETAILS = """\
+Good for a search through much of the project, tests to run and fix, or work in a git worktree beside yours. It never \
+has more permissions than you."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +59,13 @@ class SpawnAuthority:
 
 
 _TO_A_MODEL = {
-    "prompt": "The whole task with everything it needs, and what to report",
-    "name": "A word to name it",
     "persona": "explore (reads only), test, build …",
     "provider": "If the model alone does not determine it",
     "tools": "The only tools it gets; empty: its persona's",
     "max_iterations": "Per turn; 0: the setting's",
     "budget_usd": "0: no limit of its own",
-    "background": "Go on at once",
-    "worktree": "Branch; it works in a new git worktree of it",
-    "cli": "Command line of another program (claude, codex …) to start instead",
+    "worktree": "Branch of a new git worktree for it",
+    "cli": "Command line of another program instead: claude, codex …",
 }
 """A parameter's description for models, where shorter or different words than a person's suffice."""
 
@@ -75,7 +73,10 @@ _TO_A_MODEL = {
 def _worded_for_models(schema: dict[str, Any]) -> None:
     for name, words in _TO_A_MODEL.items():
         schema["properties"][name]["description"] = words
-    schema["properties"]["model"].update(PLAIN)
+    for name in ("prompt", "name", "model", "background"):
+        schema["properties"][name].update(PLAIN)
+    for name in ("provider", "tools", "max_iterations", "budget_usd", "fork"):
+        schema["properties"][name].update(RARE)
 
 
 class SpawnAgentParameters(SpawnParameters):
@@ -108,8 +109,10 @@ def spawn_commands(bus: Bus, above: SpawnAuthority, *, ask: bool = True) -> list
             effect=Effect.EXECUTE,
             positions=("prompt",),
             description=_DESCRIPTION,
+            details=_DETAILS,
             family="agents",
             tool=True,
+            always_offered=True,
             assess=assess,
         )
     ]

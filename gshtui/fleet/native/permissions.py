@@ -15,14 +15,19 @@ from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.messages import Message
 from gshtui.commands.declaration import Effect
 from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.commands.tool_search import FIND_TOOL, find_tool_command
 from gshtui.fleet.native.spec import ToolLimit
 from gshtui.guard.approval import Gate
 from gshtui.store.store_errors import StoreError
 
 
 def permitted_registry(registry: Registry, limits: Sequence[ToolLimit]) -> Registry:
-    """A registry for the agent's tools: those that every limit allows."""
-    return Registry(command for command in registry if not command.tool or is_permitted(command, limits))
+    """A registry for the agent's tools: those that every limit allows, and only those are found in it."""
+    allowed = [command for command in registry if not command.tool or is_permitted(command, limits)]
+    permitted = Registry(command for command in allowed if command.name != FIND_TOOL)
+    if len(allowed) > len(permitted.names()):
+        permitted.register(find_tool_command(permitted))
+    return permitted
 
 
 def is_permitted(command: AnyCommand, limits: Sequence[ToolLimit]) -> bool:
