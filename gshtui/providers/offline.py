@@ -39,9 +39,13 @@ say | and it |
 
 Each line is a call of its own; give several lines for several calls at once."""
 
-_UNKNOWN = f"""\
-**No model is connected**, so I can't think about that. I am the `offline` provider: a small fixed grammar in front \
-of the real tools. I understand:
+_UNKNOWN = """\
+**No model is connected**; plain requests work (`what can you do?` lists them):
+`run make test` · `read README.md 1-20` · `find TODO` · `what failed?`
+
+For a model, leave, `export ANTHROPIC_API_KEY=…` and start gsh-tui again."""
+_ABILITIES = f"""\
+I am the `offline` provider: not a model, but a small fixed grammar in front of the real tools.
 
 {GRAMMAR}
 
@@ -189,6 +193,8 @@ def answer(request: Request) -> tuple[Block, ...]:
     text = last.text.strip()
     if re.fullmatch(r"what\s+failed\s*\??", text, re.IGNORECASE):
         return (Text(_what_failed(request.messages)),)
+    if re.fullmatch(r"(help|what\s+can\s+you\s+do)\s*\??", text, re.IGNORECASE):
+        return (Text(_ABILITIES),)
     offered = _callable_tools(request)
     calls_made = _calls(text, len(request.messages))
     if not calls_made:

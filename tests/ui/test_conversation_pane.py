@@ -12,7 +12,7 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from gshtui.bus.events.agent_events import MessageAppended, TextDelta, TurnFinished, TurnStarted
+from gshtui.bus.events.agent_events import MessageAppended, ModelChanged, TextDelta, TurnFinished, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
@@ -92,6 +92,19 @@ async def test_it_is_a_consumer_and_says_what_will_appear() -> None:
         shown = " ".join(row.strip() for row in screen_rows(app.pane.transcript))
         assert "No messages yet." in shown and "press enter" in shown
         assert app.asked == []
+
+
+async def test_without_a_model_it_says_in_a_few_rows_what_to_do() -> None:
+    app = Host()
+    async with app.run_test(size=(80, 12)) as pilot:
+        await app.opened(pilot)
+        app.pane.consume([ModelChanged(agent="main", provider="offline", model="offline")])
+        rows = [row.strip() for row in screen_rows(app.pane.transcript) if row.strip()]
+        assert "No model is connected" in rows[0] and "export ANTHROPIC_API_KEY" in rows[0]
+        assert len(rows) == 2
+        app.pane.consume([ModelChanged(agent="0001", provider="offline", model="offline")])
+        app.pane.consume([ModelChanged(agent="main", provider="anthropic", model="m")])
+        assert "No messages yet." in " ".join(screen_rows(app.pane.transcript))
 
 
 async def test_a_turn_from_the_prompt_to_its_end() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from textual import events as textual_events
 from textual.pilot import Pilot
@@ -282,6 +283,16 @@ async def test_the_last_conversation_is_offered_and_continued_by_key() -> None:
         assert [event.session for event in hub.said if isinstance(event, SessionChangeRequested)] == ["s2"]
         app.feed(SessionOpened(session="s2", agent="main", resumed=True))
         assert not offer.display
+
+
+async def test_neither_an_agents_conversation_nor_an_open_one_is_offered() -> None:
+    """Both are newer than the last one of this window's own."""
+    agents = msgspec.structs.replace(conversation("a1", "fix", messages=2, updated=NOW), parent="agent 0001")
+    elsewhere = conversation("s9", "elsewhere", messages=2, updated=NOW, held_by="window 7")
+    app = Window(answers={"session ls": conversations(agents, elsewhere, *SESSIONS)})
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        assert app.bench.query_one(SessionOffer).session == "s2"
 
 
 async def test_the_offer_goes_when_a_prompt_is_sent() -> None:

@@ -48,8 +48,19 @@ def test_words_become_calls(text: str, tool: str, arguments: dict[str, Any]) -> 
 def test_lines_are_calls_and_what_is_not_understood_is_said() -> None:
     assert [name for name, _ in answered("read a\nread b")] == ["read", "read"]
     (unknown,) = answered("think hard")
-    assert "No model is connected" in unknown.text
-    assert GRAMMAR in unknown.text
+    rows = unknown.text.splitlines()
+    assert "No model is connected" in rows[0] and len([row for row in rows if row]) == 3
+    assert max(map(len, rows)) <= 90, "three rows where the window has 80 columns: the marks are not shown"
+    for question in ("what can you do?", "What can you do", "help"):
+        (abilities,) = answered(question)
+        assert GRAMMAR in abilities.text
+
+
+def test_what_it_names_as_a_request_is_one() -> None:
+    (unknown,) = answered("think hard")
+    named = [part for part in unknown.text.split("`")[1::2] if not part.startswith("export")]
+    assert len(named) == 5
+    assert all("No model is connected" not in str(answered(request)) for request in named)
 
 
 def test_a_tool_that_is_not_offered_is_named() -> None:

@@ -15,7 +15,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import TurnStarted
+from gshtui.bus.events.agent_events import ModelChanged, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.bus.shell_data import Ran
@@ -38,6 +38,10 @@ PAGE = 200
 _EMPTY = (
     "No messages yet.\n\n"
     "Type below what you want done, and press enter. The answer and every tool call will appear here."
+)
+_OFFLINE = (
+    "No model is connected: leave, export ANTHROPIC_API_KEY=… and start again.\n"
+    "Plain requests work without one: run make test, read README.md, find TODO."
 )
 
 
@@ -89,6 +93,8 @@ class ConversationPane(Vertical):
             self._warm = True  # not before there is something to draw: the parser takes memory too
             self.run_worker(load_markdown_parser(), exit_on_error=False, group="warm")
         for event in events:
+            if isinstance(event, ModelChanged) and event.agent == self._state.agent:
+                transcript.show_empty(_OFFLINE if event.provider == "offline" else _EMPTY)
             transcript.feed.apply(self._state.apply_event(event))
             if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
                 self.post_message(self.CommandBegan())

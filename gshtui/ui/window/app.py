@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -35,6 +36,7 @@ from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, relea
 from gshtui.ui.kit.textual.typed_app import takes_every_key
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
 from gshtui.ui.window import lazy_imports
+from gshtui.ui.window.farewell import farewell
 from gshtui.ui.window.features import FEATURES, action_of, own_keys
 from gshtui.ui.window.main_area import MainArea, SessionOffer
 from gshtui.ui.window.notifications import Attention, Notices
@@ -83,6 +85,8 @@ class Workbench(AppBase):
         watchers = (watcher for part in self.parts for watcher in part.watchers())
         self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self), *watchers)
         self._runner: CommandRunner | None = None
+        self.farewell = ""
+        """What the terminal shows once the person has left."""
 
     def make_centre(self) -> MainArea:
         """The widgets of the centre; a test's window has others."""
@@ -138,10 +142,11 @@ class Workbench(AppBase):
             await self.offer_last()
 
     async def offer_last(self) -> None:
-        """Offer the last conversation of this folder, if there is one."""
+        """Offer the last conversation of this folder that is open nowhere and not an agent's own, if there is one."""
         from gshtui.ui.conversation.pickers import session_choice
 
-        found = [one for one in await self.part(ConversationFeature).sessions() if one.messages]
+        listed = await self.part(ConversationFeature).sessions()
+        found = [one for one in listed if one.messages and not one.held_by and not one.parent]
         if found:
             choice = session_choice(found[0], self.clock())
             self.bench.query_one(SessionOffer).offer(choice.id, choice.name, choice.detail)
@@ -161,6 +166,7 @@ class Workbench(AppBase):
         self.bench.header.stopping()
         self.upkeep.keep_layout()
         self.upkeep.keep_frame()
+        self.farewell = farewell(self.bench.header.state.agent)
         await self._end_parts()
         await self.bridge.stop()
         self.exit(0)
@@ -427,4 +433,6 @@ def run(
         gc.enable()
         if first_frame is not None:
             first_frame.abandon()
+    if app.farewell and sys.stdout.isatty():
+        sys.stdout.write(app.farewell)
     return app.return_code or code or 0

@@ -75,6 +75,12 @@ class Transcript(KeptLines, can_focus=True):
         self._painter = TranscriptPainter(self, self.viewport, self.cursor, self.finder, empty)
         self._page = TranscriptPage(self, self.document, self._painter, self._redraw)
 
+    def show_empty(self, text: str) -> None:
+        """Change the text shown while there are no entries."""
+        if text != self._painter.empty:
+            self._painter.empty = text
+            self._redraw()
+
     @property
     def allow_select(self) -> bool:
         return True

@@ -46,7 +46,7 @@ class TranscriptPainter:
         self._document = viewport.document
         self._cursor = cursor
         self._finder = finder
-        self._empty = empty
+        self.empty = empty
         self._gutter = Segment(" " * GUTTER)
         self._pointer = Segment("▌ ")
 
@@ -89,9 +89,9 @@ class TranscriptPainter:
     def _below(self, y: int) -> Strip:
         """A row below the last one."""
         page = self._document.page
-        if self._document.sheets or not self._empty:
+        if self._document.sheets or not self.empty:
             return Strip.blank(self.width, page.palette.text)
-        lines: list[StyledLine] = wrapped([Segment(self._empty, page.palette.muted)], page.width)
+        lines: list[StyledLine] = wrapped([Segment(self.empty, page.palette.muted)], page.width)
         at = y - max(0, (self._viewport.height - len(lines)) // 2)
         line = lines[at] if 0 <= at < len(lines) else StyledLine(())
         spare = max(0, self.width - line.cells) // 2

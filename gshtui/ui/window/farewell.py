@@ -1,0 +1,19 @@
+"""What the terminal shows once the window is closed: how to come back, and what the conversation used. Pure."""
+
+from __future__ import annotations
+
+from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.kit import figures
+
+
+def farewell(agent: AgentView | None) -> str:
+    """One row or two, each with its line break; empty if no turn was taken in this window."""
+    if agent is None or not agent.row.session or not agent.row.tokens:
+        return ""
+    row = agent.row
+    back = f"To come back to this conversation: gsh-tui --resume {row.session}\n"
+    if row.provider == "offline":
+        return back
+    cost = figures.dollars(agent.known_cost, known=agent.cost_known)
+    price = f" for {cost}" if agent.known_cost or not agent.cost_known else ""
+    return f"{back}It has used {figures.tokens(row.tokens)} tokens{price}.\n"

@@ -1,0 +1,31 @@
+"""What the terminal shows once the window is closed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.ui.agents.agents_state import AgentView
+from gshtui.ui.window.farewell import farewell
+
+
+def said(known_cost: float = 0.0, **row: Any) -> list[str]:
+    fields = {"session": "1m8x", "tokens": 12_345, "cost": known_cost, **row}
+    return farewell(AgentView(AgentRow(id="main", name="main", **fields), known_cost=known_cost)).splitlines()
+
+
+def test_it_says_how_to_come_back_and_what_it_cost() -> None:
+    back, used = said(0.25, provider="anthropic")
+    assert back.endswith("gsh-tui --resume 1m8x")
+    assert used == "It has used 12.3k tokens for $0.25."
+
+
+def test_a_price_that_is_not_known_is_not_hidden_and_none_is_not_said() -> None:
+    assert said(0.25, cost=None)[1] == "It has used 12.3k tokens for $0.25+."
+    assert said(provider="ollama")[1] == "It has used 12.3k tokens."
+    assert len(said(provider="offline")) == 1, "what no model was sent are no tokens"
+
+
+def test_a_window_without_a_turn_says_nothing() -> None:
+    assert farewell(None) == ""
+    assert said(tokens=0) == said(session="") == []
