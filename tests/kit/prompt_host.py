@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.widgets import Log
 
 from gshtui.bus.event import Event
@@ -15,14 +15,14 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.driver import ReadingDriver
-from gshtui.ui.kit.themes import OURS
+from gshtui.ui.kit.themes import ThemedApp
 from gshtui.ui.kit.widget_messages import CommandLine, Intent
 from gshtui.ui.window.main_area import PromptArea
 
 STYLES = Path(__file__).parents[2] / "styles"
 
 
-class PromptHost(App[None]):
+class PromptHost(ThemedApp[None]):
     """A conversation of numbered lines above a `PromptArea`."""
 
     CSS_PATH = [STYLES / "prompt.tcss", STYLES / "approvals.tcss"]
@@ -35,8 +35,6 @@ class PromptHost(App[None]):
 
     def __init__(self, theme: str = "gsh-dark", *, real_terminal: bool = False, **area: Any) -> None:
         super().__init__(driver_class=ReadingDriver if real_terminal else None)
-        for ours in OURS:
-            self.register_theme(ours)
         self.theme = theme
         self.area = PromptArea(**area)
         self.events: list[Event] = []

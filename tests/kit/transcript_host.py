@@ -6,25 +6,23 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.pilot import Pilot
 
-from gshtui.ui.kit.themes import OURS
+from gshtui.ui.kit.themes import ThemedApp
 from gshtui.ui.kit.transcript.entries import Entry
 from gshtui.ui.kit.transcript.transcript import Transcript
 
 STYLES = Path(__file__).parents[2] / "styles"
 
 
-class TranscriptHost(App[None]):
+class TranscriptHost(ThemedApp[None]):
     """Nothing but a transcript with these entries."""
 
     CSS_PATH = [STYLES / "transcript.tcss"]
 
     def __init__(self, entries: Iterable[Entry] = (), theme: str = "gsh-dark", empty: str = "Nothing yet.") -> None:
         super().__init__()
-        for ours in OURS:
-            self.register_theme(ours)
         self.theme = theme
         self.transcript = Transcript(empty=empty)
         self._entries = list(entries)

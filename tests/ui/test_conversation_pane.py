@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -19,7 +19,7 @@ from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
 from gshtui.bus.shell_data import Ran, ShellRecord
 from gshtui.ui.conversation.conversation_pane import PAGE, ConversationPane
 from gshtui.ui.kit.bridge import EventConsumer
-from gshtui.ui.kit.themes import OURS
+from gshtui.ui.kit.themes import ThemedApp
 from tests.kit.transcript_host import STYLES, screen_rows, wait_until_drawn
 
 COVERS = ("gshtui.ui.kit.transcript.transcript_search",)
@@ -48,15 +48,13 @@ def record(count: int) -> list[Row]:
     return [Row(seq, message) for seq, message in enumerate(made)]
 
 
-class Host(App[None]):
+class Host(ThemedApp[None]):
     """A conversation pane on a record."""
 
     CSS_PATH = [Path(STYLES) / "transcript.tcss"]
 
     def __init__(self, stored: Sequence[Row] = (), failure: Exception | None = None, ran: Sequence[Ran] = ()) -> None:
         super().__init__()
-        for ours in OURS:
-            self.register_theme(ours)
         self.theme = "gsh-dark"
         self.asked: list[int | None] = []
         self._stored = stored

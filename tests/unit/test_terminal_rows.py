@@ -10,17 +10,18 @@ from rich.style import Style
 
 from gshtui.text.sanitise import RISKY
 from gshtui.text.styled_text import styled
+from gshtui.ui.kit.program_colours import ProgramColours, program_colours
 from gshtui.ui.terminal.terminal_picture import OVERLAP, PAGE, TORN, Scrollback
 from gshtui.ui.terminal.terminal_reader import ScrollbackSearch
-from gshtui.ui.terminal.terminal_rows import RowParser, TerminalColours, spans, terminal_colours, text_of
+from gshtui.ui.terminal.terminal_rows import RowParser, spans, text_of
 
-COVERS = ("gshtui.ui.terminal.terminal_reader",)
+COVERS = ("gshtui.ui.kit.program_colours", "gshtui.ui.terminal.terminal_reader")
 
 BASE = Style.parse("#d0d0d0 on #101010")
 
 
 def test_colours_are_kept() -> None:
-    row = RowParser(TerminalColours(BASE)).row("a\x1b[1;38;2;1;2;3;48;5;208mb\x1b[0;31mc\x1b[7md\x1b[39me")
+    row = RowParser(ProgramColours(BASE)).row("a\x1b[1;38;2;1;2;3;48;5;208mb\x1b[0;31mc\x1b[7md\x1b[39me")
     assert row.text == "abcde"
     looks = [segment.style for segment in row.segments]
     assert looks == [
@@ -34,11 +35,11 @@ def test_colours_are_kept() -> None:
 
 def test_named_colours_are_the_themes() -> None:
     for dark in (True, False):
-        segment = RowParser(terminal_colours(BASE, dark=dark, ansi=False)).row("\x1b[34mblue").segments[0]
+        segment = RowParser(program_colours(BASE, dark=dark, ansi=False)).row("\x1b[34mblue").segments[0]
         assert segment.style is not None and segment.style.color is not None
         red, green, blue = segment.style.color.get_truecolor()
         assert blue > red and blue > green
-    segment = RowParser(terminal_colours(BASE, dark=True, ansi=True)).row("\x1b[34mblue").segments[0]
+    segment = RowParser(program_colours(BASE, dark=True, ansi=True)).row("\x1b[34mblue").segments[0]
     assert segment.style is not None and segment.style.color is not None and segment.style.color.number == 4
 
 
@@ -58,7 +59,7 @@ def test_named_colours_are_the_themes() -> None:
     ],
 )
 def test_nothing_but_words_is_drawn(line: str) -> None:
-    row = RowParser(TerminalColours(BASE)).row(line)
+    row = RowParser(ProgramColours(BASE)).row(line)
     assert not RISKY.search(row.text)
     assert "\n" not in row.text and "\t" not in row.text
     assert row.cells == cell_len(row.text)
@@ -76,7 +77,7 @@ def test_tabs_are_blanks_up_to_the_next_stop() -> None:
 
 
 def test_a_row_is_read_once() -> None:
-    rows = RowParser(TerminalColours(BASE))
+    rows = RowParser(ProgramColours(BASE))
     assert rows.row("\x1b[31mx") is rows.row("\x1b[31mx")
     first = rows.row("first")
     for number in range(5_000):

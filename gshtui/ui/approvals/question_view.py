@@ -64,7 +64,7 @@ class Answers(Static):
         for offer, words in whole if own else worded(offered, width):
             line = Content.assemble(line, ("\n" if below else "  ") if len(line) else "")
             start = len(line)
-            line = Content.assemble(line, (offer.key, "bold $text-accent"), f" {words}" if words else "")
+            line = Content.assemble(line, (offer.key, "bold $primary"), f" {words}" if words else "")
             line = line.stylize(Style.from_meta({"@click": f"give({offer.choice!r}, {question!r})"}), start)
             rows += below and -(-(cell_len(words) + 2) // max(1, width))
         self.update(line)

@@ -160,7 +160,7 @@ def cost_text(carry: Carry | None) -> str:
     return f"sent {times}, {figures.tokens(carry.tokens_paid)} tokens{cost}"
 
 
-CACHE = {"read": ("●", "ok"), "written": ("◐", "accent"), "fresh": ("○", "muted"), "": (" ", "faint")}
+CACHE = {"read": ("●", "ok"), "written": ("◐", "marker"), "fresh": ("○", "muted"), "": (" ", "faint")}
 """Signs and colours for what the provider counted as read from its cache, written to it, or neither."""
 CHANGES = {
     "truncated": ("T", "warning"), "pruned": ("P", "warning"), "summarised": ("C", "accent"),

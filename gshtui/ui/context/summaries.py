@@ -158,7 +158,7 @@ class SummariesPane(Widget, can_focus=True):
         )
         more = f" · 1 of {len(self.state.waiting)}" if len(self.state.waiting) > 1 else ""
         head = f"{one_line(proposed.agent, 40)} wants to compact · {sizes}{left}{more}"
-        lines = [Content.styled(head, "bold $text-accent")]
+        lines = [Content.styled(head, "bold $accent")]
         if self.screen.size.height >= 16:
             shown = [line for line in receipt.summary.split("\n") if line.strip()][:SHOWN]
             lines += [Content.styled(one_line(line.lstrip("# "), 200), "$foreground-muted") for line in shown]

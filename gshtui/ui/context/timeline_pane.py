@@ -120,10 +120,10 @@ def _chart(state: TimelineState, columns: list[Column], height: int, step: int, 
     lines: list[Content] = []
     for number, shape in enumerate(shapes):
         parts: list[tuple[str, str]] = []
-        gap = ("┄", "$warning") if number == line else ("─" if number == edge else " ", "$border")
+        gap = ("┄", "$accent") if number == line else ("─" if number == edge else " ", "$border")
         for at, column in enumerate(columns):
             cell = shape[at + 1]
-            colour = "$accent" if at == here else f"${meter_level(column.tokens, state.window, state.trigger)}"
+            colour = "$foreground" if at == here else f"${meter_level(column.tokens, state.window, state.trigger)}"
             parts.append((cell, colour) if cell != " " else gap)
             if step > 1:
                 parts.append(gap)

@@ -14,7 +14,9 @@ from rich.style import Style
 from textual.color import Color, ColorParseError
 from textual.widget import Widget
 
+from gshtui.ui.kit.contrast import CHOSEN, luminance, readable
 from gshtui.ui.kit.highlighter import Highlighter
+from gshtui.ui.kit.program_colours import ProgramColours, program_colours
 from gshtui.ui.kit.textual.typed_app import app_of
 
 _AS_IS, _BOLD, _ITALIC, _UNDERLINE = Style(), Style(bold=True), Style(italic=True), Style(underline=True)
@@ -54,6 +56,8 @@ class Palette:
     match_here: Style
     badge: Style
     selection: Style
+    programs: ProgramColours
+    """What programs print, in their own colours where they chose some."""
     tokens: Mapping[str, Style]
     """Styles of code by kind of token; see `code.KINDS`."""
 
@@ -103,15 +107,27 @@ class _Maker:
             return fallback
 
     def _style(
-        self, name: str = "foreground", shade: float = 1.0, *, on: RichColor | None = None, how: Style = _AS_IS
+        self,
+        name: str = "foreground",
+        shade: float = 1.0,
+        *,
+        on: RichColor | None = None,
+        how: Style = _AS_IS,
+        words: bool = True,
     ) -> Style:
-        """A style in a colour of the theme; `shade` 0 is the background, 1 the colour itself."""
+        """A style in a colour of the theme; `shade` 0 is the background, 1 the colour itself.
+
+        A shade of words is at least one that can be read; lines may be fainter.
+        """
         color = self._color(name, self._foreground)
         if self._ansi:
             default = name == "foreground"
             dim = shade < 0.8
             return Style(color=None if default else color.rich_color, bgcolor=on, dim=dim or None) + how
         mixed = self._background.blend(color, shade, 1.0)
+        if words and shade < 1.0:
+            behind = self._background if on is None else Color.from_rich_color(on)
+            mixed = readable(mixed, (self._background, behind))
         return Style(color=mixed.rich_color, bgcolor=on or self._behind) + how
 
     def _panel(self, name: str, share: float) -> RichColor | None:
@@ -133,11 +149,11 @@ class _Maker:
             title=style("primary", how=_BOLD),
             heading=style("primary", how=_BOLD),
             subheading=style("secondary", how=_BOLD),
-            inline_code=style("accent", on=code),
+            inline_code=style(on=code),
             link=style("secondary", how=_UNDERLINE),
             target=style("secondary", 0.65),
             quote=style(shade=0.75, how=_ITALIC),
-            rule=style(shade=0.3),
+            rule=style(shade=0.3, words=False),
             marker=style("primary"),
             prompt=style(on=prompt),
             prompt_bar=style("primary", on=prompt, how=_BOLD),
@@ -151,10 +167,11 @@ class _Maker:
             added=style("success", on=self._panel("success", 0.12)),
             removed=style("error", on=self._panel("error", 0.12)),
             cursor=style("primary", how=_BOLD),
-            match=self._reverse("warning", 0.55),
+            match=self._reverse("warning", 0.42),
             match_here=self._reverse("warning", 1.0),
             badge=self._reverse("primary", 1.0),
             selection=self._selection(),
+            programs=program_colours(style(), dark=luminance(self._background) < 0.18, ansi=self._ansi),
             tokens=self._tokens(code),
         )
 
@@ -168,7 +185,7 @@ class _Maker:
     def _selection(self) -> Style:
         if self._ansi:
             return Style(reverse=True)
-        return Style(bgcolor=self._background.blend(self._color("primary", self._foreground), 0.35, 1.0).rich_color)
+        return Style(bgcolor=self._background.blend(self._color("primary", self._foreground), CHOSEN, 1.0).rich_color)
 
     def _tokens(self, on: RichColor | None) -> dict[str, Style]:
         style = self._style
@@ -178,10 +195,10 @@ class _Maker:
             "name": style("secondary", on=on),
             "type": style("secondary", on=on, how=_BOLD),
             "string": style("success", on=on),
-            "number": style("accent", on=on),
+            "number": style("secondary", on=on),
             "comment": style(shade=0.5, on=on, how=_ITALIC),
             "operator": style(shade=0.8, on=on),
-            "builtin": style("warning", on=on),
+            "builtin": style("secondary", on=on),
             "error": style("error", on=on),
             "added": style("success", on=on),
             "removed": style("error", on=on),

@@ -11,13 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from rich.cells import cell_len, split_graphemes
-from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from gshtui.text.sanitise import plain
-from gshtui.text.styled_text import Colour, StyledSpan
 
 Join = Literal["\n", " ", ""]
 """What separates a line from the previous one in copied text: a space after a wrap at a space, nothing after a break
@@ -72,27 +70,6 @@ class StyledLine:
         return StyledLine(
             (*self.segments, Segment(" " * (width - self.cells), style)), margin=self.margin, join=self.join
         )
-
-
-def span_style(span: StyledSpan, base: Style) -> Style:
-    """The style that a span's escapes ask for, over a base."""
-    look = span.style
-    return base + Style(
-        color=_colour(look.foreground),
-        bgcolor=_colour(look.background),
-        bold=look.bold or None,
-        dim=look.dim or None,
-        italic=look.italic or None,
-        underline=look.underline or None,
-        reverse=look.reverse or None,
-        strike=look.strike or None,
-    )
-
-
-def _colour(colour: Colour) -> Color | None:
-    if colour is None:
-        return None
-    return Color.from_ansi(colour) if isinstance(colour, int) else Color.from_rgb(*colour)
 
 
 def visible(text: str) -> str:

@@ -1,12 +1,23 @@
-"""The workbench's two themes, and the sign and colour of each status of an agent.
+"""The workbench's two themes, what every theme gets from us, and the sign and colour of each status of an agent.
 
-Style sheets and palettes name colours by the themes' variables and never as values.
+Style sheets and palettes name colours by the themes' variables and never as values. Each has one job: `primary` is
+where you are and what you can press, `accent` is a cut of the context and where the next one comes, `warning` waits for
+you, `error` failed or loses something, `success` is done or added, `secondary` is a link, a name in code or a running
+tool. Everything that is not read first is in the one quiet colour.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
+from textual.app import App
+from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
+from gshtui.ui.kit.contrast import CHOSEN, readable
+
+_R = TypeVar("_R")
 DARK = "gsh-dark"
 LIGHT = "gsh-light"
 
@@ -49,40 +60,81 @@ GSH_DARK = Theme(
 GSH_LIGHT = Theme(
     name=LIGHT,
     dark=False,
-    primary="#0b6e63",
-    secondary="#235f9c",
-    accent="#b23c12",
+    primary="#0a645a",
+    secondary="#1f578f",
+    accent="#a03510",
     foreground="#1d2829",
     background="#fbf9f4",
     surface="#f3efe6",
     panel="#e6e0d3",
-    warning="#855800",
-    error="#ab2219",
-    success="#2a6f2c",
+    warning="#775000",
+    error="#a8201a",
+    success="#266529",
     luminosity_spread=0.12,
     variables={
         "border": "#a9bdb4",
         "border-blurred": "#d8d2c4",
-        "block-cursor-background": "#0b6e63",
+        "block-cursor-background": "#0a645a",
         "block-cursor-foreground": "#fbf9f4",
         "block-cursor-text-style": "none",
-        "input-cursor-background": "#0b6e63",
+        "input-cursor-background": "#0a645a",
         "input-cursor-foreground": "#fbf9f4",
-        "input-selection-background": "#0b6e63 22%",
+        "input-selection-background": "#0a645a 22%",
         "scrollbar": "#cfc8b8",
         "scrollbar-hover": "#b3ab98",
-        "scrollbar-active": "#0b6e63",
+        "scrollbar-active": "#0a645a",
         "scrollbar-background": "#fbf9f4",
         "scrollbar-background-hover": "#fbf9f4",
         "scrollbar-background-active": "#fbf9f4",
         "scrollbar-corner-color": "#fbf9f4",
         "footer-background": "#f3efe6",
-        "footer-key-foreground": "#0b6e63",
+        "footer-key-foreground": "#0a645a",
         "button-color-foreground": "#fbf9f4",
     },
 )
 
 OURS = (GSH_DARK, GSH_LIGHT)
+
+_QUIET = 0.62
+"""How far quiet words are from the background towards the foreground, where that can be read."""
+
+
+class ThemedApp(App[_R]):
+    """An app that has our themes, and quiet words that can be read in every theme."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)  # pyright: ignore[reportArgumentType]
+        for theme in OURS:
+            self.register_theme(theme)
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The theme's variables."""
+        self.theme_variables = with_readable_quiet(super().get_css_variables())
+        return self.theme_variables
+
+
+def with_readable_quiet(variables: Mapping[str, str]) -> dict[str, str]:
+    """A theme's variables with one quiet colour that can be read on every surface and on a row that is selected.
+
+    Textual makes several by a share of the foreground, whatever that leaves.
+
+    Args:
+        variables: as `App.get_css_variables` has them. Those of a theme of the terminal's own colours stay as they are.
+    """
+    try:
+        names = ("background", "surface", "panel", "foreground", "primary")
+        background, surface, panel, foreground, primary = (Color.parse(variables[name]) for name in names)
+    except (ColorParseError, KeyError):
+        return dict(variables)
+    if background.ansi is not None or foreground.ansi is not None:
+        return dict(variables)
+    behind = (background, surface, panel, background.blend(primary, CHOSEN), surface.blend(primary, CHOSEN))
+    quiet = readable(background.blend(foreground, _QUIET, 1.0), behind)
+    return {
+        **variables,
+        **dict.fromkeys(("foreground-muted", "foreground-disabled", "text-muted", "text-disabled"), quiet.hex),
+        "block-cursor-blurred-background": primary.with_alpha(CHOSEN).hex,
+    }
 
 
 STATUS_SIGNS: dict[str, tuple[str, str]] = {

@@ -258,5 +258,5 @@ def _hints(hints: Sequence[tuple[str, str]], width: int, title: str = "") -> Con
         gap = 2 if line.cell_length else 0
         if line.cell_length + gap + len(key) + 1 + len(what) > width:
             break
-        line = Content.assemble(line, "  "[:gap], (key, "$text-accent"), f" {what}")
+        line = Content.assemble(line, "  "[:gap], (key, "$primary"), f" {what}")
     return line

@@ -142,7 +142,7 @@ def _wide_end(record: ShellRecord, look: RowColours, place: RowContext, size: Co
     exit = str(record.exit) if record.state == "done" and record.exit is not None else _word(record)
     return [
         _cell(record.branch, size.branch, palette.faint),
-        _cell(words.terminal(record), size.terminal, palette.accent if record.agent else palette.faint),
+        _cell(words.terminal(record), size.terminal, palette.marker if record.agent else palette.faint),
         Segment(fit(exit, size.exit).rjust(size.exit), _style(record, look)),
         Segment(words.duration(record, place.now).rjust(size.took + _GAP) + " ", palette.muted),
     ]
@@ -153,7 +153,7 @@ def _short_end(record: ShellRecord, look: RowColours, place: RowContext) -> list
     ended = "" if record.state == "done" and not record.exit else words.ended(record).removeprefix("exit ")
     took = words.duration(record, place.now)
     who = escape_lines(record.agent)[:8] if record.agent else ""
-    parts = [(who, look.palette.accent), (ended, _style(record, look)), (took, look.palette.faint)]
+    parts = [(who, look.palette.marker), (ended, _style(record, look)), (took, look.palette.faint)]
     made: list[Segment] = []
     for text, style in parts:
         if text:
@@ -164,7 +164,7 @@ def _short_end(record: ShellRecord, look: RowColours, place: RowContext) -> list
 def _note(note: ShellNote, look: RowColours, place: RowContext) -> list[Segment]:
     size, palette = column_widths(place.width), look.palette
     style = palette.quote if note.kind == "note" else palette.faint
-    left = [Segment(f"{_NOTES[note.kind]} ", palette.accent if note.kind == "note" else palette.faint)]
+    left = [Segment(f"{_NOTES[note.kind]} ", palette.marker if note.kind == "note" else palette.faint)]
     if size.time:
         left.append(_cell(words.clock(note.at, place.now), size.time, palette.faint))
     if size.folder:
@@ -180,7 +180,7 @@ def _word(record: ShellRecord) -> str:
 
 def _style(record: ShellRecord, look: RowColours) -> Style:
     if record.state == "running":
-        return look.palette.accent
+        return look.palette.marker
     if record.state == "lost" or record.exit is None:
         return look.palette.warning
     return look.palette.error if record.exit else look.palette.ok

@@ -16,10 +16,9 @@ from textual.widget import Widget
 
 from gshtui.ui.kit.highlights import StyledRange, overlay_styles, selected_span
 from gshtui.ui.kit.page import ThemePalette
-from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.terminal.terminal_picture import TerminalPicture
 from gshtui.ui.terminal.terminal_reader import ScrollbackReader
-from gshtui.ui.terminal.terminal_rows import RowParser, TerminalColours, terminal_colours
+from gshtui.ui.terminal.terminal_rows import RowParser
 
 if TYPE_CHECKING:
     from gshtui.tmux.panes import PaneInfo
@@ -42,16 +41,14 @@ class TerminalPainter:
         self._typing = typing
         self._width = 0
         self._theme = ThemePalette(widget)
-        self._rows = RowParser(TerminalColours(Style()))
+        self._rows = RowParser(self._theme.palette.programs)
 
     def restyle(self) -> None:
         """Adopt the widget's width, and its theme and background colours if they changed."""
         widget = self._widget
         self._width = widget.size.width
         if self._theme.renew():
-            app = app_of(widget)
-            dark, ansi = app.current_theme.dark, app.native_ansi_color
-            self._rows = RowParser(terminal_colours(self._theme.palette.text, dark=dark, ansi=ansi))
+            self._rows = RowParser(self._theme.palette.programs)
 
     def words(self, line: str) -> str:
         """The text of a line as drawn."""

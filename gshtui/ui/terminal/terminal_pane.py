@@ -155,7 +155,7 @@ def _matter(state: TerminalState, info: PaneInfo | None, shown: TerminalDisplay)
     if shown.held:
         more = " · new output below" if shown.behind else ""
         where = f"{shown.up:,} lines up" if shown.up else "paused"
-        return Content.styled(f"↑ {where}{more} · escape goes back to the live screen", "$text-accent")
+        return Content.styled(f"↑ {where}{more} · escape goes back to the live screen", "$primary")
     if info is None:
         return Content.styled("Waiting for the first screen …", _MUTED)
     return Content.styled(f"enter types into {name}", _MUTED)

@@ -25,7 +25,6 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.settings import git_info
 from gshtui.system.faults import Fault
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
-from gshtui.ui.kit import themes
 from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature
 from gshtui.ui.kit.hub_port import MakeHub, OpenRequest
@@ -34,6 +33,7 @@ from gshtui.ui.kit.tabs import Deck
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input
 from gshtui.ui.kit.textual.typed_app import takes_every_key
+from gshtui.ui.kit.themes import ThemedApp
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
 from gshtui.ui.window import lazy_imports
 from gshtui.ui.window.farewell import farewell
@@ -59,7 +59,7 @@ F = TypeVar("F", bound=Feature)
 R = TypeVar("R")
 
 
-class Workbench(AppBase):
+class Workbench(ThemedApp[int], AppBase):
     """One window on one folder. It is the `WorkbenchPort` of its features."""
 
     TITLE = "gsh-tui"
@@ -71,8 +71,6 @@ class Workbench(AppBase):
         self, opening: OpenRequest, make_hub: MakeHub = lazy_imports.make_hub, *, branch: str | None = None
     ) -> None:
         super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else WorkbenchDriver)
-        for theme in themes.OURS:
-            self.register_theme(theme)
         self.bridge: Bridge = Bridge(opening, make_hub, self._consumers)
         self.upkeep = UiStateStore(self, str(opening.cwd))
         self.begin_with_theme(self.upkeep.theme)

@@ -11,8 +11,8 @@ from rich.style import Style
 from gshtui.text.sanitise import plain
 from gshtui.text.styled_text import styled
 from gshtui.ui.kit.diff_lines import compact_rows, diff_lines
-from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.styled_lines import StyledLine, span_style, wrapped
+from gshtui.ui.kit.page import Page, Palette
+from gshtui.ui.kit.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.transcript.entries import ToolEntry, ToolStatus
 
 _PRINTED = 12
@@ -32,9 +32,9 @@ def size(count: int) -> str:
     return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
 
 
-def text_runs(text: str, look: Style) -> list[Segment]:
-    """Output as segments, in the colours that its escapes ask for."""
-    return [Segment(span.text.expandtabs(4), span_style(span, look)) for span in styled(text)]
+def text_runs(text: str, look: Style, palette: Palette) -> list[Segment]:
+    """Output as segments, in the colours that its escapes ask for; `look`: where they ask for none."""
+    return [Segment(span.text.expandtabs(4), palette.programs.style(span.style, look)) for span in styled(text)]
 
 
 def sent_of(tool: ToolEntry) -> str:
@@ -96,7 +96,7 @@ def _tail(tool: ToolEntry, most: int, look: Style, page: Page, *, wraps: bool) -
     elif tool.cut:
         lines.append(StyledLine([Segment(f"… {sent_of(tool)} is here", page.palette.faint)]))
     for row in rows:
-        lines += _row(row, look, page.width, wraps=wraps)
+        lines += _row(row, look, page, wraps=wraps)
     return lines
 
 
@@ -107,15 +107,15 @@ def _above(tool: ToolEntry, above: int) -> str:
     return f"{words}; {sent_of(tool)} is here" if tool.cut else words
 
 
-def _row(row: str, look: Style, width: int, *, wraps: bool) -> list[StyledLine]:
+def _row(row: str, look: Style, page: Page, *, wraps: bool) -> list[StyledLine]:
     if wraps:
         shown = row if len(row) <= _WIDEST else f"{row[:_WIDEST]}…"
-        return wrapped(text_runs(shown, look), width, hard=True)
-    runs = text_runs(row[:_WIDEST], look)
-    lines = wrapped(runs, width, hard=True)
+        return wrapped(text_runs(shown, look, page.palette), page.width, hard=True)
+    runs = text_runs(row[:_WIDEST], look, page.palette)
+    lines = wrapped(runs, page.width, hard=True)
     if len(lines) == 1 and len(row) <= _WIDEST:
         return lines
-    first = wrapped(runs, width - 1, hard=True)[0]
+    first = wrapped(runs, page.width - 1, hard=True)[0]
     return [StyledLine((*first.segments, Segment("…", look)))]
 
 

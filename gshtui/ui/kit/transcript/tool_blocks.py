@@ -72,7 +72,7 @@ def _look(tool: ToolEntry, palette: Palette) -> Style:
         return palette.ok
     if tool.status in ("error", "timeout", "lost"):
         return palette.error
-    return palette.warning if tool.status in ("denied", "cancelled") else palette.accent
+    return palette.warning if tool.status in ("denied", "cancelled") else palette.marker
 
 
 def _header(tool: ToolEntry, opened: bool, page: Page) -> list[StyledLine]:
@@ -177,7 +177,7 @@ def _section(name: str, text: str, coloured: bool, page: Page) -> list[StyledLin
     lines = [StyledLine([Segment(name, palette.faint)]).behind(Segment("  ╷ ", palette.rule))] if name else []
     if not text:
         return lines
-    runs = text_runs(text, palette.muted) if coloured else [Segment(plain(text).expandtabs(4), palette.muted)]
+    runs = text_runs(text, palette.muted, palette) if coloured else [Segment(plain(text).expandtabs(4), palette.muted)]
     return lines + [line.behind(bar) for line in wrapped(runs, inner.width, hard=coloured)]
 
 
