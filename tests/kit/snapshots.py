@@ -95,7 +95,7 @@ def readme_snap(snapshot: SnapshotAssertion) -> Snap:
 
 @pytest.fixture
 def snap(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Snap:
-    """Compare the screen with its snapshot; its words must be readable. No cursor blinks: what it shows is no matter of when it is taken."""
+    """Compare the screen with its snapshot; its words must be readable. No cursor blinks, whenever it is taken."""
     monkeypatch.setattr(Input, "_toggle_cursor", lambda _: None)
     monkeypatch.setattr(TextArea, "_toggle_cursor_blink_visible", lambda _: None)
     kept = snapshot.use_extension(SVG)

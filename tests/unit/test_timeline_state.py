@@ -109,12 +109,18 @@ def test_the_forecast_is_said_until_it_is_out_of_date() -> None:
     assert "compacts at 160k" in draw_timeline(cut, TimelineRange(), 80, 12).plain
 
 
-def test_the_trigger_is_a_line_where_it_can_be_seen() -> None:
-    high = draw_timeline(after(sent(1, 150_000)), TimelineRange(), 30, 12).plain.split("\n")
-    assert any("┄" in line for line in high) and "─" * 20 in high[0]
-    assert not any(
-        "┄" in line for line in draw_timeline(after(sent(1, 2_000)), TimelineRange(), 30, 12).plain.split("\n")
-    )
+@pytest.mark.parametrize("tokens", [2_000, 9_000, 60_000, 150_000, 190_000])
+def test_the_line_of_compaction_always_stands_and_no_bar_is_higher_than_its_tokens(tokens: int) -> None:
+    rows = draw_timeline(after(sent(1, tokens)), TimelineRange(), 30, 12).plain.split("\n")
+    line = next(at for at, row in enumerate(rows) if "┄" in row)
+    first = next(at for at, row in enumerate(rows) if row[:1] not in (" ", "┄", "─"))
+    assert (first <= line) == (tokens > 160_000)
+    assert rows[line].count("┄") > 25
+
+
+def test_far_off_compaction_is_not_counted_in_turns() -> None:
+    state = foretold(after(sent(1, 10_000)), 120, 1_200, 160_000)
+    assert "compacts at 160k (+1.2k a turn)" in draw_timeline(state, TimelineRange(), 80, 12).plain
 
 
 def test_five_hundred_marks_fit_by_zoom() -> None:

@@ -37,8 +37,8 @@ from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import ForContext
 
 FARTHEST = -6
-_HIGH = 2.5
-"""The trigger sets the chart's scale unless it is more than this many times the highest mark."""
+_FORESEEN = 20
+"""The most turns that a forecast counts: how many more it is, a few turns of another kind would change."""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -112,10 +112,10 @@ def draw_timeline(state: TimelineState, look: TimelineRange, width: int, rows: i
 
 def _chart(state: TimelineState, columns: list[Column], height: int, step: int, width: int, here: int) -> list[Content]:
     top = max((column.tokens for column in columns), default=1) or 1
-    scaled = 0 < state.trigger <= top * _HIGH
-    top = max(top, min(state.window or state.trigger, round(state.trigger * 1.25))) if scaled else top
-    line = height - 1 - min(height - 1, int(state.trigger / top * height)) if scaled else -1
-    edge = 0 if scaled and top == state.window and height > 3 else -1  # the window's own line
+    if state.trigger:  # the line of compaction always stands: the scale is the window's, not the tallest mark's
+        top = max(top, min(state.window or state.trigger, round(state.trigger * 1.25)))
+    line = height - 1 - min(height - 1, int(state.trigger / top * height)) if state.trigger else -1
+    edge = 0 if state.trigger and top == state.window and height > 3 else -1  # the window's own line
     shapes = figures.columns([top, *(column.tokens for column in columns)], height)
     lines: list[Content] = []
     for number, shape in enumerate(shapes):
@@ -180,7 +180,7 @@ def _forecast(state: TimelineState, width: int) -> list[Content]:
     if not state.trigger:
         return []
     at = f"compacts at {figures.tokens(state.trigger)}"
-    if state.turns_left is not None:
+    if state.turns_left is not None and state.turns_left <= _FORESEEN:
         turns = "the next turn" if state.turns_left <= 1 else f"about {state.turns_left} turns"
         at = f"compacts in {turns}, at {figures.tokens(state.trigger)}"
     grows = f" (+{figures.tokens(state.per_turn)} a turn)" if state.per_turn > 0 else ""
