@@ -10,15 +10,15 @@ import contextlib
 import hashlib
 import shutil
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from gshtui.bus.agent_data import OpenQuestion
+from gshtui.bus.agent_data import AT_WORK, OpenQuestion
 from gshtui.programs.choice_presser import ChoicePresser, Otherwise
 from gshtui.programs.pane_view import PaneView, Seen, SessionError, Trouble
 from gshtui.programs.profile import Profile
-from gshtui.programs.screen_reading import same_question
+from gshtui.programs.screen_reading import conversation, same_question
 from gshtui.programs.typing_record import TypingRecord, text_key
 from gshtui.settings import paths
 from gshtui.system import processes
@@ -78,7 +78,8 @@ _BETWEEN_KEYS = 0.3
 _CLEAR_EVERY, _CLEARS = 0.15, 40
 """Seconds between two attempts to empty the input, and how many there are."""
 _GIVEN_BACK = 1.5
-"""Seconds within which a program that does not know a command puts it into its input again."""
+"""Seconds within which a text is in the input again that a program did not take: a command that it does not know, or an
+Enter that came while it was painting everything anew."""
 _LOOK_AT = "Look at its terminal before you send it again."
 
 
@@ -383,26 +384,42 @@ class PaneWriter:
         await self._send(ready, self._server.send_keys, "Enter")
         at = time.time()
         try:
-            taken = await self.view.wait_until(lambda now: _taken(ready, now, words))
+            taken = await self._left(ready, words, sent.before)
         except SessionError as error:
             if not _is_gone(error):
                 raise SessionError("unsure", error.message, _LOOK_AT) from error
             return Sent(sent.marker, sent.text, sent.before, at)  # the text has ended the program, terminal and all
-        if taken is not None and ready.profile.ai and words.startswith("/"):
-            back = await self.view.wait_until(lambda now: not _taken(ready, now, words), _GIVEN_BACK)
-            taken = taken if back is None or back.dead else None
         if taken is None:
             await self._take_out(ready, sent, words)
         return Sent(sent.marker, sent.text, sent.before, at)
+
+    async def _left(self, entered: Seen, words: str, before: tuple[str, ...]) -> Seen | None:
+        """The look at which the text had left the input for good; `None` if it is still there, or again."""
+        command = words.startswith("/")
+
+        def settled(now: Seen) -> bool:
+            acts = not command and (now.reading.status in AT_WORK or _said(now, words) > _count(before, words))
+            return acts or not _taken(entered, now, words)
+
+        until = time.monotonic() + entered.profile.timing.shown
+        while True:
+            left = max(0.0, until - time.monotonic())
+            taken = await self.view.wait_until(lambda now: _taken(entered, now, words), left)
+            if taken is None or taken.dead or not (entered.profile.ai and entered.draft):
+                return taken
+            later = await self.view.wait_until(settled, _GIVEN_BACK)
+            if later is None or later.dead or _taken(entered, later, words):
+                return taken
+            if command:
+                return None
 
     async def _take_out(self, entered: Seen, sent: Sent, words: str) -> None:
         """The Enter was not taken: leave the input as it was found. Always raises `SessionError`."""
         name, profile = self.view.name, entered.profile
         cleared = await self._clear(entered)
-        head = " ".join(words.split())[:_HEAD]
-        if cleared and profile.ai and head:
-            said = [line for line in await self.view.conversation() if head in line]
-            if len(said) > sum(head in line for line in sent.before):
+        if cleared and profile.ai:
+            said = await self.view.conversation()
+            if _count(said, words) > _count(sent.before, words):
                 raise SessionError("unsure", f"{name} accepted the text late or only in part.", _LOOK_AT)
         if cleared:
             message = f"{name} did not accept the text, so it was removed from the input."
@@ -517,6 +534,16 @@ def _taken(entered: Seen, now: Seen, words: str) -> bool:
         # Nothing stood there; or the input was not to be seen above the end of a long text.
         return entered.reading.input or (now.reading.input and not now.draft)
     return _moved(entered, now) or not words
+
+
+def _said(now: Seen, words: str) -> int:
+    """On how many lines of the conversation that is to be seen a text begins."""
+    return _count(conversation(now.profile, now.lines), words)
+
+
+def _count(lines: Sequence[str], words: str) -> int:
+    head = " ".join(words.split())[:_HEAD]
+    return sum(head in line for line in lines) if head else 0
 
 
 def _is_gone(error: SessionError) -> bool:

@@ -3,8 +3,9 @@
     python -m tests.kit.fake_agent --screens tests/fixtures/screens/claude/2.1.197 [--delay 20] [--swallow 0.12] …
 
 Its bad habits are options: slow to start, an Enter too close to a paste is swallowed, SIGHUP is ignored, Enter is never
-taken. A prompt with `do:ask` brings the approval question, any other one an answer after `--work` seconds. With
-GSH_HOOK_SPOOL it reports as the hooks of the real one do, unless `--mute`.
+taken, or the first one only empties the input for a moment. A prompt with `do:ask` brings the approval question, any
+other one an answer after `--work` seconds. With GSH_HOOK_SPOOL it reports as the hooks of the real one do, unless
+`--mute`.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class Fake:
         self.state = "idle"
         self.until = 0.0
         self.pasted_at = 0.0
+        self.blinked = ""
+        self.back_at = 0.0
         self.quitting = 0.0
         self.turns = 0
 
@@ -72,7 +75,10 @@ class Fake:
         """What stands in the input is entered, if the program is in the mood."""
         if time.monotonic() - self.pasted_at < self.options.swallow or self.options.deaf:
             return
-        if self.state == "approval":
+        if self.options.blink and not self.blinked and self.draft:
+            self.blinked, self.draft = self.draft, ""
+            self.back_at = time.monotonic() + self.options.blink
+        elif self.state == "approval":
             self.report("PostToolUse", tool_name="Bash")
             self.work()
         elif self.draft and self.state != "busy":
@@ -109,6 +115,10 @@ class Fake:
         self.said += ["", f"● Answer number {self.turns}.", ""]
         self.state, self.until = "idle", 0.0
         self.report("Stop", last_assistant_message=f"Answer number {self.turns}.")
+
+    def put_back(self) -> None:
+        """The text stands in the input again."""
+        self.draft, self.back_at = self.blinked, 0.0
 
     def key(self, key: bytes) -> bool:
         """One key; False when the program ends."""
@@ -160,6 +170,7 @@ def main() -> None:
     parser.add_argument("--swallow", type=float, default=0.0, help="seconds after a paste in which Enter is lost")
     parser.add_argument("--work", type=float, default=0.5, help="seconds that an answer takes")
     parser.add_argument("--deaf", action="store_true", help="never take an Enter")
+    parser.add_argument("--blink", type=float, default=0.0, help="seconds for which the first Enter empties the input")
     parser.add_argument("--heard", default="", help="a file for the last line of each prompt that it accepts")
     parser.add_argument("--transcript", default="", help="a file for the prompts that it accepts, as a transcript")
     parser.add_argument("--stubborn", action="store_true", help="ignore SIGHUP and SIGTERM")
@@ -179,12 +190,15 @@ def main() -> None:
         fake.report("SessionStart", source="startup")
         fake.draw()
         while True:
-            left = max(0.0, fake.until - time.monotonic()) if fake.until else None
+            next_at = fake.back_at or fake.until
+            left = max(0.0, next_at - time.monotonic()) if next_at else None
             ready, _, _ = select.select([0], [], [], left)
             if ready:
                 data = os.read(0, 65536)
                 if not data or not fake.take(whole(data)):
                     break
+            elif fake.back_at:
+                fake.put_back()
             elif fake.until:
                 fake.answer()
             fake.draw()

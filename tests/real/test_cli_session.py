@@ -163,6 +163,20 @@ async def test_a_lost_enter_is_told_and_the_text_is_taken_out_again(tmux: TmuxSe
     assert "hello" not in await screen_text(tmux, row.pane)
 
 
+async def test_a_text_that_comes_back_into_the_input_was_not_taken(tmux: TmuxServer) -> None:
+    """As where Enter comes while the program paints everything anew."""
+    row = await started(tmux, "--blink", "0.3")
+    session, told = CliSession(tmux, row, QUICK), list[str]()
+    await session.start()
+    with pytest.raises(SessionError) as lost:
+        await session.send("hello", told=told.append)
+    assert (lost.value.kind, told) == ("untaken", ["typed"])
+    assert "hello" not in await screen_text(tmux, row.pane)
+    await session.send("hello", told=told.append)
+    assert told == ["typed", "typed", "submitted"]
+    await read_answer(session, "Answer number 1.")
+
+
 async def test_a_program_that_needs_long_to_start_is_waited_for(tmux: TmuxServer) -> None:
     row = await started(tmux, "--delay", "1.5")
     session = CliSession(tmux, row, QUICK)

@@ -13,10 +13,12 @@ from gshtui.fleet.agent_programs import Programs
 from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.profile import TextRules
 from gshtui.tmux.server import TmuxServer
+from tests.kit.source import ROOT
 from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text
 from tests.kit.typing_routes import TypingRoutes, typing_routes
 
 __all__ = ["tmux"]
+SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
 pytestmark = pytest.mark.tmux
 EXACT = {
     "plain": "Good day",
@@ -78,6 +80,19 @@ async def test_a_text_that_is_not_taken_is_taken_out_again_and_blocks_no_later_o
             assert (await session.read_screen()).draft == ""
         await session.send("later")
         assert await eventually(lambda: taken(d)) == ["later"]
+
+
+async def test_a_message_that_is_not_taken_at_first_is_sent_again_and_arrives_once(
+    tmp_path: Path, tmux: TmuxServer
+) -> None:
+    async with typing_routes(tmp_path, tmux) as d:
+        heard = tmp_path / "heard"
+        options = ("--screens", str(SCREENS), "--blink", "0.3", "--work", "0.1", "--heard", str(heard))
+        argv = (sys.executable, "-m", "tests.kit.fake_agent", *options)
+        row = await d.add_agent(*argv, profile="claude", env={"PYTHONPATH": str(ROOT), "TERM": "xterm-256color"})
+        letter = await d.send_mail("send", row, "are you there?")
+        assert (await d.mail.wait_for_state(letter.id, "submitted", "acted", "unsure", "held")).state == "submitted"
+        assert heard.read_text() == "are you there?\n"
 
 
 async def test_what_a_person_typed_meanwhile_is_not_taken_out(tmp_path: Path, tmux: TmuxServer) -> None:

@@ -20,6 +20,7 @@ from gshtui.bus.letter import PERSON, Letter
 from gshtui.fleet.agent_programs import Programs, is_known
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.inbox import framed_letter
+from gshtui.programs.cli_session import CliSession
 from gshtui.programs.pane_view import PASSES, SessionError
 from gshtui.programs.status import ANIMATED
 from gshtui.programs.transcripts.transcript_readers import READERS
@@ -227,7 +228,7 @@ class MailTransports:
                 self._started.add((row.id, row.pid))
             if letter.defer and not is_known(row) and row.doing != ANIMATED:
                 await self._still(server, row)
-            await session.send(text, told=told, even_busy=not letter.defer)
+            await self._send(session, text, told, even_busy=not letter.defer)
         except SessionError as error:
             if error.kind == "ended":
                 raise RecipientGone(error.message) from error
@@ -237,6 +238,15 @@ class MailTransports:
                 told("submitted")
                 return
             raise DeliveryUnsure(str(error)) from error
+
+    async def _send(self, session: CliSession, text: str, told: TypedCallback, *, even_busy: bool) -> None:
+        """Send it; once more if it was not taken and is certainly out of the input again. Raises `SessionError`."""
+        try:
+            await session.send(text, told=told, even_busy=even_busy)
+        except SessionError as error:
+            if error.kind != "untaken":
+                raise
+            await session.send(text, told=told, even_busy=even_busy)
 
     async def _still(self, server: TmuxServer, row: AgentRow) -> None:
         """Wait until the screen of a program of which nothing is known has stood still for a moment."""
