@@ -156,9 +156,9 @@ class Gate:
         command = call.arguments.get("command")
         if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
             return ""
-        from gshtui.guard.catastrophe import catastrophe  # its patterns are many: not before something is to run
+        from gshtui.guard import shell_policy  # its tables are large: not before something is to run
 
-        why = catastrophe(command)
+        why = shell_policy.refused(command)
         return f"Always refused: {why}." if why else ""
 
     def _is_free(self, call: Call, assessment: Assessment) -> bool:

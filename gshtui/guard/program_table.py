@@ -1,4 +1,5 @@
-"""The table of programs: which only read, which build and test, and with which flags and operands that holds.
+"""The table of programs: which only read, which build and test, with which flags and operands that holds, and which
+are refused.
 
 Owns `program_table.toml`, and how a command's words are read by it. A program, a subcommand or a flag that is not there
 is not known, and what is not known is asked about. Raises `msgspec.ValidationError` or `ValueError` for a table that is
@@ -19,6 +20,20 @@ import msgspec
 
 Kind = Literal["path", "text", "number", "rev"]
 """The kind of a word. path: inside the project, not secret. rev: a git revision or a path."""
+Role = Literal[
+    "agent_program",
+    "makes_file_systems",
+    "ours",
+    "prints_only",
+    "sends",
+    "shell",
+    "shows_files",
+    "takes_script",
+    "wrapper",
+    "writes_files",
+    "writes_last_operand",
+]
+"""What programs do with their words, for `refusal`; the table says what each means."""
 Use = Literal["read", "build", "change"]
 """read: needs no approval. build: runs the project's own code, which `--yes` allows. change: needs approval."""
 
@@ -90,15 +105,39 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     check: str = ""
 
 
+class _Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    names: tuple[str, ...]
+    why: str
+
+
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sets: dict[str, str]
     program: tuple[_Row, ...]
+    roles: dict[Role, str] = {}
+    refused: tuple[_Refused, ...] = ()
 
 
 @cache
 def programs() -> Mapping[str, Program]:
     """All programs and subcommands by name, read from the table at the first call."""
     return read_table(_FILE.read_text("utf-8"))
+
+
+@cache
+def role(name: Role) -> frozenset[str]:
+    """The programs that do this with their words, read from the table at the first call."""
+    return frozenset(_shipped().roles[name].split())
+
+
+@cache
+def refusals() -> tuple[tuple[list[str], str], ...]:
+    """The words of programs and subcommands that are never run, each with the reason."""
+    return tuple((name.split(), row.why) for row in _shipped().refused for name in row.names)
+
+
+@cache
+def _shipped() -> _Table:
+    return msgspec.convert(tomllib.loads(_FILE.read_text("utf-8")), _Table)
 
 
 def read_table(text: str) -> dict[str, Program]:

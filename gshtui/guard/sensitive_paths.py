@@ -46,6 +46,22 @@ _STARTS = re.compile(
     | \.gemini/.+ | \.opencode/.+ | opencode\.json[^/]* | \.vibe/.+ | \.aider\.conf\.yml
     )$"""
 )
+_STARTS_LATER = re.compile(
+    r"""(?xs)(?:^|/)(?:
+    (?: \.(?:ba|z|k|c|tc)?shrc | \.(?:bash_|z)?profile | \.(?:z|bash_)log(?:in|out) | \.zshenv | \.inputrc
+    | \.pam_environment | \.gitconfig | \.tmux\.conf | \.(?:vimrc|emacs|xprofile|xinitrc|xsession) )$
+    | \.config/(?:git|fish|nvim|autostart|systemd)/. | \.ssh/. | \.config/(?:gsh|environment\.d)/ | \.local/share/gsh/
+    | Library/Launch(?:Agents|Daemons)/.
+    )
+    | ^/etc/(?:passwd|group|sudoers|profile|crontab|cron\.[a-z]+|ld\.so|hosts|environment|bash\.bashrc|zsh|pam\.d
+        |systemd|init\.d|rc\.local|ssh)
+    | ^/(?:proc/sys|sys|boot)/ | ^/proc/sysrq-trigger$ | ^/var/spool/cron"""
+)
+"""Files outside a project that a shell, git, a session or the system runs or obeys."""
+_CONTROLS = re.compile(r"(?:^|/)\.(?:git|gsh)(?:/(?![a-z]{1,20}\.lock$)|$)", re.IGNORECASE)
+_HISTORY_FILE = re.compile(
+    r"(?:^|/)(?:\.(?:bash|zsh|sh|python|psql|mysql)_history|\.zhistory|\.histfile|fish_history)$"
+)
 SEARCH_LEAVES_OUT = (
     *(
         "!.env",
@@ -84,6 +100,21 @@ def guarded(real: Path) -> str:
     if "/.git" in path:
         return "Files in .git decide what git runs; change them with git, not with a file tool."
     return "These are the workbench's own settings; only a person may change them."
+
+
+def controls(path: str) -> bool:
+    """Whether a normalised path is git's or the workbench's own, which decides what they run."""
+    return bool(_CONTROLS.search(path))
+
+
+def is_history(path: str) -> bool:
+    """Whether a normalised path is where a shell or an interpreter records what was typed."""
+    return bool(_HISTORY_FILE.search(path))
+
+
+def starts_later(path: str) -> bool:
+    """Whether a shell, git, a session or the system runs or obeys this file outside a project later."""
+    return bool(_STARTS_LATER.search(path))
 
 
 def starts_things(real: Path) -> str:

@@ -2,8 +2,7 @@
 
 There are two readers. `read` parses with tree-sitter and finds every command, even in substitutions, functions and
 broken lines. `plain_commands` is a tiny independent reader that accepts only literal words joined by `&&`, `||`, `|`,
-`;` and newlines. A line counts as understood only if both agree. Bounded in time; runs nothing. Called by the policy
-and `catastrophe`.
+`;` and newlines. A line counts as understood only if both agree. Bounded in time; runs nothing. Called by the policy.
 """
 
 from __future__ import annotations
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 
 LONGEST = 8_000
 """Characters of a line that is parsed; a longer one is not understood."""
+ROUGH_COMMANDS = 8_000
+"""Commands of a line that is too large for the parser; one with more is not examined."""
 _NODES = 60_000
 _BRACKETS = 300
 _SIGNS = 1_200
@@ -140,6 +141,28 @@ def read(command: str) -> ShellLine:
         waiting.extend(reversed(node.children))
     if root.has_error and not any(rule == "syntax" for rule, _ in line.odd):
         line.odd.append(_ODD["ERROR"])
+    return line
+
+
+_TOKEN = re.compile(
+    r"""[;&|(){}`\n]+|[ \t\r]+|(?:'[^']*'?|"(?:[^"\\]|\\.)*"?|\\.|[^;&|(){}`\n \t\r'"\\]+|\\)+""", re.DOTALL
+)
+
+
+def read_roughly(command: str) -> ShellLine | None:
+    """The commands of a line that is too large for the parser; `None` if there are too many even for this."""
+    line = ShellLine()
+    words: list[ShellWord] = []
+    for match in _TOKEN.finditer(command + "\n"):
+        token = match.group()
+        if token[0] in ";&|(){}`\n":
+            if words:
+                line.commands.append(SimpleCommand(tuple(words), ""))
+                words = []
+            if len(line.commands) > ROUGH_COMMANDS:
+                return None
+        elif token[0] not in " \t\r" and token != "$":
+            words.append(unquoted(token))
     return line
 
 

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from gshtui.commands.declaration import RuleScope
-from gshtui.guard import git_push, program_table, sensitive_paths, shell_line
-from gshtui.guard.catastrophe import catastrophe
+from gshtui.guard import git_push, program_table, refusal, sensitive_paths, shell_line
 from gshtui.guard.shell_line import ShellWord, SimpleCommand
 
 Verdict = Literal["allow", "ask", "deny"]
@@ -108,8 +107,8 @@ class Judgement:
 
 def judge(command: str, folder: Path, project: Path) -> Judgement:
     """What may be done with this line for bash, run in `folder`. Blocks for a moment: it looks where paths lead."""
-    if refused := catastrophe(command):
-        return Judgement("deny", "catastrophe", refused, _named_parts(command, "deny", "catastrophe", refused))
+    if why := refused(command):
+        return Judgement("deny", "catastrophe", why, _refused_parts(command, why))
     if strange := shell_line.strange_character(command):
         return Judgement("ask", "character", f"it contains {strange}")
     line = shell_line.read(command)
@@ -153,12 +152,17 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
     return Judgement("ask", first.rule, first.why, parts, contained, pattern, scope=scope)
 
 
-def _named_parts(command: str, verdict: Verdict, rule: str, why: str) -> tuple[Part, ...]:
-    line = shell_line.read(command)
+def refused(command: str) -> str:
+    """Why the line is refused whoever asks, in a few words; empty if it is not. For what is judged in no folder."""
+    return refusal.refused_line(command)
+
+
+def _refused_parts(command: str, why: str) -> tuple[Part, ...]:
+    sources = [simple.source for simple in shell_line.read(command).commands[:_PARTS] if simple.source]
+    reasons = [refused(source) for source in sources]
     return tuple(
-        Part(_short(simple.source), verdict if (own := catastrophe(simple.source)) else "ask", rule, own or why)
-        for simple in line.commands[:_PARTS]
-        if simple.source
+        Part(_short(source), "deny" if own else "ask", "catastrophe", own or why)
+        for source, own in zip(sources, reasons, strict=True)
     )
 
 

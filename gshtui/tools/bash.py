@@ -22,7 +22,7 @@ from pydantic import Field
 
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome, SandboxUse
 from gshtui.commands.schema import PLAIN, RARE, ToolParameters
-from gshtui.guard.catastrophe import catastrophe
+from gshtui.guard import shell_policy
 from gshtui.guard.child_environment import agent_environment, command_environment
 from gshtui.system import processes
 from gshtui.system.environment import MARK
@@ -197,7 +197,7 @@ def _checked(invocation: Invocation, command: str) -> str:
         raise CommandError(
             "The command contains a NUL or is too long for a system call.", hint="Write it to a script first."
         )
-    if invocation.caller.is_agent and (why := catastrophe(command)):
+    if invocation.caller.is_agent and (why := shell_policy.refused(command)):
         raise CommandError(f"This command is always refused: {why}.")
     return command.encode("utf-8", "replace").decode()
 

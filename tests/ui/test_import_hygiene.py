@@ -63,7 +63,7 @@ NOT_AT_REST = (
     "gshtui.fleet.follower",
     "gshtui.fleet.native.commands",
     "gshtui.fleet.terminal_tools.commands",
-    "gshtui.guard.catastrophe",
+    "gshtui.guard.refusal",
 )
 
 PAINT = """

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
-from gshtui.guard.program_table import programs, read_table, read_words
+from gshtui.guard.program_table import Role, programs, read_table, read_words, refusals, role
 
 
 def test_the_shipped_table_is_well_formed() -> None:
@@ -17,6 +19,15 @@ def test_the_shipped_table_is_well_formed() -> None:
         assert all(flag.startswith("-") for flag in program.instead | program.alone), name
         takes = program.alone | program.valued.keys() | program.behind.keys()
         assert program.instead <= takes, f"{name}: what takes an operand's place is a flag of it"
+
+
+def test_the_shipped_roles_and_refusals_are_whole() -> None:
+    assert all(role(name) for name in get_args(Role))
+    assert role("writes_last_operand") <= role("writes_files") and role("takes_script") <= role("shows_files")
+    refused = refusals()
+    assert all(words and why for words, why in refused)
+    reading = {name for name, program in programs().items() if program.use == "read"}
+    assert not [words for words, _ in refused if " ".join(words) in reading], "what is refused cannot be a reader"
 
 
 def test_a_line_of_the_table() -> None:

@@ -33,7 +33,7 @@ from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.mail.mail_service import MailService
 from gshtui.fleet.mail.outbox import PARENT, Address, MailOutbox
-from gshtui.guard.catastrophe import catastrophe
+from gshtui.guard import shell_policy
 from gshtui.programs.profile import Profile, takes_code
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
@@ -341,7 +341,7 @@ class _Family:
 
     async def _of_code(self, invocation: Invocation, row: AgentRow, profile: Profile, text: str) -> Assessment:
         """Assess text for a shell or an interpreter, which runs it: judge it as a command, and never offer `always`."""
-        if profile.shell and invocation.caller.is_agent and (why := catastrophe(text)):
+        if profile.shell and invocation.caller.is_agent and (why := shell_policy.refused(text)):
             raise CommandError(f"This command is always refused: {why}.")
         subject = visible(f"to {row.name}, which runs it: {one_line(text, 160)}")
         found = Assessment(Effect.EXECUTE, subject, detail=visible(text))

@@ -25,7 +25,7 @@ from gshtui.fleet.terminal_tools.targets import (
     TerminalTargets,
     from_typing_error,
 )
-from gshtui.guard.catastrophe import catastrophe
+from gshtui.guard import shell_policy
 from gshtui.programs.pane_view import SessionError
 from gshtui.programs.pane_writer import PaneWriter
 from gshtui.text.sanitise import one_line, plain
@@ -129,7 +129,7 @@ def _checked(invocation: Invocation, command: str) -> str:
         raise CommandError("The command is empty.")
     if "\0" in command or len(command) > _LONGEST:
         raise CommandError(f"The command contains a NUL or is longer than {_LONGEST:,} characters.")
-    if invocation.caller.is_agent and (why := catastrophe(command)):
+    if invocation.caller.is_agent and (why := shell_policy.refused(command)):
         raise CommandError(f"This command is always refused: {why}.")
     return command.strip("\n")
 

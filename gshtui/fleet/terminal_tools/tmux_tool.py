@@ -24,7 +24,7 @@ from gshtui.fleet.terminal_tools.targets import (
     from_typing_error,
     is_of_project,
 )
-from gshtui.guard.catastrophe import catastrophe
+from gshtui.guard import shell_policy
 from gshtui.programs.pane_view import Seen, SessionError
 from gshtui.programs.screen_reading import essence, same_question
 from gshtui.text import markdown_table
@@ -431,7 +431,7 @@ def _check_text(invocation: Invocation, parameters: TmuxParameters, shell: bool)
             f"The text is longer than {_LONGEST_TEXT:,} characters.",
             hint="Write it to a file, and type the file's name.",
         )
-    if invocation.caller.is_agent and shell and (why := catastrophe(text)):
+    if invocation.caller.is_agent and shell and (why := shell_policy.refused(text)):
         raise CommandError(f"This command is always refused: {why}.")
 
 

@@ -1,4 +1,4 @@
-"""The short list of commands that are refused whoever asks, and its limits."""
+"""What the policy refuses whoever asks, and its limits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from gshtui.guard.catastrophe import catastrophe
+from gshtui.guard.shell_policy import refused
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ from gshtui.guard.catastrophe import catastrophe
     ],
 )
 def test_a_catastrophe_is_named(command: str) -> None:
-    assert catastrophe(command)
+    assert refused(command)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_catastrophe_is_named(command: str) -> None:
     ],
 )
 def test_ordinary_commands_are_not(command: str) -> None:
-    assert catastrophe(command) == ""
+    assert refused(command) == ""
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_ordinary_commands_are_not(command: str) -> None:
 )
 def test_a_hostile_line_is_judged_in_bounded_time(line: str) -> None:
     start = time.process_time()
-    catastrophe(line)
+    refused(line)
     assert time.process_time() - start < 5
 
 
 def test_what_is_too_long_to_judge_is_refused() -> None:
-    assert "cannot be judged" in catastrophe("x" * 300_000)
+    assert "cannot be judged" in refused("x" * 300_000)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_what_is_too_long_to_judge_is_refused() -> None:
     ],
 )
 def test_our_own_program_widens_nothing_however_it_is_called(command: str) -> None:
-    assert "only a person" in catastrophe(command)
+    assert "only a person" in refused(command)
 
 
 @pytest.mark.parametrize(
@@ -164,10 +164,10 @@ def test_our_own_program_widens_nothing_however_it_is_called(command: str) -> No
         "gsh-tui agent ls",
     ],
 )
-def test_other_calls_of_it_are_no_catastrophe(command: str) -> None:
-    assert not catastrophe(command)
+def test_other_calls_of_it_are_no_refused(command: str) -> None:
+    assert not refused(command)
 
 
 def test_a_wrapper_with_a_value_hides_nothing() -> None:
-    assert catastrophe("sudo -u root rm -rf /")
-    assert catastrophe("env -C /tmp rm -rf /")
+    assert refused("sudo -u root rm -rf /")
+    assert refused("env -C /tmp rm -rf /")

@@ -1,8 +1,8 @@
-"""Commands that are always refused: irreversible ones, and ones that reveal keys or change the guard.
+"""What the policy refuses, whoever asks: what cannot be undone, reveals keys, or changes the guard.
 
-It judges every simple command that the policy's parser finds in a line, including those inside substitutions,
-functions, `sudo`, `bash -c` and `xargs`. It is a safety net, not the policy: a command that it does not find is not
-therefore safe. Reads no files. Called by the approval, the policy and the tools that run lines.
+It looks at every simple command that can be found in a line, including those inside substitutions, functions, `sudo`,
+`bash -c` and `xargs`. `program_table.toml` says which programs it is about. It is a safety net: a command that it does
+not refuse is not therefore harmless. Reads no files. Consulted by the policy alone (`shell_policy.refused`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from gshtui.guard import sensitive_paths, shell_line
+from gshtui.guard import program_table, sensitive_paths, shell_line
 from gshtui.guard.secret_names import is_secret_name
 from gshtui.guard.shell_line import ShellLine
 
 _LONGEST = 131_000
-_COMMANDS = 8_000
 _NESTED = 6
 """How deep `bash -c 'sudo bash -c …'` is followed."""
 _DISKS = r"(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|disk\d|disk/|rdisk\d|dm-\d|mapper/|md\d|loop\d)"
@@ -25,30 +24,6 @@ _DISK = re.compile(rf"/dev/{_DISKS}")
 _FUNCTION = re.compile(r"([\w:.!]{1,40}+)\s{0,9}+\(\s{0,9}+\)\s{0,9}+\{(.{0,200})", re.DOTALL)
 _TO_DISK = re.compile(rf">[|&]?\s{{0,9}}+['\"]?(/(?:\.?/)*+dev/(?:\.?/)*+{_DISKS})")
 """A redirection in text that no parser has read: a script of `awk`, a line for another shell, a broken line."""
-_TEXT_ONLY = frozenset(("echo", "printf", "cat", "tee", "grep", "egrep", "fgrep", "rg", "ag"))
-"""Programs that only print, store or search for their arguments."""
-_WRAPPERS = frozenset(
-    (
-        *("sudo", "doas", "env", "command", "exec", "nohup", "nice", "ionice", "time", "builtin", "setsid", "stdbuf"),
-        *(
-            "xargs",
-            "then",
-            "do",
-            "else",
-            "elif",
-            "if",
-            "while",
-            "until",
-            "!",
-            "timeout",
-            "watch",
-            "noglob",
-            "nocorrect",
-        ),
-        *("chroot", "unshare", "strace", "ltrace", "busybox", "toybox", "parallel", "flock", "catchsegv", "chrt"),
-    )
-)
-"""Words that a command can follow."""
 _VALUED = {
     "env": re.compile(r"-[iv0]*[uC]|--unset|--chdir"),
     "sudo": re.compile(r"-[A-Zbeiknsv]*[ughpCTUrtDR]|--(?:user|group|host|prompt|chdir|chroot)"),
@@ -56,7 +31,6 @@ _VALUED = {
     "exec": re.compile(r"-[cl]*a"),
 }
 """Options of wrappers whose value is the next word."""
-_SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh", "fish", "eval", "su", "ssh", "script"))
 _EVERYTHING = re.compile(
     r"""^(?:/+|/+\*|/+\.+/*|~|~/+|~/+\*|\$HOME/*\*?|\$\{HOME\}/*\*?
     |/(?:bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Library|Applications)/*\*?
@@ -64,77 +38,6 @@ _EVERYTHING = re.compile(
     re.VERBOSE,
 )
 _ABOVE = re.compile(r"^(?:\./)*\.\.(?:/+\.\.)*/*\*?$")
-_POWER = frozenset(("shutdown", "reboot", "halt", "poweroff", "telinit"))
-_AGENTS = frozenset(("tmux", "gsh-tui", "init", "systemd", "sshd", "claude", "codex", "opencode", "gemini"))
-_PARTITIONING = frozenset(("wipefs", "sgdisk", "blkdiscard"))
-_PRINTERS = frozenset(
-    (
-        *(
-            "cat",
-            "tac",
-            "head",
-            "tail",
-            "less",
-            "more",
-            "bat",
-            "nl",
-            "grep",
-            "egrep",
-            "fgrep",
-            "rg",
-            "ag",
-            "sed",
-            "awk",
-        ),
-        *("gawk", "strings", "xxd", "od", "hexdump", "base64", "base32", "cut", "sort", "uniq", "diff", "cmp", "comm"),
-        *("fold", "fmt", "rev", "paste", "jq", "yq", "tr", "view", "python", "python3", "perl", "ruby", "node", "dd"),
-        *("read", "mapfile", "readarray", "column", "pr", "expand", "wc", "iconv"),
-    )
-)
-_SCRIPTED = frozenset(("grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "jq", "yq", "perl"))
-"""Their first operand is a pattern or a script, and no file."""
-_SENDERS = frozenset(
-    (
-        *(
-            "curl",
-            "wget",
-            "http",
-            "https",
-            "xh",
-            "nc",
-            "ncat",
-            "netcat",
-            "socat",
-            "telnet",
-            "ssh",
-            "scp",
-            "sftp",
-            "rsync",
-        ),
-        *("ftp", "lftp", "mail", "mutt", "sendmail", "gh", "glab", "aws", "gcloud", "gsutil", "az", "rclone", "dig"),
-        *("nslookup", "host", "ping", "openssl", "croc", "magic-wormhole", "wormhole", "s3cmd", "mc"),
-    )
-)
-_WRITERS = frozenset(
-    (
-        *("tee", "cp", "mv", "ln", "install", "rm", "rmdir", "unlink", "truncate", "shred", "touch", "mkdir", "chmod"),
-        *("chown", "chattr", "rsync", "sponge", "patch", "ed", "ex", "vi", "vim", "nano"),
-    )
-)
-_LAST_ONLY = frozenset(("cp", "ln", "install", "rsync"))
-_STARTS = re.compile(
-    r"""(?xs)(?:^|/)(?:
-    (?: \.(?:ba|z|k|c|tc)?shrc | \.(?:bash_|z)?profile | \.(?:z|bash_)log(?:in|out) | \.zshenv | \.inputrc
-    | \.pam_environment | \.gitconfig | \.tmux\.conf | \.(?:vimrc|emacs|xprofile|xinitrc|xsession) )$
-    | \.config/(?:git|fish|nvim|autostart|systemd)/. | \.ssh/. | \.config/(?:gsh|environment\.d)/ | \.local/share/gsh/
-    | Library/Launch(?:Agents|Daemons)/.
-    )
-    | ^/etc/(?:passwd|group|sudoers|profile|crontab|cron\.[a-z]+|ld\.so|hosts|environment|bash\.bashrc|zsh|pam\.d
-        |systemd|init\.d|rc\.local|ssh)
-    | ^/(?:proc/sys|sys|boot)/ | ^/proc/sysrq-trigger$ | ^/var/spool/cron"""
-)
-"""Files outside a project that a shell, git, a session or the system runs or obeys."""
-_OWN = re.compile(r"(?:^|/)\.(?:git|gsh)(?:/(?![a-z]{1,20}\.lock$)|$)", re.IGNORECASE)
 _EXECUTES = re.compile(
     r"""(?xi)^(?:core\.(?:hookspath|fsmonitor|sshcommand|pager|editor|gitproxy|attributesfile|worktree) | alias\..+
     | (?:filter|diff|merge|difftool|mergetool|pager|gpg|credential|guitool|man|browser|submodule|include|includeif)\..+
@@ -142,44 +45,28 @@ _EXECUTES = re.compile(
     | protocol\..+ | url\..+\.(?:insteadof|pushinsteadof) | ssh\..+ | http\.(?:proxy|.*\.proxy|sslverify))$"""
 )
 """Settings of git that name a program, or where it talks to."""
-_KEYS_GIVEN_OUT = (
-    *(("gh", "auth", "token"), ("gcloud", "auth", "print-access-token"), ("gcloud", "auth", "print-identity-token")),
-    *(("aws", "configure", "get"), ("aws", "configure", "export-credentials"), ("aws", "sts", "get-session-token")),
-    *(("git", "credential"), ("security", "find-generic-password"), ("security", "find-internet-password")),
-    *(("secret-tool", "lookup"), ("secret-tool", "search"), ("pass", "show"), ("op", "read"), ("keyring", "get")),
-    *(("az", "account", "get-access-token"), ("vault", "read"), ("vault", "kv"), ("gpg", "--export-secret-keys")),
-    *(("bw", "get"), ("heroku", "auth:token"), ("npm", "token"), ("doctl", "auth"), ("gpg", "--export-secret-subkeys")),
-)
-_PERMITS_ITSELF = (
-    *(("config", "set"), ("config", "trust"), ("config", "edit"), ("approvals",), ("permissions",), ("hub", "stop")),
-    *(("mode",), ("agent", "answer")),
-)
 _ARGUMENTS = 50
-_OURS = frozenset(("gsh-tui", "gsh", "gshtui", "gshtui.__main__"))
 _OUR_MODULE = re.compile(r"-[A-Za-z]*mgshtui(?:\.__main__)?|(?:.*/)?gshtui/__main__\.py")
 _LAUNCHER = re.compile(r"(?:python|pypy)[\d.]*t?|uvx?|pipx|poetry|pdm|hatch|rye")
 """Programs that run our own by its name, or as a module or script."""
 _NETWORK_FILE = re.compile(r"^/dev/(?:tcp|udp)/")
 _VARIABLE = re.compile(r"\$\{?[!#]?([A-Za-z_][A-Za-z0-9_]*)")
-_HISTORY_FILE = re.compile(
-    r"(?:^|/)(?:\.(?:bash|zsh|sh|python|psql|mysql)_history|\.zhistory|\.histfile|fish_history)$"
-)
 
 
-def catastrophe(command: str) -> str:
-    """Why the command must never run, in a few words (`it deletes everything under /`); empty if it may."""
-    return _judged_line(command, 0)
+def _is(role: program_table.Role, program: str) -> bool:
+    return program in program_table.role(role)
 
 
-def _judged_line(command: str, depth: int) -> str:
+def refused_line(command: str, depth: int = 0) -> str:
+    """Why the line must never run, in a few words (`it deletes everything under /`); empty if it may."""
     if len(command) > _LONGEST:
         return f"a command of {len(command):,} characters cannot be judged"
     if any(_calls_itself_twice(match) for match in _FUNCTION.finditer(command)):
         return "it is a fork bomb"
     parsed = shell_line.is_bounded(command)
-    line = shell_line.read(command) if parsed else _roughly_read(command)
+    line = shell_line.read(command) if parsed else shell_line.read_roughly(command)
     if line is None:
-        return f"a line of more than {_COMMANDS:,} commands cannot be judged"
+        return f"a line of more than {shell_line.ROUGH_COMMANDS:,} commands cannot be judged"
     folder = ""
     programs: list[tuple[str, list[str]]] = []
     for simple in line.commands:
@@ -188,40 +75,18 @@ def _judged_line(command: str, depth: int) -> str:
             folder = arguments[0] if arguments else "~"
             continue
         programs.append((program, arguments))
-        if why := _judged(program, arguments, folder, depth):
+        if why := _refused_command(program, arguments, folder, depth):
             return why
-    if why := next((why for redirect in line.redirects if (why := _redirected(redirect, folder))), ""):
+    if why := next((why for redirect in line.redirects if (why := _refused_redirect(redirect, folder))), ""):
         return why
     understood = parsed and not any(rule in ("syntax", "size") for rule, _ in line.odd)
     if why := _overwrites(line) if understood else _overwritten(command):
         return why
-    if any(program in _SHELLS for program, _ in programs):
+    if any(_is("shell", program) for program, _ in programs):
         for body in line.bodies if depth < _NESTED else ():
-            if why := _judged_line(body, depth + 1):
+            if why := refused_line(body, depth + 1):
                 return why
     return _gives_keys(line, programs, folder)
-
-
-_TOKEN = re.compile(
-    r"""[;&|(){}`\n]+|[ \t\r]+|(?:'[^']*'?|"(?:[^"\\]|\\.)*"?|\\.|[^;&|(){}`\n \t\r'"\\]+|\\)+""", re.DOTALL
-)
-
-
-def _roughly_read(command: str) -> ShellLine | None:
-    """The commands of a line that is too large for the parser; `None` if it is too large altogether."""
-    line = ShellLine()
-    words: list[shell_line.ShellWord] = []
-    for match in _TOKEN.finditer(command + "\n"):
-        token = match.group()
-        if token[0] in ";&|(){}`\n":
-            if words:
-                line.commands.append(shell_line.SimpleCommand(tuple(words), ""))
-                words = []
-            if len(line.commands) > _COMMANDS:
-                return None
-        elif token[0] not in " \t\r" and token != "$":
-            words.append(shell_line.unquoted(token))
-    return line
 
 
 def _overwritten(text: str) -> str:
@@ -233,10 +98,10 @@ def _overwritten(text: str) -> str:
 def _overwrites(line: ShellLine) -> str:
     """Why a text inside the line, which some program may run, writes to a disk; or empty."""
     programs = [_unwrapped(simple.texts)[0] for simple in line.commands]
-    piped = any(program in _SHELLS for program in programs)  # what `echo` prints may be run there
-    texts = [] if all(program in _TEXT_ONLY for program in programs) else list(line.bodies)
+    piped = any(_is("shell", program) for program in programs)  # what `echo` prints may be run there
+    texts = [] if all(_is("prints_only", program) for program in programs) else list(line.bodies)
     for program, simple in zip(programs, line.commands, strict=True):
-        if piped or program not in _TEXT_ONLY:
+        if piped or not _is("prints_only", program):
             texts += simple.texts
     return next((why for text in texts if (why := _overwritten(text))), "")
 
@@ -255,8 +120,8 @@ def _unwrapped(words: Sequence[str]) -> tuple[str, list[str]]:
             at += 2
         elif behind == "env" and words[at] in ("-S", "--split-string") and at + 1 < len(words):
             return _unwrapped(("env", *words[at + 1].split(), *words[at + 2 :]))
-        elif name in _WRAPPERS or re.match(r"[A-Za-z_]\w*=", words[at]) or (at and name.startswith("-")):
-            behind = name if name in _WRAPPERS else behind
+        elif _is("wrapper", name) or re.match(r"[A-Za-z_]\w*=", words[at]) or (at and name.startswith("-")):
+            behind = name if _is("wrapper", name) else behind
             at += 1
         elif behind in ("timeout", "nice", "ionice", "chrt", "flock") and re.fullmatch(r"[\d.]+[smhd]?|\+\d+", name):
             at += 1
@@ -266,19 +131,21 @@ def _unwrapped(words: Sequence[str]) -> tuple[str, list[str]]:
     return (words[0].rpartition("/")[2], list(words[1:])) if words else ("", [])
 
 
-def _judged(program: str, arguments: list[str], folder: str, depth: int) -> str:
-    if program in _SHELLS and depth < _NESTED:
+def _refused_command(program: str, arguments: list[str], folder: str, depth: int) -> str:
+    if _is("shell", program) and depth < _NESTED:
         inner = (
             [" ".join(arguments)] if program == "eval" else [text for text in arguments if re.search(r"[ ;>]", text)]
         )
-        return next((why for text in inner if text and (why := _judged_line(text, depth + 1))), "")
+        return next((why for text in inner if text and (why := refused_line(text, depth + 1))), "")
     if program == "find" and depth < _NESTED:
         for flag in ("-exec", "-execdir", "-ok", "-okdir"):
             if flag in arguments:
                 what = [*arguments[arguments.index(flag) + 1 :], *arguments[:1]]
-                if why := _judged(*_unwrapped(what), folder, depth + 1):
+                if why := _refused_command(*_unwrapped(what), folder, depth + 1):
                     return why
     flags, operands = _split(arguments)
+    if why := _named(program, arguments):
+        return why
     if program == "rm" and (why := _deletes(flags, operands, folder)):
         return why
     if program in ("chmod", "chown", "chgrp"):
@@ -292,29 +159,35 @@ def _judged(program: str, arguments: list[str], folder: str, depth: int) -> str:
             return f"it deletes everything under {target}"
     if program == "mv" and any(_EVERYTHING.match(operand) for operand in operands[:1]):
         return f"it moves everything under {operands[0]}"
-    return _machine(program, arguments, operands, folder) or _takes_hold(program, arguments, operands, folder)
+    return _harms_machine(program, arguments, operands, folder) or _takes_hold(program, arguments, operands, folder)
 
 
-def _machine(program: str, arguments: list[str], operands: list[str], folder: str) -> str:
-    """Judge commands for disks, power and processes."""
-    if program.startswith("mkfs") or program in _PARTITIONING:
+def _named(program: str, arguments: list[str]) -> str:
+    """Why the table refuses this program, or this subcommand of it."""
+    words = [program, *(word for word in arguments if not word.startswith("-") or program == "gpg")]
+    lines = [words]
+    if (given := _given_to_us(program, arguments)) is not None:
+        lines = [["gsh-tui", *line] for line in _lines_for_us(given)]
+    return next((why for known, why in program_table.refusals() for said in lines if said[: len(known)] == known), "")
+
+
+def _harms_machine(program: str, arguments: list[str], operands: list[str], folder: str) -> str:
+    """Judge commands for disks, power and processes by what they are given."""
+    if program.startswith("mkfs") or _is("makes_file_systems", program):
         return f"{program} destroys a file system" if operands else ""
     if program in ("dd", "shred", "cp", "tee", "badblocks"):
         target = [a.removeprefix("of=") for a in arguments if program != "dd" or a.startswith("of=")]
         writes = target[-1:] if program == "cp" else target
         if disk := next((t for t in writes if _DISK.match(_absolute(t, folder))), ""):
             return f"it overwrites the disk {disk}"
-    if program in _POWER or (program == "init" and operands[:1] in (["0"], ["6"])):
+    if program == "init" and operands[:1] in (["0"], ["6"]):
         return "it stops the machine"
     if program == "systemctl" and set(operands) & {"poweroff", "reboot", "halt", "kexec", "emergency", "rescue"}:
         return "it stops the machine"
-    if program in ("kill", "pkill", "killall", "killall5"):
-        if program == "killall5" or (program == "kill" and operands[-1:] in (["1"], ["-1"])):
-            return "it ends every process"
-        if program == "kill" and len(arguments) > 1 and arguments[-1] == "-1":
-            return "it ends every process"
-        if program != "kill" and set(operands) & _AGENTS:
-            return f"it ends every {operands[-1]}"
+    if program == "kill" and (operands[-1:] in (["1"], ["-1"]) or (len(arguments) > 1 and arguments[-1] == "-1")):
+        return "it ends every process"
+    if program in ("pkill", "killall") and any(_is("agent_program", operand) for operand in operands):
+        return f"it ends every {operands[-1]}"
     if program == "tmux" and "kill-server" in arguments:
         return "it ends every tmux session"
     if program == "mount" and any("remount" in word or "bind" in word for word in arguments):
@@ -336,80 +209,83 @@ def _takes_hold(program: str, arguments: list[str], operands: list[str], folder:
         named = next((word for word in operands[1:] if _EXECUTES.match(word)), "")
         if named and (operands[-1] != named or "--replace-all" in arguments):
             return f"it sets git's {named[:60]}, which decides what git runs"
-    if (given := _given_to_us(program, arguments)) is not None and _permits_itself(given):
+    if (given := _given_to_us(program, arguments)) is not None and _unasked(given):
         return "it changes what the workbench may do without asking; only a person may do that"
     if program == "history" and any(_letters(word) & set("cdw") for word in arguments):
         return "it removes recorded shell history"
     if program == "crontab" and arguments[:1] != ["-l"] and (operands or "-" in arguments or "-r" in arguments):
         return "it changes scheduled jobs"
-    if program in _WRITERS or (program in ("sed", "perl") and any(re.match(r"-[a-z]*i", a) for a in arguments)):
-        written = operands[-1:] if program in _LAST_ONLY else operands[program in _SCRIPTED :]
-        return next((why for operand in written if (why := _written(operand, folder))), "")
+    if _is("writes_files", program) or (
+        program in ("sed", "perl") and any(re.match(r"-[a-z]*i", a) for a in arguments)
+    ):
+        written = operands[-1:] if _is("writes_last_operand", program) else operands[_is("takes_script", program) :]
+        return next((why for operand in written if (why := _refused_target(operand, folder))), "")
     if program == "dd":
         written = [word.removeprefix("of=") for word in arguments if word.startswith("of=")]
-        return next((why for operand in written if (why := _written(operand, folder))), "")
+        return next((why for operand in written if (why := _refused_target(operand, folder))), "")
     return ""
 
 
-def _permits_itself(given: list[str]) -> bool:
-    """Whether our own program, with these arguments, answers a question or does unasked what it would ask about."""
-    words = tuple(_split(given)[1][:2])
+def _lines_for_us(given: list[str]) -> list[list[str]]:
+    """What our own program is told to do: its first words, and a line of the command language behind `run`."""
+    words = _split(given)[1][:2]
     lines = [words]
-    if words[:1] == ("run",):  # a line of the command language, in one word or in several
+    if words[:1] == ["run"]:  # in one word or in several
         rest = given[given.index("run") + 1 :]
-        lines += [tuple(" ".join(rest[at:]).lstrip("/ ").split()[:2]) for at in range(min(len(rest), _ARGUMENTS))]
+        lines += [" ".join(rest[at:]).lstrip("/ ").split()[:2] for at in range(min(len(rest), _ARGUMENTS))]
+    return lines
+
+
+def _unasked(given: list[str]) -> bool:
+    """Whether our own program, with these arguments, does unasked what it would ask about."""
     modes = [given[at + 1 : at + 2] for at, word in enumerate(given) if word == "--mode"]
     modes += [[word.removeprefix("--mode=")] for word in given if word.startswith("--mode=")]
-    wider = any(mode not in (["plan"], ["ask"]) for mode in modes)
-    return wider or "--yes" in given or any(said[: len(line)] == line for said in lines for line in _PERMITS_ITSELF)
+    return any(mode not in (["plan"], ["ask"]) for mode in modes) or "--yes" in given
 
 
 def _given_to_us(program: str, arguments: list[str]) -> list[str] | None:
     """The arguments of our own program, by its name or as a module or script of Python; `None`: another program."""
-    if program in _OURS:
+    if _is("ours", program):
         return arguments
     if not _LAUNCHER.fullmatch(program):
         return None
     for at, word in enumerate(arguments):
-        if word.rpartition("/")[2] in _OURS or _OUR_MODULE.fullmatch(word):
+        if _is("ours", word.rpartition("/")[2]) or _OUR_MODULE.fullmatch(word):
             return arguments[at + 1 :]
     return None
 
 
-def _redirected(redirect: shell_line.Redirect, folder: str) -> str:
+def _refused_redirect(redirect: shell_line.Redirect, folder: str) -> str:
     target = redirect.target.text
     if _NETWORK_FILE.match(target):
         return "it opens a connection to the network"
     if ">" in redirect.operator:
         if _DISK.match(_absolute(target, folder)):
             return f"it overwrites the disk {target[:80]}"
-        return _written(target, folder)
+        return _refused_target(target, folder)
     return ""
 
 
-def _written(operand: str, folder: str) -> str:
+def _refused_target(operand: str, folder: str) -> str:
     """Why nothing may be written there, or empty."""
     path = _absolute(operand, folder)
-    if _OWN.search(path.removeprefix(_HERE)):
+    if sensitive_paths.controls(path.removeprefix(_HERE)):
         return f"{operand[:80]} decides what git or the workbench runs, so no shell line may change it"
     if path.startswith(_HERE):
         return ""
-    if _HISTORY_FILE.search(path):
+    if sensitive_paths.is_history(path):
         return "it removes or changes recorded shell history"
-    return f"{operand[:80]} decides what runs later" if _STARTS.search(path) else ""
+    return f"{operand[:80]} decides what runs later" if sensitive_paths.starts_later(path) else ""
 
 
 def _gives_keys(line: ShellLine, programs: list[tuple[str, list[str]]], folder: str) -> str:
     """Where keys and passwords would be printed or sent."""
-    sends = any(program in _SENDERS for program, _ in programs)
+    sends = any(_is("sends", program) for program, _ in programs)
     touched: list[str] = [redirect.target.text for redirect in line.redirects if "<" in redirect.operator]
     for program, arguments in programs:
-        words = [program, *(word for word in arguments if not word.startswith("-") or program == "gpg")]
-        if any(tuple(words[: len(known)]) == known for known in _KEYS_GIVEN_OUT):
-            return f"`{' '.join(words[:3])[:60]}` prints a key"
         if program == "printenv" and any(is_secret_name(word) for word in arguments):
             return "it prints a key from the environment"
-        if program in _PRINTERS or program in _SENDERS or sends:
+        if _is("shows_files", program) or sends:
             touched += _files(program, arguments)
         if program in ("echo", "printf") or sends:
             names = [name for word in arguments for name in _VARIABLE.findall(word)]
@@ -424,7 +300,7 @@ def _gives_keys(line: ShellLine, programs: list[tuple[str, list[str]]], folder: 
 
 def _files(program: str, arguments: list[str]) -> list[str]:
     """The arguments that may name files whose content is printed or sent."""
-    if program in _SCRIPTED and not {"-e", "-f"} & set(arguments):
+    if _is("takes_script", program) and not {"-e", "-f"} & set(arguments):
         script = next((at for at, word in enumerate(arguments) if not word.startswith("-")), 0)
         return arguments[:script] + arguments[script + 1 :]
     if program in ("ssh", "scp", "sftp", "rsync") and "-i" in arguments:
