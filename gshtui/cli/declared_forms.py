@@ -24,7 +24,7 @@ COMMANDS = (
         FormValue('agent', 'id', 'agent', required=True),
         FormValue('choice', 'choice'),
         FormValue('question', '--question', help='Answer only the question with this ID, as shown with --json.', metavar='ID'),
-        help="Answer what an agent's program asks, or show the question with its choices.\n\nThe answer counts only while the same question is on the agent's screen, and the question is gone afterwards; otherwise the command fails and says so."),
+        help="Answer what an agent asks, or show the question with its choices.\n\nThe answer counts only while the same question is asked, by a program on its screen, and the question is gone afterwards; otherwise the command fails and says so. Our own agents' questions are answered in a window, or in their terminals."),
     CommandForm('agent archive', 'gshtui.fleet.agent_calls', 'ArchiveAgent',
         FormValue('agent', 'id', 'agent', required=True),
         help='Put an ended agent away: it leaves the list and is kept, with its conversation, for as long as the record is.'),

@@ -222,10 +222,11 @@ class SendToAgent(_ForAgent, Returns[SentMessage]):
 
 
 class AnswerAgent(_ForAgent, Returns[AnsweredQuestion]):
-    """Answer what an agent's program asks, or show the question with its choices.
+    """Answer what an agent asks, or show the question with its choices.
 
-    The answer counts only while the same question is on the agent's screen, and the question is gone afterwards; \
-otherwise the command fails and says so.
+    The answer counts only while the same question is asked, by a program on its screen, and the question is gone \
+afterwards; otherwise the command fails and says so. Our own agents' questions are answered in a window, or in their \
+terminals.
     """
 
     WORD: ClassVar[str] = "answer"
@@ -235,6 +236,8 @@ otherwise the command fails and says so.
     question: Annotated[str, ShellOption("--question", metavar="ID")] = Field(
         default="", description="Answer only the question with this ID, as shown with --json."
     )
+    reason: Annotated[str, ShellOption(absent=True)] = ""
+    """With a denial of our own agent's call: why, for the agent to read."""
 
 
 class WaitForAgent(_ForAgent, Returns[AwaitedStatus]):

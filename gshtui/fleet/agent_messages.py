@@ -88,7 +88,8 @@ class AgentMessages:
         if not wanted:
             return calls.AnsweredQuestion(row, asked)
         choice = _chosen(row, asked, wanted)
-        after = await self._fleet.answer(row.id, choice.key, question=parameters.question or asked.id)
+        saw = parameters.question or asked.id
+        after = await self._fleet.answer(row.id, choice.key, question=saw, reason=parameters.reason)
         return calls.AnsweredQuestion(row, asked, choice, after)
 
 

@@ -1,10 +1,11 @@
-"""A person's answers to the questions of other people's programs: to exactly the question that the person saw."""
+"""A person's answers to agents' questions: to exactly the question that the person saw."""
 
 from __future__ import annotations
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.fleet.agent_programs import Programs, from_session_error
 from gshtui.fleet.fleet_context import FleetContext
+from gshtui.fleet.own_questions import OwnQuestions
 from gshtui.fleet.ports import FleetError
 from gshtui.programs import hook_answers
 from gshtui.programs.cli_session import CliSession
@@ -14,12 +15,16 @@ from gshtui.programs.pane_view import SessionError
 class Answerer:
     """Reads questions, and answers them. Raises only `FleetError`."""
 
-    def __init__(self, context: FleetContext, programs: Programs) -> None:
+    def __init__(self, context: FleetContext, programs: Programs, own: OwnQuestions) -> None:
+        """`own`: the questions of our own agents."""
         self._context = context
         self._programs = programs
+        self._own = own
 
     async def question(self, row: AgentRow) -> OpenQuestion:
-        """What is asked on the agent's screen now."""
+        """What the agent asks now; a program, on its screen."""
+        if row.kind == "native":
+            return self._own.question(row)
         session = await self._session(row)
         try:
             return await session.writer.open_question()
@@ -29,8 +34,12 @@ class Answerer:
             hint = "`agent ls` tells who waits."
             raise FleetError("invalid", f"{row.name} ({row.id}) asks nothing now.", hint=hint) from error
 
-    async def answer(self, row: AgentRow, choice: str, question: str) -> OpenQuestion | None:
-        """Choose an answer; what is asked next, if anything is."""
+    async def answer(self, row: AgentRow, choice: str, question: str, reason: str = "") -> OpenQuestion | None:
+        """Choose an answer; what is asked next, if anything is. `reason`: why one of our own agents may not."""
+        if row.kind == "native":
+            return await self._own.answer(row, choice, question, reason)
+        if reason:
+            raise FleetError("invalid", f"{row.name} ({row.id}) takes no reason.", hint="Choose one of its answers.")
         session = await self._session(row)
         profile, data = await self._programs.profile(row), self._context.options.data
 
@@ -45,7 +54,4 @@ class Answerer:
             raise from_session_error(error) from error
 
     async def _session(self, row: AgentRow) -> CliSession:
-        if row.kind != "cli":
-            hint = f"Answer in a window, or in its terminal: `agent attach {row.id}`."
-            raise FleetError("invalid", f"{row.name} ({row.id}) is no other program.", hint=hint)
         return await self._programs.session(self._context.terminals.server(row.socket), row)

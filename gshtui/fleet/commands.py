@@ -76,6 +76,7 @@ class AgentParameters(Parameters):
     timeout: float = Field(600.0, description="wait, and send with wait=true: maximum seconds.", ge=0, le=1e6)
     wait: bool = Field(False, description="send: wait for its answer.")
     answer: bool = Field(False, description="show: only what it said last.")
+    reason: str = Field("", description="answer: why our own agent's call is denied, for it to read.")
     branch: str = Field("", description="fork: name of its branch; empty: after the fork.")
     here: bool = Field(False, description="fork: in the original's folder, without a git worktree.")
     anew: bool = Field(False, description="fork: without the conversation.")
@@ -120,7 +121,7 @@ def _bindings(given: AgentParameters) -> Parameters:
         case "send":
             return calls.SendToAgent(agent=target, text=text, now=given.now, wait=given.wait, timeout=given.timeout)
         case "answer":
-            return calls.AnswerAgent(agent=target, choice=text)
+            return calls.AnswerAgent(agent=target, choice=text, reason=given.reason)
         case "show":
             return calls.ShowAgent(agent=target, answer=given.answer)
         case "wait":

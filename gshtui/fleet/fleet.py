@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.follower import AgentFollower
     from gshtui.fleet.killer import Killer
     from gshtui.fleet.starter import Recoverer, Starter
+    from gshtui.guard.open_approvals import OpenApprovals
 
 
 def remove_agent_files(data: Path, agent: str) -> None:
@@ -87,6 +88,7 @@ class Fleet:
         session_of: Callable[[str], str] = lambda agent: "",
         connected: Callable[[str], bool] = lambda agent: False,
         accounts: Accounts | None = None,
+        open_approvals: Callable[[], OpenApprovals] | None = None,
     ) -> None:
         """
         Args:
@@ -98,7 +100,9 @@ class Fleet:
             session_of: returns the conversation of a local agent of this hub.
             connected: whether an agent's own process talks to this hub.
             accounts: those that agents may work under, and their groups.
+            open_approvals: the questions asked here; `None`: nobody here may answer our own agents.
         """
+        self._open_approvals = open_approvals
         self.terminals = terminals or AgentTerminals()
         rows = AgentRows(bus, store)
         self._programs = programs or Programs()
@@ -154,8 +158,9 @@ class Fleet:
     @cached_property
     def _answerer(self) -> Answerer:
         from gshtui.fleet.answerer import Answerer
+        from gshtui.fleet.own_questions import OwnQuestions
 
-        return Answerer(self._context, self._programs)
+        return Answerer(self._context, self._programs, OwnQuestions(self._context.bus, self._open_approvals))
 
     @cached_property
     def _follower(self) -> AgentFollower:
@@ -403,20 +408,21 @@ class Fleet:
         return next((row for row in self._context.rows.all() if (row.pid, row.pid_started) in around), None)
 
     async def question(self, id: str) -> OpenQuestion:
-        """What the agent's program asks on its screen now. Raises `FleetError` when it asks nothing."""
+        """What the agent asks now; a program, on its screen. Raises `FleetError` when it asks nothing."""
         return await self._answerer.question(await self._alive(id))
 
-    async def answer(self, id: str, choice: str, *, question: str) -> OpenQuestion | None:
-        """Give a person's answer to a question of the agent's program, and see that the question is gone.
+    async def answer(self, id: str, choice: str, *, question: str, reason: str = "") -> OpenQuestion | None:
+        """Give a person's answer to a question of the agent, and see that the question is gone.
 
         Args:
             choice: the digit of the choice.
             question: the id of the question that the person saw; any other one is not answered.
+            reason: with the denial of one of our own agents' calls, why.
 
         Returns:
-            What the program asks next; `None`: nothing.
+            What it asks next; `None`: nothing.
         """
-        return await self._answerer.answer(await self._alive(id), choice, question)
+        return await self._answerer.answer(await self._alive(id), choice, question, reason)
 
     async def interrupt(self, id: str) -> None:
         """Stop what the agent is doing, but keep the agent."""

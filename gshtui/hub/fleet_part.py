@@ -97,7 +97,14 @@ class _FleetMaker:
             session_of=hub.session_of,
             connected=hub.connected,
             accounts=Accounts(hub.settings.accounts, hub.settings.groups),
+            open_approvals=hub.open_approvals if self._answers else None,
         )
+
+    @property
+    def _answers(self) -> bool:
+        """Whether a person reads the questions of our own agents here."""
+        options = self._hub.options
+        return options.respondent == "person" and not options.visiting and self._hub.relay is not None
 
     @functools.cached_property
     def mail(self) -> MailService:

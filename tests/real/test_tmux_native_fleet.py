@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncGenerator
@@ -11,22 +12,29 @@ import pytest
 
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptSubmitted, TurnFinished, TurnStarted
-from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnRequested
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.letter import Letter
+from gshtui.commands.declaration import Caller, CommandError, UsageError
+from gshtui.fleet.agent_calls import AnswerAgent
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import ALL_PARTS, HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer
-from tests.kit.command import ROOT
+from tests.kit.command import ROOT, run_gsh
 from tests.kit.fleet_harness import echo_program
 from tests.kit.native_agents import EventLog
 from tests.kit.tmux import kill_server
 
-COVERS = ("gshtui.fleet.handlers", "gshtui.fleet.native.commands", "gshtui.fleet.native.remote_agent")
+COVERS = (
+    "gshtui.fleet.own_questions",
+    "gshtui.fleet.handlers",
+    "gshtui.fleet.native.commands",
+    "gshtui.fleet.native.remote_agent",
+)
 
 pytestmark = pytest.mark.tmux
 SCREENS = ROOT / "tests" / "fixtures" / "screens" / "claude" / "2.1.197"
@@ -70,6 +78,36 @@ async def test_spawned_asked_answered_reported(folder: Path) -> None:
         ended = await heard.wait_for(AgentEnded, agent=row.id)
         assert (ended.status, ended.exit_status) == ("done", 0)
         assert "from-the-pane" in ended.report
+
+
+async def test_a_typed_command_answers_our_own_agent_and_no_agent_does(folder: Path) -> None:
+    async with window(folder) as (hub, heard):
+        lines = "run touch one\nrun touch two\nrun touch three"
+        hub.bus.publish(AgentSpawnRequested(request=SpawnRequest(prompt=lines, provider="offline", background=True)))
+        row = (await heard.wait_for(AgentSpawned)).row
+        first = await heard.wait_for(ApprovalRequested, agent=row.id)
+        shown = await hub.run(f"agent answer {row.id}")
+        assert "asks: bash touch one" in shown.text and "1  allow once" in shown.text and "always" not in shown.text
+        assert shown.data["question"]["id"] == first.approval
+        with pytest.raises(UsageError, match="for people only"):
+            await hub.run(f"agent answer {row.id} 1", Caller(row.id, is_agent=True))
+        with pytest.raises(CommandError, match="asks something else now"):
+            await hub.call(AnswerAgent(agent=row.id, choice="1", question="another"))
+        with pytest.raises(CommandError, match="goes with a denial only"):
+            await hub.run(f"agent answer target={row.id} text=1 reason=because")
+        assert "allow once" in (await hub.run(f"agent answer {row.id} 1")).text
+        await heard.wait_for(ApprovalRequested, agent=row.id, number=2)
+        await hub.bus.drained()
+        await hub.run(f"agent answer target={row.id} text=deny reason='not two'")
+        assert heard.of(ApprovalSettled, agent=row.id)[-1].reason == "not two"
+        await heard.wait_for(ApprovalRequested, agent=row.id, number=3)
+        ran = await asyncio.to_thread(run_gsh, "agent", "answer", row.id, "1", cwd=folder)
+        assert ran.code == 1 and "answered where a person reads it" in ran.err
+        await hub.run(f"agent answer {row.id} 4")
+        await heard.wait_for(AgentEnded, agent=row.id)
+        with pytest.raises(CommandError, match="has ended"):
+            await hub.run(f"agent answer {row.id} 1")
+    assert not (folder / "two").exists() and not (folder / "three").exists()
 
 
 async def test_an_agent_starts_an_agent(folder: Path) -> None:

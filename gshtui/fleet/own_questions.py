@@ -1,0 +1,87 @@
+"""The questions of our own agents in terminals, as `agent answer` shows and answers them in the hub that is asked.
+
+It answers as the inbox does, by `ApprovalAnswered`, and only in a person's face: elsewhere it says so. `always` is left
+to the faces that show the rule before it is saved. Raises only `FleetError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
+from gshtui.fleet.ports import FleetError
+from gshtui.guard.answer_keys import ANSWERS
+from gshtui.guard.open_approvals import OpenApprovals
+from gshtui.guard.question_text import question_lines
+
+_SETTLED_WITHIN = 10.0
+"""Seconds within which the agent must have taken the answer."""
+_CHOICES: dict[str, Decision] = {"1": "once", "2": "session", "4": "deny"}
+"""The answers by their keys, which are the same in every face."""
+
+
+class OwnQuestions:
+    """See the module's text."""
+
+    def __init__(self, bus: Bus, open_now: Callable[[], OpenApprovals] | None) -> None:
+        """`open_now`: the questions asked here; `None`: nobody here may answer."""
+        self._bus = bus
+        self._open_now = open_now
+
+    def question(self, row: AgentRow) -> OpenQuestion:
+        """What the agent asks now."""
+        return _shown(self._asked(row, ""))
+
+    async def answer(self, row: AgentRow, choice: str, question: str, reason: str) -> OpenQuestion | None:
+        """Answer exactly this question; what the agent asks next, if anything is asked already.
+
+        Args:
+            choice: the key of one of its choices.
+            question: its id; empty: the one that is open.
+            reason: with a denial, why, for the agent.
+        """
+        request = self._asked(row, question)
+        decision = _CHOICES[choice]
+        if reason and decision != "deny":
+            raise FleetError("invalid", "A reason goes with a denial only.", hint="For example: deny --reason '…'")
+        answered = ApprovalAnswered(approval=request.approval, decision=decision, reason=reason)
+        settled = asyncio.ensure_future(
+            self._bus.wait_for(
+                ApprovalSettled, lambda event: event.approval == request.approval, timeout=_SETTLED_WITHIN
+            )
+        )
+        await asyncio.sleep(0)  # it listens from now on
+        self._bus.publish(answered)
+        try:
+            done = await settled
+        except TimeoutError:
+            hint = f"It may take the answer later; look with `agent show {row.id}`."
+            raise FleetError("busy", f"{row.name} ({row.id}) has not taken the answer yet.", hint=hint) from None
+        if done.decision != decision:
+            raise FleetError("invalid", f"The question was {done.decision} before your answer arrived.")
+        await self._bus.drained()
+        left = () if self._open_now is None else self._open_now().of_agent(row.id)
+        return _shown(left[0]) if left else None
+
+    def _asked(self, row: AgentRow, question: str) -> ApprovalRequested:
+        if self._open_now is None:
+            hint = f"Answer in a window of its folder, or in its terminal: `agent attach {row.id}`."
+            raise FleetError("invalid", f"{row.name} ({row.id}) is answered where a person reads it.", hint=hint)
+        waiting = self._open_now().of_agent(row.id)
+        if not waiting:
+            hint = "`approvals` lists all open questions."
+            raise FleetError("invalid", f"{row.name} ({row.id}) asks nothing here now.", hint=hint)
+        found = next((one for one in waiting if question in ("", one.approval)), None)
+        if found is None:
+            raise FleetError("invalid", f"{row.name} ({row.id}) asks something else now.", hint="Nothing was answered.")
+        return found
+
+
+def _shown(request: ApprovalRequested) -> OpenQuestion:
+    lines = [line.text for line in question_lines(request) if line.kind not in ("subject", "pattern")]
+    choices = (QuestionChoice(offer.key, offer.words[0]) for offer in ANSWERS if offer.key in _CHOICES)
+    subject = f"{request.tool} {request.subject}".strip()
+    return OpenQuestion(request.approval, subject, "\n".join(lines).strip("\n"), tuple(choices))
