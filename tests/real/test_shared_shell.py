@@ -12,7 +12,7 @@ from gshtui.fleet.terminal_tools.shared_shell import ShellChoice
 from gshtui.tmux.server import TmuxServer
 from tests.kit.home import Home
 from tests.kit.terminal_tools import TerminalTools
-from tests.kit.tmux import screen_text, tmux, wait_for_text
+from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text
 
 COVERS = ("gshtui.fleet.terminal_tools.terminal_tool", "gshtui.programs.foreground", "gshtui.tmux.marker")
 
@@ -58,6 +58,21 @@ async def test_folder_and_variables_last_and_any_text_is_taken_as_it_stands(
         "ended": True,
         "output": "no end",
     }
+
+
+async def test_a_line_is_typed_for_the_folder_of_the_window_and_left_to_the_person(
+    terminals: TerminalTools, tmp_path: Path
+) -> None:
+    await terminals.run("terminal", command="cd /")
+    entered = await terminals.run("terminal", command="pwd > here", wait=False)
+    assert entered.data == {"running": True}
+    await eventually(lambda: asyncio.to_thread((tmp_path / "here").exists), until=bool)
+    pane = (await terminals.server.panes())[0].pane
+    assert (await terminals.run("terminal", command="pwd")).data["output"] == "/", "the shell is where it was"
+    await terminals.run("terminal", command="touch left", wait=False, enter=False)
+    await wait_for_text(terminals.server, pane, "touch left)")
+    await terminals.server.send_keys(pane, "Enter")
+    await eventually(lambda: asyncio.to_thread((tmp_path / "left").exists), until=bool)
 
 
 async def test_the_persons_own_configuration_holds(terminals: TerminalTools) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.language import tokens
+from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.prompt.prompt_routing import (
     MOST_ATTACHED,
     NothingToSend,
@@ -14,9 +15,11 @@ from gshtui.ui.prompt.prompt_routing import (
     ToAgent,
     ToLanguage,
     ToLog,
+    ToShell,
     attachments,
     mentions,
     route,
+    sent_as,
 )
 
 COMMANDS = {
@@ -51,6 +54,16 @@ COMMANDS = {
 )
 def test_where_a_text_goes(text: str, target: Route) -> None:
     assert route(text, COMMANDS) == target
+
+
+def test_a_command_that_needs_a_terminal_goes_to_the_shared_shell() -> None:
+    target = route("! vim a.txt", COMMANDS)
+    assert target == ToShell("vim a.txt")
+    assert isinstance(target, ToShell)
+    opened = sent_as(target, "main", Path("/"))
+    assert isinstance(opened, OpenTerminal)
+    assert (opened.agent, opened.command, opened.enter) == (OpenTerminal.SHARED, "vim a.txt", True)
+    assert isinstance(route("!!vim a.txt", COMMANDS), ToLanguage), "the sandbox has no terminal"
 
 
 @pytest.mark.parametrize("text", ["/", "/  ", "!", "! ", "!!", "!! "])

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +17,7 @@ from pydantic import Field
 
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
-from gshtui.commands.schema import ToolParameters
+from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.fleet.terminal_tools import sentinel, shared_shell
 from gshtui.fleet.terminal_tools.shared_shell import shared_shell_lock
 from gshtui.fleet.terminal_tools.targets import (
@@ -27,7 +28,7 @@ from gshtui.fleet.terminal_tools.targets import (
 )
 from gshtui.guard import shell_policy
 from gshtui.programs.pane_view import SessionError
-from gshtui.programs.pane_writer import PaneWriter
+from gshtui.programs.pane_writer import PaneWriter, Sent, State
 from gshtui.text.sanitise import one_line, plain
 from gshtui.text.truncation import original_size
 from gshtui.tmux.marker import Marker, text_since
@@ -59,6 +60,14 @@ class TerminalParameters(ToolParameters):
 
     command: str = Field(description="For the person's own shell (usually zsh)")
     timeout_s: float = Field(default=120, gt=0, le=3600, description="Seconds to wait")
+    wait: bool = Field(
+        default=True,
+        description="false: type it for this folder, and return at once",
+        json_schema_extra=FOR_PEOPLE,
+    )
+    enter: bool = Field(
+        default=True, description="false: with wait=false, leave it typed but not entered", json_schema_extra=FOR_PEOPLE
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +115,13 @@ async def run(
             info = await reach.shared.at_prompt(info.pane, reach.patience)
             folder = await reach.shared.folder(info, invocation.cwd)
             told.confirm(invocation, folder, f"it is in {folder}")
-            token, shell = sentinel.token(), info.command.removeprefix("-")
             writer = await reach.writer(TerminalTarget(reach.shared.server, info))
+            if not parameters.wait:
+                there = "" if folder == invocation.cwd else f"cd {shlex.quote(str(invocation.cwd))} && "
+                await _write(reach, writer, info, f"({there}{command})" if there else command, enter=parameters.enter)
+                how = "typed and entered" if parameters.enter else "typed, not entered"
+                return Outcome({"running": parameters.enter}, f"{how} in {reach.shared.session}")
+            token, shell = sentinel.token(), info.command.removeprefix("-")
             begun = asyncio.Event()
             try:
                 before = await _type(reach, writer, info, command, token, begun)
@@ -137,19 +151,30 @@ def _checked(invocation: Invocation, command: str) -> str:
 async def _type(
     reach: TerminalTargets, writer: PaneWriter, info: PaneInfo, command: str, token: str, begun: asyncio.Event
 ) -> Marker:
-    """Type the line and enter it; return the state before.
-
-    Puts a half-typed line aside, or waits for the person to finish it.
+    """Type the line with what tells its end, and enter it; return the state before.
 
     Args:
         begun: set once the line is typed.
     """
     line = sentinel.line(command, token, info.command.removeprefix("-"))
+    return (await _write(reach, writer, info, line, told=lambda _: begun.set())).marker
+
+
+async def _write(
+    reach: TerminalTargets,
+    writer: PaneWriter,
+    info: PaneInfo,
+    line: str,
+    *,
+    enter: bool = True,
+    told: Callable[[State], None] | None = None,
+) -> Sent:
+    """Type a line; put a half-typed one aside before that, or wait for the person to finish it."""
     aside = shared_shell.ASIDE.encode() if await reach.shared.puts_aside(info) else b""
     until = asyncio.get_running_loop().time() + reach.patience
     while True:
         try:
-            return (await writer.write(line, aside=aside, told=lambda _: begun.set())).marker
+            return await writer.write(line, enter=enter, aside=aside, told=told)
         except SessionError as error:
             # Meanwhile the person may enter the half-typed line, or their command may end.
             if error.kind not in ("draft", "busy") or asyncio.get_running_loop().time() >= until:

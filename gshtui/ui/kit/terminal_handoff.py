@@ -126,15 +126,25 @@ async def edit_text(app: App[Any], text: str) -> str:
     return left if text.endswith("\n") else left.removesuffix("\n")
 
 
+async def run_program(app: App[Any], argv: list[str], cwd: Path | None = None) -> int:
+    """Run a program on the terminal in place of the window; returns its exit code.
+
+    Raises:
+        textual.app.SuspendNotSupported: the window is not on a terminal.
+        OSError: it did not start.
+    """
+    with handoff(app):
+        process = await asyncio.create_subprocess_exec(*argv, cwd=cwd)
+        try:
+            return await process.wait()
+        except asyncio.CancelledError:
+            process.terminate()
+            raise
+
+
 async def _run_editor(app: App[Any], argv: list[str]) -> int:
     try:
-        with handoff(app):
-            process = await asyncio.create_subprocess_exec(*argv)
-            try:
-                return await process.wait()
-            except asyncio.CancelledError:
-                process.terminate()
-                raise
+        return await run_program(app, argv)
     except SuspendNotSupported:
         raise EditorError("Can't open an editor here: it needs a terminal of its own.") from None
     except OSError as error:

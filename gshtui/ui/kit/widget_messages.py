@@ -62,14 +62,18 @@ class OpenTerminal(FeatureMessage):
     Args:
         agent: its id in the roster; `SHARED` is the shell that people and agents share.
         attach: give it the whole screen instead, by `tmux attach`.
+        command: a line to type there, in the shared shell.
+        enter: run the line, too.
     """
 
     SHARED = "shared"
 
-    def __init__(self, agent: str, *, attach: bool = False) -> None:
+    def __init__(self, agent: str, *, attach: bool = False, command: str = "", enter: bool = True) -> None:
         super().__init__()
         self.agent = agent
         self.attach = attach
+        self.command = command
+        self.enter = enter
 
 
 class ShowQuestion(FeatureMessage):

@@ -15,7 +15,7 @@ from textual.message import Message
 
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.system.ids import new_id
-from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, Intent, Note
+from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, Intent, Note, OpenTerminal
 
 Commands = Mapping[str, frozenset[str]]
 """Names of the commands (and aliases) → the names of their parameters."""
@@ -41,13 +41,19 @@ class ToLog(msgspec.Struct, frozen=True):
     text: str
 
 
+class ToShell(msgspec.Struct, frozen=True):
+    """The text is a shell command that needs a terminal, without its mark."""
+
+    command: str
+
+
 class NothingToSend(msgspec.Struct, frozen=True):
     """There is nothing to send; `why` says what is missing, or is empty if that is obvious."""
 
     why: str = ""
 
 
-Route = ToAgent | ToLanguage | ToLog | NothingToSend
+Route = ToAgent | ToLanguage | ToLog | ToShell | NothingToSend
 
 
 def route(text: str, commands: Commands) -> Route:
@@ -74,7 +80,7 @@ def route(text: str, commands: Commands) -> Route:
     return ToLanguage(body) if _reads_as_command(body, commands) else ToAgent(text)
 
 
-def sent_as(target: ToAgent | ToLanguage | ToLog, agent: str, project: Path, *, mail_to: str = "") -> Message:
+def sent_as(target: ToAgent | ToLanguage | ToLog | ToShell, agent: str, project: Path, *, mail_to: str = "") -> Message:
     """The message that sends the text there; mentioned files are looked up in the project.
 
     Args:
@@ -87,6 +93,8 @@ def sent_as(target: ToAgent | ToLanguage | ToLog, agent: str, project: Path, *, 
     if isinstance(target, ToAgent):
         attached = attachments(target.text, project)
         return Intent(PromptSubmitted(prompt=new_id(), agent=agent, text=target.text, attachments=attached))
+    if isinstance(target, ToShell):
+        return OpenTerminal(OpenTerminal.SHARED, command=target.command)
     return Note(target.text) if isinstance(target, ToLog) else CommandLine(target.line)
 
 
@@ -101,7 +109,10 @@ def _bang(command: str, more: str = "") -> Route:
     if not command:
         return NothingToSend("Type a shell command after the exclamation mark.")
     from gshtui.commands.language import quote  # pulls pydantic in, which the first frame does without
+    from gshtui.programs.terminal_programs import needs_terminal
 
+    if not more and needs_terminal(command):
+        return ToShell(command)
     return ToLanguage(f"bash command={quote(command)}{more}")
 
 

@@ -5,19 +5,60 @@ Neither draws nor knows tmux.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import SuspendNotSupported
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.ui.kit.bridge import NotReady
+from gshtui.bus.event import Event
+from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
+from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.tabs import PaneTabs
+from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 from gshtui.ui.terminal.terminals import TerminalError, TerminalRegistry
 
 if TYPE_CHECKING:
     from gshtui.ui.terminal.terminal_pane import TerminalPane
+
+
+class UnmetTerminals:
+    """Notices commands of the input line that failed because they had no terminal, and offers them in the shared shell.
+
+    The line is typed there, and not entered: what it has done before it failed is not done again unasked.
+    """
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (InputCommandStarted, InputCommandFinished)
+
+    def __init__(self, window: WorkbenchPort) -> None:
+        self._window = window
+        self._commands: dict[str, str] = {}
+        """Those that are running, by run."""
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        for event in events:
+            if isinstance(event, InputCommandStarted):
+                self._commands[event.run] = event.command
+            elif isinstance(event, InputCommandFinished):
+                command = self._commands.pop(event.run, "")
+                if command and event.agent == self._window.front and event.status == "error":
+                    self._offer(command, event.text)
+
+    def _offer(self, command: str, output: str) -> None:
+        from gshtui.programs.terminal_programs import complains
+
+        if not complains(output):
+            return
+        if getattr(self._window.input_line, "text", ""):  # the person is typing
+            self._window.notify(f"{command} needs a terminal: f9 opens one.", severity="warning", markup=False)
+            return
+        self._window.notify(f"{command} needs a terminal. Press enter to run it here.", markup=False, timeout=8)
+        self._window.post_message(OpenTerminal(OpenTerminal.SHARED, command=command, enter=False))
 
 
 class TerminalFeature(Feature):
@@ -38,6 +79,9 @@ class TerminalFeature(Feature):
             ),
         )
 
+    def watchers(self) -> Sequence[EventConsumer]:
+        return (UnmetTerminals(self.window),)
+
     def press(self, key: str) -> None:
         self.window.post_message(OpenTerminal(OpenTerminal.SHARED))
 
@@ -45,11 +89,42 @@ class TerminalFeature(Feature):
         from gshtui.tmux.tmux_errors import TmuxError
 
         try:
-            await self._open(message.agent, attach=message.attach)
+            pane = await self._open(message.agent, attach=message.attach)
         except (NotReady, TerminalError, TmuxError) as error:
-            self.window.notify(str(error), severity="error", markup=False)
+            if message.command and message.enter:
+                await self._run_outside(message.command)
+            else:
+                self.window.notify(str(error), severity="error", markup=False)
+            return
+        if message.command and await self._type(message.command, enter=message.enter) and pane.view.has_focus:
+            pane.view.action_type()
 
-    async def _open(self, agent: str, *, attach: bool) -> None:
+    async def _type(self, command: str, *, enter: bool) -> bool:
+        """Type a line into the shared shell, once it waits for one; returns whether it was."""
+        from gshtui.commands.declaration import CommandError
+        from gshtui.commands.language import quote
+
+        try:
+            await self.window.bridge.run(f"terminal command={quote(command)} wait=false enter={str(enter).lower()}")
+        except (NotReady, CommandError) as error:
+            self.window.notify(str(error), severity="error", markup=False, timeout=8)
+            return False
+        return True
+
+    async def _run_outside(self, command: str) -> None:
+        """Run a line in place of the window, where there is no shared shell."""
+        from gshtui.ui.kit.terminal_handoff import run_program
+
+        shell = os.environ.get("SHELL") or "/bin/sh"
+        try:
+            code = await run_program(app_of(self.window.bench), [shell, "-c", command], self.window.bridge.opening.cwd)
+        except (SuspendNotSupported, OSError) as error:
+            self.window.notify(f"This needs a terminal of its own: {error}.", severity="error", markup=False)
+            return
+        if code:
+            self.window.notify(f"{command} ended with exit code {code}.", severity="warning", markup=False)
+
+    async def _open(self, agent: str, *, attach: bool) -> TerminalPane:
         """Bring an agent's tab to the front, creating it if needed; `attach`: then show it full screen."""
         from gshtui.ui.terminal.terminal_pane import TerminalPane  # not needed for the first screen
 
@@ -61,6 +136,7 @@ class TerminalFeature(Feature):
         pane = await self._tabs.open(row.id, title, lambda: TerminalPane(self.terminals, row, self.window.clock))
         if attach:
             await pane.visit()
+        return pane
 
     async def end(self) -> None:
         """Stop mirroring."""
