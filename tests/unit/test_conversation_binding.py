@@ -161,7 +161,34 @@ def test_opencodes_of_the_same_title_are_told_apart_by_its_log(tmp_path: Path) -
         assert both() == ("", ""), "either may have written first"
 
 
-@pytest.mark.parametrize("program", ["claude", "codex", "gemini", "opencode", "vibe", "bash"])
+def test_aider_has_begun_the_only_chat_of_its_folder_since_it_started(tmp_path: Path) -> None:
+    history = tmp_path / ".aider.chat.history.md"
+
+    def begin(age: float = 0.0) -> None:
+        at = datetime.fromtimestamp(time.time() - age).strftime("%Y-%m-%d %H:%M:%S")
+        with history.open("a") as file:
+            file.write(f"\n# aider chat started at {at}\n\n")
+
+    def found(pid: int) -> str:
+        return bound_conversation(BindingQuery("aider", pid, str(tmp_path)), {}, tmp_path)
+
+    begin(600)
+    with holding() as pid:
+        assert found(pid) == "", "it has not begun one yet"
+        begin()
+        first = found(pid)
+        assert first
+        other = tmp_path / "bin" / "aider"
+        other.parent.mkdir()
+        other.symlink_to(sys.executable)
+        with subprocess.Popen([other, "-c", "input()"], stdin=subprocess.PIPE, cwd=tmp_path):
+            assert found(pid) == "", "another one writes below the same heading"
+        assert found(pid) == first
+        begin(-5)
+        assert found(pid) == "", "another one was begun since"
+
+
+@pytest.mark.parametrize("program", ["aider", "claude", "codex", "gemini", "opencode", "vibe", "bash"])
 def test_where_nothing_is_known_nothing_is_said(tmp_path: Path, program: str) -> None:
     assert bound(tmp_path, program, os.getpid()) == ""
     assert bound(tmp_path, program, 0) == ""

@@ -10,6 +10,8 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from gshtui.bus.messages import Usage
 from gshtui.context.block_diff import differences
 from gshtui.context.views import ContextError
 from gshtui.programs.transcripts import (
+    aider_transcript,
     claude_transcript,
     codex_transcript,
     gemini_transcript,
@@ -31,10 +34,11 @@ from gshtui.programs.transcripts import (
 )
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptQuery
 from gshtui.programs.transcripts.reconstruction import Transcripts
-from gshtui.programs.transcripts.transcript_readers import conversation_state, turn_of
+from gshtui.programs.transcripts.transcript_readers import LastTurns, conversation_state, turn_of
 from gshtui.providers.port import Capabilities
 
 COVERS = (
+    "gshtui.programs.transcripts.aider_transcript",
     "gshtui.programs.transcripts.claude_transcript",
     "gshtui.programs.transcripts.codex_transcript",
     "gshtui.programs.transcripts.gemini_transcript",
@@ -392,6 +396,100 @@ def test_vibe_sends_what_its_last_generation_names(tmp_path: Path, id: str) -> N
     assert vibe_transcript.read(place).entries == []
 
 
+AIDER = (FIXTURES / "aider" / "chat.history.md").read_text()
+AIDER_INPUTS = (FIXTURES / "aider" / "input.history").read_text()
+
+
+def aider(folder: Path, text: str = AIDER, inputs: str = AIDER_INPUTS) -> Path:
+    """A chat as the real one writes it, in a repository."""
+    (folder / ".git").mkdir(parents=True, exist_ok=True)
+    (folder / "src").mkdir(exist_ok=True)
+    (folder / ".aider.input.history").write_text(inputs)
+    file = folder / ".aider.chat.history.md"
+    file.write_text(text)
+    return file
+
+
+def test_aider_writes_its_chats_into_one_file_of_the_repository(tmp_path: Path) -> None:
+    file = aider(tmp_path)
+    began = datetime(2026, 11, 23, 15, 34, 56).timestamp()
+    (chat,) = aider_transcript.chats_since(str(tmp_path / "src"), began, {})
+    assert (chat.path, chat.at) == (file, began)
+    assert aider_transcript.chats_since(str(tmp_path / "src"), began + 5, {}) == []
+    wanted = TranscriptQuery("aider", chat.id, str(tmp_path / "src"), began)
+    for query in (wanted, replace(wanted, id="")):
+        assert aider_transcript.find(query, {}, tmp_path) == chat
+    assert aider_transcript.find(replace(wanted, id="20261123153456-00000000"), {}, tmp_path) is None
+    found = aider_transcript.read(chat)
+    said = [(entry.role, entry.text) for entry in found.entries if entry.kind == "text"]
+    assert said == [
+        ("user", "Good day\n\nto you"),
+        ("assistant", "Hello. I am here.\n\n> not a line of the program"),
+        ("user", "and now?"),
+    ]
+    assert [entry.text for entry in found.entries if entry.kind == "thinking"] == ["A greeting."]
+    assert found.model == "openai/gpt-4o"
+    assert [round(entry.at - began, 1) for entry in found.entries if entry.role == "user"] == [7.3, 64.5]
+    turn = turn_of(found)
+    assert turn is not None
+    assert (turn.prompt, turn.answer, turn.over) == ("and now?", "", False)
+    file.write_text(AIDER + "\nNow.\n\n> Tokens: 2.4k sent, 6 received.  \n")
+    last = LastTurns().find(wanted, {})
+    assert last is not None
+    assert (last.prompt, last.answer, last.over, last.message) == ("and now?", "Now.", True, turn.message)
+    assert conversation_state(wanted, {}) == "said"
+    with file.open("a") as more:
+        more.write("\n# aider chat started at 2026-11-23 16:00:00\n\n#### of another one  \n")
+    assert aider_transcript.find(wanted, {}, tmp_path) is None, "it cannot be told any more who writes what"
+    assert aider_transcript.read(chat).entries == []
+
+
+def test_aiders_environment_says_where_its_files_are(tmp_path: Path) -> None:
+    aider(tmp_path)
+    elsewhere = tmp_path / "chats" / "one.md"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text(AIDER)
+    environ = {"AIDER_CHAT_HISTORY_FILE": str(elsewhere), "AIDER_INPUT_HISTORY_FILE": ".aider.input.history"}
+    place = aider_transcript.find(TranscriptQuery("aider", "", str(tmp_path), 0.0), environ, tmp_path)
+    assert place is not None
+    assert (place.path, place.inputs) == (elsewhere, tmp_path / ".aider.input.history")
+    place.inputs.unlink()
+    prompts = [entry for entry in aider_transcript.read(place).entries if entry.role == "user"]
+    assert [entry.at for entry in prompts] == [0.0, 0.0], "nobody knows when"
+
+
+@given(
+    turns=st.lists(
+        st.tuples(
+            st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1)
+            .map(str.strip)
+            .filter(bool),
+            st.lists(
+                st.sampled_from(["words", "", "> quoted", "#### a title", "# heading", "  code", "```"]), min_size=1
+            )
+            .map("\n".join)
+            .map(str.strip),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    most=st.integers(1, 2_000),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_what_aider_writes_is_read_as_it_was_said(tmp_path: Path, turns: list[tuple[str, str]], most: int) -> None:
+    """Written as its own code does; and a reader that sees only the end of it sees the end of the same."""
+    text = "\n# aider chat started at 2026-11-23 15:34:56\n\n"
+    for prompt, answer in turns:
+        text += f"\n#### {prompt}  \n\n{answer}\n\n> Tokens: 2.4k sent, 6 received.  \n"
+    aider(tmp_path, text, "")
+    place = aider_transcript.find(TranscriptQuery("aider", "", str(tmp_path), 0.0), {}, tmp_path)
+    assert place is not None
+    said = [entry.text for entry in aider_transcript.read(place).entries if entry.kind == "text"]
+    assert said == [part for turn in turns for part in turn if part]
+    end = [entry.text for entry in aider_transcript.read(place, most).entries if entry.kind == "text"]
+    assert said[len(said) - len(end) :] == end
+
+
 def test_the_answer_of_a_turn_is_what_was_said_since_its_last_call() -> None:
     turn = turn_of(codex_transcript.read(FIXTURES / "codex.jsonl"))
     assert turn is not None
@@ -471,7 +569,7 @@ async def test_what_was_written_since_is_seen(tmp_path: Path) -> None:
 async def test_agents_without_a_transcript(tmp_path: Path) -> None:
     made = transcripts(tmp_path)
     with pytest.raises(ContextError, match="keeps no readable transcript"):
-        await made.view(row(profile="aider"))
+        await made.view(row(profile="goose"))
     with pytest.raises(ContextError, match="no transcript of its conversation"):
         await made.view(row(external_id="other"))
 

@@ -1,9 +1,9 @@
 """Which conversation a running program is in, exactly: by what its processes hold open, or by its own record of them.
 
 Claude notes the conversation of each of its processes; Codex and Vibe hold a lock of the conversation that they write;
-OpenCode shows the title of the one that is open, and its log tells those of the same title apart; Gemini's is the only
-one of its folder since it started. Where nothing is exact nothing is said: never a guess, and never a conversation that
-belongs to another agent. Reads other programs' files, writes none. Called by the fleet.
+OpenCode shows the title of the one that is open, and its log tells those of the same title apart; Gemini's and aider's
+are the only ones of their folder since they started. Where nothing is exact nothing is said: never a guess, and never a
+conversation that belongs to another agent. Reads other programs' files, writes none. Called by the fleet.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.programs.transcripts import (
+    aider_transcript,
     claude_transcript,
     codex_transcript,
     gemini_transcript,
@@ -158,6 +159,27 @@ def _of_gemini(wanted: BindingQuery, processes: list[psutil.Process], environ: M
     return found.pop() if len(found) == 1 else ""
 
 
+def _of_aider(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
+    del home
+    found = aider_transcript.chats_since(wanted.cwd, min(process.create_time() for process in processes), environ)
+    if len(found) != 1 or _writes_too(found[0].path, {process.pid for process in processes}):
+        return ""
+    return found[0].id
+
+
+def _writes_too(history: Path, own: Collection[int]) -> bool:
+    """Whether another aider runs that writes into this file, below the same heading."""
+    import psutil
+
+    for each in psutil.process_iter(["cmdline"]):
+        words: list[str] = each.info["cmdline"] or []
+        if each.pid not in own and "aider" in (Path(word).name for word in words[:3]):
+            with suppress(psutil.Error, OSError):
+                if history in aider_transcript.history_files(each.cwd(), {}):
+                    return True
+    return False
+
+
 def _open_files(processes: list[psutil.Process]) -> Iterator[str]:
     import psutil
 
@@ -184,6 +206,7 @@ def _last_written(ids: list[str], files: Mapping[str, Path]) -> str:
 
 _Finder = Callable[[BindingQuery, "list[psutil.Process]", Mapping[str, str], Path], str]
 _FINDERS: Mapping[str, _Finder] = {
+    "aider": _of_aider,
     "claude": _of_claude,
     "codex": _of_codex,
     "gemini": _of_gemini,

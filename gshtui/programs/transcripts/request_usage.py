@@ -1,7 +1,8 @@
 """What programs' requests used, by their transcripts, read as these grow: each look parses only what was added.
 
 Claude, Codex, Gemini and OpenCode write down the tokens of each request, and OpenCode also the money; of Claude and
-OpenCode the helpers of a conversation count, too. Vibe and aider write down neither. Writes nothing; every call blocks.
+OpenCode the helpers of a conversation count, too. Vibe writes down neither, and aider only rounded figures. Writes
+nothing; every call blocks.
 """
 
 from __future__ import annotations

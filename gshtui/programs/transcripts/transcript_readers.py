@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gshtui.programs.transcripts import (
+    aider_transcript,
     claude_transcript,
     codex_transcript,
     gemini_transcript,
@@ -25,6 +26,7 @@ from gshtui.programs.transcripts.program_transcript import (
 )
 
 READERS: Mapping[str, Any] = {
+    "aider": aider_transcript,
     "claude": claude_transcript,
     "codex": codex_transcript,
     "gemini": gemini_transcript,
@@ -144,6 +146,8 @@ def _last_turn(reader: Any, place: Any) -> TurnText | None:
 def stamp_of(place: Any) -> tuple[int, ...]:
     """What changes when the transcript at a place does; empty where there is none."""
     paths: list[Path] = [place] if isinstance(place, Path) else []
+    if isinstance(place, aider_transcript.AiderChat):
+        paths = [place.path]
     if isinstance(place, opencode_transcript.OpenCodeFiles):
         log = place.path.with_name(place.path.name + "-wal")
         messages = place.path / "message" / place.session
