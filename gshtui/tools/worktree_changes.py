@@ -66,18 +66,35 @@ class WorktreeChanges:
 async def changes_of(tree: Worktree, base: str = "", limit: float = LIMIT) -> WorktreeChanges:
     """Return what the worktree has now that its base did not have where they diverged.
 
+    With no base asked for and none known, it is compared with its last commit.
+
     Raises:
-        CommandError: there is no base, or git cannot compare.
+        CommandError: there is no such base, or git cannot compare.
     """
-    against = await base_of(tree, base, limit)
-    commit = await merge_base(tree, against, limit)
     folder = Path(tree.path)
+    try:
+        against = await base_of(tree, base, limit)
+        commit = await merge_base(tree, against, limit)
+    except CommandError:
+        if base:
+            raise
+        against, commit = await _last_commit(folder, limit)
     async with with_new_files(folder, limit) as index:
         answer = await git(folder, "diff", *PLAIN, commit, "--", timeout=limit, index=index)
     require_success(answer, f"git cannot compare {tree.shown} with {against}")
     text = answer.out.rpartition("\n")[0] if answer.cut else answer.out
     files = await asyncio.to_thread(parse_diff, text)
     return WorktreeChanges(tree, against, commit, tuple(files), answer.cut)
+
+
+async def _last_commit(folder: Path, limit: float) -> tuple[str, str]:
+    """The last commit, or in a repository without one the empty tree; its name for people and its id."""
+    head = await git(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", timeout=limit)
+    if head.code == 0:
+        return "HEAD", head.out.strip()
+    empty = await git(folder, "hash-object", "-t", "tree", os.devnull, timeout=limit)
+    require_success(empty, "git cannot look at this repository")
+    return "an empty repository", empty.out.strip()
 
 
 async def merge_base(tree: Worktree, base: str, limit: float = LIMIT) -> str:

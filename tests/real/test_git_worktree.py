@@ -268,3 +268,29 @@ def test_folders_without_a_project(tmp_path: Path, home: Home, monkeypatch: pyte
     assert find_project(tmp_path / "not there").root == tmp_path / "not there"
     (tmp_path / ".git/HEAD").write_text("ref: refs/heads/\x1b[2Jevil\n")
     assert find_project(tmp_path).branch == ""
+
+
+async def test_a_folder_without_a_base_is_compared_with_its_last_commit(tools: ToolHarness, tmp_path: Path) -> None:
+    (tools.project / "a.txt").write_text("changed\n")
+    (tools.project / "new.txt").write_text("not in the index\n")
+    (tools.project / ".gitignore").write_text("*.log\n")
+    (tools.project / "noise.log").write_text("ignored\n")
+    before = run_git(tools.project, "status", "--porcelain")
+    changes = (await tools.run("git_worktree", action="diff", path=str(tools.project))).data
+    assert changes["base"] == "HEAD" and changes["commit"] == run_git(tools.project, "rev-parse", "HEAD")
+    assert [(file["path"], file["added"], file["removed"]) for file in changes["files"]] == [
+        (".gitignore", 1, 0),
+        ("a.txt", 1, 1),
+        ("new.txt", 1, 0),
+    ]
+    assert run_git(tools.project, "status", "--porcelain") == before
+    with pytest.raises(CommandError, match="no branch nope to compare with"):
+        await tools.run("git_worktree", action="diff", path=str(tools.project), base="nope")
+
+
+async def test_a_repository_without_a_commit_shows_all_its_files(tmp_path: Path, home: Home) -> None:
+    run_git(tmp_path, "init", "-q", "-b", "main")
+    (tmp_path / "first.txt").write_text("one\ntwo\n")
+    changes = (await ToolHarness(tmp_path).run("git_worktree", action="diff", path=str(tmp_path))).data
+    assert [(file["path"], file["added"]) for file in changes["files"]] == [("first.txt", 2)]
+    assert changes["base"] == "an empty repository"

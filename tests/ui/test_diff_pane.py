@@ -23,7 +23,12 @@ from tests.kit.recorded_fleet import DIFF, FEW, PERSONAS, PROFILES
 from tests.kit.window import Window
 from tests.ui.test_agents_pane import ran, settled
 
-COVERS = ("gshtui.ui.changes.changes_feature", "gshtui.ui.changes.diff_view", "gshtui.ui.kit.diff_lines")
+COVERS = (
+    "gshtui.ui.changes.changes_feature",
+    "gshtui.ui.changes.diff_view",
+    "gshtui.ui.kit.diff_lines",
+    "gshtui.ui.kit.language_loader",
+)
 
 PATH = "/src/aurora-lexer"
 COMPARE = CompareWorktree(path=PATH)
@@ -119,6 +124,47 @@ async def test_a_merge_is_confirmed_and_the_tab_looks_again() -> None:
         await pilot.press("p")
         await settled(pilot)
         assert ran(app)[-1] == WritePatch(path=PATH)
+
+
+async def test_two_columns_where_there_is_room_and_the_place_is_kept() -> None:
+    app = Window(answers={LINE: Answer(DIFF)})
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        app.post_message(OpenChanges(PATH))
+        await settled(pilot)
+        await pilot.press("alt+z", "n", "n")
+        view = app.bench.deck.query_one(DiffPane).view
+        assert not view.split and view.hunk == 2
+        await pilot.resize_terminal(150, 30)
+        await settled(pilot)
+        assert view.split and view.hunk == 2
+        hidden = "an empty line has no token"
+        rows = [view.render_line(y).text for y in range(view.size.height)]
+        assert not any(hidden in row for row in rows)
+        await pilot.press("right", "right", "right")
+        moved = [view.render_line(y).text for y in range(view.size.height)]
+        assert any(hidden in row for row in moved)
+        await pilot.press("left", "left", "left", "g")
+        rows = [view.render_line(y).text for y in range(view.size.height)]
+        both = next(row for row in rows if "words = line.split(' ')" in row)
+        assert " │ " in both and both.rstrip().endswith("words = line.split()")
+        await pilot.press("y")
+        assert app.clipboard.startswith("@@ class Lexer:\n     def tokens")
+        await pilot.resize_terminal(100, 30)
+        await settled(pilot)
+        assert not view.split and view.hunk == 0
+
+
+async def test_outside_a_repository_one_sentence_says_so() -> None:
+    said = "git cannot list the worktrees: fatal: not a git repository (or any of the parent directories): .git."
+    app = Window(answers={"git_worktree list": CommandError(said)})
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await pilot.press("f5")
+        await settled(pilot)
+        [note] = app._notifications  # pyright: ignore[reportPrivateUsage]
+        assert note.message == "This folder is not in a git repository, so there is nothing to compare it with."
+        assert len(app.screen_stack) == 1
 
 
 async def test_what_git_says_instead_of_changes_is_shown() -> None:

@@ -1185,6 +1185,19 @@ async def modes(here: Real) -> None:
     assert shown in (["edit", "auto", "plan", "ask"], ["edit", "plan", "ask"])  # the latter where no sandbox holds
 
 
+@told(
+    "window", "| `f5` | what has changed here since the last commit, new files too, or in a worktree since its base |"
+)
+async def changes_here(here: Recorded) -> None:
+    await here.press("f5")
+    assert isinstance(here.app.screen, WorktreesScreen)
+    await here.press("enter")
+    assert isinstance(here.app.screen, WorkbenchScreen)
+    pane = here.app.bench.deck.query_one(DiffPane)
+    assert [file.path for file in pane.document.files][:2] == ["src/lexer.py", "tests/test_lexer.py"]
+    await here.press("x")
+
+
 @told("window", "| `alt+up` / `alt+down` | from the input to the conversation, to search, fold and copy in it / back |")
 async def to_the_conversation(here: Here) -> None:
     await here.press("alt+1", "alt+up")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.tabs import PaneTabs
 from gshtui.ui.kit.widget_messages import OpenChanges
@@ -39,11 +40,17 @@ class ChangesFeature(Feature):
         self.window.run_worker(self._choose(), exit_on_error=False, group="pick", exclusive=True)
 
     async def _choose(self) -> None:
+        from gshtui.commands.declaration import CommandError
         from gshtui.tools.git_worktree import ListWorktrees
         from gshtui.ui.changes.diff_pane import WorktreesScreen, worktree_choices
 
-        listed = await self.window.result_of(ListWorktrees())
-        found = worktree_choices(listed.trees) if listed is not None else []
+        try:
+            found = worktree_choices((await self.window.bridge.call(ListWorktrees())).trees)
+        except (NotReady, CommandError) as error:
+            outside = "not a git repository" in str(error)
+            said = "This folder is not in a git repository, so there is nothing to compare it with."
+            self.window.notify(said if outside else str(error), severity="warning", markup=False)
+            return
         if len(found) == 1:
             await self._open(found[0].id)
             return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gshtui.ui.kit.diff_lines import DiffRow
+from gshtui.ui.kit.diff_rows import DiffRow
 
 if TYPE_CHECKING:
     from gshtui.tools.worktree_changes import WorktreeChanges
@@ -140,6 +140,6 @@ def _rows(lines: Sequence[str]) -> list[DiffRow]:
         elif sign == "\\":
             rows.append(DiffRow("note", words.strip()))
         else:
-            rows.append(DiffRow("same", words, new))
+            rows.append(DiffRow("same", words, new, old))
             old, new = old + 1, new + 1
     return rows

@@ -18,8 +18,9 @@ from textual.widgets.option_list import Option
 
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.changes.diff_document import ChangedFile, DiffDocument, make_document
-from gshtui.ui.changes.diff_view import ChangesView
+from gshtui.ui.changes.diff_view import GUTTER, ChangesView
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.diff_lines import SIDE_BY_SIDE
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.tabs import TabPane
@@ -112,8 +113,11 @@ class DiffPane(TabPane):
         self._place()
 
     def _place(self) -> None:
-        wide = self.size.width >= WIDE
-        shown = bool(self.document.files) and (wide if self._listed is None else self._listed)
+        width = self.size.width
+        wide = width >= WIDE
+        # Two columns are worth more than the list, where there is no room for both.
+        beside = wide and not SIDE_BY_SIDE <= width - GUTTER < SIDE_BY_SIDE + LIST
+        shown = bool(self.document.files) and (beside if self._listed is None else self._listed)
         self._list.display = shown
         self._list.styles.width = LIST if wide else "1fr"
         self.view.display = bool(self.document.files) and (wide or not shown)

@@ -1,4 +1,4 @@
-"""Draws a changes document line by line: only visible lines cost anything.
+"""Draws a changes document line by line, in two columns where there is room: only visible lines cost anything.
 
 Owns scrolling, the change under the cursor, and the selection. Does not wrap, so a row is a line: long lines scroll
 sideways. Used by the diff tab.
@@ -6,22 +6,25 @@ sideways. Used by the diff tab.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
 from gshtui.ui.changes.diff_document import DiffDocument
-from gshtui.ui.kit.diff_lines import diff_row_lines
+from gshtui.ui.kit.diff_lines import SIDE_BY_SIDE, DiffPainter, half_of
+from gshtui.ui.kit.diff_rows import SideBySide, side_by_side
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import overlay_styles, selected_span
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.language_loader import LanguageLoader
 from gshtui.ui.kit.page import Page, ThemePalette
 from gshtui.ui.kit.styled_lines import StyledLine
 
@@ -62,7 +65,13 @@ class ChangesView(ScrollView, inherit_bindings=False):
         """Index of the change under the cursor; -1: none."""
         self._theme = ThemePalette(self)
         self._page = Page(80, self._theme.palette, Highlighter())
+        self._languages = LanguageLoader(self, self._page.code, self._renew)
         self._lines: dict[int, StyledLine] = {}
+        self._pairs: list[SideBySide] = []
+        """The rows of two columns; empty: there is one."""
+        self._starts: list[int] = []
+        """The document's row where each of them begins."""
+        self._painter = DiffPainter((), self._page, self._path_at)
 
     @property
     def allow_select(self) -> bool:
@@ -71,16 +80,39 @@ class ChangesView(ScrollView, inherit_bindings=False):
     @property
     def file(self) -> int:
         """Index of the file under the cursor; -1: none."""
-        row = self.document.hunks[self.hunk] if self.hunk >= 0 else self.scroll_offset.y
+        row = self.document.hunks[self.hunk] if self.hunk >= 0 else self._row_at(self.scroll_offset.y)
         return self.document.file_at(row)
+
+    @property
+    def split(self) -> bool:
+        """Whether what was and what is are side by side."""
+        return bool(self._pairs)
+
+    # Rows of the screen and of the document: the same in one column
+
+    def _row_at(self, y: int) -> int:
+        if not self._pairs:
+            return y
+        return self._starts[min(y, len(self._starts) - 1)]
+
+    def _y_of(self, row: int) -> int:
+        return bisect_left(self._starts, row) if self._pairs else row
+
+    @property
+    def _count(self) -> int:
+        return len(self._pairs) or len(self.document.rows)
+
+    def _path_at(self, row: int) -> str:
+        at = self.document.file_at(row)
+        return self.document.files[at].path if at >= 0 else ""
 
     def load(self, document: DiffDocument) -> None:
         """Show this document, at the previous one's position."""
         self.document = document
-        self._lines = {}
+        self._pairs = []
         self.hunk = min(max(0, self.hunk), len(document.hunks) - 1)
         self._measure()
-        self.refresh()
+        self._renew()
         self.post_message(self.Moved())
 
     def on_resize(self, _event: events.Resize) -> None:
@@ -93,25 +125,45 @@ class ChangesView(ScrollView, inherit_bindings=False):
 
     def _measure(self) -> None:
         room = self.size.width - GUTTER
-        width = max(room, min(WIDEST, self.document.longest + self.document.digits + 4), 8)
-        if width != self._page.width:
-            self._lines = {}
+        row = self._row_at(self.scroll_offset.y)
+        was, wide = self.split, room >= SIDE_BY_SIDE
+        if wide != was:
+            self._pairs = side_by_side(self.document.rows) if wide else []
+            self._starts = [next(at for at in pair if at is not None) for pair in self._pairs]
+        longest = min(WIDEST, self.document.longest + self.document.digits + 4)
+        # In two columns each scrolls sideways, by as much as its lines are longer than it.
+        hidden = max(0, longest - (half_of(room) if self.split else room))
+        width = max(room + hidden, 8)
+        if width != self._page.width or self.split != was:
             self._page = Page(width, self._page.palette, self._page.code)
+            self._renew()
         self._restyle()
-        self.virtual_size = Size(width + GUTTER if width > room else self.size.width, len(self.document.rows))
+        self.virtual_size = Size(width + GUTTER if hidden else self.size.width, self._count)
+        if self.split != was:
+            self.scroll_to(y=self._y_of(row), animate=False)
 
     def _restyle(self) -> None:
         if self._theme.renew():
-            self._lines = {}
             self._page = Page(self._page.width, self._theme.palette, self._page.code)
-            self.refresh()
+            self._renew()
+
+    def _renew(self) -> None:
+        """Draw all again: other rows, another width, other colours or one more language."""
+        self._lines = {}
+        self._painter = DiffPainter(self.document.rows, self._page, self._path_at)
+        self.refresh()
 
     # Drawing
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        found = super().render_lines(crop)
+        self._languages.load_wanted()
+        return found
 
     def render_line(self, y: int) -> Strip:
         row = y + self.scroll_offset.y
         colours = self._page.palette
-        if row >= len(self.document.rows):
+        if row >= self._count:
             return Strip.blank(self.size.width, colours.text)
         line = self._line(row)
         segments = [Segment("▌ " if self._under_cursor(row) else "  ", colours.cursor), *line.segments]
@@ -120,21 +172,44 @@ class ChangesView(ScrollView, inherit_bindings=False):
             length = GUTTER + len(line.text)
             if (span := selected_span(selection, row, length)) is not None:
                 segments = overlay_styles(segments, [(*span, colours.selection)])
+        if self._pairs:
+            return Strip(segments).adjust_cell_length(self.size.width, colours.text).apply_offsets(0, row)
         strip = Strip(segments).adjust_cell_length(self._page.width + GUTTER, colours.text)
         start = self.scroll_offset.x
         return strip.crop(start, start + self.size.width).apply_offsets(start, row)
+
+    def watch_scroll_x(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_x(old_value, new_value)
+        if self._pairs:
+            self._lines = {}
 
     def _line(self, row: int) -> StyledLine:
         line = self._lines.get(row)
         if line is None:
             if len(self._lines) > 5_000:
                 self._lines = {}
-            made = diff_row_lines(self.document.rows[row], self.document.digits, self._page)
-            line = self._lines[row] = made[0] if made else StyledLine(())
+            line = self._lines[row] = self._drawn(row)
         return line
 
+    def _drawn(self, row: int) -> StyledLine:
+        if not self._pairs:
+            return self._painter.lines(row, self._page.width)[0]
+        pair, room = self._pairs[row], self.size.width - GUTTER
+        if pair.left == pair.right and pair.left is not None and self.document.rows[pair.left].kind != "same":
+            return self._painter.lines(pair.left, self._page.width)[0]
+        half, colours, start = half_of(room), self._page.palette, self.scroll_offset.x
+        sides: list[Strip] = []
+        for side, at in enumerate(pair):
+            found = [] if at is None else self._painter.lines(at, self._page.width, before=not side)
+            line = found[0] if found else StyledLine(())
+            sides.append(Strip(line.segments).adjust_cell_length(self._page.width, colours.text))
+        left, right = (side.crop(start, start + half) for side in sides)
+        return StyledLine((*left, Segment(" │ ", colours.rule), *right))
+
     def _under_cursor(self, row: int) -> bool:
-        return self.hunk >= 0 and self.document.hunks[self.hunk] <= row < self.document.end_of(self.hunk)
+        if self.hunk < 0:
+            return False
+        return self.document.hunks[self.hunk] <= self._row_at(row) < self.document.end_of(self.hunk)
 
     # Moving
 
@@ -165,7 +240,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
     def show_file(self, number: int) -> None:
         """Go to the first change of a file."""
         row = self.document.files[number].row
-        self.scroll_to(y=row, animate=False)
+        self.scroll_to(y=self._y_of(row), animate=False)
         first = next((at for at, hunk in enumerate(self.document.hunks) if hunk > row), -1)
         inside = first >= 0 and self.document.file_at(self.document.hunks[first]) == number
         if inside:
@@ -175,9 +250,9 @@ class ChangesView(ScrollView, inherit_bindings=False):
         """Put the cursor on a change, showing its file's preceding lines if they fit."""
         row = self.document.hunks[hunk]
         file = self.document.files[self.document.file_at(row)].row
-        top = self.scroll_offset.y
-        if not top <= row < self.document.end_of(hunk) <= top + self.size.height:
-            self.scroll_to(y=file if row == file + 1 else max(0, row - 1), animate=False)
+        top, y = self.scroll_offset.y, self._y_of(row)
+        if not top <= y < self._y_of(self.document.end_of(hunk)) <= top + self.size.height:
+            self.scroll_to(y=self._y_of(file) if row == file + 1 else max(0, y - 1), animate=False)
         self._cursor(hunk)
 
     def _follow(self) -> None:
@@ -185,8 +260,9 @@ class ChangesView(ScrollView, inherit_bindings=False):
         if self.hunk < 0:
             return
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height
-        if self.document.end_of(self.hunk) <= top or self.document.hunks[self.hunk] >= bottom:
-            self._cursor(self.document.hunk_at(top if self.document.end_of(self.hunk) <= top else bottom - 1))
+        above = self._y_of(self.document.end_of(self.hunk)) <= top
+        if above or self._y_of(self.document.hunks[self.hunk]) >= bottom:
+            self._cursor(self.document.hunk_at(self._row_at(top if above else bottom - 1)))
 
     def _cursor(self, hunk: int) -> None:
         self.hunk = hunk
@@ -208,7 +284,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         rows: list[str] = []
-        for row in range(len(self.document.rows)):
+        for row in range(self._count):
             line = self._line(row)
             span = selected_span(selection, row, GUTTER + len(line.text))
             if span is not None:

@@ -1,121 +1,175 @@
-"""A unified diff drawn as lines with numbers, signs and colours; wrapped lines align behind the signs.
+"""A diff drawn as lines: numbers, signs, the colours of the language, marks on the words that differ; in one column, or
+in two where there is room.
 
-Reads and draws diffs, but makes none. Called by `tool_blocks.py` and the
-widgets that show a diff.
+The one renderer of changes: of a call in the conversation, of a question, of a tab of changes. Draws only what it is
+asked for, so that a large diff costs what is seen of it.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Sequence
 
 from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
 
 from gshtui.text.sanitise import literal
+from gshtui.ui.kit.contrast import readable
+from gshtui.ui.kit.diff_rows import DiffRow, SideBySide, change_at, changed_words, partner_in, side_by_side
+from gshtui.ui.kit.highlights import StyledRange, overlay_styles
 from gshtui.ui.kit.page import Page
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
+SIDE_BY_SIDE = 106
+"""From this width on, in cells, a change is in two columns: a window of 140 columns has it beside a list of files."""
+_BETWEEN = " │ "
+_SIGNS = {"added": "+", "removed": "-", "same": " "}
+_WINDOW = 120
+"""Rows around a row that are coloured at once, so that a text over several lines is known as one."""
+_LANGUAGES = {
+    "yml": "yaml", "htm": "html", "h": "c", "hpp": "cpp", "cc": "cpp", "hh": "cpp", "mjs": "js", "cjs": "js",
+    "pyi": "py", "kt": "kotlin", "markdown": "md", "jsonl": "json", "tcss": "css", "zshrc": "bash", "bashrc": "bash",
+    "makefile": "make", "dockerfile": "docker", "cmakelists.txt": "cmake", "lock": "", "txt": "", "log": "", "csv": "",
+}  # fmt: skip
+"""Languages by the end of a file's name, where that is not a name of the language."""
 
 
-@dataclass(frozen=True, slots=True)
-class DiffRow:
-    """One line of a diff. `number`: of the line in the new file, or of a removed one in the old; 0: none."""
-
-    kind: Literal["file", "hunk", "same", "added", "removed", "note"]
-    text: str
-    number: int = 0
-
-
-def diff_rows(diff: str) -> Iterator[DiffRow]:
-    """The rows of a unified diff; an unknown line becomes a note."""
-    old = new = 0
-    inside = False
-    for line in diff.removesuffix("\n").split("\n"):
-        sign, text = line[:1], line[1:]
-        found = _HUNK.match(line)
-        if found is not None:
-            old, new, inside = int(found.group(1)), int(found.group(2)), True
-            yield DiffRow("hunk", found.group(3).strip(), new)
-        elif line.startswith(("--- ", "+++ ")) and (not inside or line.startswith(("--- a/", "+++ b/"))):
-            inside = False
-            if sign == "+":
-                yield DiffRow("file", line[4:].split("\t")[0].removeprefix("b/"))
-        elif inside and sign == "+":
-            yield DiffRow("added", text, new)
-            new += 1
-        elif inside and sign == "-":
-            yield DiffRow("removed", text, old)
-            old += 1
-        elif inside and sign in (" ", ""):
-            yield DiffRow("same", text, new)
-            old, new = old + 1, new + 1
-        else:
-            yield DiffRow("note", line)
+def language_of(path: str) -> str:
+    """The language of a file by its name; empty: plain text."""
+    name = path.rpartition("/")[2].lower()
+    if name in _LANGUAGES:
+        return _LANGUAGES[name]
+    stem, _, end = name.rpartition(".")
+    return _LANGUAGES.get(end, end) if stem or name.startswith(".") else ""
 
 
-def diff_counts(diff: str) -> tuple[int, int]:
-    """Lines added and removed."""
-    kinds = [row.kind for row in diff_rows(diff)]
-    return kinds.count("added"), kinds.count("removed")
-
-
-def compact_rows(diff: str, most: int) -> tuple[list[DiffRow], int]:
-    """The first rows of a diff of one file: each change with one line around it; and how many changed ones are left.
+class DiffPainter:
+    """Draws rows for a page.
 
     Args:
-        most: rows; what would leave out a single changed row is shown whole.
+        path_at: the path of the file that a row belongs to.
     """
-    rows = [row for row in diff_rows(diff) if row.kind != "file"]
-    changed = [row.kind in ("added", "removed") for row in rows]
-    found: list[DiffRow] = []
-    last = -1
-    for at, row in enumerate(rows):
-        near = any(changed[max(0, at - 1) : at + 2])
-        if row.kind == "hunk" or not (near or row.kind == "note"):
-            continue
-        if found and at > last + 1:
-            found.append(DiffRow("hunk", ""))
-        found.append(row)
-        last = at
-    ends = [at for at, row in enumerate(found) if row.kind in ("added", "removed")]
-    left = [at for at in ends if at >= most]
-    return (found, 0) if len(left) <= 1 else (found[:most], len(left))
+
+    def __init__(self, rows: Sequence[DiffRow], page: Page, path_at: Callable[[int], str]) -> None:
+        self._rows = rows
+        self._page = page
+        self._path_at = path_at
+        self._digits = len(str(max((row.number for row in rows), default=0)))
+        self._tokens: dict[int, list[tuple[str, str]]] = {}
+        self._styles: dict[tuple[str, str], Style] = {}
+        self._change = range(0), range(0)  # the last one looked for: the rows of one are drawn one after the other
+
+    def lines(self, at: int, width: int, *, before: bool = False) -> list[StyledLine]:
+        """A row as lines of at most `width` cells; wrapped ones align behind the signs.
+
+        Args:
+            before: show the number that the line had.
+        """
+        row, palette = self._rows[at], self._page.palette
+        if row.kind in ("file", "hunk", "note"):
+            text = literal(row.text).expandtabs(4)
+            words = f"{' ' * self._digits} ⋯ {text}".rstrip() if row.kind == "hunk" else text
+            return wrapped([Segment(words, palette.strong if row.kind == "file" else palette.faint)], width)
+        look = self._style(row.kind, "")
+        number = row.before if before and row.before else row.number
+        lead = f"{number or '':>{self._digits}} "
+        runs = [Segment(text, self._style(row.kind, kind)) for kind, text in self._coloured(at)]
+        if marks := self._marks(at):
+            runs = overlay_styles(runs, marks)
+        lines: list[StyledLine] = []
+        for place, line in enumerate(wrapped(runs or [Segment("", look)], max(1, width - len(lead) - 2), hard=True)):
+            sign, margin = (f"{_SIGNS[row.kind]} ", lead) if not place else ("  ", " " * len(lead))
+            line = line.behind(Segment(sign, self._style(row.kind, "sign"))).behind(Segment(margin, palette.faint))
+            lines.append(line.filled(width, look) if row.changed else line)
+        return lines
+
+    def side_lines(self, pair: SideBySide, width: int) -> list[StyledLine]:
+        """A row of two columns as lines of `width` cells."""
+        if pair.left == pair.right and pair.left is not None and self._rows[pair.left].kind != "same":
+            return self.lines(pair.left, width)
+        half = half_of(width)
+        left_at, right_at = pair
+        sides = (
+            self.lines(left_at, half, before=True) if left_at is not None else [],
+            self.lines(right_at, half) if right_at is not None else [],
+        )
+        between = Segment(_BETWEEN, self._page.palette.rule)
+        lines: list[StyledLine] = []
+        for number in range(max(map(len, sides))):
+            left, right = (side[number] if number < len(side) else StyledLine(()) for side in sides)
+            left = left.filled(half, self._page.palette.text)
+            lines.append(StyledLine((*left.segments, between, *right.segments)))
+        return lines
+
+    def _coloured(self, at: int) -> list[tuple[str, str]]:
+        """The row's tokens, kind and text."""
+        if at not in self._tokens:
+            self._colour(at)
+        return self._tokens[at]
+
+    def _colour(self, at: int) -> None:
+        """Colour the rows around a row: what was and what is, each as one text."""
+        rows, first = self._rows, at
+        while first > 0 and at - first < _WINDOW and rows[first - 1].kind in _SIGNS:
+            first -= 1
+        last = at + 1
+        while last < len(rows) and last - at < _WINDOW and rows[last].kind in _SIGNS:
+            last += 1
+        language = language_of(self._path_at(at))
+        for hidden in ("added", "removed"):
+            side = [n for n in range(first, last) if rows[n].kind != hidden]
+            code = "\n".join(literal(rows[n].text).expandtabs(4) for n in side)
+            lines = self._page.code.lines(code, language)
+            if len(lines) == len(side):
+                self._tokens.update(zip(side, lines, strict=True))
+        if at not in self._tokens:  # a symbol that ends a line: one row is not one line
+            self._tokens[at] = [("text", literal(rows[at].text).expandtabs(4))]
+
+    def _marks(self, at: int) -> list[StyledRange]:
+        """The words that differ from the version on the other side."""
+        row, palette = self._rows[at], self._page.palette
+        if not row.changed:
+            return []
+        if at not in self._change[0] and at not in self._change[1]:
+            self._change = change_at(self._rows, at)
+        other = partner_in(self._change, at)
+        if other is None:
+            return []
+        removed, added = (at, other) if row.kind == "removed" else (other, at)
+        texts = [literal(self._rows[n].text).expandtabs(4) for n in (removed, added)]
+        ranges = changed_words(*texts)[row.kind == "added"]
+        look = palette.added_word if row.kind == "added" else palette.removed_word
+        return [(each.start, each.stop, look) for each in ranges]
+
+    def _style(self, row: str, kind: str) -> Style:
+        found = self._styles.get((row, kind))
+        if found is None:
+            found = self._styles[row, kind] = self._made(row, kind)
+        return found
+
+    def _made(self, row: str, kind: str) -> Style:
+        palette = self._page.palette
+        if row == "same":
+            token = palette.tokens.get(kind, palette.muted) if kind not in ("", "sign", "text") else palette.muted
+            return Style(color=token.color, bgcolor=palette.text.bgcolor, dim=token.dim, italic=token.italic)
+        base = palette.added if row == "added" else palette.removed
+        if kind in ("", "sign") or base.bgcolor is None:  # the terminal's own colours have no shades behind a text
+            return base
+        token = palette.text if kind == "text" else palette.tokens.get(kind, palette.text)
+        word = palette.added_word if row == "added" else palette.removed_word
+        behind = [Color.from_rich_color(each) for each in (base.bgcolor, word.bgcolor)]
+        words = readable(Color.from_rich_color(token.color), behind).rich_color
+        return Style(color=words, bgcolor=base.bgcolor, bold=token.bold, italic=token.italic)
 
 
-def diff_lines(rows: Sequence[DiffRow], page: Page) -> list[StyledLine]:
-    """The rows as lines."""
-    digits = len(str(max((row.number for row in rows), default=0)))
-    lines: list[StyledLine] = []
-    for row in rows:
-        lines += diff_row_lines(row, digits, page)
-    return lines
+def half_of(width: int) -> int:
+    """Cells of one of two columns."""
+    return (width - len(_BETWEEN)) // 2
 
 
-def diff_row_lines(row: DiffRow, digits: int, page: Page) -> list[StyledLine]:
-    """One row as lines; `digits`: cells for its number."""
-    palette = page.palette
-    text = literal(row.text).expandtabs(4)
-    if row.kind == "file":
-        return wrapped([Segment(text, palette.strong)], page.width)
-    if row.kind == "hunk":
-        words = f"{' ' * digits} ⋯ {text}".rstrip()
-        return wrapped([Segment(words, palette.faint)], page.width)
-    if row.kind == "note":
-        return wrapped([Segment(text, palette.faint)], page.width)
-    look, sign = {
-        "added": (palette.added, "+"),
-        "removed": (palette.removed, "-"),
-        "same": (palette.muted, " "),
-    }[row.kind]
-    lead = f"{row.number:>{digits}} "
-    inner = page.narrower(len(lead) + 2)
-    lines: list[StyledLine] = []
-    for number, line in enumerate(wrapped([Segment(text, look)], inner.width, hard=True)):
-        first = number == 0
-        line = line.behind(Segment(f"{sign} " if first else "  ", look))
-        line = line.behind(Segment(lead if first else " " * len(lead), palette.faint))
-        lines.append(line.filled(page.width, look) if row.kind != "same" else line)
-    return lines
+def diff_lines(rows: Sequence[DiffRow], page: Page, path: str = "") -> list[StyledLine]:
+    """Rows of one file as lines, in two columns where the page is wide enough."""
+    painter = DiffPainter(rows, page, lambda _: path)
+    if page.width >= SIDE_BY_SIDE:
+        return [line for pair in side_by_side(rows) for line in painter.side_lines(pair, page.width)]
+    return [line for at in range(len(rows)) for line in painter.lines(at, page.width)]

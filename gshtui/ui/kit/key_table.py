@@ -58,7 +58,7 @@ KEYS: dict[str, Key] = {
         "shift+tab", "Change mode", "Change how much the agent may do before it asks: plan, ask, edit, auto", TURN
     ),
     "agents.waiting": Key("alt+w", "Next waiting agent", "Go to the next agent that waits", ANYWHERE, priority=True),
-    "diff.open": Key("f5", "Show changes", "Show a worktree's changes against its base", ANYWHERE),
+    "diff.open": Key("f5", "Show changes", "Show what has changed since the last commit or the base", ANYWHERE),
     "context.inspect": Key(
         "f7", "Inspect context", "Show exactly what is sent to the model, in a tab", ANYWHERE, priority=True
     ),

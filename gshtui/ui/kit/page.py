@@ -51,6 +51,8 @@ class Palette:
     error: Style
     added: Style
     removed: Style
+    added_word: Style
+    removed_word: Style
     cursor: Style
     match: Style
     match_here: Style
@@ -166,6 +168,8 @@ class _Maker:
             error=style("error"),
             added=style("success", on=self._panel("success", 0.12)),
             removed=style("error", on=self._panel("error", 0.12)),
+            added_word=self._word("success"),
+            removed_word=self._word("error"),
             cursor=style("primary", how=_BOLD),
             match=self._reverse("warning", 0.42),
             match_here=self._reverse("warning", 1.0),
@@ -174,6 +178,12 @@ class _Maker:
             programs=program_colours(style(), dark=luminance(self._background) < 0.18, ansi=self._ansi),
             tokens=self._tokens(code),
         )
+
+    def _word(self, name: str) -> Style:
+        """Over a word that differs: a stronger background, or underlined where there are no shades."""
+        if self._ansi:
+            return Style(bold=True, underline=True)
+        return Style(bgcolor=self._panel(name, 0.3), bold=True)
 
     def _reverse(self, name: str, share: float) -> Style:
         if self._ansi:

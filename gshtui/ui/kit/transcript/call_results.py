@@ -10,7 +10,8 @@ from rich.style import Style
 
 from gshtui.text.sanitise import plain
 from gshtui.text.styled_text import styled
-from gshtui.ui.kit.diff_lines import compact_rows, diff_lines
+from gshtui.ui.kit.diff_lines import diff_lines
+from gshtui.ui.kit.diff_rows import compact_rows, diff_path
 from gshtui.ui.kit.page import Page, Palette
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.transcript.entries import ToolEntry, ToolStatus
@@ -73,7 +74,7 @@ def result_lines(tool: ToolEntry, page: Page) -> list[StyledLine]:
 
 def _change(diff: str, most: int, page: Page) -> list[StyledLine]:
     rows, left = compact_rows(diff, most)
-    lines = diff_lines(rows, page)
+    lines = diff_lines(rows, page, diff_path(diff))
     if left:
         words = f"… {left:,} more changed line{'s' if left > 1 else ''} below"
         lines.append(StyledLine([Segment(words, page.palette.faint)]))

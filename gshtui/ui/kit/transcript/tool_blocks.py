@@ -15,7 +15,8 @@ from rich.segment import Segment
 from rich.style import Style
 
 from gshtui.text.sanitise import one_line, plain
-from gshtui.ui.kit.diff_lines import DiffRow, diff_counts, diff_lines, diff_rows
+from gshtui.ui.kit.diff_lines import diff_lines
+from gshtui.ui.kit.diff_rows import DiffRow, diff_counts, diff_path, diff_rows
 from gshtui.ui.kit.page import Page, Palette
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.transcript.call_results import gist_rows, result_lines, sent_of, size, text_runs
@@ -146,7 +147,7 @@ def _opened(tool: ToolEntry) -> Iterator[EntryBlock]:
         at = 0
         while part := list(islice(rows, ROWS)):
             copied = tool.diff if not at else ""
-            yield EntryBlock(partial(_diff, part, not at), copied, goes_on=bool(at))
+            yield EntryBlock(partial(_diff, part, diff_path(tool.diff), not at), copied, goes_on=bool(at))
             at += 1
     if tool.output.strip():
         name = f"output, {sent_of(tool)}" if tool.cut else "output"
@@ -181,10 +182,10 @@ def _section(name: str, text: str, coloured: bool, page: Page) -> list[StyledLin
     return lines + [line.behind(bar) for line in wrapped(runs, inner.width, hard=coloured)]
 
 
-def _diff(rows: list[DiffRow], first: bool, page: Page) -> list[StyledLine]:
+def _diff(rows: list[DiffRow], path: str, first: bool, page: Page) -> list[StyledLine]:
     bar = Segment("  │ ", page.palette.rule)
     top = [StyledLine([Segment("diff", page.palette.faint)]).behind(Segment("  ╷ ", page.palette.rule))]
-    return [*(top if first else []), *(line.behind(bar) for line in diff_lines(rows, page.narrower(4)))]
+    return [*(top if first else []), *(line.behind(bar) for line in diff_lines(rows, page.narrower(4), path))]
 
 
 def _thought(thought: ThoughtEntry, opened: bool, page: Page) -> list[StyledLine]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -18,9 +17,9 @@ from textual.widget import Widget
 
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import StyledRange, overlay_styles, selected_span
+from gshtui.ui.kit.language_loader import LanguageLoader
 from gshtui.ui.kit.page import NARROWEST, WIDEST, Page, Palette, ThemePalette, make_palette
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
-from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.kit.transcript.document import TranscriptDocument
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Viewport
@@ -126,7 +125,7 @@ class TranscriptPage:
         self._painter = painter
         self._changed = changed
         self._theme = ThemePalette(widget)
-        self._loading: set[str] = set()
+        self._languages = LanguageLoader(widget, document.page.code, self._loaded)
 
     def fit(self, columns: int) -> bool:
         """Adopt the widget's width; returns whether lines get another length."""
@@ -152,16 +151,7 @@ class TranscriptPage:
 
     def load_languages(self) -> None:
         """Load the lexers of new languages in a thread, then redraw their code."""
-        wanted = self._document.page.code.wanted
-        for name in sorted(wanted - self._loading):
-            self._loading.add(name)
-            work = partial(self._load, name)
-            self._widget.run_worker(work, thread=True, exit_on_error=False, name=f"lexer {name}")
-        wanted.clear()
-
-    def _load(self, name: str) -> None:
-        self._document.page.code.load(name)
-        app_of(self._widget).call_from_thread(self._loaded)
+        self._languages.load_wanted()
 
     def _loaded(self) -> None:
         self._document.page = replace(self._document.page)
