@@ -91,10 +91,13 @@ def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
         shown = (visible(text) for text in request.detail.split("\n"))
         return found + [QuestionLine("detail", text) for text in shown if text.strip()]
     said = (request.subject.strip(), f"{request.tool} {request.subject}".strip())
-    if request.detail and request.detail.strip() not in said:
+    detail = request.detail
+    if "\n" not in request.subject and request.subject.strip():  # it stands above, whole
+        detail = detail.removesuffix(f"\n{request.subject}")
+    if detail and detail.strip() not in said:
         found.append(QuestionLine("label", ""))
         # Each line has a row of its own here, so that their number needs no telling.
-        found += [QuestionLine("detail", text) for text in visible(request.detail, counted=False).split("\n")]
+        found += [QuestionLine("detail", text) for text in visible(detail, counted=False).split("\n")]
     if request.diff:  # what would change is what one decides about: a rule comes after it
         found += [QuestionLine("label", ""), *_without_names(list(diff_lines(request.diff)), request.subject)]
         found += [QuestionLine("label", ""), *rule] if rule else []

@@ -38,6 +38,12 @@ _CONTROLLED = re.compile(
     r"|\b(?:fsmonitor|hookspath|external|textconv|pager|sshcommand|worktree|attributesfile|uploadpack|receivepack|vcs)"
     r"[^\S\n]*+=|\b(?:promisor|partialclone)\b"
 )
+_LEAVES_ALONE = frozenset(("redirection", "background", "compound", "heredoc"))
+"""What may stand in a line without changing what its other commands are."""
+_CHANGES_SHELL = frozenset(
+    ("cd", "pushd", "popd", "eval", "source", ".", "alias", "exec", "export", "set", "shopt", "hash", "unset", "trap")
+)
+"""Commands after which the next one may be another program, or be in another folder."""
 _GITLINK = (0o160000).to_bytes(4, "big")
 """How the index of a repository marks a submodule."""
 ENVIRONMENT = {
@@ -119,7 +125,7 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
         rule, why = line.odd[0] if line.odd else ("syntax", "it is not made of literal words only")
         if not command.strip():
             rule, why = "syntax", "it is empty"
-        return Judgement("ask", rule, why, tuple(Part(_short(s.source), "ask", rule, why) for s in line.commands))
+        return Judgement("ask", rule, why, _parts_of(line, rule, why, folder, project, plain=plain is not None))
     if len(plain.commands) > _PARTS:
         return Judgement("ask", "size", f"{len(plain.commands)} commands are too many to judge")
     ground = _MachineState(Path(os.path.realpath(folder)), Path(os.path.realpath(project)))
@@ -150,6 +156,31 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
             scope,
         )
     return Judgement("ask", first.rule, first.why, parts, contained, pattern, scope=scope)
+
+
+def _parts_of(
+    line: shell_line.ShellLine, rule: str, why: str, folder: Path, project: Path, *, plain: bool
+) -> tuple[Part, ...]:
+    """The commands of a line that is not made of literal words only: each judged alone, if it stands alone.
+
+    Nothing is allowed by that: the line asks. Where one command decides what another one does, none is told apart.
+    """
+    alone = not plain and not line.assigned and all(found in _LEAVES_ALONE for found, _ in line.odd)
+    names = {simple.texts[0] for simple in line.commands if simple.texts}
+    alone = alone and names.isdisjoint(_CHANGES_SHELL) and len(line.commands) <= _PARTS
+    ground = _MachineState(Path(os.path.realpath(folder)), Path(os.path.realpath(project)))
+    parts: list[Part] = []
+    for simple in line.commands:
+        own = shell_line.plain_commands(simple.source) if alone else None
+        if (
+            own is not None
+            and not own.quiet
+            and [[word.text for word in words] for words in own.commands] == [simple.texts]
+        ):
+            parts.append(_judged(simple, "", ground)[0])
+        else:
+            parts.append(Part(_short(simple.source), "ask", rule, why))
+    return tuple(parts)
 
 
 def refused(command: str) -> str:

@@ -37,6 +37,8 @@ _HARMLESS = frozenset(
     ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/zero", "/dev/random", "/dev/urandom")
 )
 _PROGRAMS = ("/usr/", "/bin/", "/sbin/", "/opt/", "/nix/", "/snap/")
+_ADDRESS = re.compile(r"(?i)(?:https?|ftps?|sftp|ssh|git|wss?)://[\w.@:\[\]-]+(?:/[\w.~%/?#&=+,@:-]*)?")
+"""The whole of a word: an address to which nothing else is joined."""
 _WORDS = 400
 
 
@@ -104,6 +106,8 @@ def leads_to(command: str, folder: Path, project: Path) -> tuple[str, ...]:
 def _reach(command: str, folder: Path, root: Path) -> Iterator[tuple[bool, str]]:
     """Warn of words that look like paths outside the project, or like secrets; with each, whether it is a secret."""
     for word in _words(command):
+        if _ADDRESS.fullmatch(word):
+            continue  # what it names is on another machine
         for part in {word, word.rpartition("=")[2], word.rpartition("@")[2], word.rpartition(":")[2]}:
             if not part or part in _HARMLESS or len(part) > 4096:
                 continue

@@ -80,6 +80,20 @@ def test_wrapping_loses_nothing(texts: list[str], width: int) -> None:
     assert all(cell_len(line.text) <= width for line in found)
 
 
+def test_a_row_ends_behind_a_blank_where_one_is_near() -> None:
+    def rows(text: str) -> list[str]:
+        return [line.text for line in wrapped_question([QuestionLine("detail", text)], 20)]
+
+    assert rows("it redirects input or output") == ["it redirects input ", "or output"]
+    assert rows("see https://example.org/a/b") == ["see https://example.", "org/a/b"]
+    assert rows("x" * 25) == ["x" * 20, "x" * 5]
+
+
+def test_a_command_that_stands_above_whole_is_not_said_twice() -> None:
+    assert shown(subject="touch a", detail="It asks because …\n\nin src\ntouch a", rule="").count("touch a") == 1
+    assert "touch a\nrm b" in shown(subject="touch a ⏎ rm b", detail="in src\ntouch a\nrm b", rule="")
+
+
 def test_a_budget_that_is_used_up_is_a_question_about_going_on() -> None:
     assert question_title(make_question(1, tool="budget"), 1, 1) == "main asks to continue · budget"
 

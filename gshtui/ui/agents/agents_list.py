@@ -294,7 +294,8 @@ def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
     if waits := agent.queued + len(agent.messages):
         what = "message" if agent.terminal else "prompt"
         lines.append(Content.styled(f"1 {what} waiting" if waits == 1 else f"{waits} {what}s waiting", "$warning"))
-    kind = " · ".join(_clean(word) for word in (agent.made_of, agent.model) if word)
+    mode = f"{agent.mode} mode" if agent.mode not in (None, "ask") else ""
+    kind = " · ".join(_clean(word) for word in (agent.made_of, agent.model, mode) if word)
     if full and kind:
         lines.append(Content.styled(kind, _MUTED))
     spent = spending(agent)

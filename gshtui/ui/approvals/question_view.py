@@ -25,15 +25,29 @@ from gshtui.guard.question_text import LineKind, QuestionLine
 
 
 def wrapped_question(question: Sequence[QuestionLine], width: int) -> list[QuestionLine]:
-    """The lines wrapped to a width in cells, at any character: no part of a command may lie outside the window."""
+    """The lines wrapped to a width in cells: no part of a command may lie outside the window.
+
+    A row ends behind a blank where one is near, otherwise at any character; none is left out.
+    """
     found: list[QuestionLine] = []
     for kind, text in question:
         shown = text.expandtabs(4)
         if cell_len(shown) <= width:
             found.append(QuestionLine(kind, shown))
         else:
-            found += [QuestionLine(kind, piece) for piece in chop_cells(shown, max(2, width))]
+            found += [QuestionLine(kind, piece) for piece in _rows(shown, max(2, width))]
     return found
+
+
+def _rows(text: str, width: int) -> list[str]:
+    rows: list[str] = []
+    while cell_len(text) > width:
+        row = chop_cells(text, width)[0]
+        blank = row.rstrip(" ").rfind(" ") + 1 if text[len(row) : len(row) + 1] != " " else 0
+        row = row[:blank] if cell_len(row[:blank]) > width // 2 and row[:blank].strip() else row
+        rows.append(row)
+        text = text[len(row) :]
+    return [*rows, text]
 
 
 class Answers(Static):
