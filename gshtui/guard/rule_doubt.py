@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from gshtui.guard import program_table, shell_line
 from gshtui.guard.shell_line import ShellWord, SimpleCommand
@@ -15,6 +16,8 @@ from gshtui.guard.shell_line import ShellWord, SimpleCommand
 _NESTED = 3
 """How deep a line inside a word (`bash -c '…'`) is read."""
 _INNER = 20
+_KEPT = 4
+"""Lines whose reading is kept: every rule is held against the same one."""
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh", "fish", "rbash", "ash"))
 _INTERPRETERS = re.compile(r"(?:python|perl|ruby|node|php|lua|awk|gawk|mawk)[0-9.]*")
 _RENAMERS = frozenset(("alias", "hash", "enable"))
@@ -24,7 +27,7 @@ _SAYING = frozenset(("echo", "printf", "true", "false", "exit", "return", "test"
 
 def commands(command: str) -> list[tuple[str, ...]]:
     """The words of every command that can be found in the line, those inside words too, whatever its length."""
-    found = [tuple(simple.texts) for simple in _all(command, _NESTED)]
+    found = [tuple(simple.texts) for simple in _every_command(command)]
     if not shell_line.is_bounded(command):
         for part in re.split(r"[;&|\n()`]", command):
             words = tuple(word for word in re.split(r"[\s\"'<>{}]+", part) if word)
@@ -51,6 +54,11 @@ def _all(command: str, depth: int) -> Iterator[SimpleCommand]:
                 yield from _all(body, depth - 1)
 
 
+@lru_cache(maxsize=_KEPT)
+def _every_command(command: str) -> tuple[SimpleCommand, ...]:
+    return tuple(_all(command, _NESTED))
+
+
 def _inner(simple: SimpleCommand) -> list[str]:
     """The words of a command that may be lines themselves."""
     texts = simple.texts
@@ -64,6 +72,7 @@ def _name(word: str) -> str:
     return word.rpartition("/")[2]
 
 
+@lru_cache(maxsize=_KEPT * _INNER)
 def line_doubt(command: str, depth: int = _NESTED) -> str:
     """Why the line's commands are not all known, as the end of a sentence; empty if they are."""
     if strange := shell_line.strange_character(command):
@@ -114,7 +123,7 @@ def program_doubt(command: str, program: Sequence[str], *, exact: bool) -> str:
         program: its words; none: any program.
         exact: the rule is also about flags, paths or hosts, so that any word counts.
     """
-    for simple in _all(command, _NESTED):
+    for simple in _every_command(command):
         words = simple.words
         if not words or _leaves_alone(simple, program, exact=exact):
             continue

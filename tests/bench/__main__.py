@@ -35,6 +35,7 @@ NAMES = (
     "shell_log",
     "shell_listener",
     "sandbox",
+    "verdicts",
     "interpreters",
     "inspector",
     "iterations",
