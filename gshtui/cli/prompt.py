@@ -63,6 +63,7 @@ def prompt(
       gsh-tui prompt "what does this project do?"
       git diff | gsh-tui prompt "review this"
       gsh-tui prompt --yes --timeout 300 --json "make the tests pass"
+      gsh-tui prompt /review main
     """
     if yes and mode:
         raise click.UsageError("--yes and --mode cannot be combined; choose one.")

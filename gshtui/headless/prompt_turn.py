@@ -131,9 +131,30 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
         if ended is None:
             ended = _unusable(hub)
         if ended is None:
-            ended = await _answered(hub, options, text, reporter, stop, deadline)
+            expanded = await _expanded(hub, text)
+            if isinstance(expanded, str):
+                ended = await _answered(hub, options, expanded, reporter, stop, deadline)
+            else:
+                ended = expanded
         await hub.bus.drained()
     return reporter.end(ended, unread=stop.unread)
+
+
+async def _expanded(hub: Hub, text: str) -> str | int:
+    """The prompt that `/init` or `/review` stands for, any other text as it is, or the exit code if it cannot be."""
+    from gshtui.agents.prompt_commands import PROMPT_COMMANDS
+    from gshtui.bus.events.agent_events import PromptSubmitted
+    from gshtui.commands.declaration import CommandError, UsageError
+
+    line = text.strip()
+    if "\n" in line or line.partition(" ")[0].removeprefix("/") not in PROMPT_COMMANDS or not line.startswith("/"):
+        return text
+    try:
+        outcome = await hub.run(line)
+    except CommandError as error:
+        complain(error.message, error.hint)
+        return exits.USAGE if isinstance(error, UsageError) else exits.ERROR
+    return outcome.intent.text if isinstance(outcome.intent, PromptSubmitted) else text
 
 
 def _unusable(hub: Hub) -> int | None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gshtui.store.store import Store
     from gshtui.tools.worktree_setup import Consent
 
-LEFT_OUT_OF_AGENTS = frozenset({"profiles", "config", "hub", "guard", "session", "approvals", "mode", "spawn"})
+LEFT_OUT_OF_AGENTS = frozenset({"profiles", "config", "hub", "guard", "session", "approvals", "mode", "spawn", "init"})
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
 
 _ROOMS = (
@@ -213,6 +213,11 @@ class CommandOffers:
 
             return commands(self._registry)
 
+        def prompts() -> list[AnyCommand]:
+            from gshtui.agents.prompt_commands import commands
+
+            return commands()
+
         def tool_search() -> list[AnyCommand]:
             from gshtui.commands.tool_search import find_tool_command
 
@@ -225,6 +230,7 @@ class CommandOffers:
         self._offer("skills", skills)
         self._offer("help ?", help)
         self._offer("find_tool", tool_search)
+        self._offer("init review", prompts)
         self.offer_local()
 
     def offer_python(self, interpreters: Callable[[], Interpreters]) -> None:
