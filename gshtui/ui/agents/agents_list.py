@@ -245,7 +245,7 @@ def _lines(placed: AgentPlace, width: int, age: str, left: str, size: Size, chos
     bar = Content.styled("▌ ", "$primary") if chosen else Content("  ")
     lines += [Content.assemble(" " * len(indent), bar, line) for line in rest]
     if chosen:
-        lines = [_padded(line, width).stylize_before("on $primary 18%") for line in lines]
+        lines = [_padded(line, width).stylize_before("$chosen") for line in lines]
     return tuple(lines)
 
 

@@ -1,4 +1,4 @@
-"""The workbench's two themes, what every theme gets from us, and the sign and colour of each status of an agent.
+"""The workbench's themes, what every theme gets from us, and the sign and colour of each status of an agent.
 
 Style sheets and palettes name colours by the themes' variables and never as values. Each has one job: `primary` is
 where you are and what you can press, `accent` is a cut of the context and where the next one comes, `warning` waits for
@@ -8,6 +8,7 @@ tool. Everything that is not read first is in the one quiet colour.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -16,10 +17,12 @@ from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from gshtui.ui.kit.contrast import CHOSEN, readable
+from gshtui.ui.kit.textual.colour_support import has_few_colours, has_no_colours, take_colours
 
 _R = TypeVar("_R")
 DARK = "gsh-dark"
 LIGHT = "gsh-light"
+TERMINAL = "gsh-terminal"
 
 GSH_DARK = Theme(
     name=DARK,
@@ -93,7 +96,47 @@ GSH_LIGHT = Theme(
     },
 )
 
-OURS = (GSH_DARK, GSH_LIGHT)
+GSH_TERMINAL = Theme(
+    name=TERMINAL,
+    ansi=True,
+    primary="ansi_cyan",
+    secondary="ansi_blue",
+    accent="ansi_magenta",
+    foreground="ansi_default",
+    background="ansi_default",
+    surface="ansi_default",
+    panel="ansi_default",
+    warning="ansi_yellow",
+    error="ansi_red",
+    success="ansi_green",
+    variables={
+        "ansi-background": "ansi_default",
+        "ansi-foreground": "ansi_default",
+        "border": "ansi_cyan",
+        "border-blurred": "ansi_bright_black",
+        "block-cursor-background": "ansi_blue",
+        "block-cursor-foreground": "ansi_bright_white",
+        "block-cursor-text-style": "bold",
+        "block-cursor-blurred-background": "ansi_blue",
+        "block-cursor-blurred-foreground": "ansi_bright_white",
+        "block-cursor-blurred-text-style": "none",
+        "input-selection-background": "ansi_cyan",
+        "input-selection-foreground": "ansi_black",
+        "screen-selection-background": "ansi_cyan",
+        "screen-selection-foreground": "ansi_black",
+        "scrollbar": "ansi_bright_black",
+        "scrollbar-hover": "ansi_cyan",
+        "scrollbar-active": "ansi_cyan",
+        "scrollbar-background": "ansi_default",
+        "scrollbar-background-hover": "ansi_default",
+        "scrollbar-background-active": "ansi_default",
+        "footer-key-foreground": "ansi_cyan",
+    },
+)
+"""The terminal's own sixteen colours on its own background. What is chosen has a background: that is seen
+without colours, too, as reversed."""
+
+OURS = (GSH_DARK, GSH_LIGHT, GSH_TERMINAL)
 
 _QUIET = 0.62
 """How far quiet words are from the background towards the foreground, where that can be read."""
@@ -107,6 +150,16 @@ class ThemedApp(App[_R]):
         for theme in OURS:
             self.register_theme(theme)
 
+        self._few_colours = has_few_colours(self)
+        if self.no_color or (self._few_colours and has_no_colours(os.environ)):
+            take_colours(self)
+
+    def showable_theme(self, wanted: str) -> str:
+        """This theme, or ours where there is none of that name or the terminal has too few colours for it."""
+        if wanted not in self.available_themes:
+            wanted = DARK
+        return TERMINAL if self._few_colours and not self.available_themes[wanted].ansi else wanted
+
     def get_css_variables(self) -> dict[str, str]:
         """The theme's variables."""
         self.theme_variables = with_readable_quiet(super().get_css_variables())
@@ -114,7 +167,8 @@ class ThemedApp(App[_R]):
 
 
 def with_readable_quiet(variables: Mapping[str, str]) -> dict[str, str]:
-    """A theme's variables with one quiet colour that can be read on every surface and on a row that is selected.
+    """A theme's variables with one quiet colour that can be read on every surface and on a row that is selected, and
+    `chosen`, the style of such a row.
 
     Textual makes several by a share of the foreground, whatever that leaves.
 
@@ -125,15 +179,16 @@ def with_readable_quiet(variables: Mapping[str, str]) -> dict[str, str]:
         names = ("background", "surface", "panel", "foreground", "primary")
         background, surface, panel, foreground, primary = (Color.parse(variables[name]) for name in names)
     except (ColorParseError, KeyError):
-        return dict(variables)
+        return {**variables, "chosen": "reverse"}
     if background.ansi is not None or foreground.ansi is not None:
-        return dict(variables)
+        return {**variables, "chosen": "reverse"}
     behind = (background, surface, panel, background.blend(primary, CHOSEN), surface.blend(primary, CHOSEN))
     quiet = readable(background.blend(foreground, _QUIET, 1.0), behind)
     return {
         **variables,
         **dict.fromkeys(("foreground-muted", "foreground-disabled", "text-muted", "text-disabled"), quiet.hex),
         "block-cursor-blurred-background": primary.with_alpha(CHOSEN).hex,
+        "chosen": f"on {primary.with_alpha(CHOSEN).hex}",
     }
 
 

@@ -381,7 +381,7 @@ class Workbench(ThemedApp[int], AppBase):
     def choose_theme(self, name: str) -> None:
         """Change the theme, and remember it."""
         if name:
-            self.theme = name
+            self.theme = self.showable_theme(name)
             self.upkeep.theme_chosen(name)
 
     def agent_names(self) -> Mapping[str, str]:

@@ -90,11 +90,11 @@ _HUB: dict[HubState, tuple[str, str]] = {
     "stopped": ("stopped", "$foreground-muted"),
 }
 _MODES: dict[GuardMode, str] = {
-    "plan": "bold $background on $primary",
+    "plan": "bold reverse $primary",
     "ask": "bold",
     "edit": "bold $success",
-    "auto": "bold $background on $success",
-    "yolo": "bold $background on $error",
+    "auto": "bold reverse $success",
+    "yolo": "bold reverse $error",
 }
 
 
@@ -157,7 +157,7 @@ class HeaderBar(Widget):
 
 def draw_header(state: HeaderState, width: int) -> Content:
     """The line, exactly `width` cells."""
-    left = [Content.styled(" gsh ", "bold $background on $primary"), Content.assemble(" ", (state.project, "bold"))]
+    left = [Content.styled(" gsh ", "bold reverse $primary"), Content.assemble(" ", (state.project, "bold"))]
     if state.branch:
         left.append(Content.styled(f"  {state.branch}", "$foreground-muted"))
     right = _right(state)
@@ -179,7 +179,7 @@ def _right(state: HeaderState) -> dict[str, Content]:
     parts: dict[str, Content] = {}
     if state.waiting:
         words = f" ◆ {state.waiting} {'waits' if state.waiting == 1 else 'wait'} "
-        parts["waits"] = Content.styled(words, "bold $background on $warning")
+        parts["waits"] = Content.styled(words, "bold reverse $warning")
     if agent is not None:
         if agent.mode is not None:
             parts["mode"] = Content.styled(f" {agent.mode} ", _MODES[agent.mode])

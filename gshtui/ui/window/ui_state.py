@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec.structs import replace
-from textual.app import App
 
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.settings.paths import FolderError, state_dir
 from gshtui.system import private_files
 from gshtui.ui.kit.bridge import Bridge
-from gshtui.ui.kit.themes import DARK
+from gshtui.ui.kit.themes import DARK, ThemedApp
 from gshtui.ui.window.notifications import Attention
 from gshtui.ui.window.pane_layout import PANES, RIGHT, PaneLayout
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
@@ -136,7 +135,7 @@ def _texts(value: object) -> tuple[str, ...]:
 class UiStateStore:
     """The memory of one window."""
 
-    def __init__(self, app: App[Any], cwd: str) -> None:
+    def __init__(self, app: ThemedApp[Any], cwd: str) -> None:
         self._app = app
         self._cwd = cwd
         self.memory: UiState = load_ui_state()
@@ -147,8 +146,7 @@ class UiStateStore:
     @property
     def theme(self) -> str:
         """The theme to show: chosen here before, or the settings'."""
-        wanted = self.memory.theme_for(self.configured)
-        return wanted if wanted in self._app.available_themes else DARK
+        return self._app.showable_theme(self.memory.theme_for(self.configured))
 
     def settings_say(self, theme: str) -> None:
         """The settings were read and name this theme."""
@@ -156,7 +154,7 @@ class UiStateStore:
         self._app.theme = self.theme
         if self.memory.configured != theme:
             # Remembered, so that the next first frame has the right colours before settings are read.
-            self._keep(self.memory.with_theme(self.theme, theme))
+            self._keep(self.memory.with_theme(self.memory.theme_for(theme), theme))
 
     def apply(self, settings: Settings, bridge: Bridge, watchers: Iterable[object]) -> None:
         """The hub is up: apply the settings for the window."""

@@ -48,6 +48,7 @@ class AppBase(IsolatingApp):
         """Begin with this theme: set as later on, it would have all style sheets read twice before the first frame."""
         self.set_reactive(App.theme, name)
         self.stylesheet.set_variables(self.get_css_variables())
+        self._refresh_truecolor_filter(self.ansi_theme)  # a theme of the terminal's own colours keeps them
 
     def _watch_theme(self, theme_name: str) -> None:
         if self.is_running:

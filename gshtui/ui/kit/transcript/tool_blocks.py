@@ -73,7 +73,7 @@ def _look(tool: ToolEntry, palette: Palette) -> Style:
         return palette.ok
     if tool.status in ("error", "timeout", "lost"):
         return palette.error
-    return palette.warning if tool.status in ("denied", "cancelled") else palette.marker
+    return palette.warning if tool.status in ("asked", "denied", "cancelled") else palette.marker
 
 
 def _header(tool: ToolEntry, opened: bool, page: Page) -> list[StyledLine]:
