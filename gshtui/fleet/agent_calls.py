@@ -6,7 +6,7 @@ One pair of parameters and result for each word of `agent`; the handlers are in 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 
 from pydantic import Field
 
@@ -15,6 +15,9 @@ from gshtui.commands.declaration import Parameters, Returns
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.fleet.agent_states import AgentState
 from gshtui.fleet.ports import RecoveredAgents, RecoveryPlan, RevivedAgent
+
+if TYPE_CHECKING:
+    from gshtui.tools.setup_record import SetupRecord
 
 FLEET_PARTS = frozenset({"store", "fleet"})
 """The parts of the hub that these commands need."""
@@ -89,6 +92,8 @@ class AgentReport:
     source: AnswerSource = ""
     """Where an answer comes from."""
     is_answer: bool = False
+    setup: SetupRecord | None = None
+    """What became of the set-up command of its worktree; `None`: there was none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gshtui.bus.agent_data import AgentRow, AnswerSource
 from gshtui.commands.declaration import Invocation, Outcome
@@ -14,6 +14,12 @@ from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import RecoveryPlan, RevivedAgent
 from gshtui.text.markdown_table import padded
 from gshtui.text.sanitise import visible
+from gshtui.text.verbatim import fenced
+
+if TYPE_CHECKING:
+    from gshtui.tools.setup_record import SetupRecord
+
+_SETUP_LINES = 40
 
 
 class AgentOutcomes:
@@ -36,8 +42,15 @@ class AgentOutcomes:
             data: dict[str, Any] = {"agent": row.id, "answer": found.report, "source": found.source}
             return _answer_outcome(row, data, found.report, found.source)
         report = found.report or "(no report yet)"
-        text = f"{agent_tables.agent_details(found.agent, attach)}\n\n{report}"
-        return Outcome(agent_tables.state_json(found.agent, attach) | {"report": found.report}, text, plain=report)
+        data = agent_tables.state_json(found.agent, attach) | {"report": found.report}
+        text, aside = agent_tables.agent_details(found.agent, attach), ""
+        if found.setup is not None:
+            said, data["setup"] = _setup(found.setup)
+            text += f"\n\n{said}"
+            if found.setup.code != 0:
+                printed = f" Its output is in {visible(found.setup.output)}." if found.setup.output else ""
+                aside = f"{found.setup.said}{printed}"
+        return Outcome(data, f"{text}\n\n{report}", plain=report, aside=aside)
 
     def restarted(self, _invocation: Invocation, back: RevivedAgent) -> Outcome:
         row, how = back.row, f": it {back.how}" if back.how else ""
@@ -117,6 +130,21 @@ def sent_message(_invocation: Invocation, sent: calls.SentMessage) -> Outcome:
             return Outcome(data)
         return _answer_outcome(sent.row, data, sent.answer, sent.source)
     return Outcome(data, f"Sent to {sent.row.name} ({sent.row.id}).{waits}")
+
+
+def _setup(record: SetupRecord) -> tuple[str, dict[str, Any]]:
+    """What became of the set-up command of a worktree, with the end of what it printed: for people, and as data."""
+    from gshtui.tools import setup_record  # only agents with a worktree have one
+
+    lines, more = setup_record.last_lines(record, _SETUP_LINES)
+    parts = [visible(record.said)]
+    if lines:
+        parts.append(fenced("\n".join(lines)))
+    if record.output:
+        what = f"Only its last {len(lines)} lines; all of it is" if more else "Its output is also"
+        parts.append(f"{what} in {visible(record.output)}.")
+    fields = {"command": record.command, "exit_code": record.code, "output": "\n".join(lines), "file": record.output}
+    return "\n\n".join(parts), fields
 
 
 def _answer_outcome(row: AgentRow, data: dict[str, Any], answer: str, source: AnswerSource) -> Outcome:

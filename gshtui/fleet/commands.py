@@ -350,7 +350,7 @@ class _Family:
             return calls.AgentReport(AgentState(row), answer, source, is_answer=True)
         report = await self._fleet.show(row.id)
         self._fleet.seen(row.id)
-        return calls.AgentReport(AgentState(row), report)
+        return calls.AgentReport(AgentState(row), report, setup=await self._fleet.setup_of(row))
 
     async def _find_in_windows(self, wanted: str) -> AgentState | None:
         """The one agent of a window with this name, or whose conversation's id begins like this."""

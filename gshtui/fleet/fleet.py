@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.killer import Killer
     from gshtui.fleet.starter import Recoverer, Starter
     from gshtui.guard.open_approvals import OpenApprovals
+    from gshtui.tools.setup_record import SetupRecord
 
 
 def remove_agent_files(data: Path, agent: str) -> None:
@@ -244,6 +245,15 @@ class Fleet:
         """The agent's report or, if it has none yet, its terminal's content."""
         row = await self.find(id)
         return await self._reports.report_of(row) or await self._reports.screen(row)
+
+    async def setup_of(self, row: AgentRow) -> SetupRecord | None:
+        """What became of the set-up command of the agent's worktree; `None` where there was none."""
+        if not row.worktree:
+            return None
+        from gshtui.tools import setup_record  # only agents with a worktree have one
+
+        folder = self._context.options.data / "worktrees"
+        return await asyncio.to_thread(setup_record.find, folder, Path(row.worktree))
 
     async def unsaved(self, id: str) -> list[str]:
         """What killing the agent now would lose, one sentence per item."""

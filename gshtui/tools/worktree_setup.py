@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,6 +18,8 @@ from gshtui.system import processes as child
 from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line, plain, visible
+from gshtui.tools import setup_record
+from gshtui.tools.setup_record import SetupRecord
 
 SETUP_WITHIN = 600.0
 """Seconds."""
@@ -35,6 +38,12 @@ class SetupResult:
     ran: bool
     ok: bool
     note: str
+    said: str = ""
+    """The note without what the command printed."""
+    code: int | None = None
+    """The exit code; `None`: it has none."""
+    output: str = ""
+    """The file that has what it printed; empty: none."""
 
 
 async def no_consent(_argv: tuple[str, ...], _folder: Path) -> bool:
@@ -49,14 +58,19 @@ async def run_setup(
 
     Args:
         agreed: a person agreed to exactly these arguments along with the worktree.
-        output: folder that keeps all that it printed, in a file of its own.
+        output: folder that keeps all that it printed, in a file of its own, and a record of what became of it.
     """
+    words = one_line(shlex.join(argv), 200)
     if not agreed and not await consent(tuple(argv), folder):
-        words = one_line(shlex.join(argv), 200)
-        return SetupResult(
-            False, True, f"The set-up command `{words}` was not run: nobody approved it (setup=true does)."
-        )
-    return await _run("set-up", argv, folder, output)
+        said = f"The set-up command `{words}` was not run: nobody approved it (setup=true does)."
+        result = SetupResult(False, True, said, said)
+    else:
+        result = await _run("set-up", argv, folder, output)
+    if output is not None:
+        record = SetupRecord(command=words, said=result.said, code=result.code, output=result.output)
+        with contextlib.suppress(OSError):  # the note says it all the same
+            await asyncio.to_thread(setup_record.write, output, folder, record)
+    return result
 
 
 async def run_teardown(
@@ -87,7 +101,8 @@ async def _run(kind: str, argv: Sequence[str], folder: Path, output: Path | None
             start_new_session=True,
         )
     except OSError as error:
-        return SetupResult(True, False, f"Cannot start the {kind} command `{words}`: {error.strerror or error}.")
+        said = f"Cannot start the {kind} command `{words}`: {error.strerror or error}."
+        return SetupResult(True, False, said, said)
     assert process.stdout is not None
     printed = b""
     timed_out = False
@@ -102,26 +117,30 @@ async def _run(kind: str, argv: Sequence[str], folder: Path, output: Path | None
         if process.returncode is None:
             await asyncio.shield(asyncio.to_thread(processes.end_call_processes, process.pid, call))
             await child.kill_child(process)
-    kept = await asyncio.to_thread(_keep, output, folder, printed)
-    said = f"{_said(printed[-_TAIL:])}{kept}"
+    file, kept = await asyncio.to_thread(_keep, output, folder, printed)
+    code = None if timed_out else process.returncode
     if timed_out:
-        return SetupResult(True, False, f"The {kind} command `{words}` was ended after {SETUP_WITHIN:g} s.{said}")
-    if code := process.returncode:
-        return SetupResult(True, False, f"The {kind} command `{words}` failed with exit code {code}.{said}")
-    return SetupResult(True, True, f"The {kind} command `{words}` succeeded.{kept}")
+        said = f"The {kind} command `{words}` was ended after {SETUP_WITHIN:g} s."
+    elif code:
+        said = f"The {kind} command `{words}` failed with exit code {code}."
+    else:
+        said = f"The {kind} command `{words}` succeeded."
+    ok = code == 0
+    note = f"{said}{'' if ok else _said(printed[-_TAIL:])}{kept}"
+    return SetupResult(True, ok, note, said, code, file)
 
 
-def _keep(output: Path | None, folder: Path, printed: bytes) -> str:
-    """Keep what a command printed. Returns a sentence that says where."""
+def _keep(output: Path | None, folder: Path, printed: bytes) -> tuple[str, str]:
+    """Keep what a command printed. Returns the file, and a sentence that says where."""
     if output is None or not printed:
-        return ""
+        return "", ""
     file = output / f"{folder.name}-{new_id()}.log"
     try:
         private_files.make_folder(output)
         private_files.write_whole(file, printed)
     except OSError as error:
-        return f" Its output could not be kept: {error.strerror or error}."
-    return f" Its output is in {one_line(str(file), 400)}."
+        return "", f" Its output could not be kept: {error.strerror or error}."
+    return str(file), f" Its output is in {one_line(str(file), 400)}."
 
 
 def _said(tail: bytes) -> str:

@@ -62,6 +62,10 @@ asyncio.run(main())
 """
 
 
+async def _consent(_argv: tuple[str, ...], _folder: Path) -> bool:
+    return True
+
+
 @dataclass
 class FleetHarness:
     """A folder, its record and its tmux server."""
@@ -78,8 +82,9 @@ class FleetHarness:
         visiting: bool = False,
         session_of: Callable[[str], str] = lambda agent: "",
         accounts: Accounts | None = None,
+        setup: tuple[str, ...] = (),
     ) -> AsyncGenerator[Fleet]:
-        """A hub with a fleet."""
+        """A hub with a fleet. `setup`: the command for new worktrees, to which everybody consents."""
         bus = Bus()
         store = await Store.open(self.home / "data" / "gsh.db")
         bus.subscribe(self.events.extend, name="test")
@@ -87,7 +92,8 @@ class FleetHarness:
         place = FleetOptions(
             self.home, data, socket=str(self.server.socket_path), prefix="gsh", visiting=visiting, grace=self.grace
         )
-        fleet = Fleet(bus, store, place, CommandLines(data, LaunchTerms()), session_of=session_of, accounts=accounts)
+        lines = CommandLines(data, LaunchTerms(setup=setup), consent=lambda _agent: _consent)
+        fleet = Fleet(bus, store, place, lines, session_of=session_of, accounts=accounts)
         await fleet.start()
         try:
             yield fleet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.commands.declaration import Caller, Invocation
+from gshtui.fleet.commands import commands
 from gshtui.fleet.ports import FleetError
 from gshtui.guard.approval import Gate
 from gshtui.tools.worktree_setup import consent_by_gate
@@ -18,7 +21,7 @@ from tests.kit.fleet_harness import FleetHarness, echo_program, wait_for_text
 from tests.kit.tmux import private_server
 from tests.real.test_worktree import project
 
-COVERS = ("gshtui.system.environment", "gshtui.tools.worktree_setup")
+COVERS = ("gshtui.system.environment", "gshtui.tools.setup_record", "gshtui.tools.worktree_setup")
 
 __all__ = ["project"]
 
@@ -52,6 +55,29 @@ async def test_a_branch_that_cannot_have_a_worktree(harness: FleetHarness) -> No
             with pytest.raises(FleetError, match=why):
                 await fleet.spawn(SpawnRequest(cli=echo_program(), worktree=branch))
         assert fleet.rows() == []
+
+
+async def test_what_its_set_up_command_printed_is_shown_with_the_agent(
+    harness: FleetHarness, project: Path, tmp_path: Path
+) -> None:
+    script = "import sys; [print(f'step {n}') for n in range(int(sys.argv[1]))]; sys.exit(int(sys.argv[2]))"
+    for branch, count, code in (("long", 200, 3), ("short", 2, 0), ("silent", 0, 0)):
+        async with harness.start_hub(setup=(sys.executable, "-c", script, str(count), str(code))) as fleet:
+            row = await fleet.spawn(SpawnRequest(cli=echo_program(), worktree=branch))
+            family = next(command for command in commands(fleet) if command.name == "agent")
+            invocation = Invocation(Caller(), cwd=project, project=project)
+            shown = await family.handler(invocation, family.parameters(action="show", target=row.id))
+        setup = shown.data["setup"]
+        wanted = [f"step {n}" for n in range(count)][-40:]
+        assert (setup["exit_code"], setup["output"].splitlines()) == (code, wanted)
+        assert ("failed with exit code 3." if code else "succeeded.") in shown.text
+        assert "\n".join(wanted) in shown.text
+        assert ("failed with exit code 3." in shown.aside) is bool(code)
+        assert ("Only its last 40 lines; all of it is in" in shown.text) is (count > 40)
+        assert (setup["file"] in shown.text, Path(setup["file"]).is_file()) == (True, count > 0)
+    async with harness.start_hub() as fleet:
+        row = await fleet.spawn(SpawnRequest(cli=echo_program()))
+        assert await fleet.setup_of(row) is None
 
 
 async def test_consent_is_a_question_with_the_very_command(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ import pytest
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation
 from gshtui.commands.registry import Registry
+from gshtui.tools import setup_record
 from gshtui.tools.commands import commands
 from gshtui.tools.git_worktree import MergeWorktree
+from gshtui.tools.setup_record import SetupRecord
 from gshtui.tools.workspace import ToolConfig
 from gshtui.tools.worktree_create import create_worktree
 from gshtui.tools.worktree_state import unsaved_work
@@ -141,11 +143,36 @@ async def test_a_set_up_command_runs_only_by_consent_to_its_very_arguments(proje
     tree = await create_worktree(project, "z", setup=failing, consent=agree)
     assert "failed with exit code 3. Its last output: no network" in tree.notes[-1]
     tree = await create_worktree(project, "v", setup=failing, consent=agree, output=tmp_path / "kept")
-    (kept,) = (tmp_path / "kept").iterdir()
+    (kept,) = (tmp_path / "kept").glob("*.log")
     assert f"Its output is in {kept}." in tree.notes[-1]
     assert kept.read_text() == "no \x1b[31mnetwork\n"
-    tree = await create_worktree(project, "w", setup=("no-such-program",), consent=agree)
+    record = setup_record.find(tmp_path / "kept", Path(tree.path))
+    assert record is not None
+    assert (record.code, record.output) == (3, str(kept))
+    assert record.said.endswith("failed with exit code 3.")
+    assert setup_record.last_lines(record, 40) == (["no network"], False)
+    tree = await create_worktree(project, "w", setup=("no-such-program",), consent=agree, output=tmp_path / "kept")
     assert "Cannot start" in tree.notes[-1]
+    record = setup_record.find(tmp_path / "kept", Path(tree.path))
+    assert record is not None
+    assert (record.code, record.output, setup_record.last_lines(record, 40)) == (None, "", ([], False))
+
+
+def test_of_a_long_output_the_last_lines_are_shown_whole(tmp_path: Path) -> None:
+    file, tree = tmp_path / "all.log", tmp_path / "tree"
+    record = SetupRecord(command="make", said="It succeeded.", code=0, output=str(file))
+    setup_record.write(tmp_path / "kept", tree, record)
+    assert setup_record.find(tmp_path / "kept", tree) == record
+    assert setup_record.find(tmp_path / "kept", tmp_path) is None
+    assert setup_record.last_lines(record, 3) == ([], False), "it was removed"
+    for count in (2, 3, 4, 40_000):
+        lines = [f"line {number}" for number in range(count)]
+        file.write_text("\n".join(lines) + "\n")
+        assert setup_record.last_lines(record, 3) == (lines[-3:], count > 3)
+    file.write_text("x" * 100_000)
+    assert setup_record.last_lines(record, 3) == ([], True), "one line without an end"
+    next((tmp_path / "kept").glob("*.json")).write_text("{torn")
+    assert setup_record.find(tmp_path / "kept", tree) is None
 
 
 async def test_an_agents_call_is_asked_about_with_the_set_up_command(project: Path, tmp_path: Path) -> None:
