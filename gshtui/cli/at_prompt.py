@@ -92,7 +92,7 @@ class AtPrompt(click.Group):
 @click.option(
     "--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Give up after this many seconds."
 )
-@yes_option("Allow, without asking, whatever clearly stays inside the project.")
+@yes_option("Allow, without asking, what fits in the sandbox or clearly stays inside the project.")
 @json_option
 @click.pass_context
 def gsh(context: click.Context, words: tuple[str, ...], verbatim: bool, **options: Any) -> int:

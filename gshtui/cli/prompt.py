@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     help="Give up after this many seconds, with exit code 124.",
 )
 @mode_option("What runs unasked: plan (reads), ask, edit (the project), auto (in the sandbox), yolo (everything).")
-@yes_option("Allow, without asking, whatever clearly stays inside the project.")
+@yes_option("Allow, without asking, what fits in the sandbox or clearly stays inside the project.")
 @set_option
 @json_option
 def prompt(

@@ -19,7 +19,7 @@ from gshtui.cli.options import json_option, set_option, yes_option
     metavar="SECONDS",
     help="Stop after this many seconds, with exit code 124.",
 )
-@yes_option("With --as: allow, without asking, whatever clearly stays inside the project.")
+@yes_option("With --as: allow, without asking, what fits in the sandbox or clearly stays inside the project.")
 @set_option
 @json_option
 def run(

@@ -33,7 +33,7 @@ from gshtui.headless import exits
 from gshtui.headless.streams import STDERR, STDOUT, Writer, complaint, is_terminal, json_line, shown, write_all
 from gshtui.text.sanitise import Sanitiser
 
-_ALLOW = "--yes allows, without asking, whatever clearly stays inside the project."
+_ALLOW = "--yes allows, without asking, what fits in the sandbox or clearly stays inside the project."
 _STOPS = {exits.INTERRUPTED: "interrupted", exits.TIMED_OUT: "timeout"}
 
 

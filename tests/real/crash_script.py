@@ -1,4 +1,7 @@
-"""Run by the crash tests in a process of its own: a hub that begins a turn, says how far it is, and is killed."""
+"""Run by the crash tests in a process of its own: a hub that begins a turn, says how far it is, and is killed.
+
+With `--asks` first, its questions wait for a person, who is not there.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged, MessageAppended, PromptSubmitted
+from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
@@ -25,16 +29,19 @@ def tell(batch: Sequence[Event]) -> None:
                 print("appended", event.message.role, event.message.id, flush=True)
             case AgentStatusChanged(status="tool"):
                 print("running", event.doing, flush=True)
+            case ApprovalRequested():
+                print("asked", event.approval, flush=True)
             case _:
                 pass
 
 
 async def main(prompts: list[str]) -> None:
     cwd = Path.cwd()
-    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), respondent="policy"))
+    asks = prompts[:1] == ["--asks"]
+    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), respondent="person" if asks else "policy"))
     hub.bus.subscribe(tell, name="tell")
     await hub.start()
-    for prompt in prompts:
+    for prompt in prompts[asks:]:
         hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=prompt))
     await asyncio.Event().wait()
 

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from gshtui.bus.events.agent_events import MessageAppended, PromptSubmitted, TurnFinished
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.context.call_pairing import missing_results
 from gshtui.hub.composition import build_hub
@@ -87,6 +88,33 @@ async def test_kill_in_the_middle_of_a_tool(tmp_path: Path, no_survivors: None) 
         assert await hub.store.check() == []
     finally:
         await hub.stop()
+
+
+async def test_kill_while_a_question_is_open(tmp_path: Path) -> None:
+    """It is not granted by the end of the window, nor by an answer to it that comes later."""
+    process = begin(tmp_path, "--asks", "run touch made")
+    words = said(process, "asked")
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=10)
+    assert process.stdout is not None
+    process.stdout.close()
+    hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), session="latest"))
+    recorder = Recorder(hub.bus)
+    await hub.start()
+    try:
+        hub.bus.publish(ApprovalAnswered(approval=words[-1][1], decision="once"))
+        waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=15))
+        await asyncio.sleep(0)
+        hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="what failed?"))
+        await waiting
+        await hub.bus.drained()
+        (opened,) = recorder.of(SessionOpened)
+        messages = [stored.message for stored in await hub.messages(opened.session)]
+        assert messages[2].results[0].status == "lost" and missing_results(messages) is None
+        assert not recorder.of(ApprovalSettled) and hub.open_approvals().waiting == ()
+    finally:
+        await hub.stop()
+    assert not (tmp_path / "made").exists()
 
 
 @pytest.mark.parametrize("after", [3, 9, 17])
