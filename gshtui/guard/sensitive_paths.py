@@ -23,6 +23,7 @@ _SECRET = re.compile(
     | /\.lesshst$ | /fish_history$ | /\.zsh_sessions(?:/|$) | /atuin/history\.db
     | /id_(?:rsa|dsa|ecdsa|ed25519)(?:_[^/]*)?$ | \.(?:pem|p12|pfx|jks|keystore|kdbx|ppk)$ | /[^/]*\.key$
     | /credentials(?:\.json|\.ya?ml|\.toml)?$ | /service[-_]account[^/]*\.json$ | /\.?secrets?\.(?:json|ya?ml|toml|env)$
+    | /gsh/agents/\d{4,}\.json$
     | /\.env(?:rc)?(?:\.[^/]*)?$ | /[^/]+\.env$ | /\.htpasswd$
     | ^/proc/(?:[^/]+/)+(?:environ|mem|maps|auxv|cmdline|fd|root|cwd)(?:/|$) | ^/proc/kcore$
     | ^/dev/(?:mem|kmem|fd)(?:/|$)
@@ -31,7 +32,9 @@ _SECRET = re.compile(
 )
 _HISTORY = re.compile(r"hist(?:ory|file)?(?:\.db)?$")
 _EXAMPLE = re.compile(r"/\.env\.(?:example|sample|template|dist|defaults?|test\.example)$")
-_GUARDED = re.compile(r"(?:/\.git(?:/|$)|/\.gsh(?:/|$)|/gsh/(?:config\.toml|rules\.toml|policy[^/]*)$)")
+_GUARDED = re.compile(
+    r"/\.git(?:/|$)|/\.gsh(?:/|$)|/gsh/(?:config\.toml|rules\.toml|policy[^/]*|trusted\.json|agents/\d{4,}\.json)$"
+)
 _STARTS = re.compile(
     r"""(?xs)/(?:
     \.gitattributes | \.gitmodules | \.gitconfig | \.envrc | \.mcp\.json | \.vscode/.+ | \.idea/.+
@@ -55,6 +58,7 @@ _STARTS_LATER = re.compile(
     )
     | ^/etc/(?:passwd|group|sudoers|profile|crontab|cron\.[a-z]+|ld\.so|hosts|environment|bash\.bashrc|zsh|pam\.d
         |systemd|init\.d|rc\.local|ssh)
+    | ^/run/user/\d+/gsh/ | ^/(?:var/)?tmp/gsh-\d+/
     | ^/(?:proc/sys|sys|boot)/ | ^/proc/sysrq-trigger$ | ^/var/spool/cron"""
 )
 """Files outside a project that a shell, git, a session or the system runs or obeys."""

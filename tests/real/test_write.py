@@ -60,7 +60,11 @@ async def test_what_changed_since_is_not_replaced(tools: ToolHarness) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", [".", "", "src/", ".git/config", ".git/hooks/pre-commit", ".GIT/x", ".gsh/config.toml", "a/" * 3000 + "f"]
+    "path",
+    [
+        *(".", "", "src/", ".git/config", ".git/hooks/pre-commit", ".GIT/x", ".gsh/config.toml", "a/" * 3000 + "f"),
+        *("~/.local/share/gsh/agents/0002.json", "~/.local/share/gsh/trusted.json", "~/.config/gsh/rules.toml"),
+    ],
 )
 async def test_where_nothing_is_written(tools: ToolHarness, path: str) -> None:
     before = sorted(tools.project.rglob("*"))

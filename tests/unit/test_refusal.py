@@ -154,6 +154,22 @@ def test_our_own_program_widens_nothing_however_it_is_called(command: str) -> No
 @pytest.mark.parametrize(
     "command",
     [
+        "cat ~/.local/share/gsh/agents/0002.json",
+        "cd ~/.local/share/gsh && base64 agents/0002.json",
+        "python3 -c 'print(1)' /home/me/.local/share/gsh/agents/0012.json",
+        "cp hub.json /run/user/1000/gsh/4711.json",
+        "ln -s x /tmp/gsh-1000/keeper.sock",
+        "echo x > /tmp/gsh-0/hub.json",
+    ],
+)
+def test_what_proves_an_agent_or_a_hub_is_neither_shown_nor_planted(command: str) -> None:
+    """Who knows an agent's token, or is listed as a hub, could speak in its name."""
+    assert refused(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
         "python -m gshtui config get agent.mode",
         "python -m pytest gshtui",
         "env -u X ls",
