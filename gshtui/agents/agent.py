@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
@@ -11,6 +12,7 @@ from gshtui.agents.loop import Turn, TurnLimit, request_draft, unlimited
 from gshtui.agents.ports import InboxPrompt, ModelHandle, Record
 from gshtui.agents.sessions import OpenedSession, OpenSessions
 from gshtui.agents.toolbox import Toolbox
+from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
@@ -151,14 +153,27 @@ class Agent:
             hint = f"Set providers.{handle.provider.name}.default_model to one of `model list`."
             self._bus.publish(Noticed(level="warning", text=text, hint=hint, about="models"))
         self._model = handle
-        window = handle.provider.capabilities(handle.model).window
+        await self.publish_model()
+
+    async def publish_model(self) -> None:
+        """Publish which model it uses, and how hard that one is told to think in this conversation."""
+        if (handle := self._model) is None:
+            return
+        abilities = handle.provider.capabilities(handle.model)
+        effort: EffortChoice = ""
+        with contextlib.suppress(StoreError):  # each request reads it again
+            effort = await self.engine.effort() if self.session else ""
+        if effort and not abilities.effort:
+            text = f"{handle.label or handle.model} takes no reasoning effort, so “{effort}” is not sent."
+            self._bus.publish(Noticed(level="warning", text=text, about=self.name))
         self._bus.publish(
             ModelChanged(
                 agent=self.name,
                 provider=handle.provider.name,
                 model=handle.model,
-                window=window,
+                window=abilities.window,
                 label=handle.label,
+                effort=effort if abilities.effort else "",
             )
         )
 
@@ -212,8 +227,13 @@ class Agent:
 
     async def _change_model(self, event: ModelChangeRequested) -> None:
         try:
-            await self.think_with(event.provider, event.model)
-        except ProviderError as error:
+            if event.effort is not None and self.session:
+                await self.engine.set_effort(event.effort)
+            if event.model or event.provider:
+                await self.think_with(event.provider, event.model)
+            else:
+                await self.publish_model()
+        except (ProviderError, StoreError) as error:
             self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
 
     async def _run(self) -> None:
@@ -408,6 +428,8 @@ class LocalRoster:
             model=handle.model if handle else "",
         )
         agent.converse(opened.conversation)
+        if opened.conversation is not None:
+            await agent.publish_model()
         return opened
 
     async def stop(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.context_data import SECTIONS, Block, SectionName
 from gshtui.bus.events.agent_events import SectionSize
 from gshtui.bus.messages import Block as Part
@@ -31,6 +32,7 @@ class Inputs:
     max_output: int = 0
     outputs: Mapping[str, str] = field(default_factory=dict[str, str])
     """Whole texts of shortened outputs that are restored, by key."""
+    effort: EffortChoice = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,9 @@ class Assembler:
         sizes = sizes | {"history": history.tokens - history.input_tokens, "input": history.input_tokens}
         system = tuple(p.text for name in SECTIONS for p in inputs.passages if p.section == name)
         return Assembly(
-            Request(inputs.model, system, tuple(history.messages), inputs.tools, inputs.max_output),
+            Request(
+                inputs.model, system, tuple(history.messages), inputs.tools, inputs.max_output, effort=inputs.effort
+            ),
             (*blocks, *history.blocks),
             tuple(SectionSize(name, sizes.get(name, 0)) for name in SECTIONS),
             sum(sizes.values()),

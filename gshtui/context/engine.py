@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import CutKind, Receipt
 from gshtui.bus.events.agent_events import ContextAssembled
@@ -21,7 +22,7 @@ from gshtui.context.blocks import Passage
 from gshtui.context.conversation_log import ConversationLog
 from gshtui.context.cutter import Cutter, Review
 from gshtui.context.limits import ContextSettings, Limits, capture_bytes, limits
-from gshtui.context.overlays import ContextPlan, OverlayLog, SideNote
+from gshtui.context.overlays import ContextPlan, OverlayLog, SideNote, Tuned
 from gshtui.context.ports import ContextStore, Contribute, Contribution, SideText
 from gshtui.context.request_record import RequestRecorder, restored_outputs
 from gshtui.context.requests import CutRequest, RequestInputs
@@ -142,6 +143,19 @@ class ContextEngine:
         """The cutter of the current conversation."""
         assert self._cutter is not None, "no conversation is open"
         return self._cutter
+
+    async def effort(self) -> EffortChoice:
+        """How hard the model is to think in the open conversation. Raises `StoreError`."""
+        async with self._lock:
+            await self._ready()
+        return self.settings.tuned(self.cutter.plan.tuned).effort
+
+    async def set_effort(self, effort: EffortChoice) -> None:
+        """Keep it with the conversation; it holds from the next request on. Raises `StoreError`."""
+        if self._cutter is None:
+            async with self._lock:
+                await self._ready()
+        await self.cutter.decisions.add(Tuned(effort=effort))
 
     def output_bytes(self, draft: ContextDraft) -> int:
         """Bytes of one tool's output to keep at capture; 0: all."""
@@ -290,7 +304,8 @@ class ContextEngine:
         tools = self._tools(draft, bounds)
         withheld = self._offer.withheld
         passages = tuple(fit for p in passages if (fit := worded(p, withheld)) is not None)
-        inputs = Inputs(draft.model, passages, tools, draft.turn, draft.max_output, self._restored[1])
+        effort = settings.effort if model.effort else ""
+        inputs = Inputs(draft.model, passages, tools, draft.turn, draft.max_output, self._restored[1], effort)
         return RequestInputs(
             self.agent, self.session, draft.provider, draft.model, model, settings, bounds, messages, inputs
         )  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gshtui.bus.agent_data import EffortChoice
 from gshtui.context.overlays import Tuned
 from gshtui.providers.port import Capabilities
 from gshtui.settings.settings_tables import Context
@@ -28,6 +29,8 @@ class ContextSettings:
     """Wait for a person's review of each summary while one is at a window."""
     review_seconds: float = 120.0
     summary_seconds: float = 180.0
+    effort: EffortChoice = ""
+    """How hard the model should think; empty: as its provider decides."""
 
     @classmethod
     def from_table(cls, table: Context) -> ContextSettings:
@@ -52,6 +55,7 @@ class ContextSettings:
             review=self.review,
             review_seconds=self.review_seconds,
             summary_seconds=self.summary_seconds,
+            effort=self.effort if by.effort is None else by.effort,
         )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.context_data import Receipt, Task
 from gshtui.context.ports import ContextStore
 from gshtui.system.ids import new_id
@@ -96,7 +97,7 @@ class SummaryEdited(_Overlay, frozen=True, kw_only=True, tag="summary_edited"):
 
 
 class Tuned(_Overlay, frozen=True, kw_only=True, tag="tuned"):
-    """How this agent's context is cut from now on; `None` values stay unchanged."""
+    """How this agent's requests are made from now on; `None` values stay unchanged."""
 
     threshold: float | None = None
     """Fraction of the window at which a compaction starts."""
@@ -106,6 +107,8 @@ class Tuned(_Overlay, frozen=True, kw_only=True, tag="tuned"):
     """`summarise`, `last N` (messages) or `budget N` (tokens)."""
     output_bytes: int | None = None
     """Bytes kept of a tool's output when it is captured; 0: all."""
+    effort: EffortChoice | None = None
+    """How hard the model should think; empty: as its provider decides."""
 
 
 class Tasks(_Overlay, frozen=True, kw_only=True, tag="tasks"):
@@ -259,7 +262,7 @@ def tuned(before: Tuned, now: Tuned) -> Tuned:
 
     given = {
         name: value if value is not None else getattr(before, name)
-        for name in ("threshold", "protect", "strategy", "output_bytes")
+        for name in ("threshold", "protect", "strategy", "output_bytes", "effort")
         for value in (getattr(now, name),)
     }
     return Tuned(id=now.id, at=now.at, by=now.by, **given)

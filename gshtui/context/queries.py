@@ -266,7 +266,9 @@ class ContextQueries:
         tuned = settings.tuned(cutter.plan.tuned)
         outputs = await restored_outputs(self._context_store, terms.messages, cutter.plan)
         bounds = limits(terms.capabilities, tuned)
-        return replace(terms, settings=tuned, limits=bounds, inputs=replace(terms.inputs, outputs=outputs))
+        effort = tuned.effort if terms.capabilities.effort else ""
+        inputs = replace(terms.inputs, outputs=outputs, effort=effort)
+        return replace(terms, settings=tuned, limits=bounds, inputs=inputs)
 
     async def _elsewhere(self, subject: ContextSubject, cutter: Cutter) -> tuple[RequestInputs, str]:
         """The terms of an agent that is not in this process: the fixed sections as it sent them last."""

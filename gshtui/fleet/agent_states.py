@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import AgentRow, EffortChoice
 from gshtui.bus.agent_reducer import ROW_EVENTS, apply_event, local_row
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -34,6 +34,7 @@ class AgentState(msgspec.Struct, frozen=True):
 
     row: AgentRow
     label: str = ""
+    effort: EffortChoice = ""
     """The model's name for people; empty: its id."""
     title: str = ""
     """Of its conversation."""
@@ -56,7 +57,7 @@ def state_after(state: AgentState, event: Event) -> AgentState:
     row = apply_event(state.row, event)
     match event:
         case ModelChanged():
-            return replace(state, row=row, label=event.label)
+            return replace(state, row=row, label=event.label, effort=event.effort)
         case UsageReported():
             return replace(state, row=row, usage=state.usage + event.usage, requests=state.requests + 1)
         case SessionOpened():
@@ -93,7 +94,7 @@ class AgentStates:
             return None
         from gshtui.providers.model_command import ModelInUse  # a short call asks for no model
 
-        return ModelInUse(state.row.provider, state.row.model, state.label, state.row.window)
+        return ModelInUse(state.row.provider, state.row.model, state.label, state.row.window, state.effort)
 
     async def close(self) -> None:
         """Stop listening."""

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import ModelChangeRequested
 from gshtui.commands.registry import AnyCommand, Registry
@@ -301,17 +302,17 @@ class CommandOffers:
         self._offer("approvals permissions", approvals)
 
     def offer_models(self, pool: ModelPool, agent: str, states: AgentStates) -> None:
-        """`model`, which changes the model of `agent`."""
+        """`model` and `effort`, which change the model of `agent` and how hard it thinks."""
 
-        def change(provider: str, model: str) -> None:
-            self._bus.publish(ModelChangeRequested(agent=agent, provider=provider, model=model))
+        def change(provider: str, model: str, effort: EffortChoice | None) -> None:
+            self._bus.publish(ModelChangeRequested(agent=agent, provider=provider, model=model, effort=effort))
 
         def models() -> list[AnyCommand]:
             from gshtui.providers.model_command import commands
 
             return commands(pool.catalog, change, settings=self._settings, environ=os.environ, in_use=states.in_use)
 
-        self._offer("model", models)
+        self._offer("model effort", models)
 
     def offer_contexts(self, contexts: ContextRouter, store: Store, names: Callable[[], list[str]] = list) -> None:
         """The commands that show and change contexts. `names`: agents' names, for completion."""

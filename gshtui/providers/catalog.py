@@ -68,6 +68,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             documents=self.documents,
             thinking=bool(self.thinking),
             caching=self.caching,
+            effort=self.effort or self.thinking in ("budget", "effort", "level"),
             price_input=self.price_input,
             price_output=self.price_output,
             price_cache_read=self.price_cache_read,

@@ -1,7 +1,8 @@
-"""The `model` command: shows the current model, lists all models, switches to another one.
+"""The commands `model` and `effort`: show the model, list all, switch to another one, and say how hard it thinks.
 
-Code calls `ListModels`, `ShowModel` and `ChangeModel`. An unusable name is rejected before anything changes. A switch
-is an intent, published through a callable from the hub. Needs only the catalog; the other parts add detail.
+Code calls `ListModels`, `ShowModel`, `ChangeModel` and `ChangeEffort`. An unusable name is rejected before anything
+changes. A switch is an intent, published through a callable from the hub. Needs only the catalog; the other parts add
+detail.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from gshtui.bus.agent_data import EffortChoice
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -22,7 +24,10 @@ from gshtui.commands.declaration import (
     Outcome,
     Parameters,
     Returns,
+    ToastView,
     UsageError,
+    View,
+    Word,
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.providers.candidates import ModelSettings
@@ -32,8 +37,9 @@ from gshtui.providers.selection import OFFLINE, Usable, choose_model, usable
 from gshtui.text import markdown_table
 
 LIST = "list"
-Switch = Callable[[str, str], None]
-"""(provider, model): publishes the intent."""
+EffortWord = Literal["", "low", "medium", "high", "default", "next"]
+Switch = Callable[[str, str, EffortChoice | None], None]
+"""(provider, model, effort): publishes the intent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,8 @@ class ModelInUse:
     model: str
     label: str = ""
     window: int = 0
+    effort: EffortChoice = ""
+    """How hard it is told to think; empty: its provider decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +111,19 @@ class ModelChange:
     label: str
 
 
+@dataclass(frozen=True, slots=True)
+class EffortChange:
+    """How hard the model thinks, from now on or as before."""
+
+    model: str
+    effort: EffortChoice
+    changed: bool
+
+
+_LEVELS = "How hard it thinks: low, medium, high, default (as its provider decides) or next (the one after)."
+_ORDER: tuple[EffortChoice, ...] = ("", "low", "medium", "high")
+
+
 class ListModels(Parameters, Returns[ModelList]):
     """The models that can be chosen."""
 
@@ -124,16 +145,31 @@ class ChangeModel(Parameters, Returns[ModelChange]):
     COMMAND: ClassVar[str] = "model"
     name: str = ""
     provider: str = ""
+    effort: EffortWord = ""
+
+
+class ChangeEffort(Parameters, Returns[EffortChange]):
+    """How hard the model in use thinks, from the next answer on."""
+
+    COMMAND: ClassVar[str] = "effort"
+    level: EffortWord = ""
 
 
 class ModelParameters(Parameters):
     """Parameters of `model`."""
 
-    name: str = Field(
-        default="",
+    name: Word = Field(
+        default=Word(),
         description="A model, an alias such as `sonnet`, `provider/model`, or `list`. Empty: the current one.",
     )
     provider: str = Field(default="", description="The provider, if the name alone does not determine it.")
+    effort: EffortWord = Field(default="", description=_LEVELS)
+
+
+class EffortParameters(Parameters):
+    """Parameters of `effort`."""
+
+    level: EffortWord = Field(default="", description=f"{_LEVELS} Empty: show it.")
 
 
 def commands(
@@ -174,12 +210,32 @@ def commands(
                 raise kind(f"{error.message}.", hint=error.hint, data={"kind": error.kind}) from error
             await choice.provider.close()
             done = ModelChange(choice.provider.name, choice.model, choice.label)
-        switch(done.provider, done.model)
+        effort = None
+        if parameters.effort:
+            label, able = done.label or done.model, catalog.find(done.model)
+            effort = _level(parameters.effort, "", label, takes=able is not None and able.capabilities.effort)
+        switch(done.provider, done.model, effort)
         return done
+
+    async def change_effort(invocation: Invocation, parameters: ChangeEffort) -> EffortChange:
+        present = in_use(invocation.agent)
+        if present is None:
+            raise CommandError("No model is in use yet.", hint="`model list` lists the models.")
+        label, entry = present.label or present.model, catalog.find(present.model)
+        if not parameters.level:
+            return EffortChange(label, present.effort, changed=False)
+        takes = entry is not None and entry.capabilities.effort
+        level = _level(parameters.level, present.effort, label, takes=takes)
+        switch("", "", level)
+        return EffortChange(label, level, changed=True)
 
     lists = Action(ListModels, ModelList, listed, _render_list)
     shows = Action(ShowModel, ShownModel, show, _render_shown)
     changes = Action(ChangeModel, ModelChange, change, _render_change, effect=Effect.WRITE)
+    efforts = Action(ChangeEffort, EffortChange, change_effort, _render_effort, shows=_toast, effect=Effect.WRITE)
+
+    async def run_effort(invocation: Invocation, parameters: EffortParameters) -> Outcome:
+        return await efforts.handle(invocation, ChangeEffort(level=parameters.level))
 
     async def run(invocation: Invocation, parameters: ModelParameters) -> Outcome:
         match _bound(parameters):
@@ -187,6 +243,8 @@ def commands(
                 return await lists.handle(invocation, given)
             case ShowModel() as given:
                 return await shows.handle(invocation, given)
+            case ChangeEffort() as given:
+                return await efforts.handle(invocation, given)
             case given:
                 return await changes.handle(invocation, given)
 
@@ -208,17 +266,55 @@ def commands(
             actions=(lists, shows, changes),
             bind=_bound,
             opens="models",
-        )
+        ),
+        Command(
+            "effort",
+            "Show or change how hard the model thinks",
+            EffortParameters,
+            run_effort,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.WRITE,
+            positions=("level",),
+            description="It is kept with the conversation, and sent to each provider as its API takes it.",
+            family="agents",
+            actions=(efforts,),
+            bind=lambda given: ChangeEffort(level=given.level),
+        ),
     ]
 
 
-def _bound(given: ModelParameters) -> ListModels | ShowModel | ChangeModel:
+def _level(word: EffortWord, present: EffortChoice, model: str, *, takes: bool) -> EffortChoice:
+    """The level that a word means. Raises `UsageError`: the model takes none."""
+    if not takes and word != "default":
+        raise UsageError(
+            f"{model} takes no reasoning effort.",
+            hint="`model list` lists others; for one of your own, models.toml can say `effort = true`.",
+        )
+    if word == "next":
+        return _ORDER[(_ORDER.index(present) + 1) % len(_ORDER)]
+    return "" if word in ("", "default") else word
+
+
+async def _toast(_invocation: Invocation, done: EffortChange) -> View | None:
+    return ToastView(_said(done)) if done.changed else None
+
+
+def _said(done: EffortChange) -> str:
+    level = f"{done.effort} effort" if done.effort else "its provider's own effort"
+    return f"{done.model} thinks with {level}{' from the next answer on' if done.changed else ''}."
+
+
+def _render_effort(_invocation: Invocation, done: EffortChange) -> Outcome:
+    return Outcome(data={"model": done.model, "effort": done.effort}, text=_said(done))
+
+
+def _bound(given: ModelParameters) -> ListModels | ShowModel | ChangeModel | ChangeEffort:
     """Convert a line's parameters to those of its action."""
     if given.name == LIST:
         return ListModels(provider=given.provider)
     if given.name or given.provider:
-        return ChangeModel(name=given.name, provider=given.provider)
-    return ShowModel()
+        return ChangeModel(name=given.name, provider=given.provider, effort=given.effort)
+    return ChangeEffort(level=given.effort) if given.effort else ShowModel()
 
 
 def _render_change(_invocation: Invocation, done: ModelChange) -> Outcome:

@@ -169,6 +169,7 @@ def learned_capabilities(shown: Any, known: Model | None) -> Capabilities:
         tools="tools" in can if can is not None else True,
         images="vision" in can if can is not None else False,
         thinking="thinking" in can if can is not None else bool(known and known.thinking),
+        effort=bool(known and known.effort),
         price_input=0.0,
         price_output=0.0,
         known=True,

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.messages import Message, Stop, Usage
 from gshtui.system.expected_error import ExpectedError
 
@@ -73,6 +74,8 @@ class Capabilities:
     documents: bool = False
     thinking: bool = False
     caching: bool = False
+    effort: bool = False
+    """It takes a reasoning effort."""
     price_input: float | None = None
     price_output: float | None = None
     price_cache_read: float | None = None
@@ -115,7 +118,7 @@ class Request:
     max_output: int = 0
     """Tokens; 0: the model's maximum."""
     temperature: float | None = None
-    effort: Literal["", "low", "medium", "high"] = ""
+    effort: EffortChoice = ""
     """Reasoning effort, where the model has such a thing; empty: the provider's default."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.messages import Usage
-from gshtui.commands.declaration import Caller, Invocation, UsageError
+from gshtui.commands.declaration import Caller, Invocation, UsageError, Word
 from gshtui.providers import selection
 from gshtui.providers.anthropic import Anthropic
 from gshtui.providers.catalog import Catalog
@@ -254,29 +254,29 @@ def here(tmp_path: Path) -> Invocation:
 
 
 async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> None:
-    switched: list[tuple[str, str]] = []
+    switched: list[tuple[str, str, str | None]] = []
     environ = {**NOWHERE, "ANTHROPIC_API_KEY": "k"}
-    (command,) = commands(
+    command, _ = commands(
         Catalog.load(),
-        lambda provider, model: switched.append((provider, model)),
+        lambda provider, model, effort: switched.append((provider, model, effort)),
         settings=Settings(),
         environ=environ,
         in_use=lambda agent: ModelInUse("anthropic", "claude-sonnet-5-5", "Claude Sonnet 5.5", 1_000_000),
     )
     shown = await command.handler(here(tmp_path), ModelParameters())
     assert "Claude Sonnet 5.5" in shown.text and "1,000,000" in shown.text
-    listed = await command.handler(here(tmp_path), ModelParameters(name="list"))
+    listed = await command.handler(here(tmp_path), ModelParameters(name=Word("list")))
     rows = {row["model"]: row for row in listed.data["models"]}
     assert rows["claude-sonnet-5-5"]["in_use"] and rows["claude-sonnet-5-5"]["usable"]
     assert rows["gpt-6.1-sol"]["usable"] is False and "no key" in listed.text
     assert "claude-sonnet-4" not in rows
-    outcome = await command.handler(here(tmp_path), ModelParameters(name="opus"))
-    assert switched == [("anthropic", "claude-opus-5-5")] and "Claude Opus 5.5" in outcome.text
+    outcome = await command.handler(here(tmp_path), ModelParameters(name=Word("opus")))
+    assert switched == [("anthropic", "claude-opus-5-5", None)] and "Claude Opus 5.5" in outcome.text
     with pytest.raises(UsageError) as caught:
-        await command.handler(here(tmp_path), ModelParameters(name="opsu"))
+        await command.handler(here(tmp_path), ModelParameters(name=Word("opsu")))
     assert "opus" in caught.value.hint and len(switched) == 1
     with pytest.raises(UsageError):
-        await command.handler(here(tmp_path), ModelParameters(name="list", provider="nobody"))
+        await command.handler(here(tmp_path), ModelParameters(name=Word("list"), provider="nobody"))
     assert command.complete is not None
     completed = await command.complete(here(tmp_path), "name", "o")
     assert completed == ["opus", "offline"]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gshtui.bus.agent_data import AnswerSource, GuardMode, OpenQuestion
+from gshtui.bus.agent_data import AnswerSource, EffortChoice, GuardMode, OpenQuestion
 from gshtui.bus.event import Event
 from gshtui.bus.messages import Message, ResultStatus, Usage
 
@@ -68,11 +68,14 @@ class InterruptRequested(Event, frozen=True, kw_only=True):
 
 
 class ModelChangeRequested(Event, frozen=True, kw_only=True):
-    """Intent: use another model, perhaps of another provider, from the next iteration."""
+    """Intent: use another model, perhaps of another provider, or another effort, from the next iteration."""
 
     agent: str
     model: str
+    """Empty, with an empty provider: the same one."""
     provider: str = ""
+    effort: EffortChoice | None = None
+    """How hard it should think; empty: as its provider decides; `None`: as before."""
 
 
 class ModelChanged(Event, frozen=True, kw_only=True):
@@ -85,6 +88,8 @@ class ModelChanged(Event, frozen=True, kw_only=True):
     """The model's context window, tokens; 0 when unknown."""
     label: str = ""
     """What to show a person, e.g. `Claude Sonnet 4.5` or `offline (no model)`."""
+    effort: EffortChoice = ""
+    """How hard it is told to think; empty: its provider decides."""
 
 
 class AgentAdded(Event, frozen=True, kw_only=True):

@@ -53,6 +53,8 @@ class AgentView(msgspec.Struct, frozen=True):
     row: AgentRow
     label: str = ""
     """The model's name for people; empty: its id."""
+    effort: str = ""
+    """How hard its model is told to think; empty: its provider decides."""
     trigger: int = 0
     """Tokens at which its context is compacted; 0: unknown."""
     exact: bool = False
@@ -97,6 +99,11 @@ class AgentView(msgspec.Struct, frozen=True):
     @property
     def model(self) -> str:
         return self.label or self.row.model
+
+    @property
+    def thinks(self) -> str:
+        """The model, and how hard it is told to think if it is told."""
+        return f"{self.model} · {self.effort} effort" if self.effort else self.model
 
     @property
     def made_of(self) -> str:
@@ -247,7 +254,7 @@ def _after(agent: AgentView, event: Event) -> AgentView:
     match event:
         case ModelChanged():
             trigger = agent.trigger if row.window == agent.row.window else 0
-            return replace(agent, row=row, label=event.label, trigger=trigger)
+            return replace(agent, row=row, label=event.label, trigger=trigger, effort=event.effort)
         case ContextAssembled():
             return replace(agent, row=row, exact=False, trigger=event.trigger or agent.trigger)
         case ContextCut():

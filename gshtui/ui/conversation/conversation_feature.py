@@ -16,10 +16,15 @@ if TYPE_CHECKING:
 class ConversationFeature(Feature):
     """The model and the conversation of the agent in front."""
 
-    KEYS = ("app.models", "app.sessions")
+    KEYS = ("app.models", "model.effort", "app.sessions")
     OPENS = {"models": "app.models", "sessions": "app.sessions"}
 
     def press(self, key: str) -> None:
+        if key == "model.effort":
+            from gshtui.providers.model_command import ChangeEffort
+
+            self.window.perform(ChangeEffort(level="next"))
+            return
         work = self._pick_model() if key == "app.models" else self._pick_session()
         self.window.run_worker(work, exit_on_error=False, group="pick", exclusive=True)
 

@@ -52,6 +52,7 @@ KEYS: dict[str, Key] = {
     "app.back": Key("escape", "Back", "Go back to the input; from there, interrupt the turn", ANYWHERE),
     "app.suspend": Key("ctrl+z", "Suspend", "Suspend the workbench (in the input: undo); `fg` resumes it", ANYWHERE),
     "app.models": Key("f2", "Change model", "Choose another model", ANYWHERE),
+    "model.effort": Key("alt+t", "Change effort", "Change how hard the model thinks: low, medium, high, default", TURN),
     "app.sessions": Key("f3", "Open conversation", "Continue another conversation", ANYWHERE),
     "agents.spawn": Key("f8", "New agent", "Start another agent in its own terminal", ANYWHERE),
     "mode.next": Key(

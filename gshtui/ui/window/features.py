@@ -29,8 +29,9 @@ ACTIONS = {"app.palette": "palette", "app.help": "keys", "app.quit": "quit", "ap
 WORDS = {"keys": "app.help"}
 """Lines that the window itself handles: no command of the hub has their names."""
 PALETTE = (
-    "agents.spawn", "app.sessions", "app.models", "diff.open", "context.inspect", "agents.waiting", "terminal.shared",
-    "session.continue", "python.variables", "app.theme", "app.help", "app.suspend", "app.quit",
+    "agents.spawn", "app.sessions", "app.models", "model.effort", "diff.open", "context.inspect",
+    "agents.waiting", "terminal.shared", "session.continue", "python.variables", "app.theme", "app.help",
+    "app.suspend", "app.quit",
 )  # fmt: skip
 """The keys in the palette, in order."""
 

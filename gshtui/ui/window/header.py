@@ -186,7 +186,8 @@ def _right(state: HeaderState) -> dict[str, Content]:
         sign, colour = STATUS_SIGNS[agent.status]
         parts["agent"] = Content.assemble((f"{sign} ", colour), (agent.row.name, "bold"), (f" {agent.status}", colour))
         if agent.model:
-            parts["model"] = Content.styled(figures.short(agent.model, 36), "$foreground-muted")
+            effort = f" {agent.effort}" if agent.effort else ""
+            parts["model"] = Content.styled(figures.short(agent.model, 36) + effort, "$foreground-muted")
         if agent.row.window:
             parts["meter"] = meter(agent)
         parts["cost"] = Content(figures.dollars(agent.known_cost, known=agent.cost_known))

@@ -177,7 +177,7 @@ class WorkbenchScreen(Screen[None]):
             Addressee(
                 agent,
                 view.row.name if view is not None else "",
-                view.model if view is not None else "",
+                view.thinks if view is not None else "",
                 view.mode or "" if view is not None else "",
                 mail=agent != front,
                 program=view is not None and view.row.kind != "native",
