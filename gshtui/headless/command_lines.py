@@ -79,5 +79,7 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
     finally:
         await gate.close()
     if not verdict.allowed:
-        raise Denied(f"{parsed.command.name} {assessment.subject}: {verdict.reason}")
+        name, subject = parsed.command.name, assessment.subject
+        what = subject if subject.split(" ")[0] == name else f"{name} {subject}"
+        raise Denied(f"{what}: {verdict.reason}")
     return await run_parsed(parsed.command, parsed.parameters, replace(invocation, sandboxed=verdict.sandboxed))

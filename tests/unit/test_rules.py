@@ -10,9 +10,11 @@ import pytest
 from gshtui.bus.bus import Bus
 from gshtui.commands.declaration import Assessment, Effect, JudgedPart
 from gshtui.guard.approval import Call, Gate, Verdict
+from gshtui.guard.commands import ruled
 from gshtui.guard.modes import MODES, AgentModes
 from gshtui.guard.rules import RuleBook, RuleFiles, RuleMatter, line_matter, read_rules
 from gshtui.guard.sensitive_paths import guarded
+from gshtui.guard.shell_policy import judge
 from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
@@ -200,6 +202,16 @@ async def test_a_rule_stands_above_every_mode_but_plan(tmp_path: Path, mode: str
         book(tmp_path, '[[rule]]\ndo = "allow"\nprogram = "rm"\nflags = ["*"]\n'), mode, "rm -rf /", push
     )
     assert "Always refused" in forever.reason
+
+
+@pytest.mark.parametrize("line", ["git log && make test > out", "make test & git log", "(git log; make test)"])
+def test_a_rule_allows_no_line_that_is_not_made_of_plain_words(tmp_path: Path, line: str) -> None:
+    """Though some of its parts only read, and the rule covers the others."""
+    rules = book(tmp_path, '[[rule]]\ndo = "allow"\nprogram = "make"\nflags = ["*"]\n')
+    judged = judge(line, tmp_path, tmp_path)
+    assert "allow" in {part.verdict for part in judged.parts}
+    assert ruled(judged, line, rules).verdict == "ask"
+    assert ruled(judge("git log && make", tmp_path, tmp_path), "git log && make", rules).verdict == "allow"
 
 
 def test_the_command_explains_and_lists_them(tmp_path: Path, home: Home) -> None:
