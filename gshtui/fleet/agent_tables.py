@@ -103,8 +103,13 @@ def _table_row(state: AgentState, attach: Sequence[str]) -> tuple[str, ...]:
     return (row.id, row.name, kind, status, state.label or row.model, f"{row.context:,}", cost_words(row), where)
 
 
-def agent_details(state: AgentState, attach: Sequence[str] = ()) -> str:
-    """Everything about one agent, as a table for people."""
+def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Sequence[tuple[str, str]] = ()) -> str:
+    """Everything about one agent, as a table for people.
+
+    Args:
+        attach: how to see its terminal.
+        in_context: what is known of its context, by name.
+    """
     row, usage = state.row, state.usage
     made_of = row.profile or row.persona
     share = f" ({row.context / row.window:.0%} of {row.window:,})" if row.window else ""
@@ -132,7 +137,11 @@ def agent_details(state: AgentState, attach: Sequence[str] = ()) -> str:
         ("process", f"{row.pid} in pane {row.pane} of {row.tmux_session}" if row.pane else ""),
         ("attach", f"`{shlex.join(attach)}`" if attach else ""),
     ]
-    return markdown_table.facts((name, value) for name, value in facts if value)
+    told = {name: value for name, value in facts if value}
+    if in_context:  # it has counted what the row has from the last request
+        told = {name: value for name, value in told.items() if name not in ("context", "requests")}
+    told |= {name: value for name, value in in_context if value and name not in told}
+    return markdown_table.facts(told.items())
 
 
 def menu_line(row: AgentRow) -> str:

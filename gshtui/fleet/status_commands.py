@@ -120,16 +120,17 @@ def commands(
             context = await facts(parameters.agent or invocation.agent)
             if context is None:
                 raise
-            return Outcome({"context": msgspec.to_builtins(context)}, _facts_table(context))
+            return Outcome({"context": msgspec.to_builtins(context)}, markdown_table.facts(_fact_rows(context)))
         try:
             context = await facts(state.row.id)
         except CommandError:
             context = None  # it has said nothing yet
         words = attach(state.row)
-        data, details = agent_tables.state_json(state, words), agent_tables.agent_details(state, words)
+        data = agent_tables.state_json(state, words)
         if context is None:
-            return Outcome(data, details)
-        return Outcome(data | {"context": msgspec.to_builtins(context)}, f"{details}\n\n{_facts_table(context)}")
+            return Outcome(data, agent_tables.agent_details(state, words))
+        details = agent_tables.agent_details(state, words, _fact_rows(context))
+        return Outcome(data | {"context": msgspec.to_builtins(context)}, details)
 
     async def clear(invocation: Invocation, parameters: AgentNameParameters) -> Outcome:
         agent = state_of(invocation, parameters.agent).row.id
@@ -208,10 +209,10 @@ def commands(
     ]
 
 
-def _facts_table(known: AgentFacts) -> str:
+def _fact_rows(known: AgentFacts) -> list[tuple[str, str]]:
     from gshtui.context.commands.agent_facts import rows
 
-    return markdown_table.facts(rows(known))
+    return rows(known)
 
 
 def _named(row: AgentRow) -> str:

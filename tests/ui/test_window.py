@@ -680,6 +680,21 @@ async def test_a_chosen_theme_is_remembered_until_the_settings_change() -> None:
         assert changed.theme == "nord"
 
 
+async def test_themes_are_tried_out_and_only_the_chosen_one_stays() -> None:
+    app = Window()
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        await pilot.press("f4", "down")
+        await settled(pilot)
+        assert app.theme == "gsh-light"
+        await pilot.press("escape")
+        await settled(pilot)
+        assert app.theme == "gsh-dark" and not app.upkeep.memory.theme.endswith("light")
+        await pilot.press("f4", "down", "enter")
+        await settled(pilot)
+        assert app.theme == app.upkeep.memory.theme == "gsh-light"
+
+
 async def test_a_theme_that_is_not_there_is_ours() -> None:
     app = Window(theme="no-such-theme")
     async with app.run_test(size=SIZE) as pilot:

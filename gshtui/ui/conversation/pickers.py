@@ -23,6 +23,7 @@ class ModelsScreen(Picker):
             [model_choice(model) for model in sorted(models, key=lambda one: one.usable is False)],
             empty="No models available. Set a key (`gsh-tui doctor` lists them) or start Ollama.",
             hint="enter uses it from the next request · escape closes",
+            headings=("model", "provider", "window", "$/M in, out"),
         )
 
 
@@ -33,15 +34,15 @@ def model_choice(model: ListedModel) -> PickerChoice:
     price_in, price_out = model.price_input, model.price_output
     parts = [
         model.provider,
-        f"{figures.tokens(model.window)} window" if model.window else "",
-        f"${price_in:g} in, ${price_out:g} out per million" if price_in is not None and price_out is not None else "",
+        figures.tokens(model.window) if model.window else "",
+        f"${price_in:g} / ${price_out:g}" if price_in is not None and price_out is not None else "",
         "in use" if model.in_use else "no key" if model.usable is False else "",
     ]
     return PickerChoice(
         f"{model.provider}/{model.model}",
         one_line(model.label or model.model, 60),
-        one_line(" · ".join(part for part in parts if part), 100),
         current=model.in_use,
+        columns=tuple(one_line(part, 60) for part in parts),
     )
 
 

@@ -7,9 +7,10 @@ pressed.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
@@ -21,105 +22,113 @@ from textual.widgets.option_list import Option
 
 from gshtui.guard.answer_keys import AnswerKeys, KeyChosen
 from gshtui.ui.kit.bound_keys import BoundKeys
+from gshtui.ui.kit.filtered_list import FilteredList
+from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.key_table import bind
 
 
 @dataclass(frozen=True, slots=True)
 class PickerChoice:
-    """One entry. `name` and `detail` are shown as they are, never as markup."""
+    """One entry. `name`, `detail` and `columns` are shown as they are, never as markup.
+
+    `columns` stand one below the other in all entries, as far as there is room; `detail` follows the name.
+    """
 
     id: str
     name: str
     detail: str = ""
     current: bool = False
+    columns: tuple[str, ...] = ()
 
 
-class Picker(ModalScreen[str | None]):
-    """Type to filter, arrows to move, enter to choose."""
+_NAMES = 36
+"""The most cells that names take before their columns."""
 
-    BINDINGS = [bind("list.choose", "choose"), bind("list.close", "dismiss(None)")]
 
-    def __init__(self, title: str, choices: Sequence[PickerChoice], *, empty: str, hint: str = "") -> None:
-        super().__init__()
-        self._title = title
+class Picker(FilteredList[str | None]):
+    """Type to filter, arrows to move, enter to choose. The answer is the entry's id.
+
+    Args:
+        choices: the entries.
+        empty: what the list says when it has none.
+        headings: what the columns are, the names' first.
+        preview: called with the id of each entry that is highlighted; the window stays bright behind the list.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        choices: Sequence[PickerChoice],
+        *,
+        empty: str,
+        hint: str = "",
+        headings: tuple[str, ...] = (),
+        preview: Callable[[str], None] | None = None,
+    ) -> None:
+        super().__init__(title=title, prompt="Type to filter", hint=hint, look="-preview" if preview else "")
         self._choices = list(choices)
         self._empty = empty
-        self._hint = hint
+        self._headings = headings
+        self._preview = preview
+        self._tried = next((choice.id for choice in choices if choice.current), "")
+        self.set_class(preview is not None, "-bright")
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog"):
-            yield Static(Content(self._title), classes="dialog-title")
-            yield Input(placeholder="Type to filter", id="filter", compact=True)
-            yield OptionList(id="choices", markup=False, compact=True)
-            yield Static(Content(self._hint), classes="dialog-hint")
+    def fill(self) -> None:
+        wanted = self.words.lower().split()
+        fitting = [choice for choice in self._choices if all(word in _searched(choice) for word in wanted)]
+        widths = _column_widths([self._headings, *((choice.name, *choice.columns) for choice in fitting)], self.room)
+        lines = [_choice_line(choice, widths, self.room) for choice in fitting]
+        rows = [Option(line, id=choice.id) for choice, line in zip(fitting, lines, strict=True)]
+        kept = self.chosen
+        if rows and self._headings:
+            named = PickerChoice("", self._headings[0], columns=self._headings[1:])
+            rows.insert(
+                0,
+                Option(
+                    Content.styled(_choice_line(named, widths, self.room).plain, "$foreground-muted"), disabled=True
+                ),
+            )
+        self.show(rows, f"No matches for “{self.words}”." if self._choices else self._empty)
+        if fitting:
+            current = next((choice for choice in fitting if choice.current), fitting[0])
+            here = next((choice for choice in fitting if choice.id == kept and not wanted), current)
+            self.choices.highlighted = self.choices.get_option_index(here.id)
 
-    def on_mount(self) -> None:
-        self._fill("")
-        self.query_one(Input).focus()
-
-    @on(Input.Changed)
-    def _filtered(self, event: Input.Changed) -> None:
+    @on(OptionList.OptionHighlighted, "#choices")
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
-        self._fill(event.value)
+        id = self.chosen
+        if self._preview is not None and id is not None and id == event.option_id != self._tried:
+            self._tried = id
+            self._preview(id)
 
-    def _fill(self, words: str) -> None:
-        listed = self.query_one(OptionList)
-        listed.clear_options()
-        wanted = words.lower().split()
-        fitting = [
-            choice
-            for choice in self._choices
-            if all(word in f"{choice.name} {choice.detail}".lower() for word in wanted)
-        ]
-        listed.add_options([Option(_choice_line(choice), id=choice.id) for choice in fitting])
-        if not fitting:
-            says = f"No matches for “{words}”." if self._choices else self._empty
-            listed.add_option(Option(Content.styled(says, "$foreground-muted"), disabled=True))
-            return
-        listed.highlighted = next((at for at, choice in enumerate(fitting) if choice.current), 0)
-
-    def on_key(self, event: events.Key) -> None:
-        """Arrows and page keys move in the list while the input has the focus."""
-        listed = self.query_one(OptionList)
-        if self.focused is not listed and move_in_list(listed, event.key):
-            event.stop()
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_choose()
-
-    @on(OptionList.OptionSelected)
-    def _selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self.dismiss(event.option_id)
-
-    def action_choose(self) -> None:
-        listed = self.query_one(OptionList)
-        if listed.highlighted is not None:
-            option = listed.get_option_at_index(listed.highlighted)
-            if not option.disabled:
-                self.dismiss(option.id)
+    def choose(self, id: str) -> None:
+        self.dismiss(id)
 
 
-def move_in_list(listed: OptionList, key: str) -> bool:
-    """Move the highlight as this key does, for a list that does not have the focus; false: the key does not move it."""
-    move = {
-        "up": listed.action_cursor_up,
-        "down": listed.action_cursor_down,
-        "pageup": listed.action_page_up,
-        "pagedown": listed.action_page_down,
-    }.get(key)
-    if move is not None:
-        move()
-    return move is not None
+def _searched(choice: PickerChoice) -> str:
+    return " ".join((choice.name, choice.detail, *choice.columns)).lower()
 
 
-def _choice_line(choice: PickerChoice) -> Content:
-    mark = "● " if choice.current else "  "
-    return Content.assemble(
-        (mark, "$primary"), (choice.name, "bold"), (f"  {choice.detail}" if choice.detail else "", "$foreground-muted")
-    )
+def _column_widths(table: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Cells of each column of rows that have columns."""
+    rows = [row for row in table if len(row) > 1]
+    count = max(map(len, rows), default=0)
+    widths = [max(cell_len(row[at]) for row in rows if at < len(row)) for at in range(count)]
+    return [min(widths[0], _NAMES, max(8, room // 2)), *widths[1:]] if widths else []
+
+
+def _choice_line(choice: PickerChoice, widths: Sequence[int], room: int) -> Content:
+    name = choice.name
+    if choice.columns:
+        cells = [fit(name, widths[0]), *choice.columns]
+        padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False)]
+        name, rest = padded[0], "  ".join(padded[1:]).rstrip()
+    else:
+        rest = choice.detail
+    mark = ("● " if choice.current else "  ", "$primary")
+    line = Content.assemble(mark, (name, "bold"), (f"  {rest}" if rest else "", "$foreground-muted"))
+    return line.truncate(room, ellipsis=True)
 
 
 class InputScreen(ModalScreen[str]):

@@ -378,6 +378,9 @@ class Workbench(ThemedApp[int], AppBase):
     def themes(self) -> list[str]:
         return sorted(self.available_themes, key=lambda name: (not name.startswith("gsh-"), name))
 
+    def preview_theme(self, name: str) -> None:
+        self.theme = self.showable_theme(name)
+
     def choose_theme(self, name: str) -> None:
         """Change the theme, and remember it."""
         if name:

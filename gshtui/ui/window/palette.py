@@ -10,17 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
-from textual import events, on
-from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Static
 from textual.widgets.option_list import Option
 
-from gshtui.ui.kit.dialogs import move_in_list
+from gshtui.ui.kit.filtered_list import FilteredList
 from gshtui.ui.kit.fitted_text import fit
-from gshtui.ui.kit.key_table import bind
 from gshtui.ui.window.palette_entries import (
     PaletteEntry,
     PaletteHost,
@@ -95,7 +90,7 @@ def _find(text: str, word: str) -> str:
     return "start" if at >= 0 else "part" if inside else ""
 
 
-class PaletteScreen(ModalScreen[PaletteEntry | None]):
+class PaletteScreen(FilteredList[PaletteEntry | None]):
     """Returns the chosen entry; `None`: none.
 
     Args:
@@ -103,73 +98,48 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         words: what is in the input at first.
     """
 
-    BINDINGS = [bind("list.choose", "choose"), bind("list.close", "dismiss(None)")]
-
     def __init__(self, window: PaletteHost, recent: Sequence[str] = (), words: str = "") -> None:
-        super().__init__()
+        super().__init__(prompt="What do you want to do?", words=words, look="-palette")
         self._window = window
         self._recent = recent
-        self._words = words
         self._groups: list[tuple[str, list[PaletteEntry]]] = []
         self.listed: list[PaletteEntry] = []
         """The entries shown, from the top."""
 
-    def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog -palette"):
-            yield Input(self._words, placeholder="What do you want to do?", id="filter", compact=True)
-            yield OptionList(id="choices", markup=False, compact=True)
-            yield Static("", classes="dialog-hint", markup=False)
-
     def on_mount(self) -> None:
-        self.query_one(OptionList).can_focus = False
         self._groups = [
             ("Actions", list(action_entries(self._window))),
             ("Commands", list(command_entries(self._window))),
             ("Themes", list(theme_entries(self._window))),
         ]
         self.run_worker(self._list_more(), exit_on_error=False, group="palette")
-        self.query_one(Input).focus()
 
     async def _list_more(self) -> None:
         more = await listed_entries(self._window)
         self._groups.insert(2, ("Agents, models and conversations", more))
-        self._fill()
+        self.fill()
 
-    def on_resize(self) -> None:
-        self._fill()
-
-    @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
-        event.stop()
-        self._words = event.value
-        self._fill()
-
-    def _fill(self) -> None:
-        listed = self.query_one(OptionList)
-        before = self._chosen()
-        width = max(20, listed.scrollable_content_region.width or self.size.width * 96 // 100 - 6)
-        groups = self._recent_first() if not self._words.strip() else [("", self._ranked())]
+    def fill(self) -> None:
+        before = self.chosen_entry
+        words = self.words.strip()
+        groups = self._recent_first() if not words else [("", self._ranked())]
         self.listed = []
         options: list[Option] = []
         for name, found in groups:
             if name and found:
                 options.append(Option(Content.styled(name, "$foreground-muted"), disabled=True))
             for ranked in found:
-                options.append(Option(_line(ranked, width), id=str(len(self.listed))))
+                options.append(Option(_line(ranked, self.room), id=str(len(self.listed))))
                 self.listed.append(ranked.entry)
-        if not options:
-            says = f"Nothing found for “{self._words.strip()}”. f1 lists every key."
-            options = [Option(Content.styled(fit(says, width), "$foreground-muted"), disabled=True)]
-        listed.clear_options()
-        listed.add_options(options)
+        self.show(options, fit(f"Nothing found for “{words}”. f1 lists every key.", self.room))
         kept = next((at for at, entry in enumerate(self.listed) if before and entry.id == before.id), 0)
         if self.listed:
-            listed.highlighted = listed.get_option_index(str(kept if not self._words.strip() else 0))
-        count = f"{len(self.listed)} found · " if self._words.strip() else ""
+            self.choices.highlighted = self.choices.get_option_index(str(kept if not words else 0))
+        count = f"{len(self.listed)} found · " if words else ""
         self.query_one(".dialog-hint", Static).update(f"{count}enter runs it · escape closes")
 
     def _ranked(self) -> list[Ranked]:
-        return search([entry for _, group in self._groups for entry in group], self._words, self._recent)
+        return search([entry for _, group in self._groups for entry in group], self.words, self._recent)
 
     def _recent_first(self) -> list[tuple[str, list[Ranked]]]:
         by_id = {entry.id: entry for _, group in self._groups for entry in group}
@@ -177,30 +147,13 @@ class PaletteScreen(ModalScreen[PaletteEntry | None]):
         groups = [("Recent", recent), *self._groups]
         return [(name, [Ranked(entry, 0) for entry in found]) for name, found in groups]
 
-    def _chosen(self) -> PaletteEntry | None:
-        listed = self.query_one(OptionList)
-        option = listed.get_option_at_index(listed.highlighted) if listed.highlighted is not None else None
-        return self.listed[int(option.id)] if option is not None and option.id else None
+    @property
+    def chosen_entry(self) -> PaletteEntry | None:
+        """The entry that is highlighted."""
+        return None if (id := self.chosen) is None else self.listed[int(id)]
 
-    def on_key(self, event: events.Key) -> None:
-        """Arrows and page keys move in the list while the input has the focus."""
-        if move_in_list(self.query_one(OptionList), event.key):
-            event.stop()
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_choose()
-
-    @on(OptionList.OptionSelected)
-    def _selected(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self.action_choose()
-
-    def action_choose(self) -> None:
-        chosen = self._chosen()
-        if chosen is not None:
-            self.dismiss(chosen)
+    def choose(self, id: str) -> None:
+        self.dismiss(self.listed[int(id)])
 
 
 def _line(ranked: Ranked, width: int) -> Content:

@@ -33,6 +33,10 @@ class WindowHost(WorkbenchPort, Protocol):
         """All themes, ours first."""
         ...
 
+    def preview_theme(self, name: str) -> None:
+        """Change the theme until it is chosen or another is."""
+        ...
+
     def choose_theme(self, name: str) -> None:
         """Change the theme, and remember it."""
         ...
@@ -79,9 +83,18 @@ class WindowFeature(Feature):
     def _pick_theme(self) -> None:
         from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
-        choices = [PickerChoice(name, name, current=name == self._host.theme) for name in self._host.themes()]
-        picker = Picker("Themes", choices, empty="", hint="enter applies it · escape closes")
-        self._host.push_screen(picker, lambda chosen: self._host.choose_theme(chosen or ""))
+        before = self._host.theme
+        choices = [PickerChoice(name, name, current=name == before) for name in self._host.themes()]
+        hint = "enter keeps it · escape goes back"
+        picker = Picker("Themes", choices, empty="", hint=hint, preview=self._host.preview_theme)
+
+        def answered(chosen: str | None) -> None:
+            if chosen is None:
+                self._host.preview_theme(before)
+            else:
+                self._host.choose_theme(chosen)
+
+        self._host.push_screen(picker, answered)
 
     def _continue_last(self) -> None:
         session = self._host.offered_session()

@@ -100,6 +100,9 @@ def table_lines(tokens: Sequence[Token], page: Page) -> list[StyledLine]:
     rows, aligns = _rows(tokens, page)
     if not rows:
         return []
+    headed = any(segment.text.strip() for cell in rows[0] for segment in cell)
+    if not headed and len(rows) > 1:  # names and values: their columns need no line above
+        rows = rows[1:]
     columns = len(rows[0])
     widths = _widths(rows, page.width - 3 * (columns - 1))
     if widths is None:
@@ -110,12 +113,12 @@ def table_lines(tokens: Sequence[Token], page: Page) -> list[StyledLine]:
     tall = False
     for number, row in enumerate(rows):
         made = _row(row, widths, aligns, bar, page)
-        if number > 1 and (tall or len(made) > 1):
+        if number > headed and (tall or len(made) > 1):
             # Rows of several lines need a rule between them, or nobody sees which line belongs to which.
             lines.append(StyledLine([Segment(rule, page.palette.rule)]))
         tall = len(made) > 1
         lines += made
-        if number == 0:
+        if number == 0 and headed:
             lines.append(StyledLine([Segment(rule, page.palette.rule)]))
     return lines
 

@@ -1,0 +1,128 @@
+"""The screen of a list that is filtered by typing: the input keeps the focus, arrows and page keys move in the list.
+
+Owns the keys and the messages of both widgets; what is listed, and what a choice means, is the subclass's.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from gshtui.ui.kit.key_table import bind
+
+_R = TypeVar("_R")
+
+
+class FilteredList(ModalScreen[_R]):
+    """Ends with what was chosen, or with nothing.
+
+    Args:
+        title: above the input; empty: none.
+        prompt: what the empty input says.
+        hint: below the list.
+        words: what is in the input at first.
+        look: classes of the dialog, see `styles/screens.tcss`.
+    """
+
+    BINDINGS = [bind("list.choose", "choose"), bind("list.close", "dismiss(None)")]
+
+    def __init__(self, *, title: str = "", prompt: str, hint: str = "", words: str = "", look: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._prompt = prompt
+        self._hint = hint
+        self._look = look
+        self.words = words
+        """What is typed."""
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes=f"dialog {self._look}".strip()):
+            if self._title:
+                yield Static(Content(self._title), classes="dialog-title")
+            yield Input(self.words, placeholder=self._prompt, id="filter", compact=True)
+            yield OptionList(id="choices", markup=False, compact=True)
+            yield Static(Content(self._hint), classes="dialog-hint", markup=False)
+
+    def on_mount(self) -> None:
+        self.choices.can_focus = False
+        self.query_one(Input).focus()
+        self.fill()
+
+    @property
+    def choices(self) -> OptionList:
+        """The list."""
+        return self.query_one("#choices", OptionList)
+
+    @property
+    def room(self) -> int:
+        """Cells of a row."""
+        return max(20, self.choices.scrollable_content_region.width or self.size.width * 96 // 100 - 6)
+
+    @property
+    def chosen(self) -> str | None:
+        """The id of the row that is highlighted; `None`: there is none to choose."""
+        listed = self.choices
+        option = listed.get_option_at_index(listed.highlighted) if listed.highlighted is not None else None
+        return None if option is None or option.disabled else option.id
+
+    def fill(self) -> None:
+        """List what fits `words`."""
+        raise NotImplementedError
+
+    def choose(self, id: str) -> None:
+        """End with this row."""
+        raise NotImplementedError
+
+    def show(self, options: list[Option], says: str) -> None:
+        """Show these rows, or words that say why there are none."""
+        self.choices.clear_options()
+        self.choices.add_options(options or [Option(Content.styled(says, "$foreground-muted"), disabled=True)])
+
+    def on_resize(self) -> None:
+        self.fill()
+
+    @on(Input.Changed, "#filter")
+    def _typed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.words != event.value:
+            self.words = event.value
+            self.fill()
+
+    def on_key(self, event: events.Key) -> None:
+        if move_in_list(self.choices, event.key):
+            event.stop()
+
+    @on(Input.Submitted, "#filter")
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_choose()
+
+    @on(OptionList.OptionSelected, "#choices")
+    def _selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """End with the row that is highlighted."""
+        if (id := self.chosen) is not None:
+            self.choose(id)
+
+
+def move_in_list(listed: OptionList, key: str) -> bool:
+    """Move the highlight as this key does, for a list that does not have the focus; false: the key does not move it."""
+    move = {
+        "up": listed.action_cursor_up,
+        "down": listed.action_cursor_down,
+        "pageup": listed.action_page_up,
+        "pagedown": listed.action_page_down,
+    }.get(key)
+    if move is not None:
+        move()
+    return move is not None

@@ -1,0 +1,101 @@
+"""Lists that are filtered by typing: what is listed, which row is chosen, and what is tried out on the way."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.pilot import Pilot
+from textual.widgets import Input, OptionList
+
+from gshtui.ui.kit.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.themes import ThemedApp
+from tests.kit.transcript_host import STYLES
+
+MODELS = [
+    PickerChoice("a", "Sonnet", columns=("anthropic", "200k", "$3 / $15")),
+    PickerChoice("b", "offline", columns=("offline",), current=True),
+    PickerChoice("c", "A model with a name that goes on and on and on", columns=("openai", "1.1M", "$1 / $10")),
+]
+
+
+class PickerHost(ThemedApp[None]):
+    """Opens one picker, and keeps its answer."""
+
+    CSS_PATH = [STYLES / "screens.tcss"]
+
+    def __init__(self, picker: Picker) -> None:
+        super().__init__()
+        self.picker = picker
+        self.answers: list[str | None] = []
+
+    def compose(self) -> ComposeResult:
+        yield Input()
+
+    def on_mount(self) -> None:
+        self.push_screen(self.picker, self.answers.append)
+
+
+def rows(app: PickerHost) -> list[str]:
+    listed = app.picker.query_one(OptionList)
+    return [str(listed.get_option_at_index(at).prompt) for at in range(listed.option_count)]
+
+
+async def opened(pilot: Pilot[None], *keys: str) -> None:
+    await pilot.pause()
+    await pilot.press(*keys)
+    await pilot.pause()
+
+
+async def test_columns_stand_below_each_other_and_below_their_headings() -> None:
+    app = PickerHost(Picker("Models", MODELS, empty="", headings=("model", "provider", "window", "price")))
+    async with app.run_test(size=(90, 30)) as pilot:
+        await opened(pilot)
+        shown = rows(app)
+        assert [shown[0].index(name) for name in ("provider", "window", "price")] == [
+            shown[1].index(cell) for cell in ("anthropic", "200k", "$3 / $15")
+        ]
+        assert {row.index(cell) for row, cell in zip(shown[1:], ("anth", "offline ", "openai"), strict=True)} != {0}
+        assert shown[2].index("offline", 10) == shown[1].index("anthropic") == shown[3].index("openai")
+        assert "…" in shown[3][:40]
+        await pilot.press("enter")
+    assert app.answers == ["b"]
+
+
+async def test_the_heading_is_never_chosen() -> None:
+    app = PickerHost(Picker("Models", MODELS, empty="", headings=("model", "provider")))
+    async with app.run_test(size=(90, 30)) as pilot:
+        await opened(pilot, "up", "up", "up", "up")
+        assert app.picker.chosen in {"a", "b", "c"}
+        await opened(pilot, *"sonnet")
+        assert app.picker.chosen == "a"
+        await opened(pilot, *"zzz")
+        assert app.picker.chosen is None and rows(app) == ["No matches for “sonnetzzz”."]
+        await pilot.press("enter")
+        assert not app.answers
+        await pilot.press("escape")
+    assert app.answers == [None]
+
+
+async def test_what_is_highlighted_is_tried_out() -> None:
+    seen: list[str] = []
+    app = PickerHost(
+        Picker("Themes", [PickerChoice(name, name) for name in ("one", "two", "three")], empty="", preview=seen.append)
+    )
+    async with app.run_test(size=(90, 30)) as pilot:
+        await opened(pilot, "down", "down")
+        assert seen == ["one", "two", "three"]  # none twice
+        await opened(pilot, "t", "w")
+        assert seen[-1] == "two"
+        assert app.picker.styles.background.a == 0, "the window behind is not bright"
+        await pilot.press("enter")
+    assert app.answers == ["two"]
+
+
+async def test_a_changed_size_keeps_the_row() -> None:
+    app = PickerHost(Picker("Models", MODELS, empty=""))
+    async with app.run_test(size=(90, 30)) as pilot:
+        await opened(pilot, "down")
+        assert app.picker.chosen == "c"
+        for size in ((60, 20), (120, 40), (40, 12)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            assert app.picker.chosen == "c"
