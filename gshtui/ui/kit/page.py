@@ -205,7 +205,7 @@ class _Maker:
             "name": style("secondary", on=on),
             "type": style("secondary", on=on, how=_BOLD),
             "string": style("success", on=on),
-            "number": style("secondary", on=on),
+            "number": style("success", on=on),
             "comment": style(shade=0.5, on=on, how=_ITALIC),
             "operator": style(shade=0.8, on=on),
             "builtin": style("secondary", on=on),
