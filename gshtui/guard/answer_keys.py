@@ -93,6 +93,12 @@ def line_of(offered: Sequence[Offer], width: int = 200) -> str:
     return "  ".join(f"{offer.key} {words}".rstrip() for offer, words in worded(offered, width))
 
 
+def rows_of(offered: Sequence[Offer], width: int = 200) -> list[tuple[Offer, str]]:
+    """The offers as a list, one below the other: each with its longest label that fits a width in cells."""
+    room = width - 4  # a mark, the key, and the blanks around it
+    return [(offer, next((words for words in offer.words if len(words) <= room), "")) for offer in offered]
+
+
 def choice_of(key: str, offered: Iterable[Offer]) -> str | None:
     """The offer that a character stands for; `None` if there is none."""
     return next((offer.choice for offer in offered if offer.key == key), None)

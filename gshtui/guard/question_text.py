@@ -74,34 +74,49 @@ def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
     )
 
 
-def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
-    """The whole question: subject, warnings, detail, the change; what `always` would allow, behind a change."""
+class QuestionParts(NamedTuple):
+    """A question in its order: what it is about, the change, the rule that it would make."""
+
+    head: list[QuestionLine]
+    diff: str
+    tail: list[QuestionLine]
+
+
+def question_parts(request: ApprovalRequested) -> QuestionParts:
+    """The subject with its warnings and all that a call says besides, the change, and what `always` would allow."""
     from gshtui.text.sanitise import visible  # not before the first letter
 
-    found = [QuestionLine("subject", text) for text in visible(request.subject).split("\n")]
-    found += [
+    head = [QuestionLine("subject", text) for text in visible(request.subject).split("\n")]
+    head += [
         QuestionLine("warning", f"⚠ {text}") for warning in request.warnings for text in visible(warning).split("\n")
     ]
     rule: list[QuestionLine] = []
     if request.rule:
         rule = [QuestionLine("pattern", f"3 shows a rule: {' '.join(visible(request.pattern).split())}")]
-    if not request.diff:
-        found += rule
     if request.effect == PROGRAM:  # as its screen shows it, where every row counts
         shown = (visible(text) for text in request.detail.split("\n"))
-        return found + [QuestionLine("detail", text) for text in shown if text.strip()]
+        return QuestionParts([*head, *rule, *(QuestionLine("detail", text) for text in shown if text.strip())], "", [])
     said = (request.subject.strip(), f"{request.tool} {request.subject}".strip())
-    detail = request.detail
+    words = request.detail
     if "\n" not in request.subject and request.subject.strip():  # it stands above, whole
-        detail = detail.removesuffix(f"\n{request.subject}")
-    if detail and detail.strip() not in said:
-        found.append(QuestionLine("label", ""))
+        words = words.removesuffix(f"\n{request.subject}")
+    detail: list[QuestionLine] = []
+    if words and words.strip() not in said:
+        detail.append(QuestionLine("label", ""))
         # Each line has a row of its own here, so that their number needs no telling.
-        found += [QuestionLine("detail", text) for text in visible(detail, counted=False).split("\n")]
-    if request.diff:  # what would change is what one decides about: a rule comes after it
-        found += [QuestionLine("label", ""), *_without_names(list(diff_lines(request.diff)), request.subject)]
-        found += [QuestionLine("label", ""), *rule] if rule else []
-    return found
+        detail += [QuestionLine("detail", text) for text in visible(words, counted=False).split("\n")]
+    if not request.diff:
+        return QuestionParts([*head, *rule, *detail], "", [])
+    return QuestionParts([*head, *detail], request.diff, [QuestionLine("label", ""), *rule] if rule else [])
+
+
+def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
+    """The whole question as lines: subject, warnings, detail, the change; what `always` would allow, behind it."""
+    head, diff, tail = question_parts(request)
+    if not diff:
+        return head
+    change = _without_names(list(diff_lines(diff)), request.subject)
+    return [*head, QuestionLine("label", ""), *change, *tail]
 
 
 def _without_names(lines: list[QuestionLine], subject: str) -> list[QuestionLine]:

@@ -196,10 +196,11 @@ async def test_each_answer_by_mouse() -> None:
         app.now.later()
         await pilot.pause()
         await pilot.press(*"typing")
-        for word, decision in (("allow once", "once"), ("deny with", None), ("deny", "deny")):
+        for word, decision in (("allow once", "once"), ("deny with", None), ("4 deny", "deny")):
             await pilot.pause()
-            text = app.query_one(Answers).content
-            await pilot.click(Answers, offset=(str(text).index(word), 0))
+            rows = str(app.query_one(Answers).content).split("\n")
+            at = next(y for y, row in enumerate(rows) if word in row)
+            await pilot.click(Answers, offset=(rows[at].index(word), at))
             await pilot.pause()
             app.now.later()
             if decision is None:
@@ -402,13 +403,74 @@ async def test_a_long_diff_scrolls_and_says_so() -> None:
         title = app.query_one("#approval-title", Static)
         assert " more" in str(title.content)
         view = app.query_one(QuestionView)
-        await app.press(pilot, "down", "pagedown", "pagedown")
+        await app.press(pilot, "j", "pagedown", "pagedown")
         await pilot.pause()
         assert view.scroll_offset.y > 5
         view.scroll_end(animate=False)
         await pilot.pause()
         assert " more" not in str(title.content)
         assert "line 4999" in view.render_line(view.size.height - 3).text, "the rule that 3 shows is below"
+
+
+EDIT = (
+    "--- a/src/m.py\n+++ b/src/m.py\n@@ -1,7 +1,8 @@\n import os\n import sys\n import time\n-a = 1\n-b = 2\n+a = 3\n"
+    "+b = 4\n+c = 5\n def f():\n     pass\n@@ -40,3 +41,3 @@\n x\n-y = 1\n+y = 2\n z\n"
+)
+
+
+def changed_rows(app: Asked) -> list[str]:
+    """The added and removed rows of the question that are in sight."""
+    view = app.query_one(QuestionView)
+    rows = [view.render_line(y).text for y in range(view.size.height)]
+    return [row for row in rows if row.strip()[2:3] in ("+", "-") or row.strip()[3:4] in ("+", "-")]
+
+
+async def test_at_eighty_by_twenty_four_a_change_shows_six_lines_and_hunks_come_by_key() -> None:
+    app = Asked()
+    more = "".join(f"+d{n} = {n}\n" for n in range(9))
+    diff = EDIT.replace("+c = 5\n", "+c = 5\n" + more).replace("+1,8", "+1,17")
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.feed(make_question(1, tool="edit", effect="write", subject="src/m.py", detail="edit src/m.py", diff=diff))
+        await app.review(pilot)
+        await pilot.pause()
+        assert "src/m.py" in app.heading and "↑" in app.heading and "↓" in app.heading
+        shown = changed_rows(app)
+        assert len(shown) >= 6 and shown[0].endswith("- a = 1".ljust(len(shown[0]) - shown[0].index("-")))
+        await app.press(pilot, "n")
+        assert any("+ y = 2" in row for row in changed_rows(app))
+        await app.press(pilot, "N")
+        assert changed_rows(app) == shown
+
+
+async def test_the_marked_answer_is_given_by_enter_and_arrows_move_the_mark() -> None:
+    app = Asked()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.feed(make_question(1), make_question(2), make_question(3))
+        await app.review(pilot)
+        rows = str(app.query_one(Answers).content).split("\n")
+        assert rows[0] == "❯ 1 allow once" and [row[:4] for row in rows[1:]] == ["  2 ", "  3 ", "  4 ", "  5 "]
+        await app.press(pilot, "enter")
+        assert app.answers == [("a1", "once", "")]
+        await app.review(pilot)
+        await app.press(pilot, "down", "down", "down", "down", "down", "up")
+        assert str(app.query_one(Answers).content).split("\n")[3] == "❯ 4 deny"
+        await app.press(pilot, "enter")
+        assert app.answers[1:] == [("a2", "deny", "")]
+        await app.review(pilot)
+        assert str(app.query_one(Answers).content).startswith("❯ 1"), "another question, another mark"
+
+
+async def test_enter_for_words_or_for_the_question_before_answers_nothing() -> None:
+    app = Asked()
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.feed(make_question(1))
+        await app.review(pilot)
+        await app.press(pilot, "h", "i", "enter")
+        assert app.answers == []
+        assert [event.text for event in app.events if isinstance(event, PromptSubmitted)] == ["hi"]
+        app.feed(ApprovalSettled(approval="a1", agent="main", call="c", decision="timeout"), make_question(2))
+        await app.press(pilot, "enter", after=0.1)
+        assert app.answers == []
 
 
 @pytest.mark.parametrize("size", [(80, 24), (20, 5), (40, 10), (200, 50)])

@@ -43,6 +43,7 @@ from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeLi
 from gshtui.tools.worktree import Worktree
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
+from gshtui.ui.approvals.question_view import Answers
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
 from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.context.inspector_pane import InspectorPane
@@ -1341,8 +1342,9 @@ async def back(here: Real) -> None:
 
 @told(
     "hub",
-    "| `ctrl+g` | go to the waiting question: `1` once, `2` this exact call for the session, `3` always, by a "
-    "rule that you see and can edit first (`enter` saves it, where one is offered), `4` deny, `5` deny with a reason |",
+    "| `ctrl+g` | go to the waiting question: `up` and `down` mark an answer and `enter` gives it, or its number does: "
+    "`1` allow once, `2` this exact call for the session, `3` always, by a rule that you see and can edit first (where "
+    "one is offered), `4` deny, `5` deny with a reason; `n` and `N` go through a change |",
 )
 async def answered(here: Real) -> None:
     """Each answer, and what it means for the same call a second time."""
@@ -1356,6 +1358,9 @@ async def answered(here: Real) -> None:
             await here.asked(line)
             await here.press("ctrl+g")
             assert here.app.focused is here.area.approvals
+            if key == "enter":
+                await here.press("n", "N", "down", "down", "down", "down", "up")
+                assert here.app.query_one(Answers).marked == "deny"
             await here.answer(key)
             if key == "3":
                 await here.until(lambda: bool(here.area.approvals.query("#rule-form")))
@@ -1370,6 +1375,7 @@ async def answered(here: Real) -> None:
         return here.count(ApprovalRequested) > asked
 
     assert await run("touch once", "4") and not (here.project / "once").exists()
+    assert await run("touch once", "enter") and not (here.project / "once").exists()
     assert await run("touch once", "1") and (here.project / "once").exists()
     assert await run("touch session", "2") and not await run("touch session")
     assert await run("touch session other", "5")

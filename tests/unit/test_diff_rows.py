@@ -7,7 +7,9 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.color import Color
 
+from gshtui.ui.kit.diff_lines import DiffBody, diff_lines
 from gshtui.ui.kit.diff_rows import (
     change_at,
     changed_words,
@@ -19,6 +21,8 @@ from gshtui.ui.kit.diff_rows import (
     side_by_side,
     without_names,
 )
+from gshtui.ui.kit.highlighter import Highlighter
+from gshtui.ui.kit.page import Page, make_palette
 
 LINES = st.lists(st.text("ab +-@\t", max_size=6), max_size=12)
 
@@ -85,3 +89,29 @@ def test_names_and_the_first_mark_are_left_out_where_they_are_said_already() -> 
     assert diff_path(diff) == "x.py"
     assert [row.kind for row in without_names(list(diff_rows(diff)), "x.py")] == ["removed", "added"]
     assert next(row.kind for row in without_names(list(diff_rows(diff)), "other")) == "file"
+
+
+def test_what_looks_like_a_name_within_a_hunk_is_a_line_like_any_other() -> None:
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -1,2 +1,2 @@\n--- a/secret\n+++ b/other\n@@ -9 +9 @@\n"
+    kinds = [(row.kind, row.text) for row in diff_rows(diff)]
+    assert kinds[:4] == [("file", "x.py"), ("hunk", ""), ("removed", "-- a/secret"), ("added", "++ b/other")]
+    assert kinds[4] == ("note", "@@ -9 +9 @@")
+
+
+def test_another_name_before_is_said() -> None:
+    diff = "--- a/old.py\n+++ b/new.py\n@@ -1 +1 @@\n-x\n+y\n"
+    assert [row.text for row in diff_rows(diff)][:2] == ["new.py", "was old.py"]
+    gone = "--- a/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+    assert next(row.text for row in diff_rows(gone)) == "old.py"
+    assert without_names(list(diff_rows(diff)), "new.py")[0].text == "was old.py"
+
+
+@given(LINES, LINES, st.sampled_from([20, 60, 130]))
+def test_a_body_has_a_line_for_every_row_at_any_width(before: list[str], after: list[str], width: int) -> None:
+    rows = list(diff_rows(unified(before, after)))
+    page = Page(width, make_palette({}, Color(0, 0, 0)), Highlighter())
+    body = DiffBody(rows, page, "x.py")
+    drawn = [body.line(y) for y in range(body.height)]
+    assert all(line.cells <= width for line in drawn)
+    assert [line.text.strip() for line in drawn] == [line.text.strip() for line in diff_lines(rows, page, "x.py")]
+    assert len(body.changes) == len([at for at in body.changes if 0 <= at < max(1, body.height)])

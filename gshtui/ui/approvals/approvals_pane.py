@@ -32,7 +32,7 @@ from gshtui.guard.answer_keys import (
     choices,
 )
 from gshtui.guard.open_approvals import APPROVAL_EVENTS
-from gshtui.guard.question_text import question_lines, question_title
+from gshtui.guard.question_text import question_parts, question_title
 from gshtui.ui.approvals.approvals_state import (
     ApprovalsState,
     being_answered,
@@ -53,6 +53,12 @@ from gshtui.ui.kit.textual.painting import always_draws_cursor
 from gshtui.ui.kit.widget_messages import FeatureMessage, Intent, OpenTerminal
 
 REASON_LIMIT = 2_000
+_BESIDE = 9
+"""Rows of the window that a change leaves to everything else: two of them are the conversation's."""
+_ROOMY = 30
+"""Rows of the window from which on an empty one is between question and answers."""
+_CHANGE = 24
+"""Rows that a change may take where they are more than half of the window."""
 
 
 @always_draws_cursor  # it takes input for as long as it is shown
@@ -98,8 +104,13 @@ class ApprovalsPane(Vertical, can_focus=True):
         bind("approval.reason", "answer('reason')"),
         bind("approval.next", "turn(1)"),
         bind("approval.previous", "turn(-1)"),
-        bind("approval.up", "scroll(-1)"),
-        bind("approval.down", "scroll(1)"),
+        bind("approval.up", "mark(-1)"),
+        bind("approval.down", "mark(1)"),
+        bind("approval.choose", "choose"),
+        bind("approval.next_hunk", "hunk(1)"),
+        bind("approval.previous_hunk", "hunk(-1)"),
+        bind("approval.scroll_up", "scroll(-1)"),
+        bind("approval.scroll_down", "scroll(1)"),
         bind("approval.page_up", "scroll(0, -1)"),
         bind("approval.page_down", "scroll(0, 1)"),
         bind("approval.back", "back"),
@@ -165,7 +176,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         if state.front != before.front:
             self.display = request is not None or self.writing
             if request is not None:
-                self.query_one(QuestionView).ask(question_lines(request))
+                self.query_one(QuestionView).ask(question_parts(request), request.subject)
             self._front_changed(request)
         self.draw()
 
@@ -207,7 +218,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.draw()
 
     def draw(self) -> None:
-        """Show the question in front, in at most half of the window."""
+        """Show the question in front, in at most half of the window; a change may leave only a few rows of the chat."""
         request = self.state.shown
         if not self.is_mounted or (request is None and not self.writing):
             return
@@ -219,24 +230,48 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.set_class(height < 16, "-low")
         self.set_class(height < 9, "-tiny")
         inner = max(8, self.content_size.width or width - 4)
-        rows = self.query_one(Answers).offer(request.approval, self.state.offered, inner)
-        frame = 0 if height < 16 else 2
+        low = height < 16
+        rows = self.query_one(Answers).offer(request.approval, self.state.offered, inner, low=low)
+        roomy = height >= _ROOMY
+        self.set_class(roomy, "-roomy")
+        frame = 0 if low else 2 + roomy
         self.query_one(Answers).display = not self._keys.in_rule
         view = self.query_one(QuestionView)
         view.display = not self._keys.in_rule
-        view.fit(inner, max(1, height // 2 - 1 - frame - rows))
-        tail = f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
+        most = height // 2
+        if request.diff and not low:
+            most = max(most, min(height - _BESIDE, _CHANGE))
+        view.fit(inner, max(1, most - 1 - frame - rows))
+        tail = f" · ↑ {view.above}" if view.above and view.display else ""
+        tail += f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
         tail += f" · {self.said}" if self.said else ""
         tail += "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} answers"
         heading = question_title(
             request, self.state.place, len(self.state.waiting), self.state.names.get(request.agent, "")
         )
+        if request.diff:  # its own row may be scrolled away
+            from gshtui.text.sanitise import one_line
+
+            heading += f" · {one_line(request.subject, 200)}"
         heading = fit(f"◆ {heading}", max(8, width - 4 - len(tail))) + tail
         self.query_one("#approval-title", Static).update(heading)
 
     def action_turn(self, by: int) -> None:
         """Bring another question to the front."""
         self.become(turned_to(self.state, by))
+
+    def action_mark(self, step: int) -> None:
+        """Mark another answer."""
+        self.query_one(Answers).mark(step)
+        self.draw()
+
+    async def action_choose(self) -> None:
+        """Give the marked answer by a click in the key bar. Keys arrive in `on_key`."""
+        await self.action_answer(self.query_one(Answers).marked)
+
+    def action_hunk(self, step: int) -> None:
+        """Go to another change of the question."""
+        self.query_one(QuestionView).show_change(step)
 
     def action_scroll(self, rows: int, pages: int = 0) -> None:
         """Scroll the question by lines and by pages."""
@@ -305,6 +340,8 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     def _choice(self, action: str | None, letter: str) -> str | None:
         """What a key answers: a program's choices have their own numbers."""
+        if action == "choose":
+            return self.query_one(Answers).marked or None
         if self.state.front not in self.state.programs:
             return _CHOICES.get(action or "")
         offered = next((offer.choice for offer in self.state.offered if offer.key == letter), "")

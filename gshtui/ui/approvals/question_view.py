@@ -13,15 +13,20 @@ from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from textual import events
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.style import Style
 from textual.widgets import Static
 
-from gshtui.guard.answer_keys import OPEN, Offer, worded
-from gshtui.guard.question_text import LineKind, QuestionLine
+from gshtui.guard.answer_keys import OPEN, Offer, rows_of, worded
+from gshtui.guard.question_text import LineKind, QuestionLine, QuestionParts
+from gshtui.ui.kit.diff_lines import DiffBody
+from gshtui.ui.kit.diff_rows import DiffRow, diff_rows, without_names
+from gshtui.ui.kit.highlighter import Highlighter
+from gshtui.ui.kit.language_loader import LanguageLoader
+from gshtui.ui.kit.page import Page, ThemePalette
 
 
 def wrapped_question(question: Sequence[QuestionLine], width: int) -> list[QuestionLine]:
@@ -51,7 +56,7 @@ def _rows(text: str, width: int) -> list[str]:
 
 
 class Answers(Static):
-    """One line of answers; more in a very narrow window."""
+    """The answers, one below the other, one of them marked; on one line in a very low window."""
 
     class Clicked(Message):
         """The person clicked an answer to this question; `at`: when the mouse button went down."""
@@ -65,24 +70,50 @@ class Answers(Static):
     def __init__(self) -> None:
         super().__init__(id="answers", markup=False)
         self._down = 0.0
+        self._question: str = ""
+        self._offered: Sequence[Offer] = ()
+        self._marked: int = 0
 
-    def offer(self, question: str, offered: Sequence[Offer], width: int) -> int:
+    @property
+    def marked(self) -> str:
+        """The marked choice; empty: there is nothing to answer."""
+        return self._offered[self._marked].choice if self._offered else ""
+
+    def mark(self, step: int) -> None:
+        """Mark the next answer, or the previous one."""
+        self._marked = max(0, min(len(self._offered) - 1, self._marked + step))
+
+    def offer(self, question: str, offered: Sequence[Offer], width: int, *, low: bool) -> int:
         """Show the possible answers; returns the rows they take.
 
-        A program's own answers are never shortened: where they do not fit on one line, each has its own.
+        A program's own answers are never shortened.
+
+        Args:
+            low: there is no room for a list.
         """
-        whole = [(offer, offer.words[0]) for offer in offered]
+        if question != self._question:
+            self._question, self._marked = question, 0
+        self._offered = offered
+        self._marked = max(0, min(len(offered) - 1, self._marked))
         own = any(offer.choice == OPEN for offer in offered)
-        below = own and sum(cell_len(words) + 5 for _, words in whole) - 2 > width
-        line, rows = Content(), 1
-        for offer, words in whole if own else worded(offered, width):
-            line = Content.assemble(line, ("\n" if below else "  ") if len(line) else "")
-            start = len(line)
-            line = Content.assemble(line, (offer.key, "bold $primary"), f" {words}" if words else "")
-            line = line.stylize(Style.from_meta({"@click": f"give({offer.choice!r}, {question!r})"}), start)
-            rows += below and -(-(cell_len(words) + 2) // max(1, width))
-        self.update(line)
-        return rows - 1 if below else max(1, -(-line.cell_length // max(1, width)))
+        if low and not own:
+            line = Content("  ").join(self._answer(offer, words) for offer, words in worded(offered, width))
+            self.update(line)
+            return max(1, -(-line.cell_length // max(1, width)))
+        lines = [(offer, offer.words[0]) for offer in offered] if own else rows_of(offered, width)
+        self.update(Content("\n").join(self._row(at, offer, words) for at, (offer, words) in enumerate(lines)))
+        return sum(max(1, -(-(cell_len(words) + 4) // max(1, width))) for _, words in lines)
+
+    def _row(self, at: int, offer: Offer, words: str) -> Content:
+        marked = at == self._marked
+        answer = self._answer(offer, words)
+        return Content.assemble(
+            ("❯ " if marked else "  ", "bold $primary"), answer.stylize("bold") if marked else answer
+        )
+
+    def _answer(self, offer: Offer, words: str) -> Content:
+        answer = Content.assemble((offer.key, "bold $text-accent"), f" {words}" if words else "")
+        return answer.stylize(Style.from_meta({"@click": f"give({offer.choice!r}, {self._question!r})"}))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._down = event.time
@@ -96,52 +127,115 @@ KINDS: tuple[str, ...] = get_args(LineKind)
 
 
 class QuestionView(ScrollView, can_focus=False):
-    """The lines of a question. `rows`: how many it needs."""
+    """A question: its lines, with the change in between drawn as everywhere."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"question--{kind}" for kind in KINDS}
 
     def __init__(self, scrolled: Callable[[], None] = lambda: None) -> None:
         super().__init__(id="question")
         self._scrolled = scrolled
-        self._lines: Sequence[QuestionLine] = ()
-        self._wrapped: list[QuestionLine] = []
-        self._width = 0
+        self._parts = QuestionParts([], "", [])
+        self._path = ""
+        self._rows: list[DiffRow] = []
+        self._head: list[QuestionLine] = []
+        self._tail: list[QuestionLine] = []
+        self._theme = ThemePalette(self)
+        self._page = Page(80, self._theme.palette, Highlighter())
+        self._languages = LanguageLoader(self, self._page.code, self._renew)
+        self._body = DiffBody((), self._page, "")
+        self._fresh: bool = False
+        self._fitted: int = 0
 
-    def ask(self, lines: Sequence[QuestionLine]) -> None:
-        """Show another question, from its beginning."""
-        self._lines = lines
-        self._width = 0
+    def ask(self, parts: QuestionParts, path: str) -> None:
+        """Show another question, from its beginning, or from its change if there is nothing else to read."""
+        self._parts, self._path = parts, path
+        self._rows = without_names(list(diff_rows(parts.diff)), path) if parts.diff else []
+        self._fitted, self._fresh = 0, True
         self.scroll_to(0, 0, animate=False)
 
     def fit(self, width: int, most: int) -> int:
-        """Wrap the lines to the width; returns the rows to show, at most `most`."""
-        if width != self._width and width > 0:
-            self._width = width
-            self._wrapped = wrapped_question(self._lines, width - 1)  # a column for the scroll bar
-            self.virtual_size = Size(width - 1, len(self._wrapped))
-            self.refresh()
-        rows = max(1, min(len(self._wrapped), most))
+        """Lay it out for the width; returns the rows to show, at most `most`."""
+        if width != self._fitted and width > 0:
+            self._fitted = width
+            inner = width - 1  # a column for the scroll bar
+            self._head = wrapped_question(self._parts.head, inner)
+            self._tail = wrapped_question(self._parts.tail, inner)
+            self._page = Page(inner, self._page.palette, self._page.code)
+            self._renew()
+            self.virtual_size = Size(inner, self._height)
+        rows = max(1, min(self._height, most))
         if self.styles.height is None or self.styles.height.value != rows:
             self.styles.height = rows
+        if self._fresh:
+            self._fresh = False
+            self._go_to_change(rows)
         return rows
 
+    def _go_to_change(self, rows: int) -> None:
+        """Begin where lines change, if not all is seen from the beginning and there are no other words to read."""
+        if not self._body.changes or any(line.kind != "subject" for line in self._head):
+            return
+        first = len(self._head) + self._body.changes[0]
+        if len(self._head) + self._body.height > rows and first > 1:
+            self.call_after_refresh(lambda: self.scroll_to(y=first - 1, animate=False))
+
+    def show_change(self, step: int) -> None:
+        """Go to the next change, or the previous one."""
+        changes = [len(self._head) + at for at in self._body.changes]
+        top = self.scroll_offset.y + 1  # a line above a change stays in sight
+        found = [at for at in changes if (at > top if step > 0 else at < top)]
+        if found:
+            self.scroll_to(y=max(0, (found[0] if step > 0 else found[-1]) - 1), animate=False)
+
+    @property
+    def _height(self) -> int:
+        return len(self._head) + self._body.height + len(self._tail)
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        if self.is_mounted and self._theme.renew():
+            self._page = Page(self._page.width, self._theme.palette, self._page.code)
+            self._renew()
+
+    def _renew(self) -> None:
+        """Draw the change again: another width, other colours or one more language."""
+        self._body = DiffBody(self._rows, self._page, self._path)
+        self.refresh()
+
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Report how many rows are still below."""
+        """Report how many rows are still hidden."""
         super().watch_scroll_y(old_value, new_value)
         self._scrolled()
+
+    @property
+    def above(self) -> int:
+        """Rows above the visible part."""
+        return self.scroll_offset.y
 
     @property
     def hidden(self) -> int:
         """Rows below the visible part."""
         height = self.styles.height
         rows = int(height.value) if height is not None else self.size.height
-        return max(0, len(self._wrapped) - rows - self.scroll_offset.y)
+        return max(0, self._height - rows - self.scroll_offset.y)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        if self._theme.renew():
+            self._page = Page(self._page.width, self._theme.palette, self._page.code)
+            self._renew()
+        found = super().render_lines(crop)
+        self._languages.load_wanted()
+        return found
 
     def render_line(self, y: int) -> Strip:
         """One row."""
         at = y + self.scroll_offset.y
-        if at >= len(self._wrapped):
+        head, body = len(self._head), self._body.height
+        if at >= self._height:
             return Strip.blank(self.size.width, self.rich_style)
-        kind, text = self._wrapped[at]
+        if head <= at < head + body:
+            line = self._body.line(at - head)
+            return Strip(line.segments).adjust_cell_length(self.size.width, self._page.palette.text)
+        kind, text = self._head[at] if at < head else self._tail[at - head - body]
         style = self.get_component_rich_style(f"question--{kind}")
         return Strip([Segment(text, style)]).adjust_cell_length(self.size.width, style)

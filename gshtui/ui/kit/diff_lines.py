@@ -7,6 +7,7 @@ asked for, so that a large diff costs what is seen of it.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
 from rich.segment import Segment
@@ -15,10 +16,18 @@ from textual.color import Color
 
 from gshtui.text.sanitise import literal
 from gshtui.ui.kit.contrast import readable
-from gshtui.ui.kit.diff_rows import DiffRow, SideBySide, change_at, changed_words, partner_in, side_by_side
+from gshtui.ui.kit.diff_rows import (
+    DiffRow,
+    SideBySide,
+    change_at,
+    change_starts,
+    changed_words,
+    partner_in,
+    side_by_side,
+)
 from gshtui.ui.kit.highlights import StyledRange, overlay_styles
 from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.styled_lines import StyledLine, wrapped
+from gshtui.ui.kit.styled_lines import StyledLine, line_breaks, visible, wrapped
 
 SIDE_BY_SIDE = 106
 """From this width on, in cells, a change is in two columns: a window of 140 columns has it beside a list of files."""
@@ -82,6 +91,22 @@ class DiffPainter:
             line = line.behind(Segment(sign, self._style(row.kind, "sign"))).behind(Segment(margin, palette.faint))
             lines.append(line.filled(width, look) if row.changed else line)
         return lines
+
+    def height(self, at: int, width: int) -> int:
+        """The number of `lines`, without drawing them."""
+        row = self._rows[at]
+        text = literal(row.text).expandtabs(4)
+        if row.kind == "hunk":
+            text = f"{' ' * self._digits} ⋯ {text}".rstrip()
+        own = row.kind in _SIGNS
+        room = max(1, width - self._digits - 3) if own else width
+        return sum(1 for _ in line_breaks(visible(text), max(1, room), hard=own))
+
+    def side_height(self, pair: SideBySide, width: int) -> int:
+        """The number of `side_lines`, without drawing them."""
+        if pair.left == pair.right and pair.left is not None and self._rows[pair.left].kind != "same":
+            return self.height(pair.left, width)
+        return max(self.height(at, half_of(width)) for at in pair if at is not None)
 
     def side_lines(self, pair: SideBySide, width: int) -> list[StyledLine]:
         """A row of two columns as lines of `width` cells."""
@@ -160,6 +185,44 @@ class DiffPainter:
         behind = [Color.from_rich_color(each) for each in (base.bgcolor, word.bgcolor)]
         words = readable(Color.from_rich_color(token.color), behind).rich_color
         return Style(color=words, bgcolor=base.bgcolor, bold=token.bold, italic=token.italic)
+
+
+class DiffBody:
+    """All rows of one file's diff, laid out for a page; each drawn when it is first seen."""
+
+    def __init__(self, rows: Sequence[DiffRow], page: Page, path: str) -> None:
+        self._painter = DiffPainter(rows, page, lambda _: path)
+        self._width = page.width
+        self._pairs = side_by_side(rows) if page.width >= SIDE_BY_SIDE else []
+        self._starts = [0]
+        for at in range(len(self._pairs) or len(rows)):
+            self._starts.append(self._starts[-1] + self._height(at))
+        self._lines: dict[int, list[StyledLine]] = {}
+        wanted = change_starts(rows)
+        if self._pairs:
+            firsts = [min(at for at in pair if at is not None) for pair in self._pairs]
+            wanted = [bisect_left(firsts, at) for at in wanted]
+        self.changes = [self._starts[at] for at in wanted]
+        """The line where each change begins."""
+
+    @property
+    def height(self) -> int:
+        """All lines."""
+        return self._starts[-1]
+
+    def line(self, y: int) -> StyledLine:
+        """A line, from 0 at the top."""
+        at = bisect_right(self._starts, y) - 1
+        if at not in self._lines:
+            pairs, width = self._pairs, self._width
+            painter = self._painter
+            self._lines[at] = painter.side_lines(pairs[at], width) if pairs else painter.lines(at, width)
+        return self._lines[at][y - self._starts[at]]
+
+    def _height(self, at: int) -> int:
+        if self._pairs:
+            return self._painter.side_height(self._pairs[at], self._width)
+        return self._painter.height(at, self._width)
 
 
 def half_of(width: int) -> int:

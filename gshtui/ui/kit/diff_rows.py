@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)")
+_NO_FILE = "/dev/null"
 _WORD = re.compile(r"\w+|\s+|.")
 _MOST_WORDS = 200
 """Words of a line up to which all differences are looked for; in longer ones, only where they begin and end."""
@@ -42,28 +43,36 @@ class SideBySide(NamedTuple):
 
 
 def diff_rows(diff: str) -> Iterator[DiffRow]:
-    """The rows of a unified diff; an unknown line becomes a note."""
+    """The rows of a unified diff; an unknown line becomes a note. Only names of files are put differently."""
     old = new = 0
+    old_left = new_left = 0  # lines of the hunk: what looks like a header among them is not one
+    was = ""
     inside = False
     for line in diff.removesuffix("\n").split("\n"):
         sign, text = line[:1], line[1:]
         found = _HUNK.match(line)
-        if found is not None:
-            old, new, inside = int(found.group(1)), int(found.group(2)), True
-            yield DiffRow("hunk", found.group(3).strip(), new)
-        elif line.startswith(("--- ", "+++ ")) and (not inside or line.startswith(("--- a/", "+++ b/"))):
-            inside = False
-            if sign == "+":
-                yield DiffRow("file", line[4:].split("\t")[0].removeprefix("b/"))
+        if found is not None and old_left <= 0 and new_left <= 0:
+            old, new, inside = int(found[1]), int(found[3]), True
+            old_left, new_left = (int(found[at] or 1) for at in (2, 4))
+            yield DiffRow("hunk", found[5].strip(), new)
+        elif line.startswith(("--- ", "+++ ")) and old_left <= 0 and new_left <= 0:
+            inside, name = False, line[4:].split("\t")[0]
+            if sign == "-":
+                was = name.removeprefix("a/")
+                continue
+            path = name.removeprefix("b/")
+            yield DiffRow("file", was if path == _NO_FILE else path)
+            if was not in (path, _NO_FILE, "") and path != _NO_FILE:
+                yield DiffRow("note", f"was {was}")
         elif inside and sign == "+":
             yield DiffRow("added", text, new)
-            new += 1
+            new, new_left = new + 1, new_left - 1
         elif inside and sign == "-":
             yield DiffRow("removed", text, old)
-            old += 1
+            old, old_left = old + 1, old_left - 1
         elif inside and sign in (" ", ""):
             yield DiffRow("same", text, new, old)
-            old, new = old + 1, new + 1
+            old, new, old_left, new_left = old + 1, new + 1, old_left - 1, new_left - 1
         else:
             yield DiffRow("note", line)
 
@@ -105,6 +114,11 @@ def without_names(rows: Sequence[DiffRow], subject: str) -> list[DiffRow]:
     files = [row.text for row in rows if row.kind == "file"]
     found = [row for row in rows if row.kind != "file"] if files == [subject] else list(rows)
     return found[1:] if found and found[0].kind == "hunk" else found
+
+
+def change_starts(rows: Sequence[DiffRow]) -> list[int]:
+    """The first row of each change: of each run of removed and added rows."""
+    return [at for at, row in enumerate(rows) if row.changed and not (at and rows[at - 1].changed)]
 
 
 def change_at(rows: Sequence[DiffRow], at: int) -> tuple[range, range]:
