@@ -27,7 +27,7 @@ from tests.kit.prompt_host import PromptHost, make_question
 
 RULE = '[[rule]]\ndo = "allow"\ntool = "bash"\nexactly = "make x"\nproject = "/src"\n'
 
-COVERS = ("gshtui.ui.approvals.rule_form",)
+COVERS = ("gshtui.ui.approvals.question_change", "gshtui.ui.approvals.rule_form")
 
 
 class Clock:

@@ -7,13 +7,13 @@ of it; a click answers the question that was shown when the mouse button went do
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 from rich.cells import cell_len, chop_cells
 from rich.segment import Segment
 from textual import events
 from textual.content import Content
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -22,11 +22,9 @@ from textual.widgets import Static
 
 from gshtui.guard.answer_keys import OPEN, Offer, rows_of, worded
 from gshtui.guard.question_text import LineKind, QuestionLine, QuestionParts
-from gshtui.ui.kit.diff_lines import DiffBody
-from gshtui.ui.kit.diff_rows import DiffRow, diff_rows, without_names
-from gshtui.ui.kit.highlighter import Highlighter
-from gshtui.ui.kit.language_loader import LanguageLoader
-from gshtui.ui.kit.page import Page, ThemePalette
+
+if TYPE_CHECKING:
+    from gshtui.ui.approvals.question_change import QuestionChange
 
 
 def wrapped_question(question: Sequence[QuestionLine], width: int) -> list[QuestionLine]:
@@ -135,21 +133,21 @@ class QuestionView(ScrollView, can_focus=False):
         super().__init__(id="question")
         self._scrolled = scrolled
         self._parts = QuestionParts([], "", [])
-        self._path = ""
-        self._rows: list[DiffRow] = []
+        self._change: QuestionChange | None = None
         self._head: list[QuestionLine] = []
         self._tail: list[QuestionLine] = []
-        self._theme = ThemePalette(self)
-        self._page = Page(80, self._theme.palette, Highlighter())
-        self._languages = LanguageLoader(self, self._page.code, self._renew)
-        self._body = DiffBody((), self._page, "")
         self._fresh: bool = False
         self._fitted: int = 0
 
     def ask(self, parts: QuestionParts, path: str) -> None:
         """Show another question, from its beginning, or from its change if there is nothing else to read."""
-        self._parts, self._path = parts, path
-        self._rows = without_names(list(diff_rows(parts.diff)), path) if parts.diff else []
+        self._parts = parts
+        if parts.diff and self._change is None:
+            from gshtui.ui.approvals.question_change import QuestionChange  # its renderer is not in the first frame
+
+            self._change = QuestionChange(self, self.refresh)
+        if self._change is not None:
+            self._change.show(parts.diff, path)
         self._fitted, self._fresh = 0, True
         self.scroll_to(0, 0, animate=False)
 
@@ -160,9 +158,10 @@ class QuestionView(ScrollView, can_focus=False):
             inner = width - 1  # a column for the scroll bar
             self._head = wrapped_question(self._parts.head, inner)
             self._tail = wrapped_question(self._parts.tail, inner)
-            self._page = Page(inner, self._page.palette, self._page.code)
-            self._renew()
+            if self._change is not None:
+                self._change.fit(inner)
             self.virtual_size = Size(inner, self._height)
+            self.refresh()
         rows = max(1, min(self._height, most))
         if self.styles.height is None or self.styles.height.value != rows:
             self.styles.height = rows
@@ -173,34 +172,36 @@ class QuestionView(ScrollView, can_focus=False):
 
     def _go_to_change(self, rows: int) -> None:
         """Begin where lines change, if not all is seen from the beginning and there are no other words to read."""
-        if not self._body.changes or any(line.kind != "subject" for line in self._head):
+        changes = self._change_rows
+        if not changes or any(line.kind != "subject" for line in self._head):
             return
-        first = len(self._head) + self._body.changes[0]
-        if len(self._head) + self._body.height > rows and first > 1:
-            self.call_after_refresh(lambda: self.scroll_to(y=first - 1, animate=False))
+        if len(self._head) + self._lines_of_change > rows and changes[0] > 1:
+            self.call_after_refresh(lambda: self.scroll_to(y=changes[0] - 1, animate=False))
 
     def show_change(self, step: int) -> None:
         """Go to the next change, or the previous one."""
-        changes = [len(self._head) + at for at in self._body.changes]
         top = self.scroll_offset.y + 1  # a line above a change stays in sight
-        found = [at for at in changes if (at > top if step > 0 else at < top)]
+        found = [at for at in self._change_rows if (at > top if step > 0 else at < top)]
         if found:
             self.scroll_to(y=max(0, (found[0] if step > 0 else found[-1]) - 1), animate=False)
 
     @property
+    def _change_rows(self) -> list[int]:
+        """The rows where changes begin."""
+        return [len(self._head) + at for at in self._change.changes] if self._change is not None else []
+
+    @property
+    def _lines_of_change(self) -> int:
+        return self._change.height if self._change is not None else 0
+
+    @property
     def _height(self) -> int:
-        return len(self._head) + self._body.height + len(self._tail)
+        return len(self._head) + self._lines_of_change + len(self._tail)
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        if self.is_mounted and self._theme.renew():
-            self._page = Page(self._page.width, self._theme.palette, self._page.code)
-            self._renew()
-
-    def _renew(self) -> None:
-        """Draw the change again: another width, other colours or one more language."""
-        self._body = DiffBody(self._rows, self._page, self._path)
-        self.refresh()
+        if self._change is not None and self.is_mounted:
+            self._change.restyle()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Report how many rows are still hidden."""
@@ -219,23 +220,14 @@ class QuestionView(ScrollView, can_focus=False):
         rows = int(height.value) if height is not None else self.size.height
         return max(0, self._height - rows - self.scroll_offset.y)
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        if self._theme.renew():
-            self._page = Page(self._page.width, self._theme.palette, self._page.code)
-            self._renew()
-        found = super().render_lines(crop)
-        self._languages.load_wanted()
-        return found
-
     def render_line(self, y: int) -> Strip:
         """One row."""
         at = y + self.scroll_offset.y
-        head, body = len(self._head), self._body.height
+        head, change = len(self._head), self._lines_of_change
         if at >= self._height:
             return Strip.blank(self.size.width, self.rich_style)
-        if head <= at < head + body:
-            line = self._body.line(at - head)
-            return Strip(line.segments).adjust_cell_length(self.size.width, self._page.palette.text)
-        kind, text = self._head[at] if at < head else self._tail[at - head - body]
+        if self._change is not None and head <= at < head + change:
+            return self._change.strip(at - head, self.size.width)
+        kind, text = self._head[at] if at < head else self._tail[at - head - change]
         style = self.get_component_rich_style(f"question--{kind}")
         return Strip([Segment(text, style)]).adjust_cell_length(self.size.width, style)

@@ -1,0 +1,73 @@
+"""The change that a question is about, drawn as everywhere; loaded with the first question that has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.segment import Segment
+from textual.strip import Strip
+from textual.widget import Widget
+
+from gshtui.ui.kit.diff_lines import DiffBody
+from gshtui.ui.kit.diff_rows import DiffRow, diff_rows, without_names
+from gshtui.ui.kit.highlighter import Highlighter
+from gshtui.ui.kit.language_loader import LanguageLoader
+from gshtui.ui.kit.page import Page, ThemePalette
+
+
+class QuestionChange:
+    """See the module.
+
+    Args:
+        widget: what it is drawn in.
+        redraw: called when it looks different now.
+    """
+
+    def __init__(self, widget: Widget, redraw: Callable[[], object]) -> None:
+        self._redraw = redraw
+        self._theme = ThemePalette(widget)
+        self._page = Page(80, self._theme.palette, Highlighter())
+        self._languages = LanguageLoader(widget, self._page.code, self._renew)
+        self._rows: list[DiffRow] = []
+        self._path = ""
+        self._body = DiffBody((), self._page, "")
+
+    def show(self, diff: str, path: str) -> None:
+        """Take another change; `path` is what the question names already."""
+        self._path = path
+        self._rows = without_names(list(diff_rows(diff)), path) if diff else []
+        self._renew()
+
+    def fit(self, width: int) -> None:
+        """Lay it out for the width."""
+        self._theme.renew()
+        self._page = Page(width, self._theme.palette, self._page.code)
+        self._renew()
+
+    def restyle(self) -> None:
+        """Take the colours of the theme, if they are other ones now."""
+        if self._theme.renew():
+            self._page = Page(self._page.width, self._theme.palette, self._page.code)
+            self._renew()
+
+    @property
+    def height(self) -> int:
+        """Its lines."""
+        return self._body.height
+
+    @property
+    def changes(self) -> list[int]:
+        """The line where each run of changed lines begins."""
+        return self._body.changes
+
+    def strip(self, y: int, width: int) -> Strip:
+        """A line, from 0 at the top."""
+        line = self._body.line(y)
+        self._languages.load_wanted()
+        fill = self._page.palette.text
+        return Strip(line.segments or (Segment("", fill),)).adjust_cell_length(width, fill)
+
+    def _renew(self) -> None:
+        """Draw it again: other rows, another width, other colours or one more language."""
+        self._body = DiffBody(self._rows, self._page, self._path)
+        self._redraw()
