@@ -140,8 +140,8 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def compacted(receipt: Receipt) -> str:
-    """Describe, in the conversation, the part that was replaced by a summary or left out."""
-    done = "cleared" if receipt.kind == "clear" else "compacted"
+    """Describe, in the conversation, the part that was replaced by a summary, shortened or left out."""
+    done = {"clear": "cleared", "compact": "compacted", "prune": "pruned"}.get(receipt.kind, "cut")
     return f"[context {done}: {receipt.tokens_before} -> {receipt.tokens_after} tokens]"
 
 

@@ -99,6 +99,11 @@ def rows_of(offered: Sequence[Offer], width: int = 200) -> list[tuple[Offer, str
     return [(offer, next((words for words in offer.words if len(words) <= room), "")) for offer in offered]
 
 
+def list_of(offered: Sequence[Offer], width: int = 200) -> str:
+    """The offers as lines of text, one below the other."""
+    return "\n".join(f"  {offer.key} {words}".rstrip() for offer, words in rows_of(offered, width))
+
+
 def choice_of(key: str, offered: Iterable[Offer]) -> str | None:
     """The offer that a character stands for; `None` if there is none."""
     return next((offer.choice for offer in offered if offer.key == key), None)

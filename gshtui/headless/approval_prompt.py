@@ -26,7 +26,7 @@ from gshtui.guard.answer_keys import (
     RuleBegun,
     choice_of,
     choices,
-    line_of,
+    list_of,
     offers,
 )
 from gshtui.guard.question_text import DECISIONS, question_lines, question_title, rule_words, shortened
@@ -51,8 +51,8 @@ def question_text(request: ApprovalRequested) -> str:
 
 
 def key_hints(request: ApprovalRequested) -> str:
-    """The keys that answer it."""
-    return f"{line_of(offers(request.rule))} ? "
+    """The keys that answer it, one below the other."""
+    return f"{list_of(offers(request.rule))}\n? "
 
 
 def rule_text(rule: str) -> str:

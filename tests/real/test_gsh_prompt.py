@@ -15,7 +15,7 @@ from tests.kit.pty_child import PtyChild
 
 COVERS = ("gshtui.headless.approval_prompt", "gshtui.headless.prompt_turn", "gshtui.headless.reporter")
 
-ANSWERS = b"5 deny with a reason ? "
+ANSWERS = b"5 deny with a reason\r\n? "
 
 
 @pytest.fixture

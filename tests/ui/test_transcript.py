@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
 import pytest
 from textual.geometry import Offset, Region
@@ -11,8 +12,17 @@ from textual.widgets import Static
 
 from gshtui.ui.kit.styled_lines import StyledLine
 from gshtui.ui.kit.textual.kept_lines import FastScrollBar
-from gshtui.ui.kit.transcript.entries import AnswerEntry, Entry, NoticeEntry, PromptEntry, ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import (
+    AnswerEntry,
+    CutEntry,
+    Entry,
+    NoticeEntry,
+    PromptEntry,
+    ThoughtEntry,
+    ToolEntry,
+)
 from gshtui.ui.kit.transcript.entry_blocks import CACHED_LINES
+from gshtui.ui.kit.transcript.transcript import Transcript
 from tests.kit.transcript_host import TranscriptHost, screen_rows, wait_until_drawn
 
 COVERS = (
@@ -255,6 +265,35 @@ async def test_a_call_opens_and_folds_and_its_line_stays(how: str) -> None:
         assert "path: x.py" in shown and "- old" in shown and "+ new" in shown and "edited" in shown
         await pilot.press("enter")
         assert not any("path: x.py" in row for row in screen_rows(view))
+
+
+class CutHost(TranscriptHost):
+    """Keeps what cuts a reader wanted to see."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        super().__init__(entries)
+        self.wanted: list[str] = []
+
+    def on_transcript_cut_opened(self, message: Transcript.CutOpened) -> None:
+        self.wanted.append(message.cut)
+
+
+@pytest.mark.parametrize("width", [20, 60, 120])
+async def test_a_cut_is_a_line_across_that_opens_its_receipt(width: int) -> None:
+    app = CutHost([*talk(1), CutEntry("cut/c1", "c1", "[context compacted: 19300 -> 6000 tokens]")])
+    async with app.run_test(size=(width, 24)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        rows = screen_rows(view)
+        at = next(y for y, row in enumerate(rows) if row.startswith("── [context"))
+        assert rows[at - 1] == "" and all(len(row) <= width - 2 for row in rows)
+        if width > 60:
+            assert " · enter shows the receipt ──" in rows[at] and rows[at].endswith("───")
+        await pilot.press("y")
+        assert app.clipboard == "[context compacted: 19300 -> 6000 tokens]"
+        await pilot.press("enter")
+        await pilot.click(view, offset=(6, at))
+        assert app.wanted == ["c1", "c1"]
 
 
 async def test_thoughts_are_folded_and_open() -> None:

@@ -29,6 +29,7 @@ from gshtui.guard.answer_keys import (
     choice_of,
     choices,
     line_of,
+    list_of,
     offers,
 )
 from gshtui.headless.agent_pane.agent_pane import AgentPane
@@ -50,6 +51,10 @@ def test_the_words_and_keys_are_the_same_everywhere_and_always_needs_a_pattern()
     assert line_of(ANSWERS) == (
         "1 allow once  2 this exact call for the session  3 always, by a rule  4 deny  5 deny with a reason"
     )
+    assert list_of(offers("")) == (
+        "  1 allow once\n  2 this exact call for the session\n  4 deny\n  5 deny with a reason"
+    )
+    assert list_of(ANSWERS, 24).split("\n")[1:3] == ["  2 for this session", "  3 always, by a rule"]
     assert line_of(offers(""), 30) == "1 yes  2 session  4 no  5 why"
     assert line_of(offers(""), 5) == "1  2  4  5"
     assert choice_of("3", offers("")) is None and choice_of("3", offers("x")) == "always"

@@ -34,6 +34,7 @@ from gshtui.ui.conversation.conversation_state import ConversationState, older_o
 from gshtui.ui.kit.transcript.entries import (
     AnswerEntry,
     Clear,
+    CutEntry,
     Entry,
     NoticeEntry,
     Operation,
@@ -331,18 +332,29 @@ def test_one_that_still_runs_when_its_conversation_is_opened_again_goes_on() -> 
     assert isinstance(tool, ToolEntry) and (tool.status, tool.output) == ("ok", "all")
 
 
-def test_a_compaction_leaves_a_line_and_its_undoing_takes_it_away() -> None:
+def test_a_cut_leaves_a_line_and_its_undoing_takes_it_away() -> None:
     screen, state = Screen(), ConversationState("main", "s")
     receipt = Receipt("compact", "main", "s", id="c1", tokens_before=175_000, tokens_after=2_500)
-    screen.apply(state.apply_event(ContextCut(**WHO, receipt=receipt)))
-    (line,) = screen.entries.values()
-    assert isinstance(line, NoticeEntry)
-    assert line.text == "[context compacted: 175000 -> 2500 tokens]"
     prune = Receipt("prune", "main", "s", id="p1", tokens_before=9, tokens_after=5)
-    assert list(state.apply_event(ContextCut(**WHO, receipt=prune))) == []
+    for one in (receipt, prune):
+        screen.apply(state.apply_event(ContextCut(**WHO, receipt=one)))
+    assert list(screen.entries.values()) == [
+        CutEntry("cut/c1", "c1", "[context compacted: 175000 -> 2500 tokens]"),
+        CutEntry("cut/p1", "p1", "[context pruned: 9 -> 5 tokens]"),
+    ]
     screen.apply(state.apply_event(CutUndone(**WHO, cut="p1")))
     screen.apply(state.apply_event(CutUndone(**WHO, cut="c1")))
     assert screen.entries == {}
+
+
+def test_cuts_of_the_record_stand_where_they_were_made_and_once() -> None:
+    screen, state = Screen(), ConversationState("main", "s")
+    cuts = [Receipt("compact", "main", "s", id=f"c{n}", at=at) for n, at in enumerate((-1.0, 15.0, 99.0))]
+    screen.apply(state.apply_event(ContextCut(**WHO, receipt=cuts[2])))
+    messages = [Message(f"m{n}", "user", (Text(f"prompt {n}"),), at=10.0 * n) for n in range(3)]
+    screen.apply(older_operations(state, messages, [ran(1, 12.0)], cuts))
+    shown = list(screen.entries)
+    assert shown == ["cut/c0", "m0", "m1", "run/window-s.1", "cut/c1", "m2", "cut/c2"]
 
 
 def test_only_an_output_that_was_cut_says_so() -> None:

@@ -266,8 +266,9 @@ class AgentPane:
             bottom.append(styled(cells.head(_reason_keys(self._keys), width), YELLOW))
         elif front is not None and front.approval != self._answered:
             counts = self._clock() >= self._keys.counts_from or self._input.about == front.approval
-            said = question_keys(front, len(self._asked), width) if counts else "… you can answer after a short pause"
-            bottom.append(styled(cells.head(said, width), YELLOW))
+            answers = question_keys(front, len(self._asked), width, most)
+            said = answers if counts else ["… you can answer after a short pause"]
+            bottom += [styled(cells.head(line, width), YELLOW) for line in said]
         away = "" if self._connected else " · no window is connected"
         status = one_line(f"{self._status.status} {self._status.doing}".strip() + away, 300)
         bottom.append(styled(cells.head(status, width), DIM))

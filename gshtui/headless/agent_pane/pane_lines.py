@@ -18,12 +18,14 @@ from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import FaultReported, Noticed
 from gshtui.bus.loop_faults import in_words
 from gshtui.guard import question_text
-from gshtui.guard.answer_keys import line_of, offers
+from gshtui.guard.answer_keys import line_of, list_of, offers
 from gshtui.guard.question_text import DECISIONS, LineKind
 from gshtui.text import cells
 from gshtui.text.sanitise import one_line, plain
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
+_LOW = 16
+"""Rows of a pane below which the answers are on one line."""
 _PROMPT_LINES, _QUESTION_LINES, _DIFF_LINES = 20, 60, 40
 _COLOURS: dict[LineKind, tuple[str, ...]] = {
     "warning": (RED,), "pattern": (DIM,), "add": (GREEN,), "remove": (RED,), "hunk": (DIM,), "context": (DIM,),
@@ -65,10 +67,20 @@ def lines_of(event: Event) -> list[str]:
             return []
 
 
-def question_keys(request: ApprovalRequested, waiting: int, width: int) -> str:
-    """How the current question can be answered in the pane. `waiting`: open questions, including this one."""
-    tail = f" · and enter{f' · 1 of {waiting}' if waiting > 1 else ''}"
-    return line_of(offers(request.rule), width - len(tail)) + tail
+def question_keys(request: ApprovalRequested, waiting: int, width: int, height: int) -> list[str]:
+    """How the current question can be answered in the pane: a list, or one line in a low pane.
+
+    Args:
+        waiting: open questions, including this one.
+        width: cells of a line.
+        height: rows of the pane.
+    """
+    offered = offers(request.rule)
+    count = f" · 1 of {waiting}" if waiting > 1 else ""
+    if height < _LOW:
+        tail = f" · and enter{count}"
+        return [line_of(offered, width - len(tail)) + tail]
+    return [*list_of(offered, width).split("\n"), f"  its number and enter answers{count}"]
 
 
 def question_lines(event: ApprovalRequested) -> list[str]:

@@ -14,7 +14,15 @@ from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.bus.shell_data import Ran
-from gshtui.ui.kit.transcript.entries import AnswerEntry, Entry, NoticeEntry, PromptEntry, ThoughtEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import (
+    AnswerEntry,
+    CutEntry,
+    Entry,
+    NoticeEntry,
+    PromptEntry,
+    ThoughtEntry,
+    ToolEntry,
+)
 from gshtui.ui.kit.transcript.tool_blocks import seconds
 
 _SUBJECTS = ("command", "path", "file_path", "pattern", "query", "url", "name", "branch", "topic")
@@ -77,9 +85,9 @@ def cut_id(cut: str) -> str:
     return f"cut/{cut}"
 
 
-def cut_entry(receipt: Receipt) -> NoticeEntry:
-    """The line where a compaction replaced everything before it."""
-    return NoticeEntry(cut_id(receipt.id), "quiet", compacted(receipt))
+def cut_entry(receipt: Receipt) -> CutEntry:
+    """The line where the context was cut."""
+    return CutEntry(cut_id(receipt.id), receipt.id, compacted(receipt))
 
 
 def entries_of(message: Message) -> list[Entry]:

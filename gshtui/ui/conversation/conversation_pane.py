@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
+from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ModelChanged, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
@@ -27,9 +28,12 @@ from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry
 from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
+from gshtui.ui.kit.widget_messages import ForContext
 
 LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence[Stored]]]
 """(session, before this number or `None`, limit) → the newest messages, in order."""
+LoadCuts = Callable[[str, str, float, float], Awaitable[Sequence[Receipt]]]
+"""(agent, session, from this time, before that time) → what was cut from its context and is not undone, in order."""
 LoadRan = Callable[[str, float, float], Awaitable[Sequence[Ran]]]
 """(session, from this time, before that time) → its input-line commands, in order."""
 
@@ -59,17 +63,25 @@ class ConversationPane(Vertical):
     """
 
     def __init__(
-        self, load_older: LoadOlder, load_ran: LoadRan | None = None, *, agent: str = "main", id: str | None = None
+        self,
+        load_older: LoadOlder,
+        load_ran: LoadRan | None = None,
+        load_cuts: LoadCuts | None = None,
+        *,
+        agent: str = "main",
+        id: str | None = None,
     ) -> None:
         """
         Args:
             load_older: reads stored messages. It may raise anything; the error is shown as a notice.
             load_ran: reads the input-line commands, likewise.
+            load_cuts: reads the cuts of the context, likewise.
             agent: whose conversation it is.
         """
         super().__init__(id=id)
         self._load_older = load_older
         self._load_ran = load_ran
+        self._load_cuts = load_cuts
         self._state = ConversationState(agent)
         self._oldest: int | None = None
         self._oldest_at = math.inf
@@ -120,6 +132,10 @@ class ConversationPane(Vertical):
         message.stop()
         self.query_one(SearchLine).open()
 
+    def on_transcript_cut_opened(self, message: Transcript.CutOpened) -> None:
+        message.stop()
+        self.post_message(ForContext("receipt", self._state.agent, about=message.cut))
+
     def on_transcript_searched(self, message: TranscriptSearched) -> None:
         message.stop()
         self.query_one(SearchLine).show_position(message.at, message.hits, message.done)
@@ -149,6 +165,7 @@ class ConversationPane(Vertical):
             await load_markdown_parser()
             stored = await self._load_older(session, self._oldest, PAGE)
             ran = await self._ran(session, stored)
+            cuts = await self._cuts(session, stored)
         except Exception as error:  # whatever is wrong with the record, show it and go on
             report_unexpected("the older messages", error)
             if session == self._state.session:
@@ -162,12 +179,22 @@ class ConversationPane(Vertical):
         self._complete = len(stored) < PAGE
         if stored:
             self._oldest, self._oldest_at = stored[0].seq, stored[0].message.at
-        if stored or ran:
-            self.transcript.feed.apply(older_operations(self._state, [item.message for item in stored], ran))
+        if stored or ran or cuts:
+            self.transcript.feed.apply(older_operations(self._state, [item.message for item in stored], ran, cuts))
 
     async def _ran(self, session: str, stored: Sequence[Stored]) -> Sequence[Ran]:
         """The commands that belong between these messages, or before them if there are no older messages."""
         if self._load_ran is None:
             return ()
-        first = stored[0].message.at if len(stored) == PAGE else -math.inf
-        return await self._load_ran(session, first, self._oldest_at)
+        return await self._load_ran(session, self._since(stored), self._oldest_at)
+
+    async def _cuts(self, session: str, stored: Sequence[Stored]) -> Sequence[Receipt]:
+        """The cuts that belong between these messages, or before them if there are no older messages."""
+        if self._load_cuts is None:
+            return ()
+        return await self._load_cuts(self._state.agent, session, self._since(stored), self._oldest_at)
+
+    @staticmethod
+    def _since(stored: Sequence[Stored]) -> float:
+        """From when on something belongs to these messages."""
+        return stored[0].message.at if len(stored) == PAGE else -math.inf

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     IterationStarted,
@@ -149,7 +150,7 @@ class ConversationState:
                 return self._finish(event)
             case InputCommandStarted() | InputCommandPrinted() | InputCommandFinished():
                 return self._run(event)
-            case ContextCut() if event.receipt.kind in ("compact", "clear"):
+            case ContextCut():
                 return self._put(cut_entry(event.receipt))
             case CutUndone():
                 return self._remove(cut_id(event.cut))
@@ -304,21 +305,25 @@ class ConversationState:
         return NoticeEntry(f"notice{self.notices}", known, text, hint)
 
 
-def older_operations(state: ConversationState, messages: Sequence[Message], ran: Sequence[Ran] = ()) -> list[Operation]:
+def older_operations(
+    state: ConversationState, messages: Sequence[Message], ran: Sequence[Ran] = (), cuts: Sequence[Receipt] = ()
+) -> list[Operation]:
     """Add stored messages, in order, older than everything shown.
 
     Args:
         state: the state to add them to.
         messages: a page of the record.
         ran: input-line commands from the same time, in order.
+        cuts: cuts of the context from the same time, in order.
     """
     entries: list[Entry] = []
     calls: dict[str, int] = {}
     done: list[Operation] = []
-    waiting = deque(ran)
+    beside = [(one.record.at, stored_run(one)) for one in ran] + [(one.at, cut_entry(one)) for one in cuts]
+    waiting: deque[tuple[float, Entry]] = deque(sorted(beside, key=lambda one: one[0]))
     for message in messages:
-        while waiting and waiting[0].record.at < message.at:
-            entries.append(stored_run(waiting.popleft()))
+        while waiting and waiting[0][0] < message.at:
+            entries.append(waiting.popleft()[1])
         if message.role == "tool":
             for result in message.results:
                 done += _stored_result(state, result, entries, calls)
@@ -335,7 +340,7 @@ def older_operations(state: ConversationState, messages: Sequence[Message], ran:
                 entries.append(entry)
             if (notice := stop_notice(message)) is not None:
                 entries.append(notice)
-    entries += [stored_run(one) for one in waiting]
+    entries += [entry for _, entry in waiting]
     fresh = tuple(entry for entry in entries if entry.id not in state.shown)
     state.runs.update((one.run, tool) for one in ran if (tool := stored_run(one)) in fresh and tool.live)
     state.shown.update(entry.id for entry in fresh)

@@ -24,6 +24,7 @@ from gshtui.ui.kit.garbage_collector import GarbageCollector
 from gshtui.ui.kit.hub_port import HubPort, MakeHub, OpenRequest, Result, Stored
 
 if TYPE_CHECKING:
+    from gshtui.bus.context_data import Receipt
     from gshtui.commands.completion import Completion
     from gshtui.commands.declaration import Question, Returns
     from gshtui.commands.registry import Registry
@@ -179,6 +180,18 @@ class Bridge:
         """The commands run from a conversation's input line in a period, in order. Raises as `shell_rows`."""
         log = (await self._running()).shell_log
         return () if log is None else await log.runs.between(session, after, before)
+
+    async def cuts(self, agent: str, session: str, after: float, before: float) -> Sequence[Receipt]:
+        """The cuts of a conversation's context in a period that were not undone, in order. Raises `NotReady`."""
+        from gshtui.commands.declaration import CommandError
+        from gshtui.context.commands.view_calls import ReadReceipts
+
+        try:
+            made = (await self.call(ReadReceipts(agent=agent))).receipts
+        except CommandError:  # no contexts here, so nothing in it was cut
+            return ()
+        wanted = (one for one in made if one.session == session and after <= one.at < before and not one.undone)
+        return [one for one in wanted if one.kind != "truncate"]
 
     def stop_command(self) -> bool:
         """Stop the newest running input-line command; returns whether there was one."""

@@ -293,7 +293,7 @@ def make_main_area(bridge: Bridge) -> MainArea:
     def chat() -> Widget:
         from gshtui.ui.conversation.conversation_pane import ConversationPane
 
-        return ConversationPane(bridge.messages, bridge.ran, agent=agent)
+        return ConversationPane(bridge.messages, bridge.ran, bridge.cuts, agent=agent)
 
     return MainArea(
         chat=chat,

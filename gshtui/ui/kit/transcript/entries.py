@@ -100,7 +100,17 @@ class OutcomeEntry:
     failed: bool = False
 
 
-Entry = PromptEntry | AnswerEntry | ThoughtEntry | ToolEntry | NoticeEntry | OutcomeEntry
+@dataclass(frozen=True, slots=True)
+class CutEntry:
+    """The line where the context was cut; opening it shows the receipt."""
+
+    id: str
+    cut: str
+    """Id of the receipt."""
+    text: str
+
+
+Entry = PromptEntry | AnswerEntry | ThoughtEntry | ToolEntry | NoticeEntry | OutcomeEntry | CutEntry
 FOLDING = (ToolEntry, ThoughtEntry, OutcomeEntry)
 """The kinds that a person opens and folds."""
 

@@ -15,7 +15,7 @@ from rich.segment import Segment
 from gshtui.text.sanitise import plain
 from gshtui.ui.kit.page import Page
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
-from gshtui.ui.kit.transcript.entries import NoticeEntry, PromptEntry
+from gshtui.ui.kit.transcript.entries import CutEntry, NoticeEntry, PromptEntry
 from gshtui.ui.kit.transcript.markdown_renderer import chunk_lines
 from gshtui.ui.kit.transcript.markdown_splitter import LINE_LIMIT, ROWS, SIZE_LIMIT, MarkdownChunk
 
@@ -126,6 +126,24 @@ def _attachments(names: tuple[str, ...], page: Page) -> list[StyledLine]:
         for line in wrapped([Segment(f"+ {plain(name)}", palette.prompt_fill)], page.narrower(3).width):
             lead = Segment("▌  ", palette.prompt_bar)
             out.append(line.behind(lead).filled(page.width, palette.prompt_fill))
+    return out
+
+
+def cut_blocks(cut: CutEntry) -> list[EntryBlock]:
+    """The line across the conversation where its context was cut."""
+    return [EntryBlock(partial(_cut, cut.text), cut.text)]
+
+
+def _cut(text: str, page: Page) -> list[StyledLine]:
+    palette = page.palette
+    out: list[StyledLine] = []
+    for number, line in enumerate(wrapped([Segment(plain(text), palette.muted)], max(1, page.width - 8))):
+        lead = Segment("   " if number else "── ", palette.rule)
+        keys = [Segment(" · enter shows the receipt", palette.faint)] if not number else []
+        keys = keys if line.cells + len(lead.text) + sum(len(each.text) for each in keys) + 4 <= page.width else []
+        line = StyledLine((*line.behind(lead).segments, *keys, Segment(" ", palette.rule)), margin=len(lead.text))
+        rule = "" if number else "─" * (page.width - line.cells)
+        out.append(StyledLine((*line.segments, Segment(rule, palette.rule)), margin=line.margin))
     return out
 
 

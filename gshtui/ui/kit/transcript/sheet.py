@@ -17,6 +17,7 @@ from gshtui.ui.kit.styled_lines import StyledLine
 from gshtui.ui.kit.transcript.call_results import result_rows
 from gshtui.ui.kit.transcript.entries import (
     AnswerEntry,
+    CutEntry,
     Entry,
     NoticeEntry,
     OutcomeEntry,
@@ -24,7 +25,14 @@ from gshtui.ui.kit.transcript.entries import (
     ThoughtEntry,
     ToolEntry,
 )
-from gshtui.ui.kit.transcript.entry_blocks import EntryBlock, chunk_block, notice_blocks, prompt_blocks, rows_of
+from gshtui.ui.kit.transcript.entry_blocks import (
+    EntryBlock,
+    chunk_block,
+    cut_blocks,
+    notice_blocks,
+    prompt_blocks,
+    rows_of,
+)
 from gshtui.ui.kit.transcript.markdown_splitter import MarkdownChunk, MarkdownSplitter
 from gshtui.ui.kit.transcript.tool_blocks import outcome_header, thought_header, tool_blocks
 
@@ -312,6 +320,8 @@ class Sheet:
             blocks = prompt_blocks(entry)
         elif isinstance(entry, NoticeEntry):
             blocks = notice_blocks(entry)
+        elif isinstance(entry, CutEntry):
+            blocks = cut_blocks(entry)
         elif isinstance(entry, ToolEntry):
             blocks = tool_blocks(entry, opened=self.opened)
         elif isinstance(entry, ThoughtEntry):

@@ -22,6 +22,7 @@ from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import copy_text
 from gshtui.ui.kit.transcript.cursor_parts import answer_near, code_near
 from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
+from gshtui.ui.kit.transcript.entries import CutEntry
 from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
 from gshtui.ui.kit.transcript.transcript_painter import TranscriptPage, TranscriptPainter, empty_page
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
@@ -56,6 +57,13 @@ class Transcript(KeptLines, can_focus=True):
 
     class SearchRequested(Message):
         """The reader wants to search; the surrounding pane asks for the words."""
+
+    class CutOpened(Message):
+        """The reader wants the receipt of a cut."""
+
+        def __init__(self, cut: str) -> None:
+            super().__init__()
+            self.cut = cut
 
     class NearTop(Message):
         """The reader is close to the oldest loaded entry."""
@@ -137,8 +145,10 @@ class Transcript(KeptLines, can_focus=True):
         self._redraw()
 
     def action_open_block(self) -> None:
-        """Open or fold the entry under the cursor."""
-        if self.cursor.toggle():
+        """Open or fold the entry under the cursor; of a cut, show the receipt."""
+        if self.cursor.ready() and self.cursor.sheet is not None and isinstance(self.cursor.sheet.entry, CutEntry):
+            self.post_message(self.CutOpened(self.cursor.sheet.entry.cut))
+        elif self.cursor.toggle():
             self._redraw()
 
     def action_open_all(self) -> None:
@@ -197,7 +207,9 @@ class Transcript(KeptLines, can_focus=True):
             return
         row = rows[event.y]
         self.cursor.place(row.sheet, row.block)
-        if row.sheet.blocks[row.block].toggles and self.cursor.toggle():
+        if isinstance(row.sheet.entry, CutEntry):
+            self.action_open_block()
+        elif row.sheet.blocks[row.block].toggles and self.cursor.toggle():
             self._redraw()
         else:
             self.refresh()
