@@ -432,6 +432,10 @@ class Ui(SettingsTable):
         default=["badge", "bell"],
         description="How to announce work that ends while you look elsewhere; empty: not at all.",
     )
+    keys: Literal["emacs", "vi"] = Field(
+        default="emacs",
+        description="Keys of the input: emacs, as at a shell's prompt, or vi, where escape leads to normal mode.",
+    )
     fps: Annotated[int, Field(ge=5, le=120)] = Field(default=30, description="Most redraws of a pane per second.")
     result_lines: Annotated[int, Field(ge=0, le=50)] = Field(
         default=5,

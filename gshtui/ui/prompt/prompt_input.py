@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.message import Message
@@ -28,6 +29,9 @@ from gshtui.ui.prompt.prompt_history import PromptHistory
 from gshtui.ui.prompt.prompt_routing import Commands, NothingToSend, route, sent_as
 from gshtui.ui.prompt.quick_keys import QuickKeys
 from gshtui.ui.prompt.sent_history import SentHistory
+
+if TYPE_CHECKING:
+    from gshtui.ui.prompt.vi_editing import ViEditing
 
 
 class PromptInput(FoldingArea):
@@ -109,6 +113,7 @@ class PromptInput(FoldingArea):
         self._placing = False
         self._show_addressee()
         self._lines = LineEditing(self)
+        self._vi: ViEditing | None = None
         self._cleared = False
         """Whether the person knows how what was cleared comes back."""
         self.front_scroll: FrontScroll | None = None
@@ -189,12 +194,29 @@ class PromptInput(FoldingArea):
             event.stop()
             event.prevent_default()
             return
+        if self._vi_takes(event):
+            event.stop()
+            event.prevent_default()
+            return
         if event.key == "escape":
             if self._back_out():
                 event.stop()
             event.prevent_default()
             return
         await super().on_key(event)
+
+    def use_vi(self) -> None:
+        """Edit with the keys of vi from now on."""
+        from gshtui.ui.prompt.vi_editing import ViEditing  # few people want them
+
+        if self._vi is None:
+            self._vi = ViEditing(self, self._completion.close)
+
+    def _vi_takes(self, event: events.Key) -> bool:
+        """Whether vi's keys are in use, and this is one; what escape leaves first keeps it."""
+        if self._vi is None or self._history.searching or (event.key == "escape" and self.popup.is_open):
+            return False
+        return self._vi.takes(event)
 
     def _sheet_takes(self, event: events.Key) -> bool:
         """`?` in an empty input shows the sheet of keys; the next key closes it, and only escape does nothing else."""
@@ -349,6 +371,8 @@ class PromptInput(FoldingArea):
         self.post_message(self.Sent(text))
         self.past.add(text)
         self.place("")
+        if self._vi is not None:
+            self._vi.begin()
         self.drafts.keep()
 
     # Waiting prompts

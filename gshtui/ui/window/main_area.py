@@ -331,6 +331,8 @@ def _connect(bridge: Bridge, area: PromptArea) -> None:
     from gshtui.ui.prompt.completion_sources import FileIndex, FileSource
 
     area.input.add_source(FileSource(FileIndex(bridge.opening.cwd)))
+    if bridge.settings is not None and bridge.settings.ui.keys == "vi":
+        area.input.use_vi()
     if bridge.registry is not None:
         area.input.commands = CommandFields(bridge.registry)
     area.run_worker(_recall(bridge, area), exit_on_error=False, group="history")
