@@ -20,6 +20,7 @@ from textual.app import App
 from textual.widgets import Input, TextArea
 
 from tests.kit.legibility import unreadable
+from tests.kit.svg_tour import without_web_font
 
 ROOT = Path(__file__).parent.parent.parent
 Snap = Callable[[App[Any]], None]
@@ -76,9 +77,20 @@ class Readme(SVG):
     def dirname(cls, *, test_location: PyTestLocation) -> str:
         return str(ROOT / "snapshots")
 
+    def serialize(self, data: Any, **options: Any) -> str:
+        return without_web_font(super().serialize(data, **options))
+
     @classmethod
     def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
         return "readme"
+
+
+class Tour(Readme):
+    """The tour below it: `snapshots/tour.svg`."""
+
+    @classmethod
+    def get_snapshot_name(cls, *, test_location: PyTestLocation, index: SnapshotIndex = 0) -> str:
+        return "tour"
 
 
 @pytest.fixture
