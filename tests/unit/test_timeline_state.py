@@ -158,3 +158,12 @@ def test_the_context_pane_has_what_the_record_held() -> None:
     assert context_pane.restored(busy, iterations(), S) is busy
     assert context_pane.chosen(state, 1).chosen == "system"
     assert context_pane.chosen(context_pane.chosen(state, -1), 1).chosen == "input"
+
+
+@pytest.mark.parametrize("width", range(24, 60))
+def test_the_rows_of_sections_fit_a_narrow_context_pane(width: int) -> None:
+    state = context_pane.restored(ContextState("main"), iterations(), S)
+    rows = context_pane.draw(state, width).plain.split("\n")
+    sections = [row for row in rows if row.split(" ")[0] in dict(state.sections)]
+    assert len(sections) == len(state.sections)
+    assert all(len(row.rstrip()) <= width for row in sections)

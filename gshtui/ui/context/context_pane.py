@@ -217,7 +217,7 @@ def draw(state: ContextState, width: int) -> Content:
     """The meter, the sections as a table with bars, then the counts."""
     name_width = max(len(name) for name, _ in state.sections)
     most = max(tokens for _, tokens in state.sections)
-    room = max(4, width - name_width - 16)
+    room = width - name_width - 16  # beside the names and figures; a narrow pane has no bars
     lines: list[Content] = []
     if state.window:
         warns = meter_sign(state.used, state.window, state.trigger)
