@@ -58,7 +58,7 @@ class AgentModes:
         self._changed: dict[str, GuardMode] = {}
         self._limits: dict[str, GuardMode] = {}
         self._subscription = bus.subscribe(self._listen, ModeChangeRequested, name="modes")
-        if start != "ask":
+        if agent:  # a hub without an agent of its own has nothing to say
             bus.publish(AgentModeChanged(agent=agent, mode=start))
 
     def close(self) -> None:
