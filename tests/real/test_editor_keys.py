@@ -13,9 +13,9 @@ from tests.kit.home import Home
 from tests.kit.pty_child import PtyChild
 
 EDITOR = """#!/bin/sh
-printf "editing\\n"
 trap 'printf "interrupted\\n"; printf " once more" >> "$1"; exit 0' INT
 trap 'printf "told to quit\\n"; exit 3' QUIT
+printf "editing\\n"
 while :; do sleep 0.1; done
 """
 

@@ -45,3 +45,14 @@ def test_a_megabyte_is_one_paste() -> None:
 
 def test_nul_is_dropped() -> None:
     assert said(list(InputParser().feed("\x1b[200~a\0b\x1b[201~"))) == ["ab"]
+
+
+def test_a_terminal_that_speaks_the_kitty_protocol_is_known_by_its_answer_or_its_keys() -> None:
+    plain, answers, types = InputParser(), InputParser(), InputParser()
+    keys = [message for message in plain.feed("a\x1b[A\x1b[1;5A") if isinstance(message, events.Key)]
+    assert len(keys) == 3 and not plain.extended
+    heard = [message for piece in ("x\x1b[", "?", "1", "uy") for message in answers.feed(piece)]
+    assert [message.key for message in heard if isinstance(message, events.Key)] == ["x", "y"], "the answer is no key"
+    assert answers.extended
+    (typed,) = [message for message in types.feed("\x1b[13;2u") if isinstance(message, events.Key)]
+    assert typed.key == "shift+enter" and types.extended

@@ -9,12 +9,16 @@ from __future__ import annotations
 from textual.widget import Widget
 
 from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.kit.sendable_keys import sent_first
+from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.key_bindings import bound_actions, keymap_of
+from gshtui.ui.kit.textual.typed_app import app_of
 
 
 def key_of(widget: Widget, id: str) -> str:
-    """The first key of a key table row, after remapping by the configuration."""
-    return (keymap_of(widget).get(id) or KEYS[id].keys).split(",")[0]
+    """The first key of a key table row that this terminal sends, after remapping by the configuration."""
+    keys = (keymap_of(widget).get(id) or KEYS[id].keys).split(",")
+    return sent_first(keys, extended=sends_every_key(app_of(widget)))[0]
 
 
 class BoundKeys:

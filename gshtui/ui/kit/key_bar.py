@@ -15,6 +15,8 @@ from textual.signal import Signal
 from textual.widget import Widget
 
 from gshtui.ui.kit.key_table import ANYWHERE, KEYS, PANES
+from gshtui.ui.kit.sendable_keys import is_sent, sent_first
+from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.key_bindings import keymap_of
 from gshtui.ui.kit.textual.typed_app import app_of
 
@@ -55,7 +57,11 @@ class KeyBar(Widget):
         seen: set[str] = set()
         found: list[tuple[str, str, str]] = []
         ranks: dict[str, tuple[bool, int]] = {}
-        for active in self.screen.active_bindings.values():
+        extended = sends_every_key(app_of(self))
+        shown = sorted(
+            self.screen.active_bindings.values(), key=lambda one: not is_sent(one.binding.key, extended=extended)
+        )
+        for active in shown:
             binding = active.binding
             if not binding.show or not active.enabled or binding.action in seen:
                 continue
@@ -82,6 +88,8 @@ def key_name(display: str) -> str:
 
 
 def shown_keys(widget: Widget, id: str) -> str:
-    """The keys of a row of the key table as on the keyboard, separated by ", ", after remapping."""
-    keys = keymap_of(widget).get(id) or KEYS[id].keys
-    return ", ".join(key_name(app_of(widget).get_key_display(Binding(key, ""))) for key in keys.split(","))
+    """The keys of a row of the key table that this terminal sends, separated by ", ", after remapping."""
+    app = app_of(widget)
+    keys = (keymap_of(widget).get(id) or KEYS[id].keys).split(",")
+    sent = sent_first(keys, extended=sends_every_key(app))
+    return ", ".join(key_name(app.get_key_display(Binding(key, ""))) for key in sent)

@@ -20,6 +20,8 @@ from textual.widgets import Input, Static
 
 from gshtui.ui.kit.key_bar import key_name, shown_keys
 from gshtui.ui.kit.key_table import KEYS, bind
+from gshtui.ui.kit.sendable_keys import is_sent
+from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.typed_app import app_of
 
 WIDEST = 92
@@ -118,24 +120,34 @@ def help_screen(asked_on: Screen[object]) -> HelpScreen:
     active = [one for one in asked_on.active_bindings.values() if one.enabled and not one.binding.system]
     own = {one.binding.id for one in active if one.node is not asked_on and isinstance(one.node, Widget)}
     bindings = [one.binding for one in active]
-    here = help_rows(bindings, app_of(asked_on).get_key_display, {id for id in own if id})
+    app = app_of(asked_on)
+    first = {id for id in own if id}
+    here = help_rows(bindings, app.get_key_display, first, extended=sends_every_key(app))
     working = {binding.id for binding in bindings if binding.id}
     return HelpScreen(here, other_rows(working, lambda id: shown_keys(asked_on, id)))
 
 
 def help_rows(
-    bindings: list[Binding], display: Callable[[Binding], str], first: Collection[str] = frozenset()
+    bindings: list[Binding],
+    display: Callable[[Binding], str],
+    first: Collection[str] = frozenset(),
+    *,
+    extended: bool = True,
 ) -> list[HelpRow]:
     """The bindings by group, in the order of the key table; several keys for one action share a row.
 
     Args:
         first: the ids of the keys of the focused widget, whose groups come before all others.
+        extended: the terminal sends every key; otherwise those that it cannot send are left out where others do it.
     """
+    sent = {one.id or one.action for one in bindings if is_sent(one.key, extended=extended)}
     keys: dict[str, list[str]] = {}
     about: dict[str, tuple[str, str]] = {}
     for binding in bindings:
         name = binding.id or binding.action
         if not (binding.description or binding.tooltip):
+            continue
+        if name in sent and not is_sent(binding.key, extended=extended):
             continue
         row = KEYS.get(name)
         about[name] = (row.group, row.help) if row else (EDITING, binding.tooltip or binding.description)

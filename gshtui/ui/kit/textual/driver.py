@@ -20,6 +20,7 @@ from textual._ansi_sequences import ANSI_SEQUENCES_KEYS, SYNC_END, SYNC_START
 from textual._parser import ParseError
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+from textual.keys import Keys
 from textual.message import Message
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 START = "\x1b[200~"
 END = "\x1b[201~"
 _ALT_ENTER = "\x1b[13;3u"
+_ASK_FOR_KEYS = "\x1b[?u"
+"""Asks whether the terminal speaks the kitty protocol; one that does not says nothing."""
 _READ = 1 << 16
 _LOOK = 0.1
 """Seconds after which a lone escape is a key."""
@@ -44,6 +47,16 @@ class InputParser(XTermParser):
         self._held_at = 0.0
         self._held = ""
         """The end of the last piece, where it may be the beginning of a paste's marks."""
+        self.extended = False
+        """The terminal has said that it sends every key as itself, or has sent one so."""
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
+        ours = sequence == _ALT_ENTER  # written in place of what every terminal sends
+        if sequence.startswith("\x1b[") and sequence.endswith("u") and not ours:
+            self.extended = True
+            if sequence.startswith("\x1b[?"):  # the answer to our question is no key
+                return [events.Key(Keys.Ignore, None)]
+        return super()._sequence_to_key_events(sequence, alt)
 
     def feed(self, data: str) -> Iterable[Message]:
         """Take what came; empty: nothing will come any more."""
@@ -108,10 +121,12 @@ class ReadingDriver(LinuxDriver):
 
     typed = b""
     """What was read of the terminal before the driver started."""
+    parser: InputParser | None = None
+    """Reads what comes, once it runs."""
 
     def run_input_thread(self) -> None:
         """Read, parse and pass on, until the driver stops."""
-        parser = InputParser(self._debug)
+        parser = self.parser = InputParser(self._debug)
         decode = getincrementaldecoder("utf-8")("replace").decode
         if text := decode(self.typed):
             self._pass_on(parser.feed(text))
@@ -234,6 +249,7 @@ class WorkbenchDriver(ReadingDriver):
             self._line_size = frame.size
         super().start_application_mode()
         self._painted = False
+        self.write(_ASK_FOR_KEYS)
         if frame is not None:
             # The driver found the terminal as the first frame had set it; what it puts back at the end is what was
             # there before.
@@ -279,6 +295,12 @@ def release_input(app: App[Any], area: Widget) -> None:
 def _end_line(driver: WorkbenchDriver, area: Widget) -> None:
     driver.end_line()
     area.refresh()  # what was drawn over it is still on the terminal
+
+
+def sends_every_key(app: App[Any]) -> bool:
+    """Whether the terminal sends every key as itself, as far as is known; without a terminal, it does."""
+    driver = app._driver  # pyright: ignore[reportPrivateUsage]
+    return driver.parser is None or driver.parser.extended if isinstance(driver, ReadingDriver) else True
 
 
 def write_sequence(app: App[Any], sequence: str) -> None:
