@@ -12,7 +12,9 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from gshtui.bus.context_data import Receipt
 from gshtui.bus.events.agent_events import MessageAppended, ModelChanged, TextDelta, TurnFinished, TurnStarted
+from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, Text, ToolCall, ToolResult
@@ -20,6 +22,7 @@ from gshtui.bus.shell_data import Ran, ShellRecord
 from gshtui.ui.conversation.conversation_pane import PAGE, ConversationPane
 from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.themes import ThemedApp
+from gshtui.ui.kit.widget_messages import ForContext
 from tests.kit.transcript_host import STYLES, screen_rows, wait_until_drawn
 
 COVERS = ("gshtui.ui.kit.transcript.transcript_search",)
@@ -57,6 +60,7 @@ class Host(ThemedApp[None]):
         super().__init__()
         self.theme = "gsh-dark"
         self.asked: list[int | None] = []
+        self.wanted: list[tuple[str, str, str]] = []
         self._stored = stored
         self._failure = failure
         self._ran = ran
@@ -73,6 +77,9 @@ class Host(ThemedApp[None]):
 
     def compose(self) -> ComposeResult:
         yield self.pane
+
+    def on_for_context(self, message: ForContext) -> None:
+        self.wanted.append((message.action, message.agent, message.about))
 
     async def opened(self, pilot: Pilot[None]) -> None:
         """The conversation is open, and its newest page is shown."""
@@ -181,6 +188,19 @@ async def test_searching_goes_from_the_newest_place_back_and_opens_what_is_folde
         await pilot.press("escape")
         assert view.has_focus and view.finder.search is None
         assert not app.pane.query_one(Input).display or not app.pane.query_one("SearchLine").display
+
+
+async def test_the_receipt_of_a_cut_is_one_key_away() -> None:
+    app = Host(record(30))
+    async with app.run_test(size=(60, 14)) as pilot:
+        await app.opened(pilot)
+        receipt = Receipt("prune", "main", "s", id="p1", tokens_before=9_000, tokens_after=5_000)
+        app.pane.consume([ContextCut(agent="main", session="s", receipt=receipt)])
+        await wait_until_drawn(pilot, app.pane.transcript)
+        assert screen_rows(app.pane.transcript)[-1].startswith("── [context pruned: 9000 -> 5000 tokens]")
+        await pilot.press("end", "enter")
+        await pilot.pause()
+        assert app.wanted == [("receipt", "main", "p1")]
 
 
 async def test_a_search_without_a_hit_says_so() -> None:

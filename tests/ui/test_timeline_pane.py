@@ -167,6 +167,24 @@ async def test_a_resumed_conversation_has_its_past() -> None:
         assert agent.row.cost is not None and agent.row.cost > 0.04
 
 
+async def test_a_conversation_cut_since_its_last_request_shows_one_size_everywhere() -> None:
+    service = RecordedContexts()
+    service.made = service.made[:3]  # the compaction is newer
+    app = Window(service=service)
+    async with app.run_test(size=(140, 50)) as pilot:
+        await settled(pilot)
+        opened = SessionOpened(session=recorded.S, agent="main", messages=12, resumed=True)
+        app.feed(recorded.STARTED[0], recorded.STARTED[1], opened, *recorded.STARTED[3:])
+        await settled(pilot)
+        size = (await service.view("main")).tokens
+        context, listed = app.bench.panes["context"], app.bench.panes["agents"]
+        assert isinstance(context, ContextPane) and isinstance(listed, AgentsPane)
+        agent = app.bench.header.state.agent
+        assert agent is not None and not agent.exact
+        assert context.state.used == agent.row.context == listed.state.agents["main"].row.context == size
+        assert context.state.requests == 3, "what was used before still counts"
+
+
 PROPOSED = SummaryProposed(agent="main", session=recorded.S, receipt=COMPACTED, deadline=NOW + 90)
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import msgspec
+
+from gshtui.bus.context_data import Iteration, Receipt
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import MessageAppended, TurnFinished
+from gshtui.bus.events.agent_events import MessageAppended, SectionSize, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone, SummaryAnswered, SummaryProposed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.context.context_host import ContextHost
@@ -71,6 +74,12 @@ class InspectorTabs:
     def find(self, agent: str) -> InspectorPane | None:
         """An agent's inspector, if there is one."""
         return self._tabs.find_tab(agent)
+
+
+def _cut_since(last: Iteration, receipts: Sequence[Receipt]) -> Receipt | None:
+    """The newest cut of a conversation that its last request does not show yet."""
+    made = (one for one in reversed(receipts) if one.session == last.session and one.kind != "truncate")
+    return next((one for one in made if not one.undone and one.at > last.at), None)
 
 
 class ContextFeature(Feature):
@@ -226,7 +235,31 @@ class ContextFeature(Feature):
         bench.query_one(TimelinePane).restore(mine, receipts, session)
         bench.query_one(ContextPane).restore(mine, session)
         self._app.show_restored(front, mine)
+        if mine and (cut := _cut_since(mine[-1], receipts)) is not None:
+            await self._show_cut(cut, mine[-1])
         await self._foretell()
+
+    async def _show_cut(self, receipt: Receipt, last: Iteration) -> None:
+        """Show the sizes since a cut that no request has followed yet, as when it was made."""
+        from gshtui.commands.declaration import CommandError
+        from gshtui.context.commands.view_calls import ReadContext
+        from gshtui.ui.context.context_pane import ContextPane
+
+        try:
+            view = await self.call(ReadContext(agent=receipt.agent))
+        except (NotReady, CommandError):
+            return
+        pane = self._app.bench.query_one(ContextPane)
+        if pane.state.sections != last.sections:
+            return  # a request went out meanwhile
+        sizes: dict[str, int] = {}
+        for block in view.blocks:
+            sizes[block.section] = sizes.get(block.section, 0) + block.tokens
+        sections = tuple(SectionSize(name, tokens) for name, tokens in sizes.items())
+        receipt = msgspec.structs.replace(receipt, tokens_after=sum(sizes.values()))
+        cut = ContextCut(agent=receipt.agent, session=receipt.session, receipt=receipt, sections=sections)
+        pane.consume([cut])
+        self._app.show_cut(cut)
 
     async def _pin(self, event: MessageAppended) -> None:
         """Pin what came from the shell log for that, now that it is in the conversation."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from textual.widget import Widget
 
 from gshtui.bus.context_data import Iteration
+from gshtui.bus.events.context_events import ContextCut
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ class ContextHost(WorkbenchPort, Protocol):
 
     def agent_names(self) -> Mapping[str, str]:
         """Every agent the window knows: id → name."""
+        ...
+
+    def show_cut(self, cut: ContextCut) -> None:
+        """Show the size of a context since this cut, wherever else it stands."""
         ...
 
     def show_restored(self, agent: str, iterations: Sequence[Iteration]) -> None:

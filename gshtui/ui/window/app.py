@@ -48,6 +48,7 @@ from gshtui.ui.window.workbench_screen import WorkbenchScreen
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.bus.context_data import Iteration
+    from gshtui.bus.events.context_events import ContextCut
     from gshtui.commands.declaration import Returns
     from gshtui.ui.conversation.conversation_pane import ConversationPane
     from gshtui.ui.kit.dialogs import PickerChoice
@@ -389,6 +390,12 @@ class Workbench(ThemedApp[int], AppBase):
 
     def agent_names(self) -> Mapping[str, str]:
         return {agent.id: agent.row.name for agent in self.bench.header.state.agents.agents.values()}
+
+    def show_cut(self, cut: ContextCut) -> None:
+        from gshtui.ui.agents.agents_pane import AgentsPane
+
+        self.bench.query_one(AgentsPane).consume([cut])
+        self.bench.header.consume([cut])
 
     def show_restored(self, agent: str, iterations: Sequence[Iteration]) -> None:
         from gshtui.ui.agents.agents_pane import AgentsPane
