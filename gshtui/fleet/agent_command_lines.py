@@ -91,7 +91,13 @@ class CommandLines:
                 return Path(there.path)
             inside, consent = terms.worktrees_inside, no_consent if self._consent is None else self._consent(row.id)
             made = await create_worktree(
-                cwd, branch, inside=inside, setup=terms.setup, consent=consent, output=self._data / "worktrees"
+                cwd,
+                branch,
+                inside=inside,
+                setup=terms.setup,
+                consent=consent,
+                output=self._data / "worktrees",
+                sandboxes=terms.sandboxes() if terms.setup else None,
             )
         except CommandError as error:
             raise FleetError("invalid", error.message, hint=error.hint) from error
@@ -117,7 +123,9 @@ class CommandLines:
         notes = [*made.notes]
         if terms.setup:
             consent = no_consent if self._consent is None else self._consent(row.id)
-            notes.append((await run_setup(terms.setup, Path(made.path), consent, output=self._data / "worktrees")).note)
+            output, sandboxes = self._data / "worktrees", terms.sandboxes()
+            ran = await run_setup(terms.setup, Path(made.path), consent, output=output, sandboxes=sandboxes)
+            notes.append(ran.note)
         for note in notes:
             self._notice(f"Worktree {branch}: {note}", row.id)
         inner = await asyncio.to_thread(lambda: cwd.resolve().relative_to(top.resolve()))

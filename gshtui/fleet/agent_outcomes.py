@@ -137,13 +137,21 @@ def _setup(record: SetupRecord) -> tuple[str, dict[str, Any]]:
     from gshtui.tools import setup_record  # only agents with a worktree have one
 
     lines, more = setup_record.last_lines(record, _SETUP_LINES)
-    parts = [visible(record.said)]
+    parts = [" ".join(visible(each) for each in (record.said, record.sandbox) if each)]
+    parts += [visible(each) for each in record.refused]
     if lines:
         parts.append(fenced("\n".join(lines)))
     if record.output:
         what = f"Only its last {len(lines)} lines; all of it is" if more else "Its output is also"
         parts.append(f"{what} in {visible(record.output)}.")
-    fields = {"command": record.command, "exit_code": record.code, "output": "\n".join(lines), "file": record.output}
+    fields = {
+        "command": record.command,
+        "exit_code": record.code,
+        "output": "\n".join(lines),
+        "file": record.output,
+        "sandbox": record.sandbox,
+        "refused": list(record.refused),
+    }
     return "\n\n".join(parts), fields
 
 

@@ -16,6 +16,7 @@ from gshtui.system.expected_error import ExpectedError
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.guard.approval import Respondent
+    from gshtui.guard.sandbox.sandboxes import Sandboxes
 
 Kind = Literal["unknown", "invalid", "limit", "tmux", "store", "lost", "ended", "busy", "blank", "unsaved", "failed"]
 
@@ -46,6 +47,8 @@ class LaunchTerms:
     """File for words to the shell in which this is a command; empty: there is none."""
     setup: tuple[str, ...] = ()
     """Command for new worktrees, run only once somebody has agreed."""
+    sandboxes: Callable[[], Sandboxes | None] = lambda: None
+    """Gives the sandboxes in which that command runs; asked only when there is one to run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """`gsh-tui sandbox -- COMMAND`: one command in the project's sandbox, with this process's input and output.
 
-What set-up scripts, hooks, workflow steps and servers of tools put before their command to have the same walls as an
-agent's. It fails closed: no sandbox, no command.
+What hooks, workflow steps and servers of tools put before their command to have the same walls as an agent's. It fails
+closed: no sandbox, no command.
 """
 
 from __future__ import annotations

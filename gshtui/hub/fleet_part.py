@@ -151,6 +151,7 @@ class _FleetMaker:
             runtime=runtime_dir(create=False),
             worktrees_inside=settings.worktrees.place == "inside",
             setup=tuple(settings.worktrees.setup),
+            sandboxes=lambda: hub.offers.sandboxes,
             notice=_notice_file() if self.visiting and settings.shell.notices else "",
         )
 

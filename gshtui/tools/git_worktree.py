@@ -390,6 +390,7 @@ class WorktreeCommand:
             agreed=bool(workspace.approved_path(invocation, _asked(parameters)))
             if invocation.caller.is_agent
             else bool(parameters.setup),
+            sandboxes=workspace.config.sandboxes,
             limit=self._limit,
         )
 

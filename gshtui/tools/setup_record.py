@@ -26,6 +26,10 @@ class SetupRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Its exit code; `None`: it was not run, did not start, or was ended before its end."""
     output: str = ""
     """The file that has all that it printed; empty: nothing, or it could not be kept."""
+    sandbox: str = ""
+    """Whether it ran in the sandbox, as a sentence; empty: it was not run, or that is not known."""
+    refused: tuple[str, ...] = ()
+    """What the sandbox refused to it, with what would allow it, a sentence each."""
 
 
 def write(folder: Path, worktree: Path, record: SetupRecord) -> None:

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gshtui.commands.declaration import CommandError
 from gshtui.guard import sensitive_paths
@@ -27,6 +28,9 @@ from gshtui.tools.worktree import (
 )
 from gshtui.tools.worktree import list_worktrees as all_of
 from gshtui.tools.worktree_setup import Consent, no_consent, run_setup
+
+if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandboxes import Sandboxes
 
 NAME = ".worktreeinclude"
 MOST_FILES = 20_000
@@ -174,6 +178,7 @@ async def create_worktree(
     consent: Consent = no_consent,
     agreed: bool = False,
     output: Path | None = None,
+    sandboxes: Sandboxes | None = None,
     limit: float = LIMIT,
 ) -> Worktree:
     """Create a worktree for a branch, new or existing; anything else worth saying is in its `notes`.
@@ -185,6 +190,7 @@ async def create_worktree(
         base: what a new branch starts from; empty: what is checked out in `project`.
         setup: command to run in it, only if `consent` (or `agreed`) allows it.
         output: folder that keeps what the command prints.
+        sandboxes: gives the sandbox that the command runs in.
         limit: seconds for one git call.
 
     Raises:
@@ -208,7 +214,8 @@ async def create_worktree(
         notes.append(f"{count(len(copied.files), 'file')} of {NAME} copied.")
     notes += copied.notes
     if setup:
-        notes.append((await run_setup(setup, place, consent, agreed=agreed, output=output)).note)
+        ran = await run_setup(setup, place, consent, agreed=agreed, output=output, sandboxes=sandboxes)
+        notes.append(ran.note)
     return replace(made, path=str(place), new_branch=new, notes=tuple(notes))
 
 

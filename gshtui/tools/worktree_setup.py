@@ -1,31 +1,34 @@
-"""A worktree's set-up and tear-down commands: run once each, and only if a person agrees to the exact arguments."""
+"""A worktree's set-up and tear-down commands: run once each, and only if a person agrees to the exact arguments.
+
+A set-up command starts what the repository supplies (build scripts, packages' hooks), so it has the sandbox of agents'
+commands around it wherever that works. A tear-down command must reach what runs outside, and has none.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval import Call, Gate
-from gshtui.guard.child_environment import command_environment
-from gshtui.system import private_files, processes
-from gshtui.system import processes as child
-from gshtui.system.environment import MARK
+from gshtui.system import private_files
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line, plain, visible
 from gshtui.tools import setup_record
+from gshtui.tools.setup_process import run_process
 from gshtui.tools.setup_record import SetupRecord
+
+if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandboxes import Sandboxes
 
 SETUP_WITHIN = 600.0
 """Seconds."""
 _TAIL = 4_096
-_KEPT = 4 << 20
-"""Bytes of a command's output that are kept: the last ones."""
 
 Consent = Callable[[tuple[str, ...], Path], Awaitable[bool]]
 """Asks whether exactly these arguments may run in this folder."""
@@ -44,6 +47,10 @@ class SetupResult:
     """The exit code; `None`: it has none."""
     output: str = ""
     """The file that has what it printed; empty: none."""
+    sandbox: str = ""
+    """Whether it ran in the sandbox, as a sentence; empty: it was not run, or there are no sandboxes."""
+    refused: tuple[str, ...] = ()
+    """What the sandbox refused to it and what would allow it, a sentence each."""
 
 
 async def no_consent(_argv: tuple[str, ...], _folder: Path) -> bool:
@@ -52,22 +59,36 @@ async def no_consent(_argv: tuple[str, ...], _folder: Path) -> bool:
 
 
 async def run_setup(
-    argv: Sequence[str], folder: Path, consent: Consent, *, agreed: bool = False, output: Path | None = None
+    argv: Sequence[str],
+    folder: Path,
+    consent: Consent,
+    *,
+    agreed: bool = False,
+    output: Path | None = None,
+    sandboxes: Sandboxes | None = None,
 ) -> SetupResult:
     """Run the set-up command if it is agreed to. Never raises for what the command does.
 
     Args:
         agreed: a person agreed to exactly these arguments along with the worktree.
         output: folder that keeps all that it printed, in a file of its own, and a record of what became of it.
+        sandboxes: gives the sandbox that it runs in; where none works it runs without, as it was agreed to.
     """
     words = one_line(shlex.join(argv), 200)
     if not agreed and not await consent(tuple(argv), folder):
         said = f"The set-up command `{words}` was not run: nobody approved it (setup=true does)."
         result = SetupResult(False, True, said, said)
     else:
-        result = await _run("set-up", argv, folder, output)
+        result = await _run("set-up", argv, folder, output, sandboxes)
     if output is not None:
-        record = SetupRecord(command=words, said=result.said, code=result.code, output=result.output)
+        record = SetupRecord(
+            command=words,
+            said=result.said,
+            code=result.code,
+            output=result.output,
+            sandbox=result.sandbox,
+            refused=result.refused,
+        )
         with contextlib.suppress(OSError):  # the note says it all the same
             await asyncio.to_thread(setup_record.write, output, folder, record)
     return result
@@ -87,47 +108,27 @@ async def run_teardown(
     return await _run("tear-down", argv, folder, output)
 
 
-async def _run(kind: str, argv: Sequence[str], folder: Path, output: Path | None) -> SetupResult:
+async def _run(
+    kind: str, argv: Sequence[str], folder: Path, output: Path | None, sandboxes: Sandboxes | None = None
+) -> SetupResult:
     words = one_line(shlex.join(argv), 200)
-    call = new_id()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *argv,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            cwd=folder,
-            env=command_environment(os.environ) | {MARK: call},
-            start_new_session=True,
-        )
+        done = await run_process(argv, folder, SETUP_WITHIN, sandboxes)
     except OSError as error:
         said = f"Cannot start the {kind} command `{words}`: {error.strerror or error}."
         return SetupResult(True, False, said, said)
-    assert process.stdout is not None
-    printed = b""
-    timed_out = False
-    try:
-        async with asyncio.timeout(SETUP_WITHIN):
-            while block := await process.stdout.read(65_536):
-                printed = (printed + block)[-_KEPT:]
-            await process.wait()
-    except TimeoutError:
-        timed_out = True
-    finally:
-        if process.returncode is None:
-            await asyncio.shield(asyncio.to_thread(processes.end_call_processes, process.pid, call))
-            await child.kill_child(process)
-    file, kept = await asyncio.to_thread(_keep, output, folder, printed)
-    code = None if timed_out else process.returncode
-    if timed_out:
+    file, kept = await asyncio.to_thread(_keep, output, folder, done.printed)
+    if done.code is None:
         said = f"The {kind} command `{words}` was ended after {SETUP_WITHIN:g} s."
-    elif code:
-        said = f"The {kind} command `{words}` failed with exit code {code}."
+    elif done.code:
+        said = f"The {kind} command `{words}` failed with exit code {done.code}."
     else:
         said = f"The {kind} command `{words}` succeeded."
-    ok = code == 0
-    note = f"{said}{'' if ok else _said(printed[-_TAIL:])}{kept}"
-    return SetupResult(True, ok, note, said, code, file)
+    ok = done.code == 0
+    failed = "" if ok else f"{_said(done.printed[-_TAIL:])}{f' {done.sandbox}' if done.sandbox else ''}"
+    refused = "".join(f" {each}" for each in done.refused)
+    note = f"{said}{failed}{refused}{kept}"
+    return SetupResult(True, ok, note, said, done.code, file, done.sandbox, done.refused)
 
 
 def _keep(output: Path | None, folder: Path, printed: bytes) -> tuple[str, str]:

