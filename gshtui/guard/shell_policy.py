@@ -97,6 +97,8 @@ class Judgement:
     """One of them describes the machine or the person's surroundings, which look different from within a sandbox."""
     scope: RuleScope | None = None
     """What the rule of `always` would name."""
+    of_line: bool = False
+    """`why` speaks of the whole line, not of one of its commands."""
 
     @property
     def reads(self) -> bool:
@@ -107,7 +109,7 @@ class Judgement:
     def sentence(self) -> str:
         """Why it is not simply run, with the part and the rule, as the end of a sentence."""
         part = next((part for part in self.parts if part.rule == self.rule and part.verdict != "allow"), None)
-        named = f"`{_short(part.text)}`: " if part is not None and len(self.parts) > 1 else ""
+        named = f"`{_short(part.text)}`: " if part is not None and len(self.parts) > 1 and not self.of_line else ""
         return f"{named}{self.why} (rule {self.rule})"
 
 
@@ -125,7 +127,8 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
         rule, why = line.odd[0] if line.odd else ("syntax", "it is not made of literal words only")
         if not command.strip():
             rule, why = "syntax", "it is empty"
-        return Judgement("ask", rule, why, _parts_of(line, rule, why, folder, project, plain=plain is not None))
+        parts = _parts_of(line, rule, why, folder, project, plain=plain is not None)
+        return Judgement("ask", rule, why, parts, of_line=True)
     if len(plain.commands) > _PARTS:
         return Judgement("ask", "size", f"{len(plain.commands)} commands are too many to judge")
     ground = _MachineState(Path(os.path.realpath(folder)), Path(os.path.realpath(project)))

@@ -446,6 +446,8 @@ async def test_the_marked_answer_is_given_by_enter_and_arrows_move_the_mark() ->
     app = Asked()
     async with app.run_test(size=(80, 24)) as pilot:
         app.feed(make_question(1), make_question(2), make_question(3))
+        await pilot.pause()
+        assert "❯" not in str(app.query_one(Answers).content), "enter is the input's now"
         await app.review(pilot)
         rows = str(app.query_one(Answers).content).split("\n")
         assert rows[0] == "❯ 1 allow once" and [row[:4] for row in rows[1:]] == ["  2 ", "  3 ", "  4 ", "  5 "]

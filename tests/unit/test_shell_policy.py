@@ -120,6 +120,8 @@ def test_the_parts_of_a_line_that_asks_are_judged_each_by_itself(project: Path) 
         ("allow", "reader"), ("ask", "build"), ("ask", "program"), ("ask", "program"), ("ask", "program"),
     ]  # fmt: skip
     assert judged.sentence == "it redirects input or output (rule redirection)", "no part is named for what it is not"
+    whole = judge("for n in $(seq 1 30); do echo $n; done", project, project)
+    assert whole.sentence == "it contains a `for` statement (rule compound)"
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.set_class(height < 9, "-tiny")
         inner = max(8, self.content_size.width or width - 4)
         low = height < 16
-        rows = self.query_one(Answers).offer(request.approval, self.state.offered, inner, low=low)
+        rows = self.query_one(Answers).offer(
+            request.approval, self.state.offered, inner, low=low, marks=self.screen.focused is self
+        )
         roomy = height >= _ROOMY
         self.set_class(roomy, "-roomy")
         frame = 0 if low else 2 + roomy

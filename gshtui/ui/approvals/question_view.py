@@ -71,6 +71,7 @@ class Answers(Static):
         self._question: str = ""
         self._offered: Sequence[Offer] = ()
         self._marked: int = 0
+        self._marks = False
 
     @property
     def marked(self) -> str:
@@ -81,17 +82,19 @@ class Answers(Static):
         """Mark the next answer, or the previous one."""
         self._marked = max(0, min(len(self._offered) - 1, self._marked + step))
 
-    def offer(self, question: str, offered: Sequence[Offer], width: int, *, low: bool) -> int:
+    def offer(self, question: str, offered: Sequence[Offer], width: int, *, low: bool, marks: bool) -> int:
         """Show the possible answers; returns the rows they take.
 
         A program's own answers are never shortened.
 
         Args:
             low: there is no room for a list.
+            marks: `enter` gives the marked answer now.
         """
         if question != self._question:
             self._question, self._marked = question, 0
         self._offered = offered
+        self._marks = marks
         self._marked = max(0, min(len(offered) - 1, self._marked))
         own = any(offer.choice == OPEN for offer in offered)
         if low and not own:
@@ -103,7 +106,7 @@ class Answers(Static):
         return sum(max(1, -(-(cell_len(words) + 4) // max(1, width))) for _, words in lines)
 
     def _row(self, at: int, offer: Offer, words: str) -> Content:
-        marked = at == self._marked
+        marked = self._marks and at == self._marked
         answer = self._answer(offer, words)
         return Content.assemble(
             ("❯ " if marked else "  ", "bold $primary"), answer.stylize("bold") if marked else answer
