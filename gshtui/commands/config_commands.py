@@ -32,13 +32,19 @@ from gshtui.commands.declaration import (
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.settings import paths, trust, user_config
+from gshtui.settings.git_programs import GitProgram, git_programs
 from gshtui.settings.keys import flat, known_keys
 from gshtui.settings.loader import Loaded
 from gshtui.settings.model import schema
 from gshtui.settings.toml_file import Origin, Problem, read_bytes
+from gshtui.text.sanitise import visible
 
 _SHOWN = 64 * 1024
 """Bytes of a file shown to a person before they trust it."""
+_GIT_RUNS = (
+    "What is listed after `git:` is run by git, whenever you or a command use it in this folder, whether you trust the"
+    " folder or not. The git calls of gsh-tui itself run none of it."
+)
 A = TypeVar("A", bound=Parameters)
 R = TypeVar("R")
 
@@ -298,24 +304,44 @@ def _trust_question(project: Path) -> Question:
     file = paths.project_config_file(project)
     said = f"{file} says:\n\n{seen.config.decode('utf-8', 'replace')}" if seen.config is not None else ""
     try:
-        changes = [_shown_change(project, *found) for found in trust.differences(project, seen.files)]
+        differ = trust.differences(project, seen.files)
     except trust.TrustError as error:
         raise CommandError(str(error)) from error
+    programs = {f"{trust.GIT}{each.name}": each for each in git_programs(project)}
+    changes = [
+        _shown_program(project, name, how, programs)
+        if name.startswith(trust.GIT)
+        else _shown_change(project, name, how)
+        for name, how in differ
+    ]
+    if any(name.startswith(trust.GIT) for name, _ in differ):
+        changes.append(_GIT_RUNS)
     quoted = "\n\n".join([said.rstrip() or f"There is no {file}.", *changes])
     return Question(calls.TrustProject(seen=seen), f"Trust {project}?", yes="Trust", quoted=quoted)
 
 
-def _shown_change(project: Path, name: str, how: str) -> str:
+def _shown_change(project: Path, name: str, how: str, file: Path | None = None) -> str:
     """A file of the folder that differs from the trusted version, with its current text."""
     if how == "removed":
         return f"{name} is gone."
     try:
-        with (project / name).open("rb") as file:
-            text = file.read(_SHOWN).decode("utf-8", "replace")
-            more = "\n[the rest is not shown]" if file.read(1) else ""
+        with (file or project / name).open("rb") as opened:
+            text = opened.read(_SHOWN).decode("utf-8", "replace")
+            more = "\n[the rest is not shown]" if opened.read(1) else ""
     except OSError as error:
         text, more = f"cannot read it: {error.strerror or error}", ""
-    return f"{name} ({how}) says:\n\n{text.rstrip()}{more}"
+    return f"{visible(name, counted=False)} ({how}) says:\n\n{text.rstrip()}{more}"
+
+
+def _shown_program(project: Path, name: str, how: str, programs: dict[str, GitProgram]) -> str:
+    """What git runs there and differs from what was trusted, with its exact value."""
+    found = programs.get(name)
+    shown = visible(name, counted=False)
+    if found is None:
+        return f"{shown} is gone."
+    if found.file is not None and not found.value:
+        return _shown_change(project, name, how, found.file)
+    return f"{shown} ({how}) is:\n\n{found.shown}"
 
 
 def _render_settings(found: calls.ShownSettings) -> Outcome:

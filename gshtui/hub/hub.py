@@ -4,6 +4,7 @@ A part that fails is reported and left out; the others go on. `composition.build
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -22,8 +23,9 @@ from gshtui.hub.branch_watch import BranchWatch
 from gshtui.hub.command_offers import LEFT_OUT_OF_AGENTS, AgentSources, CommandOffers, Spawner
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.part_lifecycle import PartLifecycle
+from gshtui.hub.unseen_git_programs import tell_unseen_programs
 from gshtui.system.expected_error import ExpectedError
-from gshtui.system.tasks import end_all
+from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 
 if TYPE_CHECKING:
     from gshtui.agents.agent import Agent, LocalRoster
@@ -72,6 +74,7 @@ class Hub:
         self.store: Store | None = None
         self.agent_states = AgentStates(self.bus)
         self.branch = BranchWatch(self.bus, options.cwd)
+        self._telling: asyncio.Task[None] | None = None
         self.journal: Journal | None = None
         self.gate: Gate | None = None
         self.approvals: ApprovalWatch | None = None
@@ -113,11 +116,16 @@ class Hub:
                 seconds=time.monotonic() - started,
             )
         )
+        options = self.options
+        if options.native is None and not (options.visiting or options.keeper):
+            telling = tell_unseen_programs(self.bus, self.project, options.about)
+            self._telling = start_job(telling, "what git runs here")
 
     async def stop(self) -> None:
         """Stop the parts in reverse. Turns in progress end as interrupted, with everything said so far on disk."""
         await self.parts.stop()
         self.bus.publish(HubStopped())
+        await cancel_and_wait(self._telling)
         ends: list[Callable[[], Awaitable[object] | None]] = [self.agent_states.close]
         if self.owns_bus:
             ends.append(self.bus.close)

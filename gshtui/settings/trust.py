@@ -1,8 +1,9 @@
 """Which folders' own files may apply: those that a person trusted, with exactly the content they trusted.
 
 A folder supplies its configuration, the files for agents (`AGENTS.md` and the like), skills and personas; each is
-listed with its hash. Whatever is new or changed since is untrusted; the rest still applies. Kept in the data folder,
-0600, written atomically. Trusting a folder runs nothing.
+listed with its hash. Whatever is new or changed since is untrusted; the rest still applies. What its repository has git
+run is listed in the same way: it is git that obeys it, so it is shown and not held back. Kept in the data folder, 0600,
+written atomically. Trusting a folder runs nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from gshtui.settings import paths
+from gshtui.settings.git_programs import GitProgram, git_programs
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
 from gshtui.system.file_lock import blocking_lock
@@ -27,6 +29,8 @@ MEMORY_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Files that agents are given, in any folder of a project."""
 BROUGHT_FOLDERS = (".gsh/skills", ".claude/skills", ".gsh/agents")
 """Folders of a project whose files may all enter a prompt, or be run."""
+GIT = "git: "
+"""Before the name of what git runs, among the files of a folder."""
 _ENTRIES = 20_000
 """Entries of a project to search for files that it supplies."""
 _PASSED_BY = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__", ".tox", "target"))
@@ -80,7 +84,10 @@ def trust(root: Path, raw: bytes | None, files: dict[str, str] | None = None) ->
 
 
 def brought(root: Path) -> dict[str, str]:
-    """Hashes of the files that the folder adds to prompts, by relative path. Blocks for a moment."""
+    """Hashes of the files that the folder adds to prompts, by relative path, and of what git runs there, by its name.
+
+    Blocks for a moment.
+    """
     found: dict[str, str] = {}
     waiting, looked = [root], 0
     while waiting and looked < _ENTRIES:
@@ -96,7 +103,32 @@ def brought(root: Path) -> dict[str, str]:
     for name in BROUGHT_FOLDERS:
         for path in files_in(root / name):
             found[_name(root, path)] = _hash(path)
-    return dict(sorted(found.items()))
+    return dict(sorted((found | brought_programs(git_programs(root))).items()))
+
+
+def brought_programs(programs: list[GitProgram]) -> dict[str, str]:
+    """Hashes of what git runs in a folder, by its name. Blocks for a moment."""
+    return {
+        f"{GIT}{each.name}": digest(os.fsencode(each.value)) if each.file is None else _hash(each.file)
+        for each in programs
+    }
+
+
+def unseen_programs(root: Path) -> list[str]:
+    """Names of what git runs in a trusted folder and nobody has seen as it is now; for another folder, none.
+
+    Blocks for a moment.
+    """
+    try:
+        entry = _read().get(str(root.resolve()))
+    except TrustError:
+        return []
+    if not isinstance(entry, dict):
+        return []
+    files: Any = cast("dict[str, Any]", entry).get("files")
+    listed = cast("dict[str, Any]", files) if isinstance(files, dict) else {}
+    now = brought_programs(git_programs(root))
+    return [name.removeprefix(GIT) for name, found in now.items() if listed.get(name) != found]
 
 
 def files_in(folder: Path) -> list[Path]:

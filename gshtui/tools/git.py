@@ -21,6 +21,7 @@ _SAFE = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.sshCommand=false"),
     *("-c", "diff.external=", "-c", "protocol.ext.allow=never", "-c", "submodule.recurse=false", "-c", "gc.auto=0"),
     *("-c", "commit.gpgSign=false", "-c", "merge.verifySignatures=false", "-c", "maintenance.auto=false"),
+    *("-c", "log.showSignature=false"),
     *("-c", "diff.ignoreSubmodules=dirty", "-c", "status.submoduleSummary=false", "-c", "diff.submodule=short"),
     *("--no-optional-locks", "--no-pager"),
 )
