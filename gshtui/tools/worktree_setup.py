@@ -125,9 +125,9 @@ async def _run(
     else:
         said = f"The {kind} command `{words}` succeeded."
     ok = done.code == 0
-    failed = "" if ok else f"{_said(done.printed[-_TAIL:])}{f' {done.sandbox}' if done.sandbox else ''}"
+    sandbox = f" {done.sandbox}" if done.sandbox and not ok else ""
     refused = "".join(f" {each}" for each in done.refused)
-    note = f"{said}{failed}{refused}{kept}"
+    note = f"{said}{sandbox}{refused}{'' if ok else _said(done.printed[-_TAIL:])}{kept}"
     return SetupResult(True, ok, note, said, done.code, file, done.sandbox, done.refused)
 
 

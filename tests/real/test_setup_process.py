@@ -82,9 +82,9 @@ async def test_what_it_was_refused_is_said_with_the_setting_that_allows_it(
         project, "x", setup=argv, consent=agree, sandboxes=sandboxes(own, hosts=["pypi.org"], writable_paths=["."])
     )
     note = tree.notes[-1]
-    assert "failed with exit code" in note
     assert 'no way to evil.example:80: `[sandbox] hosts = ["evil.example"]` allows it' in note
-    assert "It ran in the sandbox: network to the named hosts only" in note
+    assert "failed with exit code 22. It ran in the sandbox: network to the named hosts only" in note
+    assert note.index("The sandbox: no way") < note.index("Its last output: ")
     tree = await create_worktree(
         project,
         "y",
