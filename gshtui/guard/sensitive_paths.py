@@ -7,6 +7,7 @@ Called by the policy and the file tools.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -38,14 +39,17 @@ _GUARDED = re.compile(
 _STARTS = re.compile(
     r"""(?xs)/(?:
     \.gitattributes | \.gitmodules | \.gitconfig | \.envrc | \.mcp\.json | \.vscode/.+ | \.idea/.+
-    | \.devcontainer/.+ | \.zed/.+ | \.worktreeinclude
+    | \.devcontainer/.+ | \.devcontainer\.json | \.zed/.+ | \.worktreeinclude | [^/]+\.code-workspace
+    | \.nvim\.lua | \.exrc | \.dir-locals\.el | commondir | config\.worktree | \.githooks/.+ | \.ignore
     | \.(?:ba|z|k|c|tc)?shrc | \.(?:bash_|z)?profile | \.(?:z|bash_)log(?:in|out) | \.zshenv | \.inputrc | \.tmux\.conf
     | \.pre-commit-config\.yaml | \.husky/.+ | \.github/workflows/.+ | \.gitlab-ci\.yml | crontab
     | conftest\.py | sitecustomize\.py | usercustomize\.py | setup\.py | setup\.cfg | pyproject\.toml | tox\.ini
-    | noxfile\.py | pytest\.ini | \.?mise\.toml | \.cargo/config[^/]*
-    | package\.json | \.npmrc | \.yarnrc\.yml | (?:gnu)?makefile | justfile
+    | noxfile\.py | pytest\.ini | \.?mise(?:\.local)?\.toml | \.(?:config/)?mise/.+ | \.tool-versions
+    | \.cargo/config[^/]* | rust-toolchain(?:\.toml)? | \.?lefthook(?:-local)?\.(?:ya?ml|toml|json)
+    | package\.json | \.pnpmfile\.[cm]?js | \.npmrc | \.yarnrc\.yml | (?:gnu)?makefile | justfile
     | rakefile | gemfile | build\.rs | cmakelists\.txt | dockerfile
     | (?:claude|claude\.local|agents|gemini)\.md | \.cursorrules | \.claude/.+ | \.codex/.+ | \.cursor/.+
+    | \.(?:roo|qwen|kiro|amazonq|continue|windsurf|crush)/.+ | \.?crush\.json
     | \.gemini/.+ | \.opencode/.+ | opencode\.json[^/]* | \.vibe/.+ | \.aider\.conf\.yml
     )$"""
 )
@@ -132,12 +136,17 @@ def starts_things(real: Path) -> str:
 
 
 def _of_bare_repository(real: Path) -> bool:
-    """Git takes a folder for a repository that has HEAD, objects and refs; whichever of them comes last counts."""
+    """Git takes a folder for a repository that has HEAD, objects and refs; whichever of them comes last counts.
+
+    One that has HEAD and commondir is one, too: commondir has no other use, and is asked about wherever it is.
+    """
     folders = list(real.parents)
     for name, folder in zip((real.name, *(each.name for each in folders)), folders, strict=False):
-        if name in ("objects", "refs") and (folder / "HEAD").is_file():
+        if name in ("objects", "refs") and os.path.lexists(folder / "HEAD"):
             return True
-        others = name in ("HEAD", "config", "hooks", "info", "commondir")
+        if name == "HEAD" and os.path.lexists(folder / "commondir"):
+            return True
+        others = name in ("HEAD", "config", "hooks", "info")
         if others and (folder / "objects").is_dir() and (folder / "refs").is_dir():
             return True
     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,10 @@ from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness
 
 EVIL = "mkdir -p sub/deep && cd sub/deep && git init -q . && git config core.fsmonitor 'touch /tmp/pwned'"
+
+PACKAGE = "git init -q node_modules/e"
+COMMON = "git init -q --bare common && git -C common config extensions.worktreeConfig true"
+WORKTREE = "printf '[core]\\nfsmonitor=x\\n' >sub/config.worktree"
 
 
 @pytest.fixture
@@ -66,6 +71,19 @@ async def in_sandbox(harness: ToolHarness, command: str, **more: Any) -> Outcome
         ("mkdir src/part/.vscode && echo '{}' >src/part/.vscode/tasks.json", "src/part/.vscode"),
         ("mkdir -p a/b/c/d/e/.claude && echo '{}' >a/b/c/d/e/.claude/settings.json", "a/b/c/d/e/.claude"),
         ("ln -s /tmp src/.git", "src/.git"),
+        (
+            "git init -q sub && { seq 1 30000 | sed 's/^/#/'; printf '[core]\\nfsmonitor=x\\n'; } >sub/.git/config",
+            "sub/.git",
+        ),
+        (f"{COMMON} && mkdir sub && echo ../common >sub/commondir && cp common/HEAD sub/ && {WORKTREE}", "sub"),
+        (
+            f"{PACKAGE} && ln -s node_modules/e/.git '.git ' && mkdir s && echo 'gitdir: ../.git ' >s/.git",
+            "s/.git",
+        ),
+        (
+            f"{PACKAGE} && ln -s node_modules/e l && mkdir s && echo 'gitdir: ../l/.git' >s/.git",
+            "s/.git",
+        ),
         ("mkdir x && git init -q x/y && mv x/y src/y && echo '[alias]' >>src/y/.git/config", "src/y/.git"),
     ],
 )
@@ -77,6 +95,33 @@ async def test_what_would_run_something_is_taken_out_and_named(
     assert "not left in the project, since other programs would obey it" in done.text
     (kept,) = (own / "taken-out").iterdir()
     assert os.path.lexists(kept / gone)
+
+
+async def test_a_projects_root_does_not_become_a_repository(harness: ToolHarness, project: Path) -> None:
+    shutil.rmtree(project / ".git")
+    (project / "config").write_text("mine\n", "utf-8")
+    line = "mkdir objects refs && echo 'ref: refs/heads/x' >HEAD && printf '[core]\\nfsmonitor=x\\n' >config"
+    done = await in_sandbox(harness, line)
+    assert "not left in the project" in done.text
+    assert not (project / "HEAD").exists()
+    assert (project / "config").exists(), "it is nothing that git reads now"
+
+
+async def test_a_project_that_is_a_bare_repository_keeps_what_git_obeys(harness: ToolHarness, project: Path) -> None:
+    shutil.rmtree(project / ".git")
+    git(project, "init", "-q", "--bare", ".")
+    config = (project / "config").read_text("utf-8")
+    await in_sandbox(harness, "git config core.fsmonitor x; echo x >config.worktree; echo x >hooks/post-checkout")
+    assert (project / "config").read_text("utf-8") == config
+    assert not (project / "config.worktree").exists()
+    assert not (project / "hooks/post-checkout").exists()
+
+
+async def test_a_link_that_git_would_follow_to_packages_makes_nothing_ours(harness: ToolHarness, project: Path) -> None:
+    shutil.rmtree(project / ".git")
+    line = "git init -q node_modules/e && ln -s node_modules/e/.git .git && mkdir s && echo 'gitdir: ../.git' >s/.git"
+    await in_sandbox(harness, line)
+    assert not os.path.lexists(project / "s/.git")
 
 
 async def test_a_repository_that_runs_nothing_stays_and_then_only_can_be_read(

@@ -235,6 +235,11 @@ def test_what_decides_what_runs() -> None:
         *(".gemini/settings.json", ".opencode/agent/x.md", "opencode.json", "opencode.jsonc", ".vibe/config.toml"),
         *("GNUmakefile", "makefile", ".cargo/config", ".cargo/config.toml", ".aider.conf.yml", ".worktreeinclude"),
         *("pytest.ini", ".yarnrc.yml", ".npmrc", "mise.toml", ".mise.toml", "CLAUDE.local.md", ".zed/tasks.json"),
+        *(".devcontainer.json", "rust-toolchain", "rust-toolchain.toml", ".githooks/pre-commit", "app.code-workspace"),
+        *("crush.json", ".crush.json", ".roo/mcp.json", ".qwen/settings.json", ".kiro/settings/mcp.json"),
+        *(".amazonq/mcp.json", ".continue/config.yaml", ".windsurf/rules/x.md", ".config/mise/config.toml"),
+        *(".mise/config.toml", "mise.local.toml", ".mise.local.toml", ".nvim.lua", ".exrc", ".dir-locals.el"),
+        *("lefthook.yml", ".lefthook.yaml", ".pnpmfile.cjs", ".tool-versions", ".ignore"),
     ],
 )
 def test_what_other_programs_obey_is_known(name: str) -> None:
@@ -250,6 +255,13 @@ def test_no_repository_is_put_together_of_files(tmp_path: Path) -> None:
     (tmp_path / "refs").mkdir()
     for name in ("HEAD", "config", "hooks/pre-commit"):
         assert starts_things(tmp_path / name)
+    other = tmp_path / "other"
+    other.mkdir()
+    assert starts_things(other / "commondir")
+    assert not starts_things(other / "HEAD")
+    (other / "commondir").write_text("../common\n")
+    for name in ("HEAD", "config.worktree"):
+        assert starts_things(other / name)
     assert not starts_things(tmp_path / "src/app.py")
 
 

@@ -14,6 +14,7 @@ import stat
 import threading
 import time
 from collections import deque
+from collections.abc import Set
 from pathlib import Path
 
 NESTED = frozenset(
@@ -31,7 +32,10 @@ _SHALLOW = 3
 """Levels that are looked at before a command: what others made further down since the last one is found after it."""
 _SLACK = 50_000_000
 """Nanoseconds by which a change time may lie before the clock."""
-_BARE = frozenset(("HEAD", "objects", "refs"))
+_OF_REPOSITORY = ("HEAD", "commondir", "config", "config.worktree", "hooks")
+"""What git obeys of a repository without a working tree. Of a project's root only these can be kept or taken out."""
+_LARGEST = 100_000
+"""Bytes of a configuration that are read; a longer one counts as one that runs something."""
 
 _HEADING = re.compile(r'\[(core|remote|branch|user|extensions|init|gc|pull|push)(?:[ \t]+"[^"\\\]\n]{1,200}")?\]')
 _KEY = re.compile(r"([A-Za-z][A-Za-z0-9-]{0,60})[ \t]*+(?:=[ \t]*+([^\n]*+))?")
@@ -91,7 +95,11 @@ class NestedFiles:
             known = set(before)
             self._refresh(shallow=False)
             out: list[Path] = []
+            head = f"{self._project}/HEAD"
+            became = head not in known and head in self._known()
             for path in self._known():
+                if became and path != head and path in self._inside[self._project]:
+                    continue  # without a HEAD they are ordinary files
                 found = _lstat(path)
                 new = path not in known and found is not None and found.st_ctime_ns >= began - _SLACK
                 if new and _identity(path) in kept:
@@ -134,11 +142,9 @@ class NestedFiles:
             settled = found[2] < time.time_ns() - _SLACK
             self._folders[folder] = found if settled else (*found[:2], -1)
             obeyed: list[str] = []
-            bare = 0
-            for name, is_folder in _entries(folder):
-                if name in _BARE:
-                    bare += 1
-                elif name in NESTED:
+            entries = _entries(folder)
+            for name, is_folder in entries:
+                if name in NESTED:
                     if folder != self._project:
                         obeyed.append(f"{folder}/{name}")
                     continue
@@ -146,8 +152,10 @@ class NestedFiles:
                     path = f"{folder}/{name}"
                     if path not in self._folders or self._folders[path] != _folder(path):
                         waiting.append(path)
-            if bare == len(_BARE) and folder != self._project:
-                obeyed.append(folder)
+            names = {name for name, _ in entries}
+            if is_repository(names):
+                root = [f"{folder}/{name}" for name in _OF_REPOSITORY if name in names]
+                obeyed += root if folder == self._project else [folder]
             if obeyed:
                 self._inside[folder] = tuple(obeyed)
             else:
@@ -160,11 +168,18 @@ class NestedFiles:
     def _may_stay(self, path: str) -> bool:
         """Whether it is a repository that runs nothing."""
         found = Path(path)
+        if str(found.parent) == self._project:
+            return False
         if found.name == ".git" and found.is_file() and not found.is_symlink():
             return _is_ours(found, Path(self._project))
         if found.name != ".git" and found.name in NESTED:
             return False
         return found.is_dir() and not found.is_symlink() and not runs_programs(found)
+
+
+def is_repository(names: Set[str]) -> bool:
+    """Whether git takes a folder with files of these names for a repository without a working tree."""
+    return "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names)
 
 
 def runs_programs(repository: Path) -> bool:
@@ -178,7 +193,11 @@ def runs_programs(repository: Path) -> bool:
         ):
             return True
         config = repository / "config"
-        return config.is_symlink() or (config.exists() and not _is_harmless(config.read_text("utf-8")[:100_000]))
+        if config.is_symlink() or not config.exists():
+            return config.is_symlink()
+        with config.open("rb") as opened:
+            text = opened.read(_LARGEST + 1)
+        return len(text) > _LARGEST or not _is_harmless(text.decode("utf-8"))
     except (OSError, ValueError):
         return True
 
@@ -202,13 +221,19 @@ def _is_harmless(config: str) -> bool:
 
 
 def _is_ours(file: Path, project: Path) -> bool:
-    """Whether a `.git` that is a file leads to a repository that knows of it, or into the project's own."""
+    """Whether a `.git` that is a file leads to a repository that knows of it, or into the project's own.
+
+    It is read as git reads it, which takes blanks for a part of the name; on the way there may be no links.
+    """
     try:
-        named = file.read_text("utf-8")[:4096].removeprefix("gitdir:").strip()
-        real = Path(os.path.realpath(file.parent / named))
-        if not named or "\0" in named:
+        with file.open("rb") as opened:
+            text = os.fsdecode(opened.read(_LARGEST))
+        named = text.removeprefix("gitdir: ").rstrip("\r\n")
+        real = Path(os.path.normpath(file.parent / named))
+        if not text.startswith("gitdir: ") or not named or "\0" in named or Path(os.path.realpath(real)) != real:
             return False
-        if real.is_relative_to(Path(os.path.realpath(project / ".git"))):
+        own = Path(os.path.realpath(project / ".git"))
+        if real.is_relative_to(own) and (own == project / ".git" or not own.is_relative_to(project)):
             return True
         back = (real / "gitdir").read_text("utf-8")[:4096].strip()
         return not real.is_relative_to(project) and Path(back) == file
