@@ -238,6 +238,9 @@ def _problems(reading: ProgramReading, words: Sequence[str], start: int) -> Iter
     while at < len(words):
         word = words[at]
         if not ended and word == "--":
+            if program.words:  # find goes on reading its expression behind it
+                yield "flag", f"`{name}` is not known to be harmless with --"
+                return
             ended = True
         elif not ended and len(word) > 1 and word[0] == "-":
             at, why = _flag(reading, words, at)
@@ -351,7 +354,7 @@ def _escapes(arguments: Sequence[str]) -> str:
 
 
 def _reads_no_environment(arguments: Sequence[str]) -> str:
-    hidden = any(re.search(r"\benv\b|\$ENV|\binput_filename\b|\b(?:import|include)\b", word) for word in arguments)
+    hidden = any(re.search(r"\benv\b|\bENV\b|\binput_filename\b|\b(?:import|include)\b", word) for word in arguments)
     return "a jq filter can read the environment and other files" if hidden else ""
 
 

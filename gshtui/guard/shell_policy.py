@@ -29,9 +29,9 @@ _MATCHES = 500
 _PATTERNS = 3
 """Parts of a path that may be patterns: each multiplies the folders to look into."""
 _WALKED = 2_000
-"""Files that a recursive search may pass by."""
+"""Files that a search of everything may pass by."""
 _LOOKED = 20_000
-"""Files and folders among which nested repositories are looked for."""
+"""Files and folders among which nested repositories are looked for, and keys before `rg`."""
 _CONTROLLED = re.compile(
     # Anywhere in a line: a section's heading and its keys may stand behind one another.
     r"(?i)\[[^\S\n]*+(?:diff|filter|merge|include|includeif|alias|pager|gpg|credential)\b"
@@ -94,7 +94,7 @@ class Judgement:
     folders: tuple[Path, ...] = ()
     """Real folders that it may be in."""
     machine: bool = False
-    """One of them describes the machine or the person's surroundings, which look different from within a sandbox."""
+    """All of them describe the machine or the person's surroundings, which look different from within a sandbox."""
     scope: RuleScope | None = None
     """What the rule of `always` would name."""
     of_line: bool = False
@@ -155,7 +155,7 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
             pattern,
             tuple(dict.fromkeys(words[0].text for words in plain.commands)),
             ground.folders,
-            any(reading.program.machine for reading in readings if reading is not None),
+            all(reading is not None and reading.program.machine for reading in readings),
             scope,
         )
     return Judgement("ask", first.rule, first.why, parts, contained, pattern, scope=scope)
@@ -271,13 +271,13 @@ def _looks_further(
     """What a reader opens beyond its operands: a folder's secrets, a repository's configuration."""
     name, flags = reading.name, set(reading.flags)
     deep = name in ("grep", "egrep", "fgrep") and flags & {"-r", "-R", "--recursive", "--dereference-recursive"}
-    deep = deep or (name == "rg" and flags & {"-u", "--hidden", "--no-ignore"} and "--files" not in flags)
-    deep = deep or (name == "rg" and flags & {"-g", "--glob", "--iglob"})
-    deep = deep or (name == "diff" and flags & {"-r", "--recursive"})
+    deep = deep or (name == "rg" and "--files" not in flags)
+    deep = deep or name == "diff"  # of two folders it compares what both hold, without being told to
     if deep:
         follows = name == "diff" or bool(flags & {"-R", "--dereference-recursive"})
+        hidden = name != "rg" or bool(flags & {"-u", "--hidden", "--no-ignore", "-g", "--glob", "--iglob"})
         folders = [simple.words[at] for at, kind in reading.operands if kind == "path"] or [ShellWord(".")]
-        found = (ground.holds_secrets(word, follows=follows) for word in folders)
+        found = (ground.holds_secrets(word, follows=follows, hidden=hidden) for word in folders)
         if why := next(filter(None, found), ""):
             return "secret", why
     if name.startswith("git ") and "version" not in name and (why := ground.git_is_controlled()):
@@ -361,14 +361,26 @@ class _MachineState:
                     return f"{_short(word.text)} matches {_short(path.name)}, and {problem[1]}"
         return ""
 
-    def holds_secrets(self, word: ShellWord, *, follows: bool) -> str:
-        """Why a search of everything below a folder may show keys, or empty. `follows`: also behind links."""
+    def holds_secrets(self, word: ShellWord, *, follows: bool, hidden: bool) -> str:
+        """Why a search of everything below a folder may show keys, or empty.
+
+        Args:
+            follows: it also looks behind links.
+            hidden: it also looks at hidden files, without being told to by a list of what to leave out.
+        """
         for folder in self._folders:
-            for count, path in enumerate(_walked(folder / word.text)):
-                if count >= _WALKED:
+            place, behind, told = folder / word.text, "", False
+            for count, path in enumerate(_walked(place, installed=hidden)):
+                if count >= (_WALKED if hidden else _LOOKED):
                     return f"{_short(word.text)} has too many files to check for keys"
                 if sensitive_paths.secret(path) == "keys or passwords":
-                    return f"it also searches {_short(path.name)}, which may hold keys or passwords"
+                    said = f"it also searches {_short(path.name)}, which may hold keys or passwords"
+                    if hidden or not any(part.startswith(".") for part in path.relative_to(place).parts):
+                        return said
+                    behind = behind or said
+                told = told or (path.name in _LEFT_OUT and _names_exceptions(path))
+                if behind and told:
+                    return behind
                 if follows and path.is_symlink() and self.problem(ShellWord(str(path)), "path", "read"):
                     return f"it also searches what the link {_short(path.name)} leads to"
         return ""
@@ -449,15 +461,27 @@ def _expanded(folder: Path, pattern: str) -> Iterator[Path]:
         yield folder / name
 
 
-def _walked(place: Path) -> Iterator[Path]:
-    """Files below a folder, those of git left out."""
+_LEFT_OUT = frozenset((".ignore", ".rgignore", ".gitignore"))
+"""Lists of what `rg` leaves out; an exception in one brings a hidden file back."""
+
+
+def _names_exceptions(path: Path) -> bool:
+    try:
+        return any(line.lstrip().startswith(b"!") for line in path.read_bytes().split(b"\n"))
+    except OSError:
+        return True
+
+
+def _walked(place: Path, *, installed: bool = True) -> Iterator[Path]:
+    """Files below a folder, those of git left out. `installed`: packages, too, which every project leaves out."""
     waiting = [place]
     while waiting:
         try:
             with os.scandir(waiting.pop()) as entries:
                 for entry in entries:
                     yield Path(entry.path)
-                    if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
+                    left_out = entry.name == ".git" or (not installed and entry.name == "node_modules")
+                    if not left_out and entry.is_dir(follow_symlinks=False):
                         waiting.append(Path(entry.path))
         except OSError:
             continue

@@ -196,8 +196,10 @@ async def test_a_time_limit_ends_it(harness: ToolHarness) -> None:
 
 
 async def test_what_describes_the_machine_is_not_asked_in_a_sandbox(harness: ToolHarness) -> None:
-    for line in ("ps aux", "id", "df -h", "which git", "hostname -I", "type ls", "uptime", "ls && ps"):
+    for line in ("ps aux", "id", "df -h", "which git", "hostname -I", "type ls", "uptime", "uptime && ps"):
         assert not (await harness.run("bash", command=line)).data["sandboxed"], line
+    for line in ("ls && ps", "id -u; cat readme.txt"):  # what else the line runs stays inside
+        assert (await harness.run("bash", command=line)).data["sandboxed"], line
 
 
 async def test_a_program_in_the_home_works(

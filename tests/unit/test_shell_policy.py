@@ -414,3 +414,51 @@ def test_the_table_names_no_program_that_starts_others() -> None:
 def test_yes_does_not_cover_ways_round_the_table(project: Path, line: str) -> None:
     judgement = judge(line, project, project)
     assert (judgement.verdict, judgement.contained) == ("ask", False), line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "find -- sub -delete",
+        "find -- . -maxdepth 0 -fprint out",
+        "find -- . -maxdepth 0 -exec sh evil.sh ';'",
+        "find . -name x -- -delete",
+        "ps -auxe",
+        "ps -aux -e",
+        "ps auxe",
+        "jq '$ ENV' a.json",
+        "jq '$ENV' a.json",
+        "cargo --version",
+        "rustc --version",
+        "go version",
+        "yarn --version",
+    ],
+)
+def test_a_reader_of_another_form_is_asked_about(line: str, project: Path) -> None:
+    assert judge(line, project, project).verdict == "ask"
+
+
+def test_one_program_of_the_machine_takes_no_other_out_of_the_sandbox(project: Path) -> None:
+    assert judge("id -u; ps aux", project, project).machine
+    for line in ("ls; id -u", "id -u; ls", "ps aux | head -n 3"):
+        judged = judge(line, project, project)
+        assert judged.verdict == "allow" and not judged.machine, line
+
+
+def test_searches_that_reach_keys_are_asked_about(tmp_path: Path) -> None:
+    def verdict(line: str) -> str:
+        return judge(line, tmp_path, tmp_path).verdict
+
+    (tmp_path / "sub" / "empty").mkdir(parents=True)
+    (tmp_path / ".env").write_text("KEY=1\n")
+    (tmp_path / "a.py").write_text("x = 1\n")
+    assert verdict("rg KEY") == verdict("rg KEY sub") == verdict("diff a.py a.py") == "allow"
+    assert verdict("diff -N sub/empty .") == verdict("diff sub .") == verdict("rg --hidden KEY") == "ask"
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    assert verdict("rg KEY") == "allow"
+    (tmp_path / "sub" / ".ignore").write_text("*.log\n!.env\n")
+    assert verdict("rg KEY") == "ask"
+    (tmp_path / "sub" / ".ignore").unlink()
+    (tmp_path / "sub" / "server.key").write_text("-----BEGIN PRIVATE KEY-----\n")
+    assert verdict("rg PRIV") == verdict("rg PRIV sub") == "ask"
+    assert verdict("rg PRIV a.py") == verdict("rg --files") == "allow"
