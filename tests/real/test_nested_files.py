@@ -84,6 +84,15 @@ async def in_sandbox(harness: ToolHarness, command: str, **more: Any) -> Outcome
             f"{PACKAGE} && ln -s node_modules/e l && mkdir s && echo 'gitdir: ../l/.git' >s/.git",
             "s/.git",
         ),
+        (
+            f"{PACKAGE} && echo '[alias]' >>node_modules/e/.git/config && ln -s ../node_modules/e src/l",
+            "node_modules/e/.git",
+        ),
+        (
+            "mkdir -p node_modules/e/a/b && echo x >node_modules/e/.envrc && ln -s node_modules/e/a/b l",
+            "node_modules/e/.envrc",
+        ),
+        ("git init -q --bare sub && mkdir -p sub/x && echo x | tee sub/x/.envrc >>sub/config", "sub"),
         ("mkdir x && git init -q x/y && mv x/y src/y && echo '[alias]' >>src/y/.git/config", "src/y/.git"),
     ],
 )
@@ -138,6 +147,69 @@ async def test_a_repository_that_runs_nothing_stays_and_then_only_can_be_read(
     assert "Read-only file system" in later.text
     assert not (project / "demo" / ".git" / "hooks" / "post-checkout").exists()
     assert not runs_programs(project / "demo" / ".git")
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "gone"),
+    [
+        (f"{PACKAGE} && echo '[alias]' >>node_modules/e/.git/config", "mv node_modules/e sub", "sub/.git"),
+        (
+            f"{PACKAGE} && echo '[alias]' >>node_modules/e/.git/config",
+            "ln -s node_modules/e sub",
+            "node_modules/e/.git",
+        ),
+        ("mkdir -p node_modules/e/a && echo x >node_modules/e/a/.envrc", "mv node_modules/e/a src/", "src/a/.envrc"),
+        ("mkdir -p node_modules/e && ln -s node_modules/e l", "echo x >node_modules/e/.envrc", "node_modules/e/.envrc"),
+        ("ln -s node_modules/e l", "mkdir -p node_modules/e && echo x >node_modules/e/.envrc", "node_modules/e/.envrc"),
+        ("echo x >HEAD; mkdir objects", "rm -rf .git; mkdir refs", "HEAD"),
+    ],
+)
+async def test_what_two_commands_put_together_is_taken_out(
+    harness: ToolHarness, project: Path, first: str, then: str, gone: str
+) -> None:
+    assert "not left" not in (await in_sandbox(harness, first)).text
+    done = await in_sandbox(harness, then)
+    assert "not left in the project" in done.text
+    assert not os.path.lexists(project / gone)
+
+
+async def test_repositories_beyond_those_that_are_made_read_only_are_looked_at_again(
+    project: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nested_files, "_KEPT", 3)
+    line = "for n in 1 2 3 4 5 6; do git init -q r$n; done"
+    made = await in_sandbox(ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,)))), line)
+    assert "not left" not in made.text
+    (project / "src/part/.envrc").write_text("mine\n", "utf-8")
+    later = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(SandboxSettings(), (own,))))
+    await in_sandbox(later, "for n in 1 2 3 4 5 6; do echo '[alias]' >>r$n/.git/config; done; echo x >src/part/.envrc")
+    assert not [path for path in project.glob("r*/.git") if runs_programs(path)]
+    assert (project / "src/part/.envrc").read_text("utf-8") == "mine\n", "what runs something comes first"
+
+
+async def test_more_than_can_be_kept_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nested_files, "_KEPT", 3)
+    monkeypatch.setattr(nested_files, "_MOST_KEPT", 4)
+    for n in range(5):
+        (project / str(n)).mkdir()
+        (project / str(n) / ".envrc").touch()
+    with pytest.raises(OSError, match="more than 4 files that other programs obey"):
+        NestedFiles(project).kept()
+
+
+async def test_a_command_cannot_use_up_what_is_looked_through(
+    harness: ToolHarness, project: Path, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pad = "mkdir -p $(seq -f pad/%g 1 40) x/y/z && echo x >x/y/z/.envrc"
+    monkeypatch.setattr(nested_files, "_MOST", 20)
+    await in_sandbox(harness, pad)
+    assert not (project / "x/y/z/.envrc").exists()
+    assert (project / "pad/40").is_dir()
+    monkeypatch.setattr(nested_files, "_MOST_NEW", 20)
+    done = await in_sandbox(harness, pad.replace("pad/", "fill/").replace("x/y", "v/w"))
+    assert "not left in the project" in done.text
+    assert not (project / "v/w/z/.envrc").exists()
+    assert (project / "src/part/a.txt").exists()
 
 
 async def test_what_was_there_before_stays_and_cannot_be_changed(harness: ToolHarness, project: Path) -> None:
@@ -201,7 +273,7 @@ def test_only_changed_folders_are_walked_again(project: Path, monkeypatch: pytes
     read: list[str] = []
     entries = nested_files._entries
 
-    def counted(folder: str) -> list[tuple[str, bool]]:
+    def counted(folder: str) -> list[tuple[str, bool, bool]]:
         read.append(folder)
         return entries(folder)
 

@@ -2,8 +2,9 @@
 
 A folder's change time says whether anything in it came or went, so that a command costs a look at the folders, and a
 walk only through those that changed. What was there before can only be read in the sandbox; of what is new, what is a
-repository and runs nothing may stay. Folders of installed packages are passed by, where nobody works, and so is what is
-further down than the first `_MOST` folders. Safe to use from several threads.
+repository and runs nothing may stay. Folders of installed packages are passed by, where nobody works, unless a link
+leads into them. Of what was there before, what is further down than the first `_MOST` folders is passed by, too; what
+comes is looked through, and what cannot be, is taken out. Safe to use from several threads.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import stat
 import threading
 import time
 from collections import deque
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from pathlib import Path
 
 NESTED = frozenset(
@@ -25,9 +26,13 @@ NESTED = frozenset(
 )
 """What runs programs for whoever enters, opens or works in the folder that it is in."""
 _PASSED = frozenset(("node_modules", "site-packages", ".venv", "venv", "__pycache__", ".tox", ".nox", *NESTED))
-_MOST = 4_000
+_MOST = 20_000
+"""Folders of those that are there at the first look."""
+_MOST_NEW = 50_000
+"""Folders that one command may leave."""
 _KEPT = 64
-"""Most of these that are made read-only: each costs the command a mount."""
+"""Repositories that run nothing are made read-only up to so many: each costs a mount. More are read afterwards."""
+_MOST_KEPT = 1_000
 _SHALLOW = 3
 """Levels that are looked at before a command: what others made further down since the last one is found after it."""
 _SLACK = 50_000_000
@@ -64,8 +69,18 @@ class NestedFiles:
         self._folders: dict[str, _Folder] = {}
         self._inside: dict[str, tuple[str, ...]] = {}
         """Folder → what in it is obeyed; a repository without a working tree is in itself."""
+        self._unseen: dict[str, tuple[int, int]] = {}
+        """Folders that there was no room for at the first look, and what they were."""
+        self._over: list[str] = []
+        """Folders that a command has left and that there was no room for."""
+        self._linking: set[str] = set()
+        """Folders with links in them; where these lead may change with nothing there changed."""
+        self._links: dict[str, str] = {}
+        """Folder among installed packages → the link that leads there."""
+        self._mounted: set[tuple[int, int]] = set()
+        """What the last command could not change."""
         self._left: set[str] = set()
-        """Repositories that commands left there and that ran nothing up to now."""
+        """Repositories that commands could change and that ran nothing up to now."""
         self._lock = threading.Lock()
 
     def learn(self) -> None:
@@ -75,13 +90,28 @@ class NestedFiles:
                 self._scan([self._project])
             else:
                 self._refresh(shallow=True)
+            self._mounted = {_identity(path) for path in self._known()}  # where nothing is mounted, they are trusted
 
     def kept(self) -> list[Path]:
-        """What was there at the last look, nearest first, and must stay as it is."""
+        """What was there at the last look, nearest first, and must stay as it is.
+
+        Raises:
+            OSError: it is too much to be kept.
+        """
         with self._lock:
             if not self._folders:
                 self._scan([self._project])
-            return [Path(path) for path in self._known()[:_KEPT]]
+            known = self._known()
+            if len(known) > _KEPT:
+                harmless = {path for path in known if self._may_stay(path)}
+                known.sort(key=lambda path: path in harmless)
+                most = max(_KEPT, len(known) - len(harmless))
+                if most > _MOST_KEPT:
+                    raise OSError(f"the project has more than {_MOST_KEPT} files that other programs obey")
+                self._left.update(known[most:])
+                known = known[:most]
+            self._mounted = {_identity(path) for path in known}
+            return [Path(path) for path in known]
 
     def left_since(self, began: int) -> list[Path]:
         """What a command has left that must not stay. Blocks for a moment.
@@ -90,28 +120,45 @@ class NestedFiles:
             began: when it was started, in nanoseconds since the epoch.
         """
         with self._lock:
-            before = self._known()
-            kept = {_identity(path) for path in before[:_KEPT]}
-            known = set(before)
+            since = began - _SLACK
+            known, folders = set(self._known()), self._folders.copy()
+            self._over = []
             self._refresh(shallow=False)
+            now = self._known()
             out: list[Path] = []
             head = f"{self._project}/HEAD"
-            became = head not in known and head in self._known()
-            for path in self._known():
-                if became and path != head and path in self._inside[self._project]:
-                    continue  # without a HEAD they are ordinary files
-                found = _lstat(path)
-                new = path not in known and found is not None and found.st_ctime_ns >= began - _SLACK
-                if new and _identity(path) in kept:
-                    new = False  # it was there, and its folder was renamed
-                if not (new or path in self._left):
+            became = head not in known and head in now
+            for path in now:
+                if became and path in self._inside[self._project]:
+                    if path == head and _changed(self._project) >= since:
+                        out.append(Path(head))  # without it the others are ordinary files
+                    continue
+                # What was there is the same in another place where its folder was renamed.
+                new = path not in known and _identity(path) not in self._mounted
+                if not ((new and self._has_come(path, since, folders)) or path in self._left):
                     continue
                 if self._may_stay(path):
                     self._left.add(path)
                 else:
                     self._left.discard(path)
                     out.append(Path(path))
-            return out
+            out += [Path(path) for path in self._over if self._has_come(path, since, folders)]
+            whole = set(out)
+            return [path for path in out if whole.isdisjoint(path.parents)]
+
+    def _has_come(self, path: str, since: int, before: Mapping[str, _Folder]) -> bool:
+        """Whether it is new at this place, be it that a folder around it was moved or a link made that leads there."""
+        if _changed(path) >= since:
+            return True
+        for folder in (path, *map(str, Path(path).parents)):
+            if folder == self._project:
+                break
+            if folder in self._links and _changed(self._links[folder]) >= since:
+                return True
+            stayed = folder in before and before[folder][:2] == _identity(folder)
+            if not stayed and _changed(folder) >= since:
+                return True
+        return False
 
     def _known(self) -> list[str]:
         found = [path for paths in self._inside.values() for path in paths]
@@ -126,33 +173,51 @@ class NestedFiles:
             now = _folder(folder)
             if now is None:
                 self._forget(folder)
-            elif now != known:
+            elif now != known or folder in self._linking:
                 changed.append(folder)
         self._scan(changed)
 
     def _scan(self, folders: list[str]) -> None:
         """Read these folders, and those in them that are not known. Nearest first, as far as there is room."""
+        first = not self._folders
+        room = _MOST if first else _MOST_NEW
         waiting = deque(sorted(folders, key=lambda folder: folder.count("/")))
         while waiting:
             folder = waiting.popleft()
             found = _folder(folder)
-            if found is None or (folder not in self._folders and len(self._folders) >= _MOST):
+            if found is None:
                 self._forget(folder)
                 continue
+            if folder not in self._folders:
+                if self._unseen.get(folder) == found[:2]:
+                    continue
+                if not room:
+                    if first:
+                        self._unseen[folder] = found[:2]
+                    else:
+                        self._over.append(folder)
+                    continue
+                room -= 1
             settled = found[2] < time.time_ns() - _SLACK
             self._folders[folder] = found if settled else (*found[:2], -1)
             obeyed: list[str] = []
             entries = _entries(folder)
-            for name, is_folder in entries:
+            self._linking.discard(folder)
+            for name, is_folder, is_link in entries:
                 if name in NESTED:
                     if folder != self._project:
                         obeyed.append(f"{folder}/{name}")
                     continue
-                if is_folder and name not in _PASSED:
-                    path = f"{folder}/{name}"
-                    if path not in self._folders or self._folders[path] != _folder(path):
-                        waiting.append(path)
-            names = {name for name, _ in entries}
+                if name in _PASSED:
+                    continue
+                path = f"{folder}/{name}"
+                if is_link:
+                    self._linking.add(folder)
+                    path = self._linked(path)
+                wanted = path and (is_folder or is_link)
+                if wanted and (path not in self._folders or self._folders[path] != _folder(path)):
+                    waiting.append(path)
+            names = {name for name, _, _ in entries}
             if is_repository(names):
                 root = [f"{folder}/{name}" for name in _OF_REPOSITORY if name in names]
                 obeyed += root if folder == self._project else [folder]
@@ -161,7 +226,22 @@ class NestedFiles:
             else:
                 self._inside.pop(folder, None)
 
+    def _linked(self, link: str) -> str:
+        """The folder of a package that a link leads into; empty: it leads elsewhere, or to all packages."""
+        real = os.path.realpath(link)
+        if not real.startswith(f"{self._project}/") or not os.path.isdir(real):  # noqa: PTH112 - of each link
+            return ""
+        parts = real.removeprefix(f"{self._project}/").split("/")
+        last = max((at for at, part in enumerate(parts) if part in _PASSED), default=len(parts))
+        if last + 1 >= len(parts) or parts[last] in NESTED:
+            return ""
+        package = "/".join((self._project, *parts[: last + 2]))
+        if _changed(link) >= _changed(self._links.get(package, link)):
+            self._links[package] = link
+        return package
+
     def _forget(self, folder: str) -> None:
+        self._linking.discard(folder)
         self._folders.pop(folder, None)
         self._inside.pop(folder, None)
 
@@ -241,11 +321,11 @@ def _is_ours(file: Path, project: Path) -> bool:
         return False
 
 
-def _entries(folder: str) -> list[tuple[str, bool]]:
-    """Names in a folder, and whether each is a folder itself."""
+def _entries(folder: str) -> list[tuple[str, bool, bool]]:
+    """Names in a folder, and whether each is a folder itself, or a link."""
     try:
         with os.scandir(folder) as entries:
-            return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+            return [(entry.name, entry.is_dir(follow_symlinks=False), entry.is_symlink()) for entry in entries]
     except OSError:
         return []
 
@@ -260,6 +340,12 @@ def _folder(path: str) -> _Folder | None:
 def _identity(path: str) -> tuple[int, int]:
     found = _lstat(path)
     return (0, 0) if found is None else (found.st_dev, found.st_ino)
+
+
+def _changed(path: str) -> int:
+    """Its change time, in nanoseconds since the epoch; 0 if there is none of that name."""
+    found = _lstat(path)
+    return 0 if found is None else found.st_ctime_ns
 
 
 def _lstat(path: str) -> os.stat_result | None:
