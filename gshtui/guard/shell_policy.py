@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from gshtui.commands.declaration import RuleScope
-from gshtui.guard import git_push, program_table, refusal, sensitive_paths, shell_line
+from gshtui.guard import git_configuration, git_push, program_table, refusal, sensitive_paths, shell_line
 from gshtui.guard.shell_line import ShellWord, SimpleCommand
 
 Verdict = Literal["allow", "ask", "deny"]
@@ -31,21 +31,13 @@ _PATTERNS = 3
 _WALKED = 2_000
 """Files that a search of everything may pass by."""
 _LOOKED = 20_000
-"""Files and folders among which nested repositories are looked for, and keys before `rg`."""
-_CONTROLLED = re.compile(
-    # Anywhere in a line: a section's heading and its keys may stand behind one another.
-    r"(?i)\[[^\S\n]*+(?:diff|filter|merge|include|includeif|alias|pager|gpg|credential)\b"
-    r"|\b(?:fsmonitor|hookspath|external|textconv|pager|sshcommand|worktree|attributesfile|uploadpack|receivepack|vcs)"
-    r"[^\S\n]*+=|\b(?:promisor|partialclone)\b"
-)
+"""Files and folders among which keys are looked for before `rg`."""
 _LEAVES_ALONE = frozenset(("redirection", "background", "compound", "heredoc"))
 """What may stand in a line without changing what its other commands are."""
 _CHANGES_SHELL = frozenset(
     ("cd", "pushd", "popd", "eval", "source", ".", "alias", "exec", "export", "set", "shopt", "hash", "unset", "trap")
 )
 """Commands after which the next one may be another program, or be in another folder."""
-_GITLINK = (0o160000).to_bytes(4, "big")
-"""How the index of a repository marks a submodule."""
 ENVIRONMENT = {
     "GIT_CONFIG_COUNT": "6",
     "GIT_CONFIG_KEY_0": "core.fsmonitor",
@@ -370,7 +362,7 @@ class _MachineState:
         """
         for folder in self._folders:
             place, behind, told = folder / word.text, "", False
-            for count, path in enumerate(_walked(place, installed=hidden)):
+            for count, path in enumerate(git_configuration.files_below(place, installed=hidden)):
                 if count >= (_WALKED if hidden else _LOOKED):
                     return f"{_short(word.text)} has too many files to check for keys"
                 if sensitive_paths.secret(path) == "keys or passwords":
@@ -387,17 +379,7 @@ class _MachineState:
 
     def git_is_controlled(self) -> str:
         """Why git would run a program of the repository's, or empty."""
-        return next((why for folder in self._folders if (why := self._controls_git(folder))), "")
-
-    def _controls_git(self, folder: Path) -> str:
-        for here in (folder, *folder.parents):
-            if here != self.project and (here / "HEAD").exists() and (here / "config").exists():
-                return f"{_short(here.name)} is a bare repository with its own configuration"
-            if (here / ".git").exists():
-                return _configured(here / ".git") or _submodules_configured(here)
-            if here == self.project:
-                break
-        return ""
+        return next((_short(why) for folder in self._folders if (why := git_configuration.programs_run(folder))), "")
 
     def brought(self, program: str) -> str:
         """Why the program is not the system's own, or empty."""
@@ -409,49 +391,6 @@ class _MachineState:
                 real = Path(os.path.realpath(place))
                 return f"`{program}` belongs to the project" if real.is_relative_to(self.project) else ""
         return ""
-
-
-def _submodules_configured(top: Path) -> str:
-    """Why git would run programs that a submodule's configuration names, or empty.
-
-    Git looks into each repository at a place that the index calls a submodule, whoever made it. Which those are is in
-    a format of several versions, so that all nested repositories count as soon as there is one such place.
-    """
-    try:
-        index = _git_folder(top / ".git") / "index"
-        if not index.exists() or _GITLINK not in index.read_bytes():
-            return ""
-    except OSError as error:
-        return f"cannot read git's index: {error.strerror or error}"
-    for count, path in enumerate(_walked(top)):
-        if count >= _LOOKED:
-            return "it has submodules, and too many files to find them"
-        if path.name == ".git" and (why := _configured(path)):
-            return f"{why}, in {_short(path.parent.name)}"
-    return ""
-
-
-def _git_folder(git: Path) -> Path:
-    """Where a repository's own files are, of whose working tree this is the `.git`."""
-    if not git.is_file():
-        return git
-    named = git.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
-    return Path(os.path.normpath(git.parent / named))
-
-
-def _configured(git: Path) -> str:
-    """Why the configuration of this repository runs programs, or empty."""
-    try:
-        if git.is_file():
-            git = _git_folder(git)
-            if (common := git / "commondir").exists():
-                git = Path(os.path.normpath(git / common.read_text("utf-8", "replace").strip()))
-        for name in ("config", "config.worktree"):
-            if (git / name).exists() and _CONTROLLED.search((git / name).read_text("utf-8", "replace")[:200_000]):
-                return "git's configuration here runs programs"
-    except OSError as error:
-        return f"cannot read git's configuration: {error.strerror or error}"
-    return ""
 
 
 def _expanded(folder: Path, pattern: str) -> Iterator[Path]:
@@ -470,21 +409,6 @@ def _names_exceptions(path: Path) -> bool:
         return any(line.lstrip().startswith(b"!") for line in path.read_bytes().split(b"\n"))
     except OSError:
         return True
-
-
-def _walked(place: Path, *, installed: bool = True) -> Iterator[Path]:
-    """Files below a folder, those of git left out. `installed`: packages, too, which every project leaves out."""
-    waiting = [place]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    yield Path(entry.path)
-                    left_out = entry.name == ".git" or (not installed and entry.name == "node_modules")
-                    if not left_out and entry.is_dir(follow_symlinks=False):
-                        waiting.append(Path(entry.path))
-        except OSError:
-            continue
 
 
 _NOT_FOR_GOOD = frozenset(

@@ -249,6 +249,7 @@ async def test_a_link_swapped_after_the_line_was_allowed(tools: ToolHarness, tmp
 
 async def test_a_line_that_only_read_and_no_longer_does_is_not_run(tools: ToolHarness) -> None:
     """Git's configuration was changed between the verdict and the run."""
+    await tools.run("bash", command="git init -q")
     config = tools.write_file(".git/config", "[core]\n")
     assert (await tools.assess("bash", call="c1", command="git status")).inside
     config.write_text("[core]\n\tfsmonitor = touch evil\n")
