@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gshtui.guard import program_table, sensitive_paths, shell_line
@@ -29,6 +29,19 @@ _VALUED = {
     "sudo": re.compile(r"-[A-Zbeiknsv]*[ughpCTUrtDR]|--(?:user|group|host|prompt|chdir|chroot)"),
     "doas": re.compile(r"-[Lns]*[uC]"),
     "exec": re.compile(r"-[cl]*a"),
+    "timeout": re.compile(r"-[vpf]*[ks]|--signal|--kill-after"),
+    "stdbuf": re.compile(r"-[ioe]|--(?:input|output|error)"),
+    "nice": re.compile(r"-n|--adjustment"),
+    "ionice": re.compile(r"-t?[cn]|--class|--classdata"),
+    "time": re.compile(r"-[apqv]*[fo]|--format|--output"),
+    "watch": re.compile(r"-[a-zA-Z]*[nq]|--interval|--equexit"),
+    "flock": re.compile(r"-[a-z]*[wE]|--(?:timeout|wait|conflict-exit-code)"),
+    "strace": re.compile(r"-[a-zA-Z]*[abeEIoOpPsSuUX]"),
+    "ltrace": re.compile(r"-[a-zA-Z]*[aAdDeFlnopsuwx]"),
+    "xargs": re.compile(
+        r"-[a-z0]*[aEILnPsd]|--(?:arg-file|delimiter|max-args|max-procs|max-lines|max-chars|replace|process-slot-var)"
+    ),
+    "parallel": re.compile(r"-[jSaNnLlsI]|--(?:jobs|sshlogin|arg-file|max-args|delay|timeout|retries|workdir|joblog)"),
 }
 """Options of wrappers whose value is the next word."""
 _EVERYTHING = re.compile(
@@ -71,7 +84,7 @@ def refused_line(command: str, depth: int = 0) -> str:
     programs: list[tuple[str, list[str]]] = []
     for simple in line.commands:
         program, arguments = _unwrapped(simple.texts)
-        if program == "cd":
+        if program in ("cd", "pushd"):
             folder = arguments[0] if arguments else "~"
             continue
         programs.append((program, arguments))
@@ -120,6 +133,8 @@ def _unwrapped(words: Sequence[str]) -> tuple[str, list[str]]:
             at += 2
         elif behind == "env" and words[at] in ("-S", "--split-string") and at + 1 < len(words):
             return _unwrapped(("env", *words[at + 1].split(), *words[at + 2 :]))
+        elif behind == "env" and (split := re.match(r"(?:-[iv0]*S|--split-string=)(?=.)", words[at])):
+            return _unwrapped(("env", *words[at][split.end() :].split(), *words[at + 1 :]))
         elif _is("wrapper", name) or re.match(r"[A-Za-z_]\w*=", words[at]) or (at and name.startswith("-")):
             behind = name if _is("wrapper", name) else behind
             at += 1
@@ -150,14 +165,14 @@ def _refused_command(program: str, arguments: list[str], folder: str, depth: int
         return why
     if program in ("chmod", "chown", "chgrp"):
         recursive = "R" in flags or "recursive" in flags
-        target = next((o for o in operands[1:] if _EVERYTHING.match(_placed(o, folder))), "")
+        target = next((o for o in operands[1:] if _is_everything(_placed(o, folder))), "")
         if recursive and target:
             return f"it changes the permissions of everything under {target}"
     if program == "find" and ("-delete" in arguments or "rm" in arguments):
         target = operands[0] if operands else ""
-        if _EVERYTHING.match(_placed(target, folder)):
+        if _is_everything(_placed(target, folder)):
             return f"it deletes everything under {target}"
-    if program == "mv" and any(_EVERYTHING.match(operand) for operand in operands[:1]):
+    if program == "mv" and any(map(_is_everything, operands[:1])):
         return f"it moves everything under {operands[0]}"
     return _harms_machine(program, arguments, operands, folder) or _takes_hold(program, arguments, operands, folder)
 
@@ -215,6 +230,8 @@ def _takes_hold(program: str, arguments: list[str], operands: list[str], folder:
         return "it removes recorded shell history"
     if program == "crontab" and arguments[:1] != ["-l"] and (operands or "-" in arguments or "-r" in arguments):
         return "it changes scheduled jobs"
+    if why := next((why for place in _into(program, arguments) if (why := _refused_target(place, folder))), ""):
+        return why
     if _is("writes_files", program) or (
         program in ("sed", "perl") and any(re.match(r"-[a-z]*i", a) for a in arguments)
     ):
@@ -224,6 +241,23 @@ def _takes_hold(program: str, arguments: list[str], operands: list[str], folder:
         written = [word.removeprefix("of=") for word in arguments if word.startswith("of=")]
         return next((why for operand in written if (why := _refused_target(operand, folder))), "")
     return ""
+
+
+def _into(program: str, arguments: list[str]) -> Iterator[str]:
+    """What `cp -t FOLDER file` and the like write, and what they make in the folder that is named last."""
+    if not _is("writes_last_operand", program) and program != "mv":
+        return
+    operands = _split(arguments)[1]
+    folders = operands[-1:] if len(operands) > 1 else []
+    for at, word in enumerate(arguments):
+        if word in ("-t", "--target-directory"):
+            folders += arguments[at + 1 : at + 2]
+        elif word.startswith("--target-directory="):
+            folders.append(word.partition("=")[2])
+        elif program != "rsync" and re.match(r"-[a-su-zA-Z]*t(?=.)", word):
+            folders.append(word[word.index("t") + 1 :])
+    for place in folders:
+        yield from (f"{place.rstrip('/') or '/'}/{operand.rstrip('/').rpartition('/')[2]}" for operand in operands)
 
 
 def _lines_for_us(given: list[str]) -> list[list[str]]:
@@ -347,8 +381,16 @@ def _absolute(word: str, folder: str) -> str:
 def _deletes(flags: str, operands: list[str], folder: str) -> str:
     if not ("r" in flags or "R" in flags or "recursive" in flags):
         return ""
-    target = next((o for o in operands if _EVERYTHING.match(_placed(o, folder)) or _ABOVE.match(o)), "")
+    target = next((o for o in operands if _is_everything(_placed(o, folder)) or _ABOVE.match(o)), "")
     return f"it deletes everything under {_placed(target, folder)}" if target else ""
+
+
+def _is_everything(operand: str) -> bool:
+    """Whether it names all of the machine or of a home, in whatever words: `/usr/..` is `/`."""
+    if _EVERYTHING.match(operand):
+        return True
+    rooted = operand.startswith(("/", "~", "$HOME", "${HOME}"))
+    return rooted and _EVERYTHING.match(os.path.normpath(operand)) is not None
 
 
 def _placed(operand: str, folder: str) -> str:
