@@ -11,17 +11,28 @@ import os
 import re
 from pathlib import Path
 
+HOME_SECRETS = (
+    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".oci", ".password-store", ".mozilla", ".thunderbird", ".fly"),
+    *(".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".git-credentials", ".vault-token", ".boto"),
+    *(".s3cfg", ".terraformrc", ".terraform.d/credentials.tfrc.json", ".authinfo", ".authinfo.gpg"),
+    *(".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".docker/config.json"),
+    *(".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties", ".cache/huggingface/token"),
+    *(".config/gcloud", ".config/gh", ".config/hub", ".config/op", ".config/rclone", ".config/sops", ".config/doctl"),
+    *(".config/containers/auth.json", ".config/git/credentials", ".config/uv/credentials", ".config/hcloud"),
+    *(".config/github-copilot", ".config/glab-cli", ".config/stripe", ".config/pypoetry/auth.toml"),
+    *(".config/google-chrome", ".config/chromium", ".config/BraveSoftware", "Library/Keychains"),
+    *(".local/share/keyrings", ".local/share/kwalletd", ".local/share/uv/credentials", ".local/share/atuin/history.db"),
+    *(".bash_history", ".zsh_history", ".zsh_sessions", ".zhistory", ".histfile", ".sh_history", ".lesshst"),
+    *(".python_history", ".node_repl_history", ".psql_history", ".mysql_history", ".sqlite_history"),
+    *(".local/share/fish/fish_history",),
+)
+"""What of a home holds secrets: asked about wherever it is read, and in a sandbox not to be seen."""
+_OF_HOME = re.compile(rf"/(?:{'|'.join(re.escape(name.casefold()) for name in HOME_SECRETS)})(?:/|$)")
 _SECRET = re.compile(
     r"""(?x)(?:
-    /\.ssh(?:/|$) | /\.gnupg(?:/|$) | /\.aws(?:/|$) | /\.azure(?:/|$) | /\.kube(?:/|$) | /\.oci(?:/|$)
-    | /\.config/(?:gcloud|gh|hub|doctl|op|rclone|sops|containers/auth\.json)(?:/|$) | /\.docker/config\.json$
-    | /\.(?:netrc|_netrc|pgpass|my\.cnf|npmrc|pypirc|git-credentials|vault-token|boto|s3cfg|terraformrc)$
-    | /\.authinfo(?:\.gpg)?$
-    | /\.(?:cargo|gem)/credentials(?:\.toml)?$ | /\.terraform\.d/credentials | /\.password-store(?:/|$)
-    | /\.local/share/(?:keyrings|kwalletd)(?:/|$) | /library/keychains(?:/|$)
-    | /\.(?:mozilla|thunderbird)(?:/|$) | /\.config/(?:google-chrome|chromium|brave[^/]*)(?:/|$)
-    | /\.(?:bash|zsh|sh|python|node_repl|psql|mysql|sqlite|lesshst|fish)_?history$ | /\.zhistory$ | /\.histfile$
-    | /\.lesshst$ | /fish_history$ | /\.zsh_sessions(?:/|$) | /atuin/history\.db
+    /\._netrc$ | /\.gem/credentials\.toml$ | /\.terraform\.d/credentials | /\.config/brave[^/]*(?:/|$)
+    | /\.(?:bash|zsh|sh|python|node_repl|psql|mysql|sqlite|lesshst|fish)_?history$
+    | /fish_history$ | /atuin/history\.db
     | /id_(?:rsa|dsa|ecdsa|ed25519)(?:_[^/]*)?$ | \.(?:pem|p12|pfx|jks|keystore|kdbx|ppk)$ | /[^/]*\.key$
     | /credentials(?:\.json|\.ya?ml|\.toml)?$ | /service[-_]account[^/]*\.json$ | /\.?secrets?\.(?:json|ya?ml|toml|env)$
     | /gsh/agents/\d{4,}\.json$
@@ -93,7 +104,7 @@ SEARCH_LEAVES_OUT = (
 def secret(real: Path) -> str:
     """What secret the path holds or may hold, in a few words; empty if none."""
     path = str(real).casefold()
-    if not _SECRET.search(path) or _EXAMPLE.search(path):
+    if not (_OF_HOME.search(path) or _SECRET.search(path)) or _EXAMPLE.search(path):
         return ""
     if path.startswith("/proc/"):
         return "another process's memory or environment"

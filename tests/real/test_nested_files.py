@@ -71,6 +71,11 @@ async def in_sandbox(harness: ToolHarness, command: str, **more: Any) -> Outcome
         ("mkdir src/part/.vscode && echo '{}' >src/part/.vscode/tasks.json", "src/part/.vscode"),
         ("mkdir -p a/b/c/d/e/.claude && echo '{}' >a/b/c/d/e/.claude/settings.json", "a/b/c/d/e/.claude"),
         ("ln -s /tmp src/.git", "src/.git"),
+        ("mkdir -p src/.kiro/settings && echo '{}' >src/.kiro/settings/mcp.json", "src/.kiro"),
+        ("echo x >src/mise.local.toml", "src/mise.local.toml"),
+        ("echo x >.devcontainer.json", ".devcontainer.json"),
+        ("mkdir .githooks && echo x >.githooks/pre-commit", ".githooks"),
+        ("mkdir -p .config/mise && echo x >.config/mise/config.toml", ".config/mise"),
         (
             "git init -q sub && { seq 1 30000 | sed 's/^/#/'; printf '[core]\\nfsmonitor=x\\n'; } >sub/.git/config",
             "sub/.git",
@@ -103,7 +108,7 @@ async def test_what_would_run_something_is_taken_out_and_named(
     assert not os.path.lexists(project / gone), done.text
     assert "not left in the project, since other programs would obey it" in done.text
     (kept,) = (own / "taken-out").iterdir()
-    assert os.path.lexists(kept / gone)
+    assert os.path.lexists(kept / gone) or os.path.lexists(kept / Path(gone).name)
 
 
 async def test_a_projects_root_does_not_become_a_repository(harness: ToolHarness, project: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,8 @@ from hypothesis import strategies as st
 
 from gshtui.commands.declaration import Assessment
 from gshtui.guard.child_environment import agent_environment, command_environment
-from gshtui.guard.sensitive_paths import guarded, secret, starts_things
+from gshtui.guard.sandbox.sandbox import ProjectSandbox
+from gshtui.guard.sensitive_paths import HOME_SECRETS, guarded, secret, starts_things
 from gshtui.text.glob_pattern import PatternError, compile_glob, fixed_part
 from gshtui.text.unified_diff import count_changes, make_diff
 from gshtui.tools.command_output import Spool
@@ -198,6 +201,39 @@ def test_an_agents_command_gets_what_a_list_passes_and_what_a_person_names() -> 
 )
 def test_secrets_by_their_path(path: str) -> None:
     assert secret(Path(path))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".zhistory", ".histfile", ".mysql_history", ".sqlite_history", ".lesshst", ".sh_history", ".fly/config.yml"),
+        *(".local/share/fish/fish_history", ".gem/credentials", ".config/doctl/config.yaml", ".config/stripe/x"),
+        *(".config/containers/auth.json", ".local/share/kwalletd/x", ".config/git/credentials", ".m2/settings.xml"),
+        *(".config/uv/credentials/x", ".cache/huggingface/token", ".config/github-copilot/apps.json", ".ssh/config"),
+        *(".config/hcloud/cli.toml", ".config/glab-cli/config.yml", ".gradle/gradle.properties", ".netrc"),
+        *(".config/pypoetry/auth.toml", ".docker/config.json", ".terraform.d/credentials.tfrc.json", ".aws/config"),
+    ],
+)
+def test_a_homes_secrets_are_asked_about_and_hidden_in_a_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    home = Path(os.path.realpath(tmp_path)) / "home"
+    file = home / name
+    file.parent.mkdir(parents=True)
+    file.touch()
+    assert secret(file)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr("gshtui.guard.sandbox.sandbox.EMPTY", ())
+    project = tmp_path / "project"
+    project.mkdir()
+    options = ProjectSandbox("/usr/bin/bwrap", project, tmp_path / "kept").options()
+    covered = {Path(place) for what, place in pairwise(options) if what in ("--tmpfs", "/dev/null")}
+    assert not covered.isdisjoint((file, *file.parents[: len(file.relative_to(home).parts) - 1])), "hidden"
+
+
+def test_no_list_of_secrets_knows_what_the_other_does_not() -> None:
+    for name in HOME_SECRETS:
+        assert secret(Path("/home/x", name))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ NESTED = frozenset(
     (
         *(".git", ".envrc", ".mcp.json", ".vscode", ".idea", ".devcontainer", ".zed", ".husky", ".gsh"),
         *(".claude", ".codex", ".gemini", ".cursor", ".opencode", ".vibe", "mise.toml", ".mise.toml"),
+        *("mise.local.toml", ".mise.local.toml", ".mise", ".devcontainer.json", ".nvim.lua", ".exrc", ".dir-locals.el"),
+        *("crush.json", ".crush.json", ".roo", ".qwen", ".kiro", ".amazonq", ".continue", ".windsurf"),
     )
 )
 """What runs programs for whoever enters, opens or works in the folder that it is in."""

@@ -31,13 +31,9 @@ from gshtui.system import private_files
 from gshtui.text.host_rules import HostRules
 
 _SECRETS = (
-    *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".oci", ".docker", ".password-store", ".mozilla", ".thunderbird"),
-    *(".netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".git-credentials", ".vault-token", ".boto", ".s3cfg"),
-    *(".terraformrc", ".terraform.d", ".authinfo", ".authinfo.gpg", ".cargo/credentials", ".cargo/credentials.toml"),
-    *(".config/gcloud", ".config/gh", ".config/hub", ".config/op", ".config/rclone", ".config/sops"),
-    *(".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".local/share/keyrings"),
-    *(".bash_history", ".zsh_history", ".zsh_sessions", ".python_history", ".node_repl_history", ".psql_history"),
-    *(".claude", ".claude.json", ".codex", ".gemini", ".local/share/opencode", ".local/share/atuin"),
+    *sensitive_paths.HOME_SECRETS,
+    *(".docker", ".terraform.d", ".local/share/atuin"),
+    *(".claude", ".claude.json", ".codex", ".gemini", ".local/share/opencode"),
 )
 """What no command sees of its homes, if it is there; more is asked about by `guard/sensitive_paths.py`."""
 _OBEYED = (
@@ -56,7 +52,9 @@ _OBEYED = (
     ),
     *(".cursorrules", "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".gitmodules", ".husky", ".pre-commit-config.yaml"),
     *("CLAUDE.local.md", "opencode.json", ".opencode", ".vibe", ".aider.conf.yml", ".zed", ".worktreeinclude"),
-    *("mise.toml", ".mise.toml"),
+    *("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".mise", ".config/mise", ".githooks"),
+    *(".devcontainer.json", ".nvim.lua", ".exrc", ".dir-locals.el", "crush.json", ".crush.json", ".roo", ".qwen"),
+    *(".kiro", ".amazonq", ".continue", ".windsurf"),
 )
 """What other programs obey as soon as it stands in a project: read-only where it is, taken out where it is new."""
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
@@ -224,7 +222,8 @@ class ProjectSandbox:
         bound = (self.project, *self.writable)
         roots = [path for path in root_files(os.geteuid()) if not any(path.is_relative_to(place) for place in bound)]
         real = {Path(os.path.realpath(path)) for path in (*wanted, *roots, *self.hidden) if os.path.lexists(path)}
-        return sorted(path for path in real if path.exists() and self._is_seen(path))
+        seen = {path for path in real if path.exists() and self._is_seen(path)}
+        return sorted(path for path in seen if seen.isdisjoint(path.parents))
 
     def _is_seen(self, path: Path) -> bool:
         """Whether the command could see this path, and would see its project without it."""
