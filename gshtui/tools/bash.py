@@ -27,6 +27,7 @@ from gshtui.guard.child_environment import agent_environment, command_environmen
 from gshtui.system import processes
 from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
+from gshtui.text.sanitise import literal, one_line
 from gshtui.tools import file_access, path_location
 from gshtui.tools.command_output import Capture, Spool, output_text, show_output
 from gshtui.tools.shell_assessment import assess_line, leads_to
@@ -48,6 +49,8 @@ Output and errors come together; long output is shortened in the middle. Keys an
 the environment."""
 _LONGEST = 131_000
 """The longest argument that the system accepts, in bytes."""
+_NOT_STARTED = "Nothing was run: the sandbox in which lines that only read run here did not start."
+_ASK_AGAIN = "If you run it again, the person is asked whether it may run without."
 
 
 class BashParameters(ToolParameters):
@@ -97,12 +100,15 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: BashP
     folder = await asyncio.to_thread(_folder, invocation, parameters.working_dir)
     workspace.record_assessed(invocation, parameters.working_dir or ".", folder.real)
     assessment = await asyncio.to_thread(assess_line, parameters.command, folder, invocation.project)
+    if assessment.reads and await _has_no_view(workspace.config, parameters.command, folder):
+        why = "the sandbox in which such lines run here did not start (rule reader)"
+        assessment = replace(assessment, inside=False, reads=False, why=why)
     ends = await asyncio.to_thread(leads_to, parameters.command, folder.real, invocation.project)
     workspace.record_line(invocation, AssessedLine(assessment.inside, ends))
     if not assessment.sandbox or workspace.config.sandboxes is None:
         return replace(assessment, sandbox=False)
     if assessment.reads and not await workspace.config.sandboxes.is_proven():
-        return replace(assessment, sandbox=False)  # what needs no question is not worth the wait for a self-test
+        return replace(assessment, sandbox=False)  # its run waits for the self-test
     sandbox = await _sandbox(workspace, invocation)
     if isinstance(sandbox, str):
         why = f"{assessment.why}; there is no sandbox: {sandbox}" if assessment.why else ""
@@ -137,35 +143,62 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
     environ = _environment(config, invocation) | (dict(ENVIRONMENT) if reads else {})
     start = _Start((config.bash, "--norc", "--noprofile", "-c", command), folder.real, environ)
     must = invocation.sandboxed or parameters.sandbox
-    view = await _reading_sandbox(config, folder, judged) if reads and not must else None
-    for within in (None,) if view is None else (view, None):
-        spool = Spool(config.max_full_bytes)
+    view = await _reading_sandbox(workspace, invocation, folder, judged) if reads and not must else None
+    spool = Spool(config.max_full_bytes)
+    try:
+        capture = Capture(spool, invocation.output)
         try:
-            capture = Capture(spool, invocation.output)
-            try:
-                if must:
-                    done = await _in_sandbox(workspace, invocation, start, limit, capture)
-                else:
-                    done = await _supervised(invocation, start, limit, capture, within)
-            finally:
-                capture.close()
-            if within is not None and not done.began and done.end is _End.EXIT and config.sandboxes is not None:
-                config.sandboxes.reading_failed()  # it may run without: the policy allows it
-                continue
-            most = invocation.limit(config.max_output_bytes)
-            return await asyncio.to_thread(_outcome, spool, done, limit, capture.fault, most)
+            if must:
+                done = await _in_sandbox(workspace, invocation, start, limit, capture)
+            else:
+                done = await _supervised(invocation, start, limit, capture, view)
         finally:
-            spool.close()
-    raise AssertionError("the last way to run it has no sandbox that could fail to start")
+            capture.close()
+        if view is not None and not done.began and done.end is _End.EXIT:
+            raise await asyncio.to_thread(_not_started, config, folder.project, spool)
+        most = invocation.limit(config.max_output_bytes)
+        return await asyncio.to_thread(_outcome, spool, done, limit, capture.fault, most)
+    finally:
+        spool.close()
+
+
+def _wants_view(config: ToolConfig, folder: path_location.Location, judged: Judgement) -> bool:
+    """Whether a line that only reads is to run in a sandbox, which would not change what it shows."""
+    return config.sandboxes is not None and not judged.machine and folder.real.is_relative_to(folder.project)
+
+
+async def _has_no_view(config: ToolConfig, command: str, folder: path_location.Location) -> bool:
+    """Whether the sandbox that a line that only reads is to run in has failed to start."""
+    if config.sandboxes is None or not config.sandboxes.has_failed_to_read(folder.project):
+        return False
+    return _wants_view(
+        config, folder, await asyncio.to_thread(shell_policy.judge, command, folder.real, folder.project)
+    )
 
 
 async def _reading_sandbox(
-    config: ToolConfig, folder: path_location.Location, judged: Judgement
+    workspace: Workspace, invocation: Invocation, folder: path_location.Location, judged: Judgement
 ) -> ProjectSandbox | None:
-    """Where a line that only reads runs; `None`: in no sandbox, as none is proven, or it would change what is shown."""
-    if config.sandboxes is None or judged.machine or not folder.real.is_relative_to(folder.project):
+    """Where a line that only reads runs; `None`: in no sandbox, as none holds here, or it would change what is shown.
+
+    Raises `CommandError` if the one of this project has failed to start since the line was allowed unasked.
+    """
+    config = workspace.config
+    if config.sandboxes is None or not _wants_view(config, folder, judged):
         return None
+    if config.sandboxes.has_failed_to_read(folder.project):
+        before = workspace.assessed_line(invocation)
+        if before is None or before.inside:
+            raise CommandError(_NOT_STARTED, hint=_ASK_AGAIN)
     return await config.sandboxes.reading_sandbox(folder.project, judged.folders, (config.bash, *judged.programs))
+
+
+def _not_started(config: ToolConfig, project: Path, spool: Spool) -> CommandError:
+    """Remember that the sandbox of this project's readers does not start, and say so with what was said of it."""
+    if config.sandboxes is not None:
+        config.sandboxes.reading_failed(project)
+    said = one_line(literal(output_text(spool)[0].strip()), limit=200)
+    return CommandError(f"{_NOT_STARTED.removesuffix('.')}: {said}." if said else _NOT_STARTED, hint=_ASK_AGAIN)
 
 
 def _confirm_unchanged(workspace: Workspace, invocation: Invocation, now: AssessedLine, judged: Judgement) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gshtui.commands.declaration import Outcome
+from gshtui.commands.declaration import CommandError, Outcome
 from gshtui.guard import shell_policy
 from gshtui.guard.sandbox.reading_view import reading_view
 from gshtui.guard.sandbox.sandbox import find_bubblewrap, is_suitable_to_read
@@ -214,20 +215,62 @@ async def test_a_program_in_the_home_works(
     assert "said at home" in (await same(harness, "rg x")).text
 
 
-async def test_nothing_is_tried_and_nothing_changes_where_it_is_not_proven_or_switched_off(
+async def test_the_first_reader_of_all_runs_in_its_sandbox_too(project: Path, tmp_path: Path) -> None:
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    harness = made(project, fresh)
+    assert (await harness.assess("bash", command="cat readme.txt", call="one")).reads
+    assert (await harness.run("bash", command="cat readme.txt", call="one")).data["sandboxed"]
+    assert SelfTestRecord(fresh / "sandbox-tried", find_bubblewrap()).holds()
+
+
+async def test_the_sandbox_is_tried_once_for_all_readers(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    began, begin = asyncio.Event(), asyncio.Event()
+
+    async def holds(program: str, _base: Path) -> str:
+        tried.append(program)
+        began.set()
+        await begin.wait()
+        return ""
+
+    monkeypatch.setattr("gshtui.guard.sandbox.sandboxes.try_escapes", holds)
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    harness = made(project, fresh)
+    first = asyncio.ensure_future(harness.run("bash", command="cat readme.txt"))
+    second = asyncio.ensure_future(harness.run("bash", command="ls"))
+    await began.wait()
+    assert not first.done() and not second.done()
+    begin.set()
+    assert all(done.data["sandboxed"] for done in await asyncio.gather(first, second))
+    assert (await made(project, fresh).run("bash", command="ls")).data["sandboxed"]
+    assert len(tried) == 1, "what held is remembered"
+
+
+async def test_where_no_sandbox_holds_or_it_is_off_readers_run_as_the_policy_allows(
     project: Path, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def tried(_program: str, _base: Path) -> str:
-        raise AssertionError("a reader waits for no self-test")
+    tried: list[str] = []
 
-    monkeypatch.setattr("gshtui.guard.sandbox.sandboxes.try_escapes", tried)
+    async def escaped(program: str, _base: Path) -> str:
+        tried.append(program)
+        return "a command in it can write outside"
+
+    monkeypatch.setattr("gshtui.guard.sandbox.sandboxes.try_escapes", escaped)
     off = made(project, own, enabled=False)
     assert not (await off.run("bash", command="cat readme.txt")).data["sandboxed"]
     (tmp_path / "fresh").mkdir()
     fresh = made(project, tmp_path / "fresh")
-    assert (await fresh.assess("bash", command="cat readme.txt")).reads
-    assert not (await fresh.run("bash", command="cat readme.txt")).data["sandboxed"]
-    assert (await made(project, own).run("bash", command="cat readme.txt")).data["sandboxed"]
+    await fresh.assess("bash", command="cat readme.txt")
+    await fresh.run("bash", command="id")
+    assert not tried, "neither a question nor what describes the machine waits for a self-test"
+    for _ in range(2):
+        done = await fresh.run("bash", command="cat readme.txt")
+        assert (done.text, done.data["sandboxed"]) == ("A project.", False)
+    assert len(tried) == 1
 
 
 async def test_a_person_reads_as_they_are(harness: ToolHarness) -> None:
@@ -240,7 +283,7 @@ async def test_a_person_reads_as_they_are(harness: ToolHarness) -> None:
     assert not (await bash.handler(invocation, bash.parameters(command="cat readme.txt"))).data["sandboxed"]
 
 
-async def test_where_it_does_not_start_the_line_runs_as_the_policy_allows(
+async def test_where_it_held_and_does_not_start_nothing_runs_before_a_person_is_asked(
     project: Path, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = tmp_path / "bin" / "bwrap"
@@ -250,9 +293,17 @@ async def test_where_it_does_not_start_the_line_runs_as_the_policy_allows(
     monkeypatch.setenv("PATH", f"{broken.parent}:{os.environ['PATH']}")
     SelfTestRecord(own / "sandbox-tried", str(broken)).keep()
     harness = made(project, own)
-    for _ in range(2):
-        done = await harness.run("bash", command="cat readme.txt")
-        assert (done.text, done.data["sandboxed"]) == ("A project.", False)
+    for call in ("one", "two"):
+        assert (await harness.assess("bash", command="cat readme.txt", call=call)).reads
+    for call, said in (("one", "did not start: bwrap: No permissions"), ("two", "did not start"), ("", "not start")):
+        with pytest.raises(CommandError, match=said):
+            await harness.run("bash", command="cat readme.txt", call=call)
+    asked = await harness.assess("bash", command="cat readme.txt", call="three")
+    assert (asked.inside, asked.reads) == (False, False)
+    assert "did not start" in asked.why
+    allowed = await harness.run("bash", command="cat readme.txt", call="three")
+    assert (allowed.text, allowed.data["sandboxed"]) == ("A project.", False)
+    assert (await harness.assess("bash", command="id")).reads, "it needs no sandbox"
 
 
 def test_a_project_of_another_user_or_one_with_tmp_is_read_without(

@@ -36,7 +36,7 @@ class Sandboxes:
     _nested: dict[Path, NestedFiles] = field(default_factory=dict[Path, NestedFiles], repr=False)
     _tried: asyncio.Task[str | None] | None = field(default=None, repr=False)
     _proven: bool = field(default=False, repr=False)
-    _starts: bool = field(default=True, repr=False)
+    _unstarted: set[Path] = field(default_factory=set[Path], repr=False)
 
     def grant_host(self, session: str, host: str) -> None:
         """Let the commands of a conversation reach a host, as `[sandbox] hosts` would, until this process ends.
@@ -60,30 +60,37 @@ class Sandboxes:
             return "bubblewrap is not installed"
         if why := await asyncio.to_thread(unsuitable, project):
             return why
-        if self._tried is None:  # once a process: what holds now holds until the system is changed
-            self._tried = start_job(self._try(program), "the sandbox")
-        why = await asyncio.shield(self._tried)
-        if why is None:
-            return "it could not be tried"
-        if why:
+        if why := await self._not_holding(program):
             return why
         return await asyncio.to_thread(self._made, program, project, session)
 
     async def reading_sandbox(
         self, project: Path, folders: Sequence[Path], programs: Sequence[str]
     ) -> ProjectSandbox | None:
-        """The sandbox of a line that only reads, where one is known to hold; nothing is tried for it.
+        """The sandbox of a line that only reads, where sandboxes hold; the first one of a process waits until they are
+        tried, or known to have held.
 
-        There is none for a project of another user, whose files look like nobody's in it, and none but bubblewrap's.
+        There is none for a project of another user, whose files look like nobody's in it, none but bubblewrap's, and
+        none for a project where it failed to start.
 
         Args:
             project: its real folder.
             folders: real folders that the line may be in.
             programs: the programs that it runs.
         """
-        if not self._starts or sys.platform != "linux" or not await self.is_proven():
+        if not self.settings.enabled or sys.platform != "linux" or project in self._unstarted:
             return None
-        return await asyncio.to_thread(self._reading, project, folders, programs)
+        program = find_bubblewrap()
+        if not program or not await asyncio.to_thread(is_suitable_to_read, project) or await self._not_holding(program):
+            return None
+        return await asyncio.to_thread(self._reading, program, project, folders, programs)
+
+    async def _not_holding(self, program: str) -> str:
+        """Why sandboxes do not hold here, or empty. Tried once a process: what holds now holds until a change."""
+        if self._tried is None:
+            self._tried = start_job(self._try(program), "the sandbox")
+        why = await asyncio.shield(self._tried)
+        return "it could not be tried" if why is None else why
 
     async def is_proven(self) -> bool:
         """Whether it is known that sandboxes hold here; nothing is tried to find out."""
@@ -98,14 +105,15 @@ class Sandboxes:
         self._proven = bool(program) and self._record(program).holds()
         return self._proven
 
-    def reading_failed(self) -> None:
-        """The sandbox of a line that only reads did not start here: no more of them until this process ends."""
-        self._starts = False
+    def reading_failed(self, project: Path) -> None:
+        """The sandbox of a line that only reads did not start: no more of them in this project, by this process."""
+        self._unstarted.add(project)
 
-    def _reading(self, project: Path, folders: Sequence[Path], programs: Sequence[str]) -> ProjectSandbox | None:
-        program = find_bubblewrap()
-        if not program or not is_suitable_to_read(project):
-            return None
+    def has_failed_to_read(self, project: Path) -> bool:
+        """Whether it did not start there, so that its lines need a question."""
+        return project in self._unstarted
+
+    def _reading(self, program: str, project: Path, folders: Sequence[Path], programs: Sequence[str]) -> ProjectSandbox:
         settings = self.settings
         return ProjectSandbox(
             program,
