@@ -166,12 +166,13 @@ async def test_a_repository_that_runs_nothing_stays_and_then_only_can_be_read(
         ("mkdir -p node_modules/e/a && echo x >node_modules/e/a/.envrc", "mv node_modules/e/a src/", "src/a/.envrc"),
         ("mkdir -p node_modules/e && ln -s node_modules/e l", "echo x >node_modules/e/.envrc", "node_modules/e/.envrc"),
         ("ln -s node_modules/e l", "mkdir -p node_modules/e && echo x >node_modules/e/.envrc", "node_modules/e/.envrc"),
-        ("echo x >HEAD; mkdir objects", "rm -rf .git; mkdir refs", "HEAD"),
+        ("echo x >HEAD; mkdir objects", "mkdir refs", "HEAD"),
     ],
 )
 async def test_what_two_commands_put_together_is_taken_out(
-    harness: ToolHarness, project: Path, first: str, then: str, gone: str
+    harness: ToolHarness, project: Path, monkeypatch: pytest.MonkeyPatch, first: str, then: str, gone: str
 ) -> None:
+    monkeypatch.setattr(nested_files, "_SLACK", 0)  # or what the first one made would be new for the second one
     assert "not left" not in (await in_sandbox(harness, first)).text
     done = await in_sandbox(harness, then)
     assert "not left in the project" in done.text
