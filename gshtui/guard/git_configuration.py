@@ -41,7 +41,7 @@ def programs_run(folder: Path) -> str:
     """Why git would run a program of the repository's in this real folder, or empty."""
     for here in (folder, *folder.parents):
         git = here / ".git"
-        if os.path.lexists(git):
+        if os.path.lexists(git) and not _is_passed_by(git):
             return _configured(git) or _submodules_configured(here)
         if _looks_bare(here):
             return f"{here.name} is a bare repository with its own configuration"
@@ -61,6 +61,11 @@ def files_below(place: Path, *, installed: bool = True) -> Iterator[Path]:
                         waiting.append(Path(entry.path))
         except OSError:
             continue
+
+
+def _is_passed_by(git: Path) -> bool:
+    """Whether git surely looks further up, as this `.git` is a folder, but no repository's."""
+    return git.is_dir() and not os.path.lexists(git / "HEAD")
 
 
 def _looks_bare(folder: Path) -> bool:

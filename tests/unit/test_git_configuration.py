@@ -197,6 +197,11 @@ def test_a_folder_in_no_repository_needs_no_question(tmp_path: Path) -> None:
     assert programs_run(Path(os.path.realpath(tmp_path))) == ""
 
 
+def test_a_folder_that_git_passes_by_needs_no_question(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    assert programs_run(Path(os.path.realpath(tmp_path))) == ""
+
+
 def test_a_project_that_is_a_bare_repository_is_asked_about(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "--bare", str(tmp_path / "bare"))
     assert "bare repository" in programs_run(tmp_path / "bare")
