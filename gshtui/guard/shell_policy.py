@@ -13,6 +13,7 @@ import itertools
 import os
 import re
 import shlex
+import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -402,10 +403,16 @@ def _expanded(folder: Path, pattern: str) -> Iterator[Path]:
 
 _LEFT_OUT = frozenset((".ignore", ".rgignore", ".gitignore"))
 """Lists of what `rg` leaves out; an exception in one brings a hidden file back."""
+_LISTED = 1_000_000
+"""Bytes of such a list that are read."""
 
 
 def _names_exceptions(path: Path) -> bool:
+    """Whether the list has an exception; one that is too long or no plain file counts as one."""
     try:
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode) or state.st_size > _LISTED:
+            return True
         return any(line.lstrip().startswith(b"!") for line in path.read_bytes().split(b"\n"))
     except OSError:
         return True

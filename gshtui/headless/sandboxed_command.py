@@ -70,6 +70,9 @@ async def _run(line: SandboxedLine) -> int:
     absent = await asyncio.to_thread(sandbox.absent)
     try:
         code, refused = await _run_in(sandbox, line, folder, loaded)
+    except OSError as error:
+        complain(f"The sandbox could not be set up, so nothing was run: {error.strerror or error}.", "gsh-tui doctor")
+        return exits.UNREACHABLE
     finally:
         moved = await asyncio.to_thread(sandbox.take_out, absent)
         for path in moved:

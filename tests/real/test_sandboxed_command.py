@@ -76,3 +76,14 @@ def test_without_a_sandbox_nothing_runs(project: Path, home: Home) -> None:
     assert ran.code == 3
     assert "There is no sandbox, so nothing was run: the sandbox is switched off." in ran.err
     assert not (project / "made").exists()
+
+
+def test_more_than_can_be_kept_is_one_sentence(project: Path) -> None:
+    for number in range(1_001):
+        folder = project / f"part{number}"
+        folder.mkdir()
+        (folder / ".envrc").write_text("true\n")
+    ran = run_gsh("sandbox", "--", "touch", "made", cwd=project)
+    assert ran.code == 3 and not (project / "made").exists()
+    assert "nothing was run: the project has more than 1000 files that other programs obey." in ran.err
+    assert "Traceback" not in ran.err

@@ -459,6 +459,9 @@ def test_searches_that_reach_keys_are_asked_about(tmp_path: Path) -> None:
     (tmp_path / "sub" / ".ignore").write_text("*.log\n!.env\n")
     assert verdict("rg KEY") == "ask"
     (tmp_path / "sub" / ".ignore").unlink()
+    os.mkfifo(tmp_path / "sub" / ".rgignore")
+    assert verdict("rg KEY") == "ask", "a pipe is not waited on"
+    (tmp_path / "sub" / ".rgignore").unlink()
     (tmp_path / "sub" / "server.key").write_text("-----BEGIN PRIVATE KEY-----\n")
     assert verdict("rg PRIV") == verdict("rg PRIV sub") == "ask"
     assert verdict("rg PRIV a.py") == verdict("rg --files") == "allow"
