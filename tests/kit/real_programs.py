@@ -136,7 +136,7 @@ def _opencode(home: Path, folder: Path, url: str) -> dict[str, str]:
     lock = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": PROGRAMS["opencode"].version}}}}
     _write(configs / "package-lock.json", json.dumps(lock))
     quiet = ("MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "EXTERNAL_SKILLS", "FFF", "AUTOUPDATE", "SHARE")
-    return {f"OPENCODE_DISABLE_{what}": "1" for what in quiet} | {"OPENCODE_PURE": "1"}
+    return {f"OPENCODE_DISABLE_{what}": "1" for what in quiet}
 
 
 def _aider(home: Path, folder: Path, url: str) -> dict[str, str]:

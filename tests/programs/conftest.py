@@ -25,16 +25,29 @@ LIMIT = 240.0
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One run for each program that is there; a test's `programs` mark names those that it is about."""
+    """One run for each program that is there; a test's `programs` mark names those that it is about, and its
+    `whole_turn_of` mark those of which it is the run that stands for all their tests.
+    """
     if "program" not in metafunc.fixturenames:
         return
     marked = metafunc.definition.get_closest_marker("programs")
     wanted = [each for each in FOUND if marked is None or each.name in marked.args]
-    metafunc.parametrize("program", [pytest.param(each, id=f"{each.name}-{each.version}") for each in wanted])
+    telling = metafunc.definition.get_closest_marker("whole_turn_of")
+    runs = [
+        pytest.param(
+            each,
+            id=f"{each.name}-{each.version}",
+            marks=pytest.mark.whole_turn if telling is not None and each.name in telling.args else (),
+        )
+        for each in wanted
+    ]
+    metafunc.parametrize("program", runs)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "programs(*names): the programs that a test is about; without it, all of them")
+    config.addinivalue_line("markers", "whole_turn_of(*names): the one test of these that .ci/run always runs")
+    config.addinivalue_line("markers", "whole_turn: one whole turn of each program; put there by `whole_turn_of`")
     config.addinivalue_line("markers", "hooked: the program's hooks are installed, so that it reports by itself")
     config.addinivalue_line("markers", "size(columns, rows): of the program's terminal; without it, 80x24")
 

@@ -16,11 +16,13 @@ HELLO = "Hello. I am here."
 
 
 @pytest.mark.programs("claude", "codex", "opencode", "gemini")
+@pytest.mark.whole_turn_of("claude", "codex", "opencode", "gemini")
 async def test_a_day_with_hooks(stage: Stage) -> None:
     await at_rest(stage)
     sent = await stage.command("agent", action="send", target=stage.id, text="Good day to you", wait=True, timeout=90)
     assert not sent.timed_out, await stage.account()
     assert sent.data["answer"].strip() == HELLO
+    assert stage.row.status_source == "hook", await stage.account()
     assert sent.data["source"] in ("report", "transcript")
     await stage.say("do:touch")
     question = await asked(stage)
