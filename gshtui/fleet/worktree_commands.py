@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -22,6 +22,7 @@ from gshtui.commands.declaration import (
     CommandError,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Question,
@@ -37,9 +38,13 @@ from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.fleet_context import is_over
 from gshtui.fleet.ports import FleetError
 from gshtui.text.sanitise import one_line, visible
+from gshtui.tools.setup_process import place_of
 from gshtui.tools.worktree import Worktree, find_worktree, list_worktrees
 from gshtui.tools.worktree_finish import FinishedWorktree, FinishPlan, How, finish_worktree, plan_finish
 from gshtui.tools.worktree_setup import Consent
+
+if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandboxes import Sandboxes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,8 @@ class TearDown:
     consent: Consent
     output: Path
     """Folder that keeps what it prints."""
+    sandboxes: Sandboxes | None = None
+    """Gives the sandbox that it runs in; `None`: it runs without."""
 
 
 class FinishWorktree(Parameters, Returns[FinishedWorktree]):
@@ -104,7 +111,7 @@ The git worktrees that agents work in.
     )
     action: Literal["finish"] = Field(default="finish", description="finish: merge it, then remove it.")
     name: str = Field(default="", description="Agent, branch or folder.")
-    message: str = Field(default="", description="Message of the commit that is made.")
+    message: Annotated[str, Mark.VERBATIM] = Field(default="", description="Message of the commit that is made.")
     commit: bool = Field(default=False, description="Commit what is uncommitted first.")
     into: str = Field(default="", description="Branch to merge into; empty: the one that it came from.")
     how: How = Field(default="merge", description="merge, squash or rebase.")
@@ -158,7 +165,8 @@ class _Finisher:
         tree, agents = await self._found(invocation, wanted.name)
         plan = await self._plan(tree, wanted)
         argv = () if wanted.skip_teardown else self._tear_down.argv
-        runs = f" First `{visible(shlex.join(argv))}` runs in it." if argv else ""
+        where = await place_of(argv, Path(tree.path), self._tear_down.sandboxes) if argv else ""
+        runs = f" First `{visible(shlex.join(argv))}` runs in it.{' ' if where else ''}{where}" if argv else ""
         ended = tuple(f"{row.name} ({row.id}) works there, and is ended." for row in agents)
         return Question(
             wanted.model_copy(update={"yes": True, "teardown": bool(argv)}),
@@ -198,6 +206,7 @@ class _Finisher:
             consent=down.consent,
             agreed=wanted.teardown,
             output=down.output,
+            sandboxes=down.sandboxes,
         )
         for row in self._fleet.rows():  # without their folder they cannot be started again
             if is_over(row) and row.worktree and Path(row.worktree) == Path(tree.path):

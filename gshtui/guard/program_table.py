@@ -114,6 +114,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sets: dict[str, str]
     program: tuple[_Row, ...]
     roles: dict[Role, str] = {}
+    next_word: dict[str, str] = {}
     refused: tuple[_Refused, ...] = ()
 
 
@@ -127,6 +128,17 @@ def programs() -> Mapping[str, Program]:
 def role(name: Role) -> frozenset[str]:
     """The programs that do this with their words, read from the table at the first call."""
     return frozenset(_shipped().roles[name].split())
+
+
+def takes_next_word(wrapper: str, option: str) -> bool:
+    """Whether the word after this option of a wrapper is the option's value, and not the command that it runs."""
+    expression = _next_word().get(wrapper)
+    return expression is not None and bool(expression.fullmatch(option))
+
+
+@cache
+def _next_word() -> Mapping[str, re.Pattern[str]]:
+    return {name: re.compile(text) for name, text in _shipped().next_word.items()}
 
 
 @cache

@@ -24,26 +24,6 @@ _DISK = re.compile(rf"/dev/{_DISKS}")
 _FUNCTION = re.compile(r"([\w:.!]{1,40}+)\s{0,9}+\(\s{0,9}+\)\s{0,9}+\{(.{0,200})", re.DOTALL)
 _TO_DISK = re.compile(rf">[|&]?\s{{0,9}}+['\"]?(/(?:\.?/)*+dev/(?:\.?/)*+{_DISKS})")
 """A redirection in text that no parser has read: a script of `awk`, a line for another shell, a broken line."""
-_VALUED = {
-    "env": re.compile(r"-[iv0]*[uC]|--unset|--chdir"),
-    "sudo": re.compile(r"-[A-Zbeiknsv]*[ughpCTUrtDR]|--(?:user|group|host|prompt|chdir|chroot)"),
-    "doas": re.compile(r"-[Lns]*[uC]"),
-    "exec": re.compile(r"-[cl]*a"),
-    "timeout": re.compile(r"-[vpf]*[ks]|--signal|--kill-after"),
-    "stdbuf": re.compile(r"-[ioe]|--(?:input|output|error)"),
-    "nice": re.compile(r"-n|--adjustment"),
-    "ionice": re.compile(r"-t?[cn]|--class|--classdata"),
-    "time": re.compile(r"-[apqv]*[fo]|--format|--output"),
-    "watch": re.compile(r"-[a-zA-Z]*[nq]|--interval|--equexit"),
-    "flock": re.compile(r"-[a-z]*[wE]|--(?:timeout|wait|conflict-exit-code)"),
-    "strace": re.compile(r"-[a-zA-Z]*[abeEIoOpPsSuUX]"),
-    "ltrace": re.compile(r"-[a-zA-Z]*[aAdDeFlnopsuwx]"),
-    "xargs": re.compile(
-        r"-[a-z0]*[aEILnPsd]|--(?:arg-file|delimiter|max-args|max-procs|max-lines|max-chars|replace|process-slot-var)"
-    ),
-    "parallel": re.compile(r"-[jSaNnLlsI]|--(?:jobs|sshlogin|arg-file|max-args|delay|timeout|retries|workdir|joblog)"),
-}
-"""Options of wrappers whose value is the next word."""
 _EVERYTHING = re.compile(
     r"""^(?:/+|/+\*|/+\.+/*|~|~/+|~/+\*|\$HOME/*\*?|\$\{HOME\}/*\*?
     |/(?:bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Library|Applications)/*\*?
@@ -129,7 +109,7 @@ def _unwrapped(words: Sequence[str]) -> tuple[str, list[str]]:
     at, behind = 0, ""
     while at < len(words):
         name = words[at].rpartition("/")[2].lstrip("\\")
-        if behind in _VALUED and _VALUED[behind].fullmatch(words[at]):
+        if behind and program_table.takes_next_word(behind, words[at]):
             at += 2
         elif behind == "env" and words[at] in ("-S", "--split-string") and at + 1 < len(words):
             return _unwrapped(("env", *words[at + 1].split(), *words[at + 2 :]))

@@ -11,6 +11,8 @@ import os
 import re
 from pathlib import Path
 
+from gshtui.guard.obeyed_files import is_obeyed
+
 HOME_SECRETS = (
     *(".ssh", ".gnupg", ".aws", ".azure", ".kube", ".oci", ".password-store", ".mozilla", ".thunderbird", ".fly"),
     *(".netrc", "_netrc", ".pgpass", ".my.cnf", ".npmrc", ".pypirc", ".git-credentials", ".vault-token", ".boto"),
@@ -46,23 +48,6 @@ _HISTORY = re.compile(r"hist(?:ory|file)?(?:\.db)?$")
 _EXAMPLE = re.compile(r"/\.env\.(?:example|sample|template|dist|defaults?|test\.example)$")
 _GUARDED = re.compile(
     r"/\.git(?:/|$)|/\.gsh(?:/|$)|/gsh/(?:config\.toml|rules\.toml|policy[^/]*|trusted\.json|agents/\d{4,}\.json)$"
-)
-_STARTS = re.compile(
-    r"""(?xs)/(?:
-    \.gitattributes | \.gitmodules | \.gitconfig | \.envrc | \.mcp\.json | \.vscode/.+ | \.idea/.+
-    | \.devcontainer/.+ | \.devcontainer\.json | \.zed/.+ | \.worktreeinclude | [^/]+\.code-workspace
-    | \.nvim\.lua | \.exrc | \.dir-locals\.el | commondir | config\.worktree | \.githooks/.+ | \.ignore
-    | \.(?:ba|z|k|c|tc)?shrc | \.(?:bash_|z)?profile | \.(?:z|bash_)log(?:in|out) | \.zshenv | \.inputrc | \.tmux\.conf
-    | \.pre-commit-config\.yaml | \.husky/.+ | \.github/workflows/.+ | \.gitlab-ci\.yml | crontab
-    | conftest\.py | sitecustomize\.py | usercustomize\.py | setup\.py | setup\.cfg | pyproject\.toml | tox\.ini
-    | noxfile\.py | pytest\.ini | \.?mise(?:\.local)?\.toml | \.(?:config/)?mise/.+ | \.tool-versions
-    | \.cargo/config[^/]* | rust-toolchain(?:\.toml)? | \.?lefthook(?:-local)?\.(?:ya?ml|toml|json)
-    | package\.json | \.pnpmfile\.[cm]?js | \.npmrc | \.yarnrc\.yml | (?:gnu)?makefile | justfile
-    | rakefile | gemfile | build\.rs | cmakelists\.txt | dockerfile
-    | (?:claude|claude\.local|agents|gemini)\.md | \.cursorrules | \.claude/.+ | \.codex/.+ | \.cursor/.+
-    | \.(?:roo|qwen|kiro|amazonq|continue|windsurf|crush)/.+ | \.?crush\.json
-    | \.gemini/.+ | \.opencode/.+ | opencode\.json[^/]* | \.vibe/.+ | \.aider\.conf\.yml
-    )$"""
 )
 _STARTS_LATER = re.compile(
     r"""(?xs)(?:^|/)(?:
@@ -141,7 +126,7 @@ def starts_things(real: Path) -> str:
 
     Looks at what stands beside it.
     """
-    if _STARTS.search(str(real).casefold()):
+    if is_obeyed(str(real)):
         return f"{real.name} decides what other programs run"
     return f"{real.name} is part of a repository, which decides what git runs" if _of_bare_repository(real) else ""
 

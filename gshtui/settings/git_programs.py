@@ -100,6 +100,23 @@ def git_programs(root: Path) -> list[GitProgram]:
     return [*keys, *_hooks(root, hooks)]
 
 
+def configured_files(root: Path) -> tuple[list[Path], Path | None]:
+    """Which files git reads its configuration from, and the folder of hooks that this names instead of its own.
+
+    Blocks for a moment; never raises. Where git cannot be asked, there is neither.
+    """
+    fields = _git(root, "config", "--list", "--show-origin", "--includes", "-z").split(b"\0")
+    files: dict[Path, None] = {}
+    hooks: Path | None = None
+    for origin, entry in zip(fields[::2], fields[1::2], strict=False):
+        if origin.startswith(b"file:"):
+            files[Path(os.path.normpath(root / os.fsdecode(origin.removeprefix(b"file:"))))] = None
+        key, _, value = entry.partition(b"\n")
+        if key == b"core.hookspath" and value:
+            hooks = Path(os.path.normpath(root / _expanded(os.fsdecode(value))))
+    return list(files), hooks
+
+
 def _scoped(root: Path, listing: bytes) -> list[tuple[bytes, bytes]]:
     """Each entry with its scope. A git before 2.26 cannot tell scopes: then those of the repository are asked for."""
     if listing:

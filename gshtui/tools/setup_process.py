@@ -1,4 +1,4 @@
-"""A worktree's set-up command as a process: in the sandbox where that works, and with everything it starts ended."""
+"""A worktree's set-up or tear-down command as a process, in the sandbox where that works; all that it starts ends."""
 
 from __future__ import annotations
 
@@ -60,12 +60,29 @@ async def run_process(
     if sandboxes is None:
         return await _ended(argv, folder, command_environment(os.environ), within)
     real = Path(await asyncio.to_thread(os.path.realpath, folder))
-    sandbox = await sandboxes.sandbox(real)
+    sandbox = await _sandbox(argv, real, sandboxes)
     if isinstance(sandbox, str):
         done = await _ended(argv, folder, command_environment(os.environ), within)
         return replace(done, sandbox=f"It ran outside the sandbox: {sandbox}.")
     environ = agent_environment(os.environ, sandboxes.settings.environment)
     return await _ended_in(sandbox, argv, real, environ, within)
+
+
+async def place_of(argv: Sequence[str], folder: Path, sandboxes: Sandboxes | None) -> str:
+    """Where `run_process` would run it, as a sentence; empty where nobody offers a sandbox."""
+    if sandboxes is None:
+        return ""
+    sandbox = await _sandbox(argv, Path(await asyncio.to_thread(os.path.realpath, folder)), sandboxes)
+    if isinstance(sandbox, str):
+        return f"It runs with all your rights, outside the sandbox: {sandbox}."
+    return f"It runs in the sandbox: {sandbox.reach}."
+
+
+async def _sandbox(argv: Sequence[str], folder: Path, sandboxes: Sandboxes) -> ProjectSandbox | str:
+    """The sandbox for a command; or why it has none of ours, as the end of a sentence."""
+    if len(argv) > 1 and os.path.basename(argv[0]) == "gsh-tui" and argv[1] == "sandbox":  # noqa: PTH119 - a word
+        return "the command makes its own, and there is none within another"
+    return await sandboxes.sandbox(folder)
 
 
 async def _ended_in(

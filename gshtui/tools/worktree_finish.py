@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import literal, one_line
@@ -31,6 +31,9 @@ from gshtui.tools.worktree import (
 from gshtui.tools.worktree_create import is_unchanged_copy
 from gshtui.tools.worktree_setup import Consent, no_consent, run_teardown
 from gshtui.tools.worktree_state import losing, remove_worktree, uncommitted_of
+
+if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandboxes import Sandboxes
 
 How = Literal["merge", "squash", "rebase"]
 """merge: a fast-forward where that suffices, else a merge commit. squash: one commit. rebase: its commits, anew."""
@@ -154,6 +157,7 @@ async def finish_worktree(
     consent: Consent = no_consent,
     agreed: bool = False,
     output: Path | None = None,
+    sandboxes: Sandboxes | None = None,
     limit: float = LIMIT,
 ) -> FinishedWorktree:
     """Do what was planned, if nothing has changed since.
@@ -161,6 +165,7 @@ async def finish_worktree(
     Args:
         teardown: command to run in the worktree before it is removed, only if `consent` (or `agreed`) allows it.
         output: folder that keeps the command's output.
+        sandboxes: gives the sandbox that the command runs in; where none works it runs without.
 
     Raises:
         CommandError: something has changed since, or a step failed. The message says what was done before.
@@ -177,7 +182,7 @@ async def finish_worktree(
     done = f"{tree.branch} is merged into {plan.base}, but {tree.shown} was not removed"
     notes: list[str] = []
     if teardown:
-        ran = await run_teardown(teardown, folder, consent, agreed=agreed, output=output)
+        ran = await run_teardown(teardown, folder, consent, agreed=agreed, output=output, sandboxes=sandboxes)
         if ran.ran and not ran.ok:
             raise CommandError(f"{done}. {ran.note}", hint="Mend that and finish it again, or use --no-teardown.")
         notes.append(ran.note)

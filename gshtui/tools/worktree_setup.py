@@ -1,7 +1,7 @@
 """A worktree's set-up and tear-down commands: run once each, and only if a person agrees to the exact arguments.
 
-A set-up command starts what the repository supplies (build scripts, packages' hooks), so it has the sandbox of agents'
-commands around it wherever that works. A tear-down command must reach what runs outside, and has none.
+Both start what the repository supplies (build scripts, packages' hooks), so they have the sandbox of agents' commands
+around them wherever that works.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gshtui.system import private_files
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line, plain, visible
 from gshtui.tools import setup_record
-from gshtui.tools.setup_process import run_process
+from gshtui.tools.setup_process import place_of, run_process
 from gshtui.tools.setup_record import SetupRecord
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ async def run_setup(
     """
     words = one_line(shlex.join(argv), 200)
     if not agreed and not await consent(tuple(argv), folder):
-        said = f"The set-up command `{words}` was not run: nobody approved it (setup=true does)."
+        said = (
+            f"The set-up command `{words}` was not run: nobody approved it (`setup=true` does, in a shell `--setup`)."
+        )
         result = SetupResult(False, True, said, said)
     else:
         result = await _run("set-up", argv, folder, output, sandboxes)
@@ -95,7 +97,13 @@ async def run_setup(
 
 
 async def run_teardown(
-    argv: Sequence[str], folder: Path, consent: Consent, *, agreed: bool = False, output: Path | None = None
+    argv: Sequence[str],
+    folder: Path,
+    consent: Consent,
+    *,
+    agreed: bool = False,
+    output: Path | None = None,
+    sandboxes: Sandboxes | None = None,
 ) -> SetupResult:
     """Run the tear-down command in a worktree that is about to be removed, likewise.
 
@@ -105,11 +113,11 @@ async def run_teardown(
     if not agreed and not await consent(tuple(argv), folder):
         words = one_line(shlex.join(argv), 200)
         return SetupResult(False, True, f"The tear-down command `{words}` was not run: nobody approved it.")
-    return await _run("tear-down", argv, folder, output)
+    return await _run("tear-down", argv, folder, output, sandboxes)
 
 
 async def _run(
-    kind: str, argv: Sequence[str], folder: Path, output: Path | None, sandboxes: Sandboxes | None = None
+    kind: str, argv: Sequence[str], folder: Path, output: Path | None, sandboxes: Sandboxes | None
 ) -> SetupResult:
     words = one_line(shlex.join(argv), 200)
     try:
@@ -155,19 +163,30 @@ WAIT = 120.0
 
 
 def consent_by_gate(
-    gate: Gate, agent: str, wait: float = WAIT, *, what: str = "set-up command, in the new worktree"
+    gate: Gate,
+    agent: str,
+    wait: float = WAIT,
+    *,
+    what: str = "set-up command, in the new worktree",
+    sandboxes: Callable[[], Sandboxes | None] = lambda: None,
 ) -> Consent:
-    """Ask on behalf of this agent; `always` holds for the same arguments in the same project."""
+    """Ask on behalf of this agent; `always` holds for the same arguments in the same project.
+
+    Args:
+        what: what the command is, and where it runs.
+        sandboxes: gives those that the command will run in, for the question to say so.
+    """
 
     async def consent(argv: tuple[str, ...], folder: Path) -> bool:
         words = shlex.join(argv)
+        where = await place_of(argv, folder, sandboxes())
         call = Call(agent, "", new_id(), TOOL, {"command": words, "folder": str(folder)})
         question = Assessment(
             Effect.EXECUTE,
             visible(words),
             inside=False,
             only_person=True,
-            detail=f"The project's {what} {visible(str(folder))}:\n{visible(words)}",
+            detail=f"The project's {what} {visible(str(folder))}:\n{visible(words)}\n{where}",
             key=words,
             pattern=words,
         )

@@ -101,6 +101,40 @@ async def test_what_cannot_be_done(tools: ToolHarness, tmp_path: Path) -> None:
             await tools.run_in(tmp_path / "plain", "git_worktree", action=action, branch="x")
 
 
+HOSTILE = (
+    "--upload-pack=touch owned",
+    "-c",
+    "--output=owned",
+    "ext::sh -c touch% owned",
+    "a\nb",
+    "x\x1b]2;t\x07",
+    "@{-1}",
+    "x..y",
+)
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+async def test_no_argument_is_an_option_of_git_or_a_place_elsewhere(
+    tools: ToolHarness, tmp_path: Path, word: str
+) -> None:
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for arguments in (
+        {"action": "create", "branch": word},
+        {"action": "create", "branch": "x", "base": word},
+        {"action": "diff", "branch": "main", "base": word},
+        {"action": "merge", "branch": word, "base": word},
+        {"action": "remove", "branch": word},
+        {"action": "remove", "path": word},
+        {"action": "status", "path": word},
+    ):
+        with pytest.raises(CommandError) as error:
+            await tools.run("git_worktree", **arguments)
+        assert "\x1b" not in str(error.value)
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert not list(tmp_path.rglob("owned"))
+    assert run_git(tools.project, "branch", "--format=%(refname:short)").split() == ["main"]
+
+
 async def test_the_question_names_the_real_folder(tools: ToolHarness, tmp_path: Path) -> None:
     listing = await tools.assess("git_worktree", action="list")
     assert (listing.effect, listing.inside) == (Effect.READ, True)

@@ -21,6 +21,8 @@ from gshtui.tools.workspace import ToolConfig
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness
 
+COVERS = ("gshtui.guard.obeyed_files", "gshtui.guard.sandbox.git_obeyed")
+
 EVIL = "mkdir -p sub/deep && cd sub/deep && git init -q . && git config core.fsmonitor 'touch /tmp/pwned'"
 
 PACKAGE = "git init -q node_modules/e"
@@ -74,6 +76,11 @@ async def in_sandbox(harness: ToolHarness, command: str, **more: Any) -> Outcome
         ("mkdir -p src/.kiro/settings && echo '{}' >src/.kiro/settings/mcp.json", "src/.kiro"),
         ("echo x >src/mise.local.toml", "src/mise.local.toml"),
         ("echo x >.devcontainer.json", ".devcontainer.json"),
+        ("echo x >own.code-workspace", "own.code-workspace"),
+        ("echo x >src/own.code-workspace", "src/own.code-workspace"),
+        ("echo 'node path:/tmp/x' >src/.tool-versions", "src/.tool-versions"),
+        ("echo '[toolchain]' >rust-toolchain.toml", "rust-toolchain.toml"),
+        ("echo 'pre-commit:' >lefthook-local.yml", "lefthook-local.yml"),
         ("mkdir .githooks && echo x >.githooks/pre-commit", ".githooks"),
         ("mkdir -p .config/mise && echo x >.config/mise/config.toml", ".config/mise"),
         (
@@ -109,6 +116,42 @@ async def test_what_would_run_something_is_taken_out_and_named(
     assert "not left in the project, since other programs would obey it" in done.text
     (kept,) = (own / "taken-out").iterdir()
     assert os.path.lexists(kept / gone) or os.path.lexists(kept / Path(gone).name)
+
+
+@pytest.mark.parametrize("hooks", ["tools/hooks", "../{project}/tools/hooks", "{path}/tools/hooks"])
+async def test_a_folder_of_hooks_that_the_configuration_names_is_protected(
+    harness: ToolHarness, project: Path, hooks: str
+) -> None:
+    git(project, "config", "core.hooksPath", hooks.format(project=project.name, path=project))
+    done = await in_sandbox(harness, "mkdir -p tools/hooks && echo 'rm -rf ~' >tools/hooks/pre-commit")
+    assert "not left in the project, since other programs would obey it" in done.text
+    assert not (project / "tools/hooks").exists()
+    (project / "tools/hooks").mkdir(parents=True)
+    assert "Read-only" in (await in_sandbox(harness, "echo x >tools/hooks/pre-commit")).text
+    git(project, "config", "--unset", "core.hooksPath")
+    assert not (await in_sandbox(harness, "echo x >tools/hooks/pre-commit")).is_error
+
+
+async def test_hooks_in_the_projects_top_and_included_configurations_are_protected(
+    harness: ToolHarness, project: Path
+) -> None:
+    git(project, "config", "core.hooksPath", ".")
+    git(project, "config", "include.path", "../shared.gitconfig")
+    (project / "shared.gitconfig").write_text("[core]\n\teditor = vi\n", "utf-8")
+    done = await in_sandbox(
+        harness, "echo x >pre-commit; echo x >other; echo '[core] fsmonitor = x' >>shared.gitconfig"
+    )
+    assert "Read-only" in done.text
+    assert not (project / "pre-commit").exists()
+    assert (project / "other").exists()
+    assert "alias" not in (project / "shared.gitconfig").read_text("utf-8")
+
+
+async def test_what_build_tools_obey_is_content_like_any_source(harness: ToolHarness, project: Path) -> None:
+    names = ("Makefile", "package.json", ".npmrc", ".cargo/config.toml", "conftest.py", "pyproject.toml")
+    done = await in_sandbox(harness, f"mkdir .cargo; for one in {' '.join(names)}; do echo x >$one; done")
+    assert "not left" not in done.text
+    assert all((project / name).exists() for name in names)
 
 
 async def test_a_projects_root_does_not_become_a_repository(harness: ToolHarness, project: Path) -> None:

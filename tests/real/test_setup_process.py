@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from gshtui.bus.agent_data import SpawnRequest
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.fleet.commands import commands
+from gshtui.guard.approval import Gate
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools import setup_process, setup_record
 from gshtui.tools.worktree_create import create_worktree
+from gshtui.tools.worktree_setup import consent_by_gate, run_teardown
 from tests.kit.fleet_harness import FleetHarness, echo_program
 from tests.kit.home import Home
 from tests.kit.tmux import private_server
@@ -105,6 +111,50 @@ async def test_where_no_sandbox_works_it_runs_as_it_was_agreed_to(project: Path,
     record = setup_record.find(kept, Path(tree.path))
     assert record is not None
     assert record.sandbox == "It ran outside the sandbox: the sandbox is switched off."
+
+
+async def test_one_that_makes_its_own_sandbox_runs_in_that_alone(project: Path, own: Path, tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    program = programs / "gsh-tui"
+    program.write_text('#!/bin/sh\necho "own: $*"\n', "utf-8")
+    program.chmod(0o755)
+    argv = (str(program), "sandbox", "--", "make")
+    done = await setup_process.run_process(argv, project, 10, sandboxes(own))
+    assert (done.code, done.printed) == (0, b"own: sandbox -- make\n")
+    said = "the command makes its own, and there is none within another"
+    assert done.sandbox == f"It ran outside the sandbox: {said}."
+    assert (await setup_process.place_of(argv, project, sandboxes(own))).endswith(f"outside the sandbox: {said}.")
+
+
+async def test_the_question_says_where_the_command_runs(project: Path, own: Path) -> None:
+    for given, said in (
+        (sandboxes(own), "It runs in the sandbox: no network, and only the project and /tmp"),
+        (sandboxes(own, enabled=False), "It runs with all your rights, outside the sandbox: the sandbox is switched"),
+    ):
+        bus = Bus()
+        asked: list[ApprovalRequested] = []
+
+        def answer(batch: Sequence[Event], bus: Bus = bus, asked: list[ApprovalRequested] = asked) -> None:
+            for event in batch:
+                if isinstance(event, ApprovalRequested):
+                    asked.append(event)
+                    bus.publish(ApprovalAnswered(approval=event.approval, decision="deny"))
+
+        bus.subscribe(answer, ApprovalRequested, name="answer")
+        gate = Gate(bus, respondent="person", auto_approve=frozenset())
+        consent = consent_by_gate(gate, "main", sandboxes=lambda given=given: given)
+        assert not await consent(("make", "deps"), project)
+        assert said in asked[0].detail.replace("\n", " "), asked[0].detail
+        await gate.close()
+        await bus.close()
+
+
+async def test_a_tear_down_command_runs_in_the_sandbox_too(project: Path, own: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    done = await run_teardown(("touch", str(outside)), project, agree, sandboxes=sandboxes(own))
+    assert not outside.exists()
+    assert done.ok and done.sandbox.startswith("It ran in the sandbox: ")
 
 
 async def test_one_that_takes_too_long_ends_with_all_it_started(project: Path, own: Path) -> None:

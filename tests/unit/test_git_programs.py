@@ -127,7 +127,7 @@ async def test_a_change_is_told_and_shown_until_it_was_seen(project: Path, chang
     write(project, "[core]\n pager = one\n")
     await tell_unseen_programs(bus, project)
     assert trust.unseen_programs(project) == [], "nobody trusts this folder yet"
-    assert "git: core.pager (new) is:\n\none" in await quoted(project)
+    assert "git: core.pager (new) is:\n\n    one" in await quoted(project)
     trust.trust(project, None)
     await tell_unseen_programs(bus, project)
     assert "git: " not in await quoted(project)

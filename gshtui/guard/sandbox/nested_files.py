@@ -18,16 +18,9 @@ from collections import deque
 from collections.abc import Mapping, Set
 from pathlib import Path
 
-NESTED = frozenset(
-    (
-        *(".git", ".envrc", ".mcp.json", ".vscode", ".idea", ".devcontainer", ".zed", ".husky", ".gsh"),
-        *(".claude", ".codex", ".gemini", ".cursor", ".opencode", ".vibe", "mise.toml", ".mise.toml"),
-        *("mise.local.toml", ".mise.local.toml", ".mise", ".devcontainer.json", ".nvim.lua", ".exrc", ".dir-locals.el"),
-        *("crush.json", ".crush.json", ".roo", ".qwen", ".kiro", ".amazonq", ".continue", ".windsurf"),
-    )
-)
-"""What runs programs for whoever enters, opens or works in the folder that it is in."""
-_PASSED = frozenset(("node_modules", "site-packages", ".venv", "venv", "__pycache__", ".tox", ".nox", *NESTED))
+from gshtui.guard.obeyed_files import ANYWHERE, has_obeyed_ending, is_obeyed_anywhere
+
+_PASSED = frozenset(("node_modules", "site-packages", ".venv", "venv", "__pycache__", ".tox", ".nox", *ANYWHERE))
 _MOST = 20_000
 """Folders of those that are there at the first look."""
 _MOST_NEW = 50_000
@@ -206,8 +199,8 @@ class NestedFiles:
             entries = _entries(folder)
             self._linking.discard(folder)
             for name, is_folder, is_link in entries:
-                if name in NESTED:
-                    if folder != self._project:
+                if is_obeyed_anywhere(name):
+                    if folder != self._project or has_obeyed_ending(name):
                         obeyed.append(f"{folder}/{name}")
                     continue
                 if name in _PASSED:
@@ -235,7 +228,7 @@ class NestedFiles:
             return ""
         parts = real.removeprefix(f"{self._project}/").split("/")
         last = max((at for at, part in enumerate(parts) if part in _PASSED), default=len(parts))
-        if last + 1 >= len(parts) or parts[last] in NESTED:
+        if last + 1 >= len(parts) or parts[last] in ANYWHERE:
             return ""
         package = "/".join((self._project, *parts[: last + 2]))
         if _changed(link) >= _changed(self._links.get(package, link)):
@@ -254,7 +247,7 @@ class NestedFiles:
             return False
         if found.name == ".git" and found.is_file() and not found.is_symlink():
             return _is_ours(found, Path(self._project))
-        if found.name != ".git" and found.name in NESTED:
+        if found.name != ".git" and is_obeyed_anywhere(found.name):
             return False
         return found.is_dir() and not found.is_symlink() and not runs_programs(found)
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.guard import sensitive_paths
+from gshtui.guard.obeyed_files import AT_TOP
 from gshtui.guard.sandbox import seatbelt
 from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.reading_view import EMPTY, ReadingView, homes
@@ -36,27 +37,6 @@ _SECRETS = (
     *(".claude", ".claude.json", ".codex", ".gemini", ".local/share/opencode"),
 )
 """What no command sees of its homes, if it is there; more is asked about by `guard/sensitive_paths.py`."""
-_OBEYED = (
-    *(
-        ".git",
-        ".mcp.json",
-        ".envrc",
-        ".vscode",
-        ".idea",
-        ".devcontainer",
-        ".gsh",
-        ".claude",
-        ".codex",
-        ".gemini",
-        ".cursor",
-    ),
-    *(".cursorrules", "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".gitmodules", ".husky", ".pre-commit-config.yaml"),
-    *("CLAUDE.local.md", "opencode.json", ".opencode", ".vibe", ".aider.conf.yml", ".zed", ".worktreeinclude"),
-    *("mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".mise", ".config/mise", ".githooks"),
-    *(".devcontainer.json", ".nvim.lua", ".exrc", ".dir-locals.el", "crush.json", ".crush.json", ".roo", ".qwen"),
-    *(".kiro", ".amazonq", ".continue", ".windsurf"),
-)
-"""What other programs obey as soon as it stands in a project: read-only where it is, taken out where it is new."""
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
 """For our scripts in it. Not that of an environment, which may be in a folder of which the sandbox has its own."""
 _LIMITS, _NO_HOSTS = SandboxLimits(), HostRules()
@@ -107,6 +87,7 @@ class ProjectSandbox:
         shown: real folders that can be read even where what they are in is hidden.
         view: for a line that only reads: what it sees of the machine; by default, all that is not hidden.
         nested: what is known of the project's subfolders; without it, nothing in them is looked after.
+        by_git: files and folders of the project that git obeys because its configuration names them.
     """
 
     program: str
@@ -121,6 +102,7 @@ class ProjectSandbox:
     shown: tuple[Path, ...] = ()
     view: ReadingView | None = None
     nested: NestedFiles | None = None
+    by_git: tuple[Path, ...] = ()
 
     @property
     def reach(self) -> str:
@@ -173,7 +155,7 @@ class ProjectSandbox:
         temporary = Path(os.path.realpath(tempfile.mkdtemp(prefix="gsh-")))
         profile = seatbelt.seatbelt_profile(
             writable=(*([] if self.read_only else [self.project]), *self.writable),
-            kept=[self.project / name for name in _OBEYED],
+            kept=[*(self.project / name for name in AT_TOP), *self.by_git],
             hidden=self._hidden(),
             temporary=temporary,
             network=self.network,
@@ -216,13 +198,15 @@ class ProjectSandbox:
         return options
 
     def _hidden(self) -> list[Path]:
-        wanted = [home / name for home in homes() for name in _SECRETS]
+        # Texts, not paths: this is done before each command, and of what a home might have it has little.
+        wanted = [f"{home}/{name}" for home in homes() for name in _SECRETS]
+        found = [Path(name) for name in wanted if os.path.lexists(name)]
         if self.view is not None:  # what it may read in its project is the policy's to say
-            wanted = [path for path in wanted if not path.is_relative_to(self.project) or sensitive_paths.secret(path)]
-        bound = (self.project, *self.writable)
-        roots = [path for path in root_files(os.geteuid()) if not any(path.is_relative_to(place) for place in bound)]
-        real = {Path(os.path.realpath(path)) for path in (*wanted, *roots, *self.hidden) if os.path.lexists(path)}
-        seen = {path for path in real if path.exists() and self._is_seen(path)}
+            found = [path for path in found if not path.is_relative_to(self.project) or sensitive_paths.secret(path)]
+        bound = tuple(f"{place}/" for place in (self.project, *self.writable))
+        roots = [path for path in root_files(os.geteuid()) if not f"{path}/".startswith(bound)]
+        real = {os.path.realpath(path) for path in (*found, *roots, *self.hidden)}
+        seen = {path for name in real if os.path.exists(name) and self._is_seen(path := Path(name))}  # noqa: PTH110
         return sorted(path for path in seen if seen.isdisjoint(path.parents))
 
     def _is_seen(self, path: Path) -> bool:
@@ -243,20 +227,20 @@ class ProjectSandbox:
         if self.view is not None:
             return []  # nothing can be written
         bound = (self.project, *self.writable)
-        real = dict.fromkeys(Path(os.path.realpath(path)) for name in _OBEYED if (path := self.project / name).exists())
+        named = (*(self.project / name for name in AT_TOP), *self.by_git)
+        real = dict.fromkeys(Path(os.path.realpath(path)) for path in named if os.path.exists(path))  # noqa: PTH110
         real |= dict.fromkeys(path for path in (self.nested.kept() if self.nested else ()) if path.exists())
         return [path for path in real if any(path != place and path.is_relative_to(place) for place in bound)]
 
     def absent(self) -> ObeyedFiles:
         """What other programs would obey and could be put there. Blocks for a moment."""
-        paths = [self.project / name for name in _OBEYED]
+        paths = [*(self.project / name for name in AT_TOP), *self.by_git]
         if self.nested is not None:
             self.nested.learn()
-        return ObeyedFiles(
-            frozenset(path for path in (*paths, *self._ends(paths)) if not os.path.lexists(path)),
-            tuple((path, str(path.readlink())) for path in paths if path.is_symlink()),
-            time.time_ns(),
-        )
+        there = [path for path in paths if os.path.lexists(path)]
+        absent = [*set(paths).difference(there), *(end for end in self._ends(there) if not os.path.lexists(end))]
+        links = tuple((path, str(path.readlink())) for path in there if path.is_symlink())
+        return ObeyedFiles(frozenset(absent), links, time.time_ns())
 
     def _ends(self, paths: Sequence[Path]) -> list[Path]:
         """Where links among these lead to within the project."""

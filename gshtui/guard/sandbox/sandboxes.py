@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gshtui.guard.sandbox.git_obeyed import GitObeyed
 from gshtui.guard.sandbox.nested_files import NestedFiles
 from gshtui.guard.sandbox.reading_view import reading_view
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, is_suitable_to_read, unsuitable
@@ -33,6 +34,7 @@ class Sandboxes:
     settings: SandboxSettings
     own: tuple[Path, ...]
     _granted: dict[str, HostRules] = field(default_factory=dict[str, HostRules], repr=False)
+    _by_git: dict[Path, GitObeyed] = field(default_factory=dict[Path, GitObeyed], repr=False)
     _nested: dict[Path, NestedFiles] = field(default_factory=dict[Path, NestedFiles], repr=False)
     _tried: asyncio.Task[str | None] | None = field(default=None, repr=False)
     _proven: bool = field(default=False, repr=False)
@@ -151,6 +153,7 @@ class Sandboxes:
             limits=SandboxLimits(settings.max_processes, settings.max_memory_mb, settings.max_file_mb),
             nested=self._nested.setdefault(project, NestedFiles(project)) if project in writable else None,
             hosts=HostRules.parse(settings.hosts) | self._granted.get(session, HostRules()),
+            by_git=self._by_git.setdefault(project, GitObeyed(project)).paths(),
         )
 
 
