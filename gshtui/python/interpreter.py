@@ -428,6 +428,8 @@ async def start_interpreter(options: InterpreterOptions, answer: Answer) -> Inte
     mark = new_id()
     environ = {**options.environ, environment.MARK: mark, "PWD": str(options.folder), "MPLBACKEND": "Agg"}
     environ.pop("PYTHONUNBUFFERED", None)
+    if options.sandbox is not None:  # its home is read-only, which matplotlib complains of at length
+        environ.setdefault("MPLCONFIGDIR", "/tmp/matplotlib")
     own_channel, channel = socket.socketpair()
     own_owner, owner = socket.socketpair()
     read_end, write_end = os.pipe()

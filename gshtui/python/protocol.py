@@ -33,9 +33,15 @@ class Figure(msgspec.Struct, frozen=True):
 
     title: str = ""
     png: str = ""
-    """The picture, base64-encoded; empty: it is too large."""
+    """The picture, base64-encoded; empty: there is none, as `error` says."""
     text: str = ""
-    """A rough plot of it."""
+    """A rough plot of it; empty: there is none."""
+    columns: int = 0
+    """Of the small copy in `colours`."""
+    colours: str = ""
+    """A small copy: three bytes a pixel, row by row, base64-encoded; empty: there is none."""
+    error: str = ""
+    """Why there is no picture, as the end of a sentence that begins with `the picture`."""
 
 
 class Variable(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ from gshtui.commands.declaration import (
     Command,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Question,
@@ -58,7 +59,7 @@ class PythonParameters(ToolParameters):
         description="run a block, show the variables, restart, interrupt, install packages",
         json_schema_extra=FOR_PEOPLE,
     )
-    code: str = Field(default="", description="Python source")
+    code: Annotated[str, Mark.VERBATIM] = Field(default="", description="Python source")
     timeout: float = Field(default=0, ge=0, description="Seconds; 0: 120; at most an hour")
     restart: bool = Field(default=False, description="Start with a new interpreter: all variables are lost")
 

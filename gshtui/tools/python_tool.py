@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.commands.command_errors import command_error
-from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome, SandboxUse
+from gshtui.commands.declaration import Assessment, CommandError, Drawing, Effect, Invocation, Outcome, SandboxUse
 from gshtui.python.interpreter import BlockEnd, Interpreter, InterpreterError
 from gshtui.python.interpreters import InterpreterOwner, Interpreters, lost_text
 from gshtui.python.protocol import Done, Figure, ShownValue
 from gshtui.system import private_files
 from gshtui.system.ids import new_id
 from gshtui.text import markdown_table
+from gshtui.text.png_picture import PictureError, read_png
 from gshtui.text.sanitise import literal, one_line, plain, visible
 from gshtui.tools.command_output import Capture, Spool, output_text, show_output
 
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ProjectSandbox
     from gshtui.guard.sandbox.sandboxes import Sandboxes
 
-_PNG = b"\x89PNG\r\n\x1a\n"
+_SMALL = 100
+"""Pixels of a small copy at most, of its width and of its height."""
 _LONGEST = 200_000
 """Characters of one block."""
 _MOST_SECONDS = 3_600.0
@@ -153,34 +155,50 @@ class PythonTool:
                 finally:
                     capture.close()
                 figures = end.done.figures if end.done is not None else []
-                kept = await asyncio.to_thread(self._keep_figures, figures)
+                kept, drawings = await asyncio.to_thread(self._keep_figures, figures)
                 notes = "\n".join([*news, *_notes(end, interpreter, limit, capture.fault, kept)])
                 most = invocation.limit(self.max_output_bytes)
-                return await asyncio.to_thread(_outcome, spool, end, interpreter, notes, most, kept), end
+                outcome = await asyncio.to_thread(_outcome, spool, end, interpreter, notes, most, kept)
+                return replace(outcome, drawings=drawings), end
             finally:
                 spool.close()
 
-    def _keep_figures(self, figures: Sequence[Figure]) -> list[str]:
-        """Save the pictures; returns a line about each."""
+    def _keep_figures(self, figures: Sequence[Figure]) -> tuple[list[str], tuple[Drawing, ...]]:
+        """Save the pictures; returns a line about each, and those that can be shown."""
         lines: list[str] = []
+        drawings: list[Drawing] = []
         for number, figure in enumerate(figures, 1):
             title = one_line(literal(figure.title), 80) or str(number)
             try:
-                data = base64.b64decode(figure.png, validate=True)
-            except binascii.Error:
-                data = b""
-            if not data.startswith(_PNG):
-                lines.append(f"[figure {title}: the picture is too large to be kept]")
+                drawing = _drawing(figure, title)
+            except PictureError as error:
+                lines.append(f"[figure {title}: the picture {error}]")
                 continue
+            drawings.append(drawing)
             path = self.figures / f"{new_id()}.png"
             try:
                 private_files.make_folder(self.figures)
-                private_files.write_whole(path, data)
+                private_files.write_whole(path, drawing.png)
             except OSError as error:
                 lines.append(f"[figure {title}: it cannot be kept in {self.figures}: {error.strerror or error}]")
             else:
                 lines.append(f"[figure {title}: {path}]")
-        return lines
+        return lines, tuple(drawings)
+
+
+def _drawing(figure: Figure, title: str) -> Drawing:
+    """A figure as the interpreter reports it, checked. Raises `PictureError`."""
+    if not figure.png and figure.error:
+        raise PictureError(one_line(literal(figure.error), 200))
+    try:
+        picture = read_png(base64.b64decode(figure.png, validate=True))
+        colours = base64.b64decode(figure.colours, validate=True)
+    except binascii.Error:
+        raise PictureError("is not a PNG") from None
+    columns = figure.columns
+    if not (0 < columns <= _SMALL and 0 < len(colours) <= 3 * columns * _SMALL and len(colours) % (3 * columns) == 0):
+        columns, colours = 0, b""
+    return Drawing(title, picture.width, picture.height, picture.data, columns, colours)
 
 
 def owner_of(invocation: Invocation) -> InterpreterOwner:

@@ -13,13 +13,14 @@ from gshtui.bus.events.agent_events import ToolFinished, TurnStarted
 from gshtui.commands.declaration import CommandError, Effect
 from gshtui.settings.settings_tables import Python as PythonSettings
 from tests.kit.markers import cut_of
+from tests.kit.png import png
 from tests.kit.python_interpreters import BASE, PythonHarness, in_sandbox
 from tests.kit.tmux import eventually
 
 COVERS = (
     "gshtui.python.interpreters",
     "gshtui.python.python_choice",
-    "gshtui.python.worker.pyplot_figures",
+    "gshtui.python.worker.drawn_figures",
     "gshtui.python.worker.terminal_sessions",
     "gshtui.python.worker.values",
     "gshtui.tools.python_commands",
@@ -91,7 +92,7 @@ class Axes:
     def get_ylim(self): return (0, 81)
 class Figure:
     axes = [Axes()]
-    def savefig(self, file, **more): file.write(b"\\x89PNG\\r\\n\\x1a\\n" + b"x" * 100)
+    def savefig(self, file, **more): file.write(PNG)
 shown = [1]
 plots.get_fignums = lambda: list(shown)
 plots.figure = lambda number: Figure()
@@ -101,7 +102,7 @@ sys.modules["matplotlib.pyplot"] = plots
 
 
 async def test_figures_are_kept_and_drawn_in_text(python: PythonHarness) -> None:
-    outcome = await python.run(FAKE_PLOTS)
+    outcome = await python.run(f"PNG = {png()!r}\n{FAKE_PLOTS}")
     (line,) = outcome.data["figures"]
     assert line.startswith("[figure Squares: ")
     path = Path(line.removeprefix("[figure Squares: ").removesuffix("]"))

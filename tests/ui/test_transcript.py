@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import zlib
 from collections.abc import Iterable
 
 import pytest
@@ -10,6 +12,7 @@ from textual.geometry import Offset, Region
 from textual.selection import SELECT_ALL
 from textual.widgets import Static
 
+from gshtui.bus.messages import Picture
 from gshtui.ui.kit.styled_lines import StyledLine
 from gshtui.ui.kit.textual.kept_lines import FastScrollBar
 from gshtui.ui.kit.transcript.entries import (
@@ -33,6 +36,7 @@ COVERS = (
     "gshtui.ui.kit.transcript.document",
     "gshtui.ui.kit.transcript.entries",
     "gshtui.ui.kit.transcript.entry_blocks",
+    "gshtui.ui.kit.transcript.picture_blocks",
     "gshtui.ui.kit.transcript.sheet",
     "gshtui.ui.kit.transcript.tool_blocks",
     "gshtui.ui.kit.transcript.transcript_feed",
@@ -602,3 +606,33 @@ async def test_hostile_text_is_only_text_everywhere() -> None:
         assert "[@click=app.exit]" in text and app.is_running
         await pilot.press("y")
         assert "\x1b" not in app.clipboard
+
+
+def drawn(title: str, columns: int, colours: str) -> ToolEntry:
+    picture = Picture(title, "", 400, 300, 900, columns, colours)
+    return ToolEntry(title, "python", "plot()", status="ok", output="1", pictures=(picture,))
+
+
+async def test_a_picture_is_drawn_in_half_blocks_and_copied_as_its_name() -> None:
+    rgb = bytes(range(0, 108, 3)) * 3  # 6 × 6 pixels
+    colours = base64.b64encode(zlib.compress(rgb)).decode()
+    app = TranscriptHost([drawn("Squares", 6, colours)])
+    async with app.run_test(size=(60, 12)) as pilot:
+        view = app.transcript
+        await wait_until_drawn(pilot, view)
+        assert screen_rows(view)[2:6] == ["  ╷ picture Squares, 400 × 300", *["  │ ▀▀▀▀▀▀"] * 3]
+        first = list(view.row_strip(3))[2]
+        assert first.style is not None and first.style.color is not None and first.style.bgcolor is not None
+        assert (*(first.style.color.triplet or ()), *(first.style.bgcolor.triplet or ())) == (*rgb[:3], *rgb[18:21])
+        assert view.document.sheets[0].text.endswith("[picture Squares, 400 × 300]")
+
+
+@pytest.mark.parametrize("copy", [b"", b"not packed", zlib.compress(b"1234")])
+async def test_a_picture_without_a_usable_copy_is_a_line(copy: bytes) -> None:
+    colours = base64.b64encode(copy).decode() or "no base64"
+    app = TranscriptHost([drawn("Odd\x1b]2;x\x07", 6, colours), drawn("none", 0, colours)])
+    async with app.run_test(size=(60, 12)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        rows = screen_rows(app.transcript)
+        assert not any("▀" in row or "\x1b" in row for row in rows)
+        assert sum("picture " in row for row in rows) == 2

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gshtui.python.worker.channel import Channel, HubRefused
+from gshtui.python.worker.drawn_figures import add_picture, is_picture
 from gshtui.python.worker.terminal_sessions import cli_session_class
 
 _WITHIN = 30
@@ -153,7 +154,10 @@ def list_files(pattern: str = "*") -> list[str]:
 
 
 def output(data: Any) -> None:
-    """Print data so that it can be read back: dicts and lists as indented JSON."""
+    """Print data so that it can be read back: dicts and lists as indented JSON. A picture is shown with the result."""
+    if is_picture(data):
+        add_picture(data)
+        return
     text = json.dumps(data, indent=2, default=str) if isinstance(data, (dict, list)) else str(data)
     sys.stdout.write(text + "\n")
 

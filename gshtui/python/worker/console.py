@@ -19,8 +19,8 @@ import traceback
 from typing import Any
 
 from gshtui.python.worker.channel import Channel, HubGone
+from gshtui.python.worker.drawn_figures import add_picture, is_picture, prepare_showing, take_figures
 from gshtui.python.worker.namespace import Namespace
-from gshtui.python.worker.pyplot_figures import take_figures
 from gshtui.python.worker.values import describe_value, describe_variables, variable_names
 
 _FRAMES = 12
@@ -204,6 +204,8 @@ class Console:
         _remember_source(code, name)
         tree = ast.parse(code, name)
         self._namespace.import_for(tree)
+        if "PIL" in code:
+            prepare_showing()
         names = self._namespace.names
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
@@ -215,6 +217,8 @@ class Console:
         if value is None or code.rstrip().endswith(";"):
             return None
         names["_"] = value
+        if is_picture(value):
+            add_picture(value)
         return describe_value(value)
 
     def _described(self) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gshtui.bus.messages import ResultStatus
+from gshtui.bus.messages import Picture, ResultStatus
 
 ToolStatus = Literal["asked", "running"] | ResultStatus
 """`asked`: the model requested it; it has not started."""
@@ -71,6 +71,8 @@ class ToolEntry:
     """Shown instead of the status, if it says more."""
     sandboxed: bool = False
     """It ran in the sandbox."""
+    pictures: tuple[Picture, ...] = ()
+    """What it has drawn."""
 
     @property
     def live(self) -> bool:

@@ -39,11 +39,14 @@ _LONG = 160
 
 
 def tool_blocks(tool: ToolEntry, *, opened: bool) -> list[EntryBlock]:
-    """The blocks of a call: its line, and all details when open."""
+    """The blocks of a call: its line, all details when open, and the pictures that it has drawn."""
     header = EntryBlock(partial(_header, tool, opened), tool.subject or tool.name, toggles=True)
-    if not opened:
-        return [header]
-    return [header, *_opened(tool)]
+    blocks = [header, *_opened(tool)] if opened else [header]
+    if tool.pictures:
+        from gshtui.ui.kit.transcript.picture_blocks import picture_blocks  # few calls draw any
+
+        blocks += picture_blocks(tool)
+    return blocks
 
 
 def thought_header(thought: ThoughtEntry, *, opened: bool) -> EntryBlock:

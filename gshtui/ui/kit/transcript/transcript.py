@@ -7,7 +7,8 @@ conversation of any length costs only what is visible. Holds no conversation sta
 
 from __future__ import annotations
 
-from typing import ClassVar
+import os
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import BindingType
@@ -18,8 +19,9 @@ from textual.strip import Strip
 
 from gshtui.text.sanitise import plain
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.textual.colour_support import has_few_colours
 from gshtui.ui.kit.textual.kept_lines import KeptLines
-from gshtui.ui.kit.textual.typed_app import copy_text
+from gshtui.ui.kit.textual.typed_app import app_of, copy_text
 from gshtui.ui.kit.transcript.cursor_parts import answer_near, code_near
 from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
 from gshtui.ui.kit.transcript.entries import CutEntry
@@ -27,6 +29,9 @@ from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
 from gshtui.ui.kit.transcript.transcript_painter import TranscriptPage, TranscriptPainter, empty_page
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, Viewport
+
+if TYPE_CHECKING:
+    from gshtui.ui.kit.terminal_graphics import LoadOutput
 
 _FAR = 4
 """Screens; a longer scroll goes to the row's estimated place, without drawing everything between."""
@@ -68,12 +73,14 @@ class Transcript(KeptLines, can_focus=True):
     class NearTop(Message):
         """The reader is close to the oldest loaded entry."""
 
-    def __init__(self, *, empty: str = "", id: str | None = None) -> None:
+    def __init__(self, *, empty: str = "", load_picture: LoadOutput | None = None, id: str | None = None) -> None:
         """
         Args:
             empty: the text shown while there are no entries.
+            load_picture: reads the picture of a call from the record, for terminals that draw pictures.
         """
         super().__init__(id=id)
+        self._load_picture = load_picture
         self.document = TranscriptDocument(empty_page())
         self.viewport = Viewport(self.document)
         self.cursor = BlockCursor(self.document, self.viewport)
@@ -82,6 +89,15 @@ class Transcript(KeptLines, can_focus=True):
         self.feed = TranscriptFeed(self.document, self.viewport, self.cursor, self.finder, self._pacer.schedule)
         self._painter = TranscriptPainter(self, self.viewport, self.cursor, self.finder, empty)
         self._page = TranscriptPage(self, self.document, self._painter, self._redraw)
+
+    def on_mount(self) -> None:
+        app = app_of(self)
+        graphics = None
+        if self._load_picture is not None and not app.is_headless:
+            from gshtui.ui.kit.terminal_graphics import TerminalGraphics, draws_pictures  # after the first frame
+
+            graphics = TerminalGraphics(self, self._load_picture) if draws_pictures(os.environ) else None
+        self._page.show_pictures(graphics, colours=not has_few_colours(app))
 
     def show_empty(self, text: str) -> None:
         """Change the text shown while there are no entries."""
@@ -280,7 +296,7 @@ class Transcript(KeptLines, can_focus=True):
                 self.refresh()
             else:
                 self.refresh_rows(changed)
-            self._page.load_languages()
+            self._page.load_wanted()
         if self.document.busy:
             self._pacer.go_on()
         if self.document.sheets and self.viewport.top < 2 * self.viewport.height:

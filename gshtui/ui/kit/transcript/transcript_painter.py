@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -23,6 +24,9 @@ from gshtui.ui.kit.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.transcript.document import TranscriptDocument
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import GUTTER, BlockCursor, ScreenRow, Viewport
+
+if TYPE_CHECKING:
+    from gshtui.ui.kit.terminal_graphics import TerminalGraphics
 
 _MARGIN = 1
 
@@ -149,9 +153,15 @@ class TranscriptPage:
             self._document.page = replace(self._document.page, result_lines=rows)
             self._changed()
 
-    def load_languages(self) -> None:
-        """Load the lexers of new languages in a thread, then redraw their code."""
+    def show_pictures(self, graphics: TerminalGraphics | None, *, colours: bool) -> None:
+        """How the terminal shows pictures: by `graphics`, or else in half blocks if it has the colours."""
+        self._document.page = replace(self._document.page, graphics=graphics, colours=colours)
+
+    def load_wanted(self) -> None:
+        """Load the lexers of new languages in a thread, then redraw their code; give the terminal new pictures."""
         self._languages.load_wanted()
+        if (graphics := self._document.page.graphics) is not None:
+            graphics.send_wanted()
 
     def _loaded(self) -> None:
         self._document.page = replace(self._document.page)

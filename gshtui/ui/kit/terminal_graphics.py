@@ -1,0 +1,121 @@
+"""Pictures by the kitty graphics protocol, for terminals that draw them in place of characters: kitty and Ghostty.
+
+A picture's place is text: placeholder characters whose colour names the picture. So it is clipped, scrolled and
+covered as text is, and nothing here moves a cursor. Which terminal it is, its variables say: no question is sent that
+it would have to answer, so nothing delays the first frame. tmux and screen pass no pictures on unless told to.
+
+Sixel and iTerm2's protocol draw at the cursor over whatever stands there, and what is drawn next cuts into them; such
+terminals get half blocks.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+from textual.widget import Widget
+
+from gshtui.bus.messages import PNG_TEXT, Picture
+from gshtui.system.tasks import report_unexpected
+from gshtui.text.png_picture import PictureError, read_png
+from gshtui.text.sanitise import CleanText, clean_text, plain
+from gshtui.ui.kit.textual.driver import write_sequence
+from gshtui.ui.kit.textual.typed_app import app_of
+
+LoadOutput = Callable[[str], Awaitable[str]]
+"""(key) → the text that the store has under it. Raises what reading the store raises."""
+
+_PLACEHOLDER = "\U0010eeee"
+_MARKS = "".join(
+    chr(code)
+    for first, last in (
+        *((0x305, 0x305), (0x30D, 0x30E), (0x310, 0x310), (0x312, 0x312), (0x33D, 0x33F), (0x346, 0x346)),
+        *((0x34A, 0x34C), (0x350, 0x352), (0x357, 0x357), (0x35B, 0x35B), (0x363, 0x36F), (0x483, 0x487)),
+        *((0x592, 0x595), (0x597, 0x599), (0x59C, 0x5A1), (0x5A8, 0x5A9), (0x5AB, 0x5AC), (0x5AF, 0x5AF)),
+        *((0x5C4, 0x5C4), (0x610, 0x617), (0x657, 0x65B), (0x65D, 0x65E), (0x6D6, 0x6DC), (0x6DF, 0x6E2)),
+        *((0x6E4, 0x6E4), (0x6E7, 0x6E8), (0x6EB, 0x6EC), (0x730, 0x730), (0x732, 0x733), (0x735, 0x736)),
+        *((0x73A, 0x73A), (0x73D, 0x73D), (0x73F, 0x741), (0x743, 0x743), (0x745, 0x745), (0x747, 0x747)),
+    )
+    for code in range(first, last + 1)
+)
+"""The combining characters that stand for 0, 1, 2 … in the protocol: first the row, then the column."""
+WIDEST = min(100, len(_MARKS))
+"""Columns of a picture at most; its rows are fewer."""
+_CHUNK = 4_096
+"""Characters of one message to the terminal, as the protocol has it."""
+
+
+def draws_pictures(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal of these variables draws pictures in place of characters."""
+    if "TMUX" in environ or "STY" in environ or environ.get("TERM", "").startswith(("tmux", "screen")):
+        return False
+    return environ.get("TERM") in ("xterm-kitty", "xterm-ghostty") or "KITTY_WINDOW_ID" in environ
+
+
+def picture_number(key: str, columns: int, rows: int) -> int:
+    """The terminal's number for a picture at a size: 24 bits, for they are a colour; never 0."""
+    return int.from_bytes(hashlib.blake2b(f"{key} {columns} {rows}".encode(), digest_size=3).digest(), "big") or 1
+
+
+def placeholder_row(number: int, row: int, columns: int) -> Segment:
+    """One row of a picture's place."""
+    colour = Color.from_rgb(number >> 16, number >> 8 & 255, number & 255)
+    return Segment("".join(f"{_PLACEHOLDER}{_MARKS[row]}{mark}" for mark in _MARKS[:columns]), Style(color=colour))
+
+
+def transmission(png: bytes, number: int, columns: int, rows: int) -> CleanText:
+    """What gives the terminal a picture and its size; it answers nothing."""
+    data = base64.b64encode(png).decode()
+    pieces = [plain(data[at : at + _CHUNK]) for at in range(0, len(data), _CHUNK)]
+    sent: list[CleanText] = []
+    for at, piece in enumerate(pieces):
+        more = int(at < len(pieces) - 1)
+        begin = clean_text("a=t,f=100,t=d,i=", number, ",q=2,m=") if not at else clean_text("q=2,m=")
+        sent.append(clean_text("\x1b_G", begin, more, ";", piece, "\x1b\\"))
+    place = clean_text("\x1b_Ga=p,U=1,i=", number, ",c=", columns, ",r=", rows, ",q=2\x1b\\")
+    return clean_text(*sent, place)
+
+
+class TerminalGraphics:
+    """Gives the terminal of a widget the pictures that are drawn on its page.
+
+    Args:
+        load: reads a picture's text from the store.
+    """
+
+    def __init__(self, widget: Widget, load: LoadOutput) -> None:
+        self._widget = widget
+        self._load = load
+        self._wanted: list[tuple[str, int, int]] = []
+        self._sent: set[tuple[str, int, int]] = set()
+
+    def place(self, picture: Picture, columns: int, rows: int) -> int:
+        """The number under which the terminal draws a picture at this size, once `send_wanted` has given it."""
+        one = (picture.key, columns, rows)
+        if one not in self._sent:
+            self._sent.add(one)
+            self._wanted.append(one)
+        return picture_number(*one)
+
+    def send_wanted(self) -> None:
+        """Load what was placed and give it to the terminal. Cheap where nothing was."""
+        wanted, self._wanted = self._wanted, []
+        for one in wanted:
+            self._widget.run_worker(self._send(*one), exit_on_error=False, group="pictures")
+
+    async def _send(self, key: str, columns: int, rows: int) -> None:
+        try:
+            text = await self._load(key)
+            picture = read_png(base64.b64decode(text.removeprefix(PNG_TEXT), validate=True))
+        except PictureError:
+            return  # its place stays empty; the line above says what it is
+        except Exception as error:  # whatever is wrong with the record, the conversation goes on
+            report_unexpected("a picture", error)
+            return
+        write_sequence(
+            app_of(self._widget), transmission(picture.data, picture_number(key, columns, rows), columns, rows)
+        )
