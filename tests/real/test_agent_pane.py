@@ -51,7 +51,7 @@ async def test_a_person_prompts_answers_and_leaves_in_the_pane(tmux: TmuxServer,
     assert text.count("42-in-the-pane") >= 1
     await tmux.type_bytes(pane, b"/who")
     await tmux.send_keys(pane, "Enter")
-    await shown(tmux, pane, "**you**")
+    await shown(tmux, pane, "(you)")
     await tmux.send_keys(pane, "C-d")
 
     async def over() -> PaneInfo | None:

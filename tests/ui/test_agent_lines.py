@@ -13,7 +13,7 @@ from tests.ui.test_agents_pane import Listening, settled
 COVERS = ("gshtui.ui.window.palette_entries",)
 
 AGENTS = [
-    row("0002", "lexer\x1b[31m", status="tool", pane="%2"),
+    row("0002", "lexer\x1b[31m", status="tool", pane="%2", kind="cli"),
     row("0003", "gone", status="lost", pane="%3"),
     row("0004", "without", status="idle", pane=""),
 ]

@@ -45,7 +45,7 @@ async def opened(
 def words(view: TerminalView) -> str:
     """The lines above and below the terminal."""
     pane = view.query_ancestor(TerminalPane)
-    return "\n".join(str(pane.query_one(f".terminal-{part}").render()) for part in ("title", "status"))
+    return "\n".join(str(pane.query_one(f".{part}").render()) for part in ("tab-title", "terminal-status"))
 
 
 def drawn(view: TerminalView) -> list[str]:

@@ -29,6 +29,7 @@ from gshtui.bus.events.agent_events import (
     ThinkingDelta,
     ToolOutput,
     ToolStarted,
+    TurnStarted,
 )
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.commands.declaration import CommandError
@@ -58,6 +59,7 @@ from gshtui.headless.agent_pane.pane_lines import (
     styled,
     visible_lines,
 )
+from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
 from gshtui.headless.agent_pane.pane_screen import PaneScreen
 from gshtui.system.face_mark import mark_face
 from gshtui.system.ids import new_id
@@ -106,7 +108,9 @@ class AgentPane:
         self._screen = PaneScreen()
         self._keys = AnswerKeys()
         self._input = InputLine(self._keys)
-        self._words = AnswerLines()
+        self._layout = AnswerLayout(lambda: self._screen.size[0] - 1) if self._screen.is_terminal else None
+        self._words = AnswerLines(self._layout)
+        self._loading: asyncio.Task[None] | None = None
         self._lines: list[str] = [styled(f"{spec.name or 'agent'} · {spec.agent} · {spec.cwd}", BOLD)]
         self._shown_output: dict[str, int] = {}
         self._asked: dict[str, ApprovalRequested] = {}
@@ -192,6 +196,8 @@ class AgentPane:
             self._lines += [*self._words.rest(), *added]
         if isinstance(event, ToolStarted):
             self._shown_output[event.call] = 0
+        if isinstance(event, TurnStarted):
+            self._load_layout()
 
     @property
     def _front(self) -> ApprovalRequested | None:
@@ -244,6 +250,20 @@ class AgentPane:
         elif (front := self._front) is not None and front.approval not in (self._keys.question, self._answered):
             self._keys.show_question(front.approval, choices(offers(front.rule)), self._clock())
         self._draw_once_answers_count()
+        if self._layout is not None and self._layout.is_loaded and not self._layout.complete:
+            self._load_layout()
+
+    def _load_layout(self) -> None:
+        """Load what answers are laid out with, beside the turn."""
+        layout = self._layout
+        if layout is None or layout.complete or (self._loading is not None and not self._loading.done()):
+            return
+
+        async def load() -> None:
+            await asyncio.to_thread(layout.load)
+            self._schedule_draw()
+
+        self._loading = start_job(load(), "the layout of answers")
 
     def _draw_once_answers_count(self) -> None:
         if self._answerable is not None:
@@ -379,13 +399,21 @@ class AgentPane:
     async def _command(self, line: str) -> None:
         self._lines.append(styled(one_line(line), BOLD))
         try:
-            self._lines += visible_lines(await self._run_line(line))
+            self._lines += await self._laid_out(await self._run_line(line))
         except CommandError as error:
             self._lines.append(styled(one_line(str(error), 500), YELLOW))
         except Exception as error:  # a fault of ours costs only this command
             fault = self._bus.report("the command", error, shown=True)
             self._lines.append(styled(one_line(f"The command failed: {fault.why}. {fault.details}", 500), YELLOW))
         self._schedule_draw()
+
+    async def _laid_out(self, text: str) -> list[str]:
+        """Markdown as lines; without a terminal, its source."""
+        if self._layout is None:
+            return list(visible_lines(text))
+        await asyncio.to_thread(self._layout.load)
+        whole = MarkdownLines(styled, self._layout)
+        return [*whole.feed(text), *whole.finish()]
 
 
 def _reason_keys(keys: AnswerKeys) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 from gshtui.bus.event import Event
@@ -20,6 +21,7 @@ from gshtui.bus.loop_faults import in_words
 from gshtui.guard import question_text
 from gshtui.guard.answer_keys import line_of, list_of, offers
 from gshtui.guard.question_text import DECISIONS, LineKind
+from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
 from gshtui.text import cells
 from gshtui.text.sanitise import one_line, plain
 
@@ -33,7 +35,9 @@ _COLOURS: dict[LineKind, tuple[str, ...]] = {
 
 
 def styled(text: str, *codes: str) -> str:
-    """Sanitised text, in colours of our own."""
+    """Sanitised text, in colours of our own; with `NO_COLOR`, only in bold and the like."""
+    if os.environ.get("NO_COLOR"):
+        codes = tuple(code for code in codes if len(code) == 1)
     return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes and text else text
 
 
@@ -146,9 +150,15 @@ _LONGEST = 2_000
 
 
 class AnswerLines:
-    """The unfinished line of an answer, either text or thinking."""
+    """The unfinished end of an answer, either text or thinking.
 
-    def __init__(self) -> None:
+    Args:
+        layout: lays text out as Markdown; `None`: it is shown as it is, line by line, as thinking always is.
+    """
+
+    def __init__(self, layout: AnswerLayout | None = None) -> None:
+        self._layout = layout
+        self._answer: MarkdownLines | None = None
         self._message = ""
         self._codes: tuple[str, ...] = ()
         self._line = ""
@@ -163,6 +173,10 @@ class AnswerLines:
         if not self._begun and text:
             self._begun = True
             found.append("")
+        if self._layout is not None and not codes:
+            if self._answer is None:
+                self._answer = MarkdownLines(styled, self._layout)
+            return [*found, *self._answer.feed(text)]
         *whole, self._line = (self._line + text).split("\n")
         for line in whole:
             found += self._shown(line)
@@ -173,13 +187,18 @@ class AnswerLines:
         return found
 
     def rest(self) -> list[str]:
-        """The unfinished line, now that the answer has ended."""
+        """The unfinished end, now that the answer has ended."""
         line, self._line = self._line, ""
         self._begun = False
+        if self._answer is not None:
+            answer, self._answer = self._answer, None
+            return answer.finish()
         return self._shown(line) if line else []
 
     def unfinished(self, width: int, most: int) -> list[str]:
-        """The last `most` rows of the unfinished line."""
+        """The last `most` rows of the unfinished end."""
+        if self._answer is not None:
+            return self._answer.rows(most)
         if not self._line:
             return []
         shown = plain(self._line).replace("\n", " ").replace("\t", "    ")

@@ -76,9 +76,12 @@ class PaneScreen:
         if not self.is_terminal:
             self._write("".join(f"{line}\n" for line in lines))
             return
-        out = ["\x1b[?25l", f"\x1b[{up}A" if (up := self._rows_above_cursor()) else "", "\r\x1b[J"]
-        out += [f"{line}\r\n" for line in lines]
-        out.append("\r\n".join(bottom))
+        # Each row is cleared as it is written, and the rest afterwards: so nothing flickers.
+        out = ["\x1b[?25l", f"\x1b[{up}A" if (up := self._rows_above_cursor()) else "", "\r"]
+        columns = self.size[0]
+        out += [f"{_over(line, columns)}\r\n" for line in lines]
+        out.append("\r\n".join(_over(row, columns) for row in bottom))
+        out.append("\x1b[J")
         if bottom:
             below = len(bottom) - 1 - row
             out += [f"\x1b[{below}A" if below else "", "\r", f"\x1b[{column}C" if column else "", "\x1b[?25h"]
@@ -107,6 +110,13 @@ class PaneScreen:
         if len(self._waiting) < _MOST_WAITING:  # a terminal that does not read misses drawings, but holds nobody up
             self._waiting += text.encode("utf-8", "replace")
         self.flush()
+
+
+def _over(line: str, columns: int) -> str:
+    """The line over whatever was there, in all rows that it takes."""
+    width = cells.width(_bare(line))
+    # At the right edge, clearing would take the last character.
+    return f"\x1b[K{line}" if width and width % columns == 0 else f"\x1b[K{line}\x1b[K"
 
 
 def _bare(row: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from gshtui.bus.context_data import Receipt, compacted
 from gshtui.bus.events.agent_events import TurnFinished
+from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.bus.shell_data import Ran
@@ -77,6 +78,7 @@ def with_result(tool: ToolEntry, result: ToolResult) -> ToolEntry:
         bytes=result.bytes,
         cut=bool(result.output),
         sandboxed=result.sandboxed,
+        pictures=result.pictures,
     )
 
 
@@ -138,6 +140,16 @@ def turn_end(event: TurnFinished) -> NoticeEntry:
     if event.cost:
         parts.append(f"${event.cost:.2f}" if event.cost >= 0.01 else f"${event.cost:.4f}")
     return NoticeEntry(id, "quiet", " · ".join(parts))
+
+
+def agent_end(event: AgentEnded) -> str:
+    """How an agent's process ended, in a sentence."""
+    exit = event.exit_status
+    if exit is not None and exit > 128:
+        return f"The agent's process was ended by signal {exit - 128}."
+    if event.status == "lost":
+        return "The agent's process is gone. It can be recovered from the list of agents."
+    return f"The agent's process has ended{f' with exit status {exit}' if exit else ''}."
 
 
 def _merged(message: Message) -> Iterable[tuple[str, str | ToolCall]]:

@@ -1,25 +1,100 @@
-"""The window's actions on the conversation in front: change the model, switch conversations."""
+"""The window's actions on conversations: change the model, switch conversations, show an agent's in a tab."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from gshtui.bus.events.agent_events import ModelChangeRequested
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import (
+    AgentStatusChanged,
+    IterationStarted,
+    MessageAppended,
+    ModelChangeRequested,
+    TextDelta,
+    ThinkingDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
+from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.ui.kit.feature import Feature
+from gshtui.ui.kit.bridge import EventConsumer, NotReady
+from gshtui.ui.kit.feature import Feature, FeatureRoute
+from gshtui.ui.kit.tabs import PaneTabs
+from gshtui.ui.kit.widget_messages import OpenConversation, SendPrompt, ShowQuestion
+from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
+    from gshtui.agents.agent_snapshot import AgentSnapshot
+    from gshtui.bus.agent_data import AgentRow
     from gshtui.providers.model_command import ListedModel
     from gshtui.store.session_table import SessionInfo
+    from gshtui.ui.conversation.conversation_tab import ConversationTab
+
+
+class TurnsInProgress:
+    """What other agents have said and done so far in the turns that they are in, for a tab that is opened meanwhile."""
+
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (
+        AgentStatusChanged,
+        TurnStarted,
+        IterationStarted,
+        TextDelta,
+        ThinkingDelta,
+        ToolStarted,
+        ToolFinished,
+        MessageAppended,
+        ApprovalRequested,
+        ApprovalSettled,
+        TurnFinished,
+    )
+
+    def __init__(self, window: WorkbenchPort) -> None:
+        self._window = window
+        self._agents: dict[str, AgentSnapshot] = {}
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        for event in events:
+            agent: str = getattr(event, "agent", "")
+            if agent and agent != self._window.front:
+                self._snapshot(agent).note(0, event)
+
+    def read_turn(self, agent: str) -> list[Event]:
+        """The turn that this agent is in, so far; empty: it is in none."""
+        return self._snapshot(agent).turn_events()
+
+    def _snapshot(self, agent: str) -> AgentSnapshot:
+        if agent not in self._agents:
+            from gshtui.agents.agent_snapshot import AgentSnapshot  # most windows have one agent
+
+            self._agents[agent] = AgentSnapshot()
+        return self._agents[agent]
 
 
 class ConversationFeature(Feature):
     """The model and the conversation of the agent in front."""
 
-    KEYS = ("app.models", "model.effort", "app.sessions")
+    KEYS = ("app.models", "model.effort", "app.sessions", "tabs.view")
     OPENS = {"models": "app.models", "sessions": "app.sessions"}
 
+    def __init__(self, window: WorkbenchPort) -> None:
+        super().__init__(window)
+        self._turns = TurnsInProgress(window)
+        self._tabs: PaneTabs[ConversationTab] = PaneTabs(window.deck, "conversation")
+
+    def watchers(self) -> Sequence[EventConsumer]:
+        return (self._turns,)
+
+    def routes(self) -> Sequence[FeatureRoute[Any]]:
+        return (FeatureRoute(OpenConversation, self._open_soon), FeatureRoute(SendPrompt, self._send))
+
     def press(self, key: str) -> None:
+        if key == "tabs.view":
+            self._turn_view()
+            return
         if key == "model.effort":
             from gshtui.providers.model_command import ChangeEffort
 
@@ -44,7 +119,7 @@ class ConversationFeature(Feature):
         """Use `provider/model` from the next request."""
         if chosen:
             provider, _, model = chosen.partition("/")
-            self.window.publish(ModelChangeRequested(agent=self.window.front, provider=provider, model=model))
+            self.window.publish(ModelChangeRequested(agent=self.window.addressed, provider=provider, model=model))
 
     async def sessions(self) -> list[SessionInfo]:
         """This folder's conversations, newest first; empty if unavailable."""
@@ -63,3 +138,65 @@ class ConversationFeature(Feature):
         """Continue a conversation (`new` starts one); the current one is kept."""
         if chosen:
             self.window.publish(SessionChangeRequested(agent=self.window.front, session=chosen))
+
+    # Other agents
+
+    def _open_soon(self, message: OpenConversation) -> None:
+        self.window.run_worker(self._open(message.row), exit_on_error=False, group="conversations")
+
+    async def _open(self, row: AgentRow) -> None:
+        """Bring the tab with an agent's conversation to the front, creating it if needed."""
+        from gshtui.ui.kit.agent_line import tab_title  # not needed for the first screen
+
+        if (opened := self._tabs.find_tab(row.id)) is not None:
+            opened.show_row(row)
+        attach = await self._attach_line(row)
+        await self._tabs.open(row.id, tab_title(row), lambda: self._make_tab(row, attach))
+        self.window.input_line.focus()
+        self.window.post_message(ShowQuestion(row.id))
+
+    def _make_tab(self, row: AgentRow, attach: str) -> ConversationTab:
+        from gshtui.ui.conversation.conversation_pane import ConversationPane
+        from gshtui.ui.conversation.conversation_tab import ConversationTab, TabSources, empty_words
+
+        bridge = self.window.bridge
+        pane = ConversationPane(
+            bridge.messages,
+            None,
+            bridge.cuts,
+            bridge.output,
+            agent=row.id,
+            elsewhere=True,
+            empty=empty_words(row.name),
+        )
+        if bridge.settings is not None:
+            pane.transcript.result_lines = bridge.settings.ui.result_lines
+        sources = TabSources(bridge.newer_messages, bridge.connected, self._turns.read_turn, self.window.clock)
+        return ConversationTab(row, pane, sources, attach)
+
+    async def _attach_line(self, row: AgentRow) -> str:
+        """The command that attaches to its terminal; empty: it has none."""
+        try:
+            fleet = (await self.window.bridge.running()).fleet
+        except NotReady:
+            return ""
+        if fleet is None or not row.socket or not row.tmux_session:
+            return ""
+        return fleet.terminals.server(row.socket).attach_line(row.tmux_session)
+
+    def _turn_view(self) -> None:
+        """Show the terminal of the agent in front in place of its conversation, or back."""
+        pane = self.window.deck.panes.get(self.window.deck.front)
+        if pane is None or not pane.show_other_view():
+            words = "This key switches the tab of one of our own agents between its conversation and its terminal."
+            self.window.notify(words, markup=False, timeout=4)
+
+    def _send(self, message: SendPrompt) -> None:
+        """Hand a prompt to an agent's own process; while that does not listen, it waits as mail."""
+        prompt = message.prompt
+        if self.window.bridge.connected(prompt.agent):
+            self.window.publish(prompt)
+            return
+        from gshtui.fleet.agent_calls import SendToAgent
+
+        self.window.perform(SendToAgent(agent=prompt.agent, text=prompt.text))

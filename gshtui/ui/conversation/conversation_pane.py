@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -16,7 +16,7 @@ from textual.message import Message
 
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import ModelChanged, TurnStarted
+from gshtui.bus.events.agent_events import MessageAppended, ModelChanged, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.bus.shell_data import Ran
@@ -29,6 +29,9 @@ from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
 from gshtui.ui.kit.widget_messages import ForContext
+
+if TYPE_CHECKING:
+    from gshtui.ui.kit.terminal_graphics import LoadOutput
 
 LoadOlder = Callable[[str, int | None, int], Awaitable[Sequence[Stored]]]
 """(session, before this number or `None`, limit) → the newest messages, in order."""
@@ -67,8 +70,11 @@ class ConversationPane(Vertical):
         load_older: LoadOlder,
         load_ran: LoadRan | None = None,
         load_cuts: LoadCuts | None = None,
+        load_picture: LoadOutput | None = None,
         *,
         agent: str = "main",
+        elsewhere: bool = False,
+        empty: str = _EMPTY,
         id: str | None = None,
     ) -> None:
         """
@@ -76,13 +82,25 @@ class ConversationPane(Vertical):
             load_older: reads stored messages. It may raise anything; the error is shown as a notice.
             load_ran: reads the input-line commands, likewise.
             load_cuts: reads the cuts of the context, likewise.
+            load_picture: reads a picture that a call has drawn.
             agent: whose conversation it is.
+            elsewhere: another process writes it, so that a turn may be in progress when it is opened here.
+            empty: what it says before the first message.
         """
         super().__init__(id=id)
         self._load_older = load_older
         self._load_ran = load_ran
         self._load_cuts = load_cuts
+        self.transcript = Transcript(empty=empty, load_picture=load_picture)
         self._state = ConversationState(agent)
+        self._empty = empty
+        self._held: list[Event] | None = None
+        """Events that belong behind messages which are still being loaded; `None`: none are."""
+        self._elsewhere = elsewhere
+        self._in_turn = False
+        """Whether a turn was in progress when the conversation was joined."""
+        self.newest = 0
+        """Position of the newest message that was loaded."""
         self._oldest: int | None = None
         self._oldest_at = math.inf
         self._complete = True
@@ -91,12 +109,29 @@ class ConversationPane(Vertical):
         self._outcomes = 0
 
     def compose(self) -> ComposeResult:
-        yield Transcript(empty=_EMPTY)
+        yield self.transcript
         yield SearchLine()
 
     @property
-    def transcript(self) -> Transcript:
-        return self.query_one(Transcript)
+    def session(self) -> str:
+        """The conversation shown; empty: none yet."""
+        return self._state.session
+
+    def join(self, session: str, turn: Sequence[Event] = (), *, in_turn: bool = False) -> None:
+        """Show a conversation that was opened before this pane was, from its newest page on.
+
+        Args:
+            turn: what has happened so far in the turn in progress, as far as the record does not have it.
+            in_turn: whether a turn is in progress.
+        """
+        self.consume([SessionOpened(session=session, agent=self._state.agent, messages=1), *turn])
+        self._in_turn = in_turn
+
+    def take_newer(self, stored: Sequence[Stored]) -> None:
+        """Show messages that another process has added to the record."""
+        self.newest = stored[-1].seq
+        agent, session = self._state.agent, self._state.session
+        self.consume([MessageAppended(agent=agent, session=session, message=one.message) for one in stored])
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
@@ -105,15 +140,20 @@ class ConversationPane(Vertical):
             self._warm = True  # not before there is something to draw: the parser takes memory too
             self.run_worker(load_markdown_parser(), exit_on_error=False, group="warm")
         for event in events:
+            if self._held is not None:
+                self._held.append(event)
+                continue
             if isinstance(event, ModelChanged) and event.agent == self._state.agent:
-                transcript.show_empty(_OFFLINE if event.provider == "offline" else _EMPTY)
+                transcript.show_empty(_OFFLINE if event.provider == "offline" else self._empty)
             transcript.feed.apply(self._state.apply_event(event))
             if isinstance(event, InputCommandStarted) and event.agent == self._state.agent:
                 self.post_message(self.CommandBegan())
             if isinstance(event, SessionOpened) and event.agent == self._state.agent:
                 self._oldest, self._oldest_at, self._complete = None, math.inf, not event.messages
-                self._loading = False
+                self.newest = 0
+                self._loading = self._in_turn = False
                 self._load()
+                self._held = [] if self._elsewhere and self._loading else None
 
     def show_outcome(self, line: str, text: str, *, failed: bool = False) -> None:
         """Show what a command that the person typed has answered.
@@ -172,15 +212,26 @@ class ConversationPane(Vertical):
                 self._complete, self._loading = True, False
                 words = f"Can't load older messages: {error}"
                 self.transcript.feed.put(NoticeEntry("older messages", "error", words, "Try `gsh-tui doctor`."))
+                self._release()
             return
         if session != self._state.session:
             return
         self._loading = False
         self._complete = len(stored) < PAGE
         if stored:
+            self.newest = max(self.newest, stored[-1].seq)
             self._oldest, self._oldest_at = stored[0].seq, stored[0].message.at
         if stored or ran or cuts:
-            self.transcript.feed.apply(older_operations(self._state, [item.message for item in stored], ran, cuts))
+            messages = [item.message for item in stored]
+            in_turn = self._held is not None and (self._in_turn or any(isinstance(e, TurnStarted) for e in self._held))
+            self.transcript.feed.apply(older_operations(self._state, messages, ran, cuts, in_turn=in_turn))
+        self._release()
+
+    def _release(self) -> None:
+        """Take the events that had to wait for the messages before them."""
+        if self._held is not None:
+            held, self._held = self._held, None
+            self.consume(held)
 
     async def _ran(self, session: str, stored: Sequence[Stored]) -> Sequence[Ran]:
         """The commands that belong between these messages, or before them if there are no older messages."""

@@ -27,12 +27,14 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.context_events import ContextCut, CutUndone
+from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
 from gshtui.bus.messages import Message, ToolResult
 from gshtui.bus.shell_data import Ran
 from gshtui.ui.conversation.conversation_entries import (
+    agent_end,
     call_id,
     cut_entry,
     cut_id,
@@ -84,6 +86,7 @@ CONSUMES: tuple[type[Event], ...] = (
     InputCommandFinished,
     ContextCut,
     CutUndone,
+    AgentEnded,
 )
 _TAIL = 8_000
 """How many characters of a running tool's output are kept."""
@@ -147,7 +150,9 @@ class ConversationState:
             case MessageAppended():
                 return self.message(event.message)
             case TurnFinished():
-                return self._finish(event)
+                return [*self._end_live(event.at, event.stop), *self._put(turn_end(event))]
+            case AgentEnded():
+                return self._agent_ended(event)
             case InputCommandStarted() | InputCommandPrinted() | InputCommandFinished():
                 return self._run(event)
             case ContextCut():
@@ -245,9 +250,10 @@ class ConversationState:
                 event.output,
                 event.diff,
                 event.sandboxed,
+                event.pictures,
             )
             return self._put(with_result(tool, result))
-        if not tool.live:
+        if not tool.live and tool.status != "lost":
             return []
         if isinstance(event, ToolOutput):
             return self._put(replace(tool, status="running", output=(tool.output + event.text)[-_TAIL:]))
@@ -276,14 +282,22 @@ class ConversationState:
         new = with_result(tool, result)
         return self._put(new) if new != tool else []
 
-    def _finish(self, event: TurnFinished) -> list[Operation]:
+    def _end_live(self, at: float, stop: str) -> list[Operation]:
+        """Nothing streams or runs any more."""
         done: list[Operation] = []
         for parts in self.live.values():
-            done += self._put(self._whole(parts[-1], event.at))
+            done += self._put(self._whole(parts[-1], at))
         self.live.clear()
         for tool in [tool for tool in self.calls.values() if tool.live]:
-            done += self._put(replace(tool, status="cancelled" if event.stop == "interrupted" else "lost"))
-        return done + self._put(turn_end(event))
+            done += self._put(replace(tool, status="cancelled" if stop == "interrupted" else "lost"))
+        return done
+
+    def _agent_ended(self, event: AgentEnded) -> list[Operation]:
+        """Its process is gone; a turn in progress never finishes."""
+        done = self._end_live(event.at, "")
+        if done or event.status in ("failed", "lost"):
+            done += self._put(self._notice("warning" if done else "info", agent_end(event)))
+        return done
 
     def _word(self, event: Event) -> list[Operation]:
         if isinstance(event, ProviderRetried):
@@ -306,7 +320,12 @@ class ConversationState:
 
 
 def older_operations(
-    state: ConversationState, messages: Sequence[Message], ran: Sequence[Ran] = (), cuts: Sequence[Receipt] = ()
+    state: ConversationState,
+    messages: Sequence[Message],
+    ran: Sequence[Ran] = (),
+    cuts: Sequence[Receipt] = (),
+    *,
+    in_turn: bool = False,
 ) -> list[Operation]:
     """Add stored messages, in order, older than everything shown.
 
@@ -315,6 +334,7 @@ def older_operations(
         messages: a page of the record.
         ran: input-line commands from the same time, in order.
         cuts: cuts of the context from the same time, in order.
+        in_turn: a turn is in progress elsewhere: the last calls without results are not lost, but not done yet.
     """
     entries: list[Entry] = []
     calls: dict[str, int] = {}
@@ -340,6 +360,12 @@ def older_operations(
                 entries.append(entry)
             if (notice := stop_notice(message)) is not None:
                 entries.append(notice)
+    if in_turn and messages:
+        last = next((message for message in reversed(messages) if message.role != "tool"), messages[-1])
+        for at in calls.values():
+            open_call = entries[at]
+            if open_call.id.startswith(f"{last.id}/") and getattr(open_call, "status", "") == "lost":
+                entries[at] = replace(open_call, status="asked")
     entries += [entry for _, entry in waiting]
     fresh = tuple(entry for entry in entries if entry.id not in state.shown)
     state.runs.update((one.run, tool) for one in ran if (tool := stored_run(one)) in fresh and tool.live)

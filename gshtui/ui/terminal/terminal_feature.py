@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import SuspendNotSupported
 
-from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandStarted
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
@@ -102,7 +101,7 @@ class TerminalFeature(Feature):
     async def _type(self, command: str, *, enter: bool) -> bool:
         """Type a line into the shared shell, once it waits for one; returns whether it was."""
         from gshtui.commands.declaration import CommandError
-        from gshtui.commands.language import quote
+        from gshtui.commands.line_formatter import quote
 
         try:
             await self.window.bridge.run(f"terminal command={quote(command)} wait=false enter={str(enter).lower()}")
@@ -126,13 +125,14 @@ class TerminalFeature(Feature):
 
     async def _open(self, agent: str, *, attach: bool) -> TerminalPane:
         """Bring an agent's tab to the front, creating it if needed; `attach`: then show it full screen."""
-        from gshtui.ui.terminal.terminal_pane import TerminalPane  # not needed for the first screen
+        from gshtui.ui.kit.agent_line import tab_title  # neither is needed for the first screen
+        from gshtui.ui.terminal.terminal_pane import TerminalPane
 
         shared = agent == OpenTerminal.SHARED
         row = await self.terminals.shared() if shared else await self.terminals.row(agent)
         if shared and (opened := self._tabs.find_tab(row.id)) is not None:
             opened.show_row(row)  # it may have been started anew
-        title = terminal_tab_title(row)
+        title = tab_title(row) if row.kind != "native" else f"{tab_title(row)}'s terminal"
         pane = await self._tabs.open(row.id, title, lambda: TerminalPane(self.terminals, row, self.window.clock))
         if attach:
             await pane.visit()
@@ -141,10 +141,3 @@ class TerminalFeature(Feature):
     async def end(self) -> None:
         """Stop mirroring."""
         await self.terminals.close()
-
-
-def terminal_tab_title(row: AgentRow) -> str:
-    """Its name in the line of tabs."""
-    from gshtui.text.sanitise import one_line  # not before the first letter
-
-    return one_line(row.name or row.id, 24)

@@ -1,36 +1,31 @@
 """A terminal tab: an agent's live terminal, with a line about the agent above and a line about keys below.
 
-Owns the tab of one agent, even if the agent gets another terminal; `TerminalState` is a pure reducer over events.
-Titles and names are untrusted text and never markup. Neither starts nor ends agents.
+Owns the tab of one agent, even if the agent gets another terminal. Titles and names are untrusted text and never
+markup. Neither starts nor ends agents.
 """
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
-from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import AgentStatusChanged
-from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, AgentKilled, AgentRestored, AgentSpawned
 from gshtui.text.sanitise import one_line
 from gshtui.tmux.tmux_errors import TmuxError
-from gshtui.ui.kit import figures
+from gshtui.ui.kit.agent_line import AGENT_EVENTS, TabAgent, after_event, both_ends, tab_agent, title_line
 from gshtui.ui.kit.key_bar import key_name
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.themes import STATUS_SIGNS
-from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.widget_messages import OpenConversation, OpenTerminal
 from gshtui.ui.terminal.terminal_connection import TerminalChanged
 from gshtui.ui.terminal.terminal_reader import TerminalSearched
 from gshtui.ui.terminal.terminal_view import TerminalView
@@ -39,58 +34,7 @@ from gshtui.ui.terminal.terminals import Terminal, TerminalError, TerminalRegist
 if TYPE_CHECKING:
     from gshtui.tmux.panes import PaneInfo
 
-TerminalEvent = AgentChanged | AgentEnded | AgentKilled | AgentRestored | AgentSpawned | AgentStatusChanged
-CONSUMED: tuple[type[Event], ...] = (
-    AgentChanged,
-    AgentEnded,
-    AgentKilled,
-    AgentRestored,
-    AgentSpawned,
-    AgentStatusChanged,
-)
-
-
-class TerminalState(msgspec.Struct, frozen=True):
-    """One agent as shown in its tab's title line."""
-
-    row: AgentRow
-    status: str
-    source: str
-    since: float
-    """Seconds since the epoch."""
-    doing: str = ""
-    killed: bool = False
-
-
-def initial_state(row: AgentRow) -> TerminalState:
-    """The state from the roster."""
-    return TerminalState(row, row.status, row.status_source, row.status_at, row.doing, row.killed)
-
-
-def reduce(state: TerminalState, event: Event) -> TerminalState:
-    """The state after an event; other agents' events change nothing."""
-    if not isinstance(event, CONSUMED):
-        return state
-    assert isinstance(event, TerminalEvent)
-    if event.agent != state.row.id:
-        return state
-    match event:
-        case AgentChanged() | AgentSpawned():
-            return initial_state(event.row)
-        case AgentStatusChanged():
-            since = state.since if state.status == event.status and state.since else event.at
-            return replace(state, status=event.status, source=event.source, doing=event.doing, since=since)
-        case AgentEnded():
-            return replace(state, status=event.status, since=event.at, doing="")
-        case AgentKilled():
-            return replace(state, killed=True)
-        case AgentRestored():
-            return replace(state, killed=False)
-
-
 _MUTED = "$foreground-muted"
-_HOST = platform.node()
-"""tmux's title for a terminal whose program set none."""
 
 
 class TerminalDisplay(msgspec.Struct, frozen=True):
@@ -112,35 +56,17 @@ class TerminalDisplay(msgspec.Struct, frozen=True):
     """The command that attaches to it, if the line above has no room for it."""
 
 
-def title_line(
-    state: TerminalState, info: PaneInfo | None, command: str, width: int, now: float, *, focused: bool = False
-) -> Content:
-    """The agent with its status, source and age; at the right, the command that attaches to it."""
-    sign, colour = STATUS_SIGNS.get(state.status, ("○", _MUTED))
-    since = f" · {figures.age(max(0.0, now - state.since))}" if state.since else ""
-    parts: list[Content | str | tuple[str, str]] = [("▌", "$primary") if focused else " "]
-    if state.status:
-        parts += [(f"{sign} {state.status}", colour), (f" · by {state.source}{since}  ", _MUTED)]
-    parts.append((one_line(state.row.name, 40), "bold"))
-    if state.killed:
-        parts.append((" · killed" if state.status in ENDED_STATUSES else " · killed, can be undone", "$warning"))
-    doing = one_line(state.doing or (info.title if info is not None else ""), 80)
-    if doing and doing not in (state.row.name, _HOST, "killed" if state.killed else ""):
-        parts.append((f" · {doing}", _MUTED))
-    return _spread(Content.assemble(*parts), Content.styled(command, _MUTED), width)
-
-
-def status_line(state: TerminalState, info: PaneInfo | None, shown: TerminalDisplay, width: int) -> Content:
+def status_line(state: TabAgent, info: PaneInfo | None, shown: TerminalDisplay, width: int) -> Content:
     """What keys do now, or what is wrong; at the right, the kind of connection and its cost."""
     left = Content(" ") + _matter(state, info, shown)
     facts = [*([shown.command] if shown.command else []), *_facts(info, shown), shown.way]
     # What there is no room for goes, the way last of all.
     while len(facts) > 1 and left.cell_length + len(" · ".join(facts)) + 2 > width:
         del facts[0]
-    return _spread(left, Content.styled(" · ".join(facts), _MUTED), width)
+    return both_ends(left, Content.styled(" · ".join(facts), _MUTED), width)
 
 
-def _matter(state: TerminalState, info: PaneInfo | None, shown: TerminalDisplay) -> Content:
+def _matter(state: TabAgent, info: PaneInfo | None, shown: TerminalDisplay) -> Content:
     name = one_line(state.row.name, 40)
     if shown.failed:
         return Content.styled(one_line(shown.failed), "$text-error")
@@ -180,14 +106,6 @@ def _facts(info: PaneInfo | None, shown: TerminalDisplay) -> list[str]:
     return facts
 
 
-def _spread(left: Content, right: Content, width: int) -> Content:
-    """Text at both ends of a line; without room, the right part is dropped."""
-    room = width - left.cell_length - right.cell_length - 2
-    if room < 0:
-        return left.truncate(max(0, width - 1), ellipsis=True)
-    return Content.assemble(left, " " * (room + 1), right, " ")
-
-
 _EVERY = 1.0
 """Seconds between updates of ages and costs."""
 _LOW = 10
@@ -197,23 +115,24 @@ _LOW = 10
 class TerminalPane(TabPane):
     """See the module. Closing it leaves the agent running."""
 
-    CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = AGENT_EVENTS
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("terminal.attach", "attach"),
         bind("terminal.search", "search"),
+        bind("terminal.conversation", "conversation"),
         bind("terminal.command", "command"),
         bind("terminal.close", "close"),
     ]
 
     def __init__(self, terminals: TerminalRegistry, row: AgentRow, clock: Callable[[], float]) -> None:
         super().__init__(classes="terminal-pane")
-        self.state = initial_state(row)
+        self.state = tab_agent(row)
         self._terminals = terminals
         self._terminal: Terminal = terminals.terminal_of(row)
         self._command = terminals.command(row)
         self._clock = clock
         self.view = self.front = TerminalView(self._terminal)
-        self._title = Static("", markup=False, classes="terminal-title")
+        self._title = Static("", markup=False, classes="tab-title")
         self._status = Static("", markup=False, classes="terminal-status")
         self._lines: tuple[Content, ...] = ()
 
@@ -235,14 +154,14 @@ class TerminalPane(TabPane):
         """Take the events of one frame."""
         before = self.state
         for event in events:
-            self.state = reduce(self.state, event)
+            self.state = after_event(self.state, event)
         self._follow(before.row)
         if self.state is not before:
             self.draw()
 
     def show_row(self, row: AgentRow) -> None:
         """Show the agent's row."""
-        before, self.state = self.state.row, initial_state(row)
+        before, self.state = self.state.row, tab_agent(row)
         self._follow(before)
         self.draw()
 
@@ -263,7 +182,8 @@ class TerminalPane(TabPane):
         if not self.is_attached or not self.view.size:
             return
         view, width = self.view, self.size.width
-        title = title_line(self.state, view.picture.info, self._command, width, self._clock(), focused=view.has_focus)
+        named = view.picture.info.title if view.picture.info is not None else ""
+        title = title_line(self.state, named, self._command, width, self._clock(), focused=view.has_focus)
         shown = TerminalDisplay(
             way=self._terminal.way(),
             typing=view.typing,
@@ -299,7 +219,9 @@ class TerminalPane(TabPane):
     # What can be done
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("attach", "search", "command", "close"):
+        if action == "conversation" and not self.has_other_view:
+            return False
+        if action in ("attach", "search", "conversation", "command", "close"):
             return self.view.has_focus and not self.view.typing
         return super().check_action(action, parameters)
 
@@ -317,6 +239,21 @@ class TerminalPane(TabPane):
             self.view.connection.show(True)
         if said:
             self.notify(said, timeout=8, markup=False)
+
+    def action_conversation(self) -> None:
+        self.show_other_view()
+
+    @property
+    def has_other_view(self) -> bool:
+        return self.state.row.kind == "native"
+
+    def show_other_view(self) -> bool:
+        """Show the conversation of one of our own agents in place of its terminal."""
+        if not self.has_other_view:
+            return False
+        self.post_message(OpenConversation(self.state.row))
+        self.action_close()
+        return True
 
     def action_command(self) -> None:
         app_of(self).copy_to_clipboard(self._command)
