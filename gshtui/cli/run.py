@@ -11,7 +11,7 @@ from gshtui.cli.options import json_option, set_option, yes_option
     short_help="Run one line of the command language.",
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
-@click.argument("line", nargs=-1, required=True)
+@click.argument("line", nargs=-1)
 @click.option("--as", "agent", default="", metavar="AGENT", help="Run with this agent's rights: the guard decides.")
 @click.option(
     "--timeout",
@@ -28,15 +28,19 @@ def run(
     """Run one LINE of the command language, as you or with an agent's rights.
 
     Quote LINE to keep your shell from interpreting it. Options go before it. `gsh-tui run help` lists the commands.
+    Without LINE, each line of standard input is run, until one fails.
 
     \b
     Examples:
       gsh-tui run 'grep TODO'
       gsh-tui run --json 'read path=README.md'
+      gsh-tui run 'glob *.md | write path=list.txt'
       gsh-tui run --as main 'bash make test'
     """
     from gshtui.headless.command_lines import LineOptions, run_line
 
     return run_line(
-        LineOptions(" ".join(line), agent=agent, yes=yes, json=as_json, timeout=timeout or 0.0, flags=flags)
+        LineOptions(
+            " ".join(line) if line else None, agent=agent, yes=yes, json=as_json, timeout=timeout or 0.0, flags=flags
+        )
     )

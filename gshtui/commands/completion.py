@@ -1,18 +1,28 @@
-"""Completion of a line while it is typed: command names, parameter names, and values where a command knows them."""
+"""Completion of a line while it is typed: commands, parameters, values where a command knows them, and variables."""
 
 from __future__ import annotations
 
+import re
 import typing
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, cast
 
 from gshtui.commands.declaration import Invocation, UsageError
-from gshtui.commands.language import quote, tokens_of_rest
+from gshtui.commands.language import piped_parameter, signature, signatures
+from gshtui.commands.line_formatter import quote
+from gshtui.commands.line_parser import LineParser, OpenStage
+from gshtui.commands.line_syntax import TextNode
+from gshtui.commands.line_values import VariableError, Variables, selected
 from gshtui.commands.registry import AnyCommand, Registry
+
+_VARIABLE = re.compile(r"\$(?:\{([^\W\d]\w*)\.([\w.]*)|(\{?)((?:[^\W\d]\w*)?))$")
+"""A variable at the end of a text: `${name.field`, or `$name` and `${name`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Replace `line[start:end]` by `value`. `kind`: command, parameter or value; `detail` explains it."""
+    """Replace `line[start:end]` by `value`. `kind`: command, parameter, value or variable; `detail` explains it."""
 
     value: str
     start: int
@@ -24,31 +34,78 @@ class Completion:
 async def complete(registry: Registry, invocation: Invocation, line: str, cursor: int) -> list[Completion]:
     """What may stand at the cursor; best first. Never raises for a half-typed line."""
     typed = line[:cursor]
-    offset = len(typed) - len(typed.lstrip())
-    offset += typed[offset : offset + 1] == "/"
-    body = typed[offset:]
-    name, _, rest = body.partition(" ")
-    if not rest and " " not in body:
-        fits = [command for command in registry.visible(invocation.caller) if command.name.startswith(name)]
-        # A complete name comes before longer ones, and what a model uses as a tool after what people use.
-        fits.sort(key=lambda command: (command.name != name, command.tool))
-        return [Completion(command.name, offset, cursor, "command", command.summary) for command in fits]
+    parser = LineParser(typed, signatures(registry))
     try:
-        command = registry.get(name)
+        parser.script()
     except UsageError:
+        if not parser.has_read_all:
+            return []
+    if parser.expects_command or not parser.open:
+        return _commands(registry, invocation, OpenStage(cursor), cursor)
+    stage = parser.open[-1]
+    if not stage.named:
+        return _commands(registry, invocation, stage, cursor)
+    raw = bool(stage.given) and isinstance(last := stage.given[-1].value, TextNode) and last.raw
+    literal = raw or stage.word < 0 or typed[stage.value : stage.value + 1] == "'"
+    if not literal and (found := _VARIABLE.search(typed)) is not None:
+        return [
+            Completion(value, found.start(), cursor, "variable", detail)
+            for value, detail in _variables(found, invocation.variables)
+        ]
+    if stage.name not in registry or (raw and any(map(str.isspace, typed[stage.word :]))):
         return []
-    words = tokens_of_rest(command, body, len(name), lenient=True)
-    current = words[-1] if words and words[-1].end == len(body) else None
-    given = {word.key for word in words if word.key}
-    start = offset + current.start if current else cursor
-    if current and current.key:
-        values = await _values(command, invocation, current.key, current.text)
-        return [Completion(f"{current.key}={quote(v)}", start, cursor, "value") for v in values]
-    places = sum(1 for word in words if not word.key) - (current is not None)
-    prefix = current.text if current else ""
+    return await _arguments(registry.get(stage.name), invocation, stage, typed)
+
+
+def _commands(registry: Registry, invocation: Invocation, stage: OpenStage, cursor: int) -> list[Completion]:
+    fits = [command for command in registry.visible(invocation.caller) if command.name.startswith(stage.name)]
+    if stage.piped:
+        fits = [command for command in fits if piped_parameter(command)]
+    # A complete name comes before longer ones, and what a model uses as a tool after what people use.
+    fits.sort(key=lambda command: (command.name != stage.name, command.tool))
+    return [Completion(command.name, stage.start, cursor, "command", command.summary) for command in fits]
+
+
+def _variables(found: re.Match[str], variables: Variables) -> Iterator[tuple[str, str]]:
+    name, path, brace, begun = found.groups()
+    if name is None:
+        for known in variables:
+            if known.startswith(begun):
+                yield (f"${{{known}}}" if brace else f"${known}"), variables[known].text[:60]
+        return
+    *steps, begun = path.split(".")
+    try:
+        data: object = selected(variables[name], tuple(steps)).data if name in variables else None
+    except VariableError:
+        return
+    fields = cast("dict[str, Any]", data) if isinstance(data, dict) else {"text": ""}
+    for field in fields:
+        if field.startswith(begun) and field.isidentifier():
+            yield f"${{{'.'.join([name, *steps, field])}}}", ""
+
+
+async def _arguments(command: AnyCommand, invocation: Invocation, stage: OpenStage, typed: str) -> list[Completion]:
+    """Values and names of parameters for the word at the end of the text."""
+    cursor = len(typed)
+    finished = [one for one in stage.given if stage.word < 0 or one.span.start < stage.word]
+    prefix = "" if stage.word < 0 else typed[stage.value :].lstrip("'\"")
+    if stage.word >= 0 and len(finished) < len(stage.given):
+        value = stage.given[-1].value
+        if not isinstance(value, TextNode):
+            return []
+        prefix = value.text
+    start = cursor if stage.word < 0 else stage.word
+    if stage.key:
+        values = await _values(command, invocation, stage.key, prefix)
+        in_array = stage.value > stage.word + len(stage.key) + 1
+        at, lead = (stage.value, "") if in_array else (start, f"{stage.key}=")
+        return [Completion(f"{lead}{quote(v)}", at, cursor, "value") for v in values]
+    given = {one.name for one in finished if one.name}
+    free = [name for name in signature(command).positions if name not in given]
+    places = sum(1 for one in finished if not one.name)
     found: list[Completion] = []
-    if places < len(command.positions):
-        for value in await _values(command, invocation, command.positions[places], prefix):
+    if places < len(free):
+        for value in await _values(command, invocation, free[places], prefix):
             found.append(Completion(quote(value), start, cursor, "value"))
     for key, field in command.parameters.model_fields.items():
         if key.startswith(prefix) and key not in given:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -24,6 +25,7 @@ from gshtui.commands.declaration import (
     CommandError,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Question,
@@ -119,7 +121,7 @@ class ConfigParameters(Parameters):
         "prepare the file for editing. trust, untrust: whether to use this folder's .gsh/config.toml.",
     )
     key: str = Field(default="", description="A setting or table, such as agent.max_steps (show, set).")
-    value: str = Field(default="", description="The new value (set); lists are JSON.")
+    value: Annotated[str, Mark.VERBATIM] = Field(default="", description="The new value (set); lists are JSON.")
 
 
 def _ignored(_: object) -> None:
@@ -302,7 +304,7 @@ def _seen(project: Path) -> calls.SeenProject:
 def _trust_question(project: Path) -> Question:
     seen = _seen(project)
     file = paths.project_config_file(project)
-    said = f"{file} says:\n\n{seen.config.decode('utf-8', 'replace')}" if seen.config is not None else ""
+    said = f"{file} says:\n\n{_quoted(seen.config.decode('utf-8', 'replace'))}" if seen.config is not None else ""
     try:
         differ = trust.differences(project, seen.files)
     except trust.TrustError as error:
@@ -330,7 +332,7 @@ def _shown_change(project: Path, name: str, how: str, file: Path | None = None) 
             more = "\n[the rest is not shown]" if opened.read(1) else ""
     except OSError as error:
         text, more = f"cannot read it: {error.strerror or error}", ""
-    return f"{visible(name, counted=False)} ({how}) says:\n\n{text.rstrip()}{more}"
+    return f"{visible(name, counted=False)} ({how}) says:\n\n{_quoted(text.rstrip())}{more}"
 
 
 def _shown_program(project: Path, name: str, how: str, programs: dict[str, GitProgram]) -> str:
@@ -341,7 +343,12 @@ def _shown_program(project: Path, name: str, how: str, programs: dict[str, GitPr
         return f"{shown} is gone."
     if found.file is not None and not found.value:
         return _shown_change(project, name, how, found.file)
-    return f"{shown} ({how}) is:\n\n{found.shown}"
+    return f"{shown} ({how}) is:\n\n{_quoted(found.shown)}"
+
+
+def _quoted(text: str) -> str:
+    """A foreign text, indented so that none of its lines can be taken for a heading of the list."""
+    return "\n".join(f"    {line}" for line in re.split(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", text))
 
 
 def _render_settings(found: calls.ShownSettings) -> Outcome:

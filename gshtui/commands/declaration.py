@@ -12,14 +12,16 @@ import enum
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core.core_schema import CoreSchema, str_schema
 
 from gshtui.bus.context_data import Receipt
 from gshtui.bus.event import Event
+from gshtui.commands.line_syntax import LinePosition
+from gshtui.commands.line_values import Variables
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.truncation import Gap
@@ -49,6 +51,17 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     SHELL: ClassVar[ShellForm | ShellGroup | None] = None
     """Its form as `gsh-tui NAME …`; `None`: it has none, and `gsh-tui run` runs it."""
+    FORMER_NAMES: ClassVar[Mapping[str, str]] = {}
+    """Earlier names of parameters, each with the present one; lines and scripts may still use them."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, data: object) -> object:
+        if not cls.FORMER_NAMES or not isinstance(data, dict):
+            return data
+        given = cast("dict[str, object]", data)
+        return {cls.FORMER_NAMES.get(name, name) if name not in cls.model_fields else name: value
+                for name, value in given.items()}  # fmt: skip
 
 
 def option_of(field: FieldInfo) -> ShellOption:
@@ -56,8 +69,22 @@ def option_of(field: FieldInfo) -> ShellOption:
     return next((one for one in field.metadata if isinstance(one, ShellOption)), ShellOption())
 
 
+class Mark(enum.Enum):
+    """What the command language does with a parameter: `text: Annotated[str, Mark.VERBATIM, Mark.PIPED]`."""
+
+    VERBATIM = "verbatim"
+    """In the last position, it takes the rest of the line as it stands: prose, code, a shell command."""
+    PIPED = "piped"
+    """It takes the result of the command before a `|`; a text that is given too stands in front of it."""
+
+
+def is_marked(field: FieldInfo, mark: Mark) -> bool:
+    """Whether a parameter has this mark."""
+    return any(one is mark for one in field.metadata)
+
+
 class Word(str):
-    """Text that is one word of a line, even in the last position, where other text takes the rest."""
+    """Text that is one word of a line, even in the last position, where other text takes several."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -101,6 +128,15 @@ class CommandError(ExpectedError):
     def __init__(self, message: str, *, hint: str = "", data: object = None) -> None:
         super().__init__(message, hint)
         self.data = data
+        self.position: LinePosition | None = None
+        """Where in the line it is, if a line was wrong."""
+
+    @property
+    def drawn(self) -> str:
+        """The error with its place and a picture of it, in Markdown."""
+        if self.position is None:
+            return str(self)
+        return f"{self.message} {self.hint}".rstrip() + f"\n\nAt {self.position}:\n\n```\n{self.position.picture}\n```"
 
 
 class UsageError(CommandError):
@@ -121,6 +157,13 @@ class Caller:
 
     name: str = "person"
     is_agent: bool = False
+    commands: frozenset[str] | None = None
+    """Names of the only commands that a guest may run; `None`: all that people or agents may."""
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether it is a person from elsewhere who may only talk."""
+        return self.commands is not None
 
 
 def _silent(_: str) -> None:
@@ -136,6 +179,8 @@ class Invocation:
     """Folder that relative paths start from."""
     project: Path
     """Root of the agent's own files: reads inside it need no question."""
+    within: Path | None = None
+    """The folder that the run's path must really be in; `None`: the path alone decides."""
     session: str = ""
     agent: str = ""
     """The agent that the command applies to if it names none: the one in front."""
@@ -150,6 +195,10 @@ class Invocation:
     """Hosts that a person lets the conversation's commands in the sandbox reach, because of this run."""
     leaves: bool = False
     """The caller leaves with the answer: what is sent is on its way by then, as far as it can be."""
+    variables: Variables = field(default_factory=Variables)
+    """The variables of the conversation or face, for the command language."""
+    run_stage: RunStage | None = None
+    """Runs a command of a line as a call of its own, past the same questions; `None`: nothing asks here."""
     output_bytes: int | None = None
     """Most bytes of an answer to the caller; 0: no limit, `None`: the settings decide."""
 
@@ -196,7 +245,16 @@ class ToastView:
     """How long to show it; `None`: the usual time."""
 
 
-View = AttachView | ToastView
+@dataclass(frozen=True, slots=True)
+class ProgramView:
+    """A face runs this shell line where the person can type: in a window's shared shell, or on its own terminal."""
+
+    command: str
+    needs_screen: bool = False
+    """It draws on the whole screen, so it is nothing without a terminal."""
+
+
+View = AttachView | ProgramView | ToastView
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +268,21 @@ class SandboxUse:
 
     refused: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture that a command has drawn, checked: see `text/png_picture.py`."""
+
+    title: str
+    width: int
+    """Pixels."""
+    height: int
+    png: bytes
+    columns: int = 0
+    """Of the small copy in `colours`."""
+    colours: bytes = b""
+    """A small copy: three bytes a pixel, row by row; empty: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +322,8 @@ class Outcome:
     """It ran in the sandbox; `None`: it did not."""
     is_piece: bool = False
     """`plain` is a piece of a longer text, printed without a line break behind it."""
+    drawings: tuple[Drawing, ...] = ()
+    """The pictures that a window shows below the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +379,8 @@ class Assessment:
     """It drops something from what the calling agent itself is sent: free, but not where an agent only reads."""
 
 
+RunStage = Callable[["Command[Any]", Any, Invocation], Awaitable[Outcome]]
+"""(command, validated parameters, invocation) → outcome. Raises `CommandError`."""
 Handler = Callable[[Invocation, P], Awaitable[Outcome]]
 Assess = Callable[[Invocation, P], Awaitable[Assessment]]
 Complete = Callable[[Invocation, str, str], Awaitable[list[str]]]
@@ -368,12 +445,14 @@ class Command(Generic[P]):
     access: Access = Access.SHARED
     effect: Effect = Effect.READ
     positions: tuple[str, ...] = ()
-    """Positional parameters, in order; the last one takes the rest of the line if it is text."""
+    """Positional parameters, in order; the last one takes several words if it is text, and see `Mark.VERBATIM`."""
     description: str = ""
     """For models and the reference, where `summary` is not enough."""
     details: str = ""
     """More of it, for the reference and `find_tool`: no request of a model has it."""
     aliases: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
+    """First words of a line that are another command's: `agent spawn …` is `spawn …`."""
     family: str = ""
     """Heading in help and palette; empty: the name itself."""
     tool: bool = False

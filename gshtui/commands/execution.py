@@ -1,4 +1,4 @@
-"""Running a command: a line of the language, a tool call's arguments, or a value from code.
+"""Running one command: with parameters, a tool call's arguments, or a value from code. `evaluation` runs lines.
 
 Access is checked here, approval is not.
 
@@ -26,31 +26,26 @@ from gshtui.commands.declaration import (
     UsageError,
     option_of,
 )
-from gshtui.commands.language import parse, strip_slash, validate
-from gshtui.commands.registry import AnyCommand, Registry, may_run
+from gshtui.commands.language import bind, is_bound_at_once, read_line, strip_slash, validate
+from gshtui.commands.line_values import Variables
+from gshtui.commands.registry import AnyCommand, Registry, may_run, refused
 from gshtui.system.tasks import report_unexpected
 
 
-async def run_line(registry: Registry, line: str, invocation: Invocation) -> Outcome:
-    """Run one line.
-
-    Raises:
-        UsageError: the line does not correctly use a command that the caller may run.
-        CommandError: the command could not do it.
-    """
-    parsed = parse(registry, line)
-    return await run_parsed(parsed.command, parsed.parameters, invocation)
-
-
 async def run_call(command: AnyCommand, arguments: dict[str, Any], invocation: Invocation) -> Outcome:
-    """Run a command with plain arguments, as a model gives them. Raises as `run_line` does."""
+    """Run a command with plain arguments, as a model gives them. Raises as `run_parsed` does."""
     return await run_parsed(command, validate(command, arguments), invocation)
 
 
 async def run_parsed(command: AnyCommand, parameters: Parameters, invocation: Invocation) -> Outcome:
-    """Run a command with validated parameters. Raises as `run_line` does."""
+    """Run a command with validated parameters.
+
+    Raises:
+        UsageError: the caller may not run it, or the parameters do not fit together.
+        CommandError: the command could not do it.
+    """
     if not may_run(command, invocation.caller):
-        raise UsageError(f"{command.name} is for people only.")
+        raise refused(command.name, invocation.caller)
     return await _guarded(command.name, command.handler(invocation, parameters))
 
 
@@ -59,19 +54,19 @@ P = TypeVar("P", bound=Parameters)
 
 
 async def call(registry: Registry, parameters: Returns[T], invocation: Invocation) -> T:
-    """Run the action of these parameters, and return its typed result. Raises as `run_line` does."""
+    """Run the action of these parameters, and return its typed result. Raises as `run_parsed` does."""
     action = _allowed(registry, parameters, invocation)
     return await _guarded(parameters.COMMAND, action.run(invocation, parameters))
 
 
 async def run_value(registry: Registry, parameters: Returns[Any], invocation: Invocation) -> Outcome:
-    """Run the action of these parameters, and render its result. Raises as `run_line` does."""
+    """Run the action of these parameters, and render its result. Raises as `run_parsed` does."""
     action = _allowed(registry, parameters, invocation)
     return await _guarded(parameters.COMMAND, action.handle(invocation, parameters))
 
 
 async def question(registry: Registry, parameters: Returns[Any], invocation: Invocation) -> Question | None:
-    """The question to a person before it runs; `None`: there is none. Raises as `run_line` does."""
+    """The question to a person before it runs; `None`: there is none. Raises as `run_parsed` does."""
     action = _allowed(registry, parameters, invocation)
     if action.asks is None:
         return None
@@ -83,7 +78,7 @@ async def run_asked(
 ) -> Outcome | None:
     """Ask what its action asks, run it once a person agrees, and render its result; `None`: they do not agree.
 
-    It is asked again where the situation changed after the question. Raises as `run_line` does.
+    It is asked again where the situation changed after the question. Raises as `run_parsed` does.
     """
     while (asked := await question(registry, parameters, invocation)) is not None:
         if not await ask(asked):
@@ -96,7 +91,7 @@ async def run_asked(
 def stream(registry: Registry, parameters: Returns[Any], invocation: Invocation) -> AsyncIterator[Outcome] | None:
     """The result of these parameters' action, piece by piece until the caller stops; `None`: it comes at once.
 
-    Raises as `run_line` does, also while it is read.
+    Raises as `run_parsed` does, also while it is read.
     """
     action = _allowed(registry, parameters, invocation)
     pieces = None if action.streams is None else action.streams(invocation, parameters)
@@ -145,9 +140,13 @@ def from_shell(parameters: type[P], values: Mapping[str, Any], *, as_json: bool,
         raise UsageError(f"{'.'.join(map(str, wrong['loc']))}: {wrong['msg']}.") from error
 
 
-def bound(registry: Registry, line: str) -> Returns[Any] | None:
-    """A line as the value that code would call; `None`: its command has none. Raises `UsageError`."""
-    parsed = parse(registry, line)
+def bound(registry: Registry, line: str, variables: Variables | None = None) -> Returns[Any] | None:
+    """A line as the value that code would call; `None`: it has none, or is of several commands. Raises `UsageError`."""
+    script = read_line(registry, line)
+    stage = script.only_stage
+    if stage is None or not is_bound_at_once(script):
+        return None
+    parsed = bind(registry, stage, script.source, variables or Variables(), {})
     return bound_parameters(parsed.command, parsed.parameters) if parsed.command.actions else None
 
 
@@ -167,6 +166,8 @@ def opened_list(registry: Registry, line: str) -> str:
 
 def _allowed(registry: Registry, parameters: Returns[T], invocation: Invocation) -> Action[Any, T]:
     action = registry.action(parameters)
+    if not may_run(registry.get(parameters.COMMAND), invocation.caller):
+        raise refused(parameters.COMMAND, invocation.caller)
     if invocation.caller.is_agent and Access.HUMAN_ONLY in (action.access, registry.get(parameters.COMMAND).access):
         raise UsageError(f"`{' '.join(filter(None, (parameters.COMMAND, parameters.WORD)))}` is for people only.")
     return action

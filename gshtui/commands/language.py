@@ -1,107 +1,44 @@
-"""The command language: one line read as words, a command and its validated parameters.
+"""The command language: a syntax tree bound to commands and their validated parameters.
 
-Pure. Runs nothing.
+Pure. Runs nothing: `evaluation` runs the lines inside values, and gives their results.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import types
 import typing
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from gshtui.commands.declaration import Parameters, UsageError
-from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.commands.declaration import Caller, CommandError, Mark, Parameters, UsageError, Word, is_marked
+from gshtui.commands.line_parser import Signature, Signatures, parse_line
+from gshtui.commands.line_syntax import (
+    Argument,
+    Array,
+    Joined,
+    Node,
+    Pipeline,
+    Script,
+    SourceSpan,
+    Stage,
+    Substitution,
+    TextNode,
+    VariableNode,
+    position,
+    substitutions,
+)
+from gshtui.commands.line_values import LineValue, VariableError, Variables, selected
+from gshtui.commands.registry import AnyCommand, Registry, may_run, refused
 from gshtui.text.similar_names import similar_names
 
-_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"'}
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One word of a line. `start` and `end` are offsets into the line; `key` is set for `key=value`."""
-
-    text: str
-    start: int
-    end: int
-    key: str = ""
-    quoted: bool = False
-
-
-def tokens(line: str, *, lenient: bool = False) -> list[Token]:
-    """Split a line into tokens.
-
-    Args:
-        line: without the leading slash.
-        lenient: take an unclosed quote as closed at the end, for completion while someone types.
-
-    Raises:
-        UsageError: a quote is not closed.
-    """
-    found: list[Token] = []
-    at = 0
-    while at < len(line):
-        if line[at].isspace():
-            at += 1
-            continue
-        token = _word(line, at, lenient)
-        found.append(token)
-        at = token.end
-    return found
-
-
-def _word(line: str, start: int, lenient: bool) -> Token:
-    out: list[str] = []
-    key, quoted, at = "", False, start
-    while at < len(line) and not line[at].isspace():
-        char = line[at]
-        if char in "'\"":
-            text, at = _quoted(line, at, lenient)
-            out.append(text)
-            quoted = True
-        elif char == "\\" and at + 1 < len(line):
-            out.append(line[at + 1])
-            at += 2
-        elif char == "=" and not key and not quoted and "".join(out).isidentifier():
-            key, out = "".join(out), []
-            at += 1
-        else:
-            out.append(char)
-            at += 1
-    return Token("".join(out), start, at, key, quoted)
-
-
-def _quoted(line: str, start: int, lenient: bool) -> tuple[str, int]:
-    quote = line[start]
-    out: list[str] = []
-    at = start + 1
-    while at < len(line):
-        char = line[at]
-        if char == quote:
-            return "".join(out), at + 1
-        if char == "\\" and quote == '"' and at + 1 < len(line):
-            out.append(_ESCAPES.get(line[at + 1], "\\" + line[at + 1]))
-            at += 2
-        else:
-            out.append(char)
-            at += 1
-    if lenient:
-        return "".join(out), at
-    raise UsageError(f"The quote {quote} at column {start + 1} is not closed.")
-
-
-def quote(text: str) -> str:
-    """The text as one word of the language."""
-    if text and not any(char.isspace() or char in "'\"\\=" for char in text):
-        return text
-    if "'" not in text:
-        return f"'{text}'"
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+Results = Mapping[SourceSpan, LineValue]
+"""The results of the lines inside values, by where those are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,22 +49,35 @@ class Parsed:
     parameters: Parameters
 
 
-def parse(registry: Registry, line: str) -> Parsed:
-    """Bind a line to a command.
+def signatures(registry: Registry) -> Signatures:
+    """What the parser knows of the commands."""
+    return lambda name: signature(registry.get(name)) if name in registry else None
 
-    Args:
-        registry: where the command is looked up.
-        line: with or without a leading slash.
 
-    Raises:
-        UsageError: empty, unknown command, unknown, doubled, missing or unfit parameter, unclosed quote.
-    """
-    text = strip_slash(line)
-    name, rest = head(text)
-    if not name:
-        raise UsageError("The line is empty.", hint="`help` lists all commands.")
-    command = registry.get(name)
-    return Parsed(command, validate(command, _named(command, text, rest)))
+def signature(command: AnyCommand) -> Signature:
+    """What the parser knows of a command."""
+    return _signature(command.parameters, command.positions)
+
+
+@functools.lru_cache(maxsize=1024)
+def _signature(parameters: type[Parameters], positions: tuple[str, ...]) -> Signature:
+    fields = parameters.model_fields
+    last = positions[-1] if positions else ""
+    verbatim = last if last and is_marked(fields[last], Mark.VERBATIM) else ""
+    takes_several = bool(last) and bool({str, LineValue} & set(_bare(fields[last].annotation)))
+    former = parameters.FORMER_NAMES
+    return Signature(positions, frozenset((*fields, *former)), verbatim, last if takes_several else "", former)
+
+
+def read_line(registry: Registry, line: str) -> Script:
+    """The syntax tree of a line, with or without a leading slash. Raises `UsageError`."""
+    return parse_line(line, signatures(registry))
+
+
+def split_line(registry: Registry, line: str) -> list[str]:
+    """The pipelines of a line, each as it was typed. Raises `UsageError`."""
+    script = read_line(registry, line)
+    return [script.source_of(pipeline.span).strip() for pipeline in script.pipelines]
 
 
 def strip_slash(line: str) -> str:
@@ -135,43 +85,295 @@ def strip_slash(line: str) -> str:
     return line.strip().removeprefix("/").lstrip()
 
 
-def head(text: str) -> tuple[str, int]:
-    """The first word and the offset behind it."""
-    name = text.split(maxsplit=1)[0] if text.strip() else ""
-    return name, text.find(name) + len(name)
+def is_bound_at_once(script: Script) -> bool:
+    """Whether it is one command without lines inside its values."""
+    stage = script.only_stage
+    return stage is not None and not any(substitutions(one.value) for one in stage.arguments)
 
 
-def _named(command: AnyCommand, text: str, start: int) -> dict[str, Any]:
+def parse(registry: Registry, line: str, variables: Variables | None = None) -> Parsed:
+    """Bind a line of one command.
+
+    Args:
+        registry: where the command is looked up.
+        line: with or without a leading slash.
+        variables: those that it may name.
+
+    Raises:
+        UsageError: empty, not of the language, several commands, unknown command or variable, unknown, doubled,
+            missing or unfit parameter.
+    """
+    script = read_line(registry, line)
+    stage = script.only_stage
+    if stage is None or not is_bound_at_once(script):
+        raise UsageError("Only a single command can stand here.", hint="Run the others by themselves.")
+    return bind(registry, stage, script.source, variables or Variables(), {})
+
+
+def bind(
+    registry: Registry,
+    stage: Stage,
+    source: str,
+    variables: Variables,
+    results: Results,
+    piped: LineValue | None = None,
+) -> Parsed:
+    """A command with its validated parameters.
+
+    Args:
+        source: the text that it was parsed from.
+        results: of the lines inside its values.
+        piped: the result of the command before it.
+
+    Raises:
+        UsageError: with its position; see `parse`.
+    """
+    where = stage.span
+    try:
+        command = registry.get(stage.name)
+        _refuse_elsewhere(command, stage)
+        given = named(signature(command), stage, source)
+        values = {
+            name: _shape(command, name, argument.value, _Scope(source, variables, results))
+            for name, argument in given.items()
+        }
+        if piped is not None:
+            _take_piped(command, values, piped)
+        spans = {name: argument.span for name, argument in given.items()}
+        return Parsed(command, validate(command, values, spans))
+    except _MisplacedError as error:
+        raise located(error, source, error.span) from None
+    except CommandError as error:
+        located(error, source, where)
+        raise
+
+
+def check_stage(registry: Registry, stage: Stage, source: str, caller: Caller, *, is_piped: bool) -> None:
+    """Refuse a command that cannot run, as far as that can be seen without its values.
+
+    Raises:
+        UsageError: with its position; it is unknown, for people only, or takes nothing from a pipe, or its arguments
+            do not fit.
+    """
+    try:
+        command = registry.get(stage.name)
+        if not may_run(command, caller):
+            raise refused(command.name, caller)
+        _refuse_elsewhere(command, stage)
+        named(signature(command), stage, source)
+        if is_piped and not piped_parameter(command):
+            raise _takes_nothing(command)
+    except _MisplacedError as error:
+        raise located(error, source, error.span) from None
+    except CommandError as error:
+        located(error, source, stage.span)
+        raise
+
+
+def _refuse_elsewhere(command: AnyCommand, stage: Stage) -> None:
+    """Say which command does what this one's first word asks for. Raises `UsageError`."""
+    first = stage.arguments[0] if stage.arguments else None
+    if first is not None and not first.name and isinstance(first.value, TextNode):
+        word = first.value.text.split(maxsplit=1)[0] if first.value.text.strip() else ""
+        if other := command.elsewhere.get(word):
+            raise _MisplacedError(
+                f"In a line, `{command.name} {word}` is `{other}`.", first.span, hint=f"Write `{other} …`."
+            )
+
+
+def _refuse_option(signature: Signature, stage: Stage, argument: Argument) -> None:
+    """Refuse `--name` for a parameter of this name, as a shell would have it. Raises `UsageError`."""
+    text = argument.name or (argument.value.text if isinstance(argument.value, TextNode) else "")
+    word = text.split(maxsplit=1)[0] if text.strip() else ""
+    name = word.partition("=")[0].removeprefix("--").replace("-", "_")
+    if (
+        word.startswith("--")
+        and name in signature.names
+        and not (isinstance(argument.value, TextNode) and argument.value.quoted)
+    ):
+        raise _MisplacedError(f"{stage.name}: a line here has no options.", argument.span, hint=f"Write `{name}=…`.")
+
+
+def piped_parameter(command: AnyCommand) -> str:
+    """The parameter that takes the result of the command before a `|`; empty: none."""
     fields = command.parameters.model_fields
-    free = list(command.positions)
-    values: dict[str, Any] = {}
-    words = tokens_of_rest(command, text, start)
-    for word in words:
-        while free and free[0] in values:
+    return next((name for name, field in fields.items() if is_marked(field, Mark.PIPED)), "")
+
+
+def _takes_nothing(command: AnyCommand) -> UsageError:
+    return UsageError(
+        f"{command.name} takes nothing from a pipe.", hint=f"`{command.name} NAME=$(…)` gives a parameter a result."
+    )
+
+
+def located(error: CommandError, source: str, span: SourceSpan) -> CommandError:
+    """The error with its position in the source, unless it has one."""
+    if error.position is None:
+        error.position = position(source, span)
+    return error
+
+
+class _MisplacedError(UsageError):
+    """Something is wrong at one place of a line."""
+
+    def __init__(self, message: str, span: SourceSpan, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.span = span
+
+
+def named(signature: Signature, stage: Stage, source: str) -> dict[str, Argument]:
+    """The arguments of a command by the names of their parameters.
+
+    Raises:
+        UsageError: one is given twice, or there is no place for it.
+    """
+    free = list(signature.positions)
+    found: dict[str, Argument] = {}
+    arguments = list(stage.arguments)
+    while arguments:
+        argument = arguments.pop(0)
+        _refuse_option(signature, stage, argument)
+        while free and free[0] in found:
             free.pop(0)
-        takes_rest = len(free) == 1 and _takes_text(command, free[0])
-        if word.key and (word.key in fields or not takes_rest):
-            name, value = word.key, word.text
-            if name in values:
-                raise UsageError(f"{command.name}: {name} is given twice.")
+        takes_several = free == [signature.tail]
+        if argument.name and (argument.name in signature.names or not takes_several):
+            name = signature.former.get(argument.name, argument.name)
+            if name in found:
+                raise _MisplacedError(f"{stage.name}: {name} is given twice.", argument.span)
         else:
             if not free:
-                raise UsageError(f"{command.name}: unexpected {text[word.start : word.end]!r}.", hint=usage(command))
+                word = source[argument.span.start : argument.span.end]
+                shown = word if len(word) <= 60 else f"{word[:57]}…"
+                raise _MisplacedError(
+                    f"{stage.name}: unexpected {shown!r}.", argument.span, hint=_usage(stage.name, signature)
+                )
             name = free.pop(0)
-            raw = takes_rest and text[word.start] not in "'\""
-            value = text[word.start :].rstrip() if raw else (f"{word.key}={word.text}" if word.key else word.text)
-            if raw:
-                values[name] = value
-                break
-        values[name] = _shape(command, name, value)
-    return values
+            if takes_several:
+                more = [argument]
+                while arguments and arguments[0].name not in signature.names:
+                    more.append(arguments.pop(0))
+                argument = _joined(more, source)
+        found[name] = argument
+    return found
 
 
-def tokens_of_rest(command: AnyCommand, text: str, start: int, *, lenient: bool = False) -> list[Token]:
-    """Tokens behind the name, with offsets into the text; quotes in what a parameter takes raw need not close."""
-    takes_rest = bool(command.positions) and _takes_text(command, command.positions[-1])
-    shifted = " " * start + text[start:]
-    return tokens(shifted, lenient=lenient or takes_rest)
+def _usage(name: str, signature: Signature) -> str:
+    rest = sorted(signature.names.difference(signature.positions, signature.former))
+    return f"Usage: {' '.join([name, *(f'[{one}]' for one in signature.positions), *(f'[{one}=…]' for one in rest)])}"
+
+
+def _joined(arguments: list[Argument], source: str) -> Argument:
+    """Several words as one text, with the blanks that are between them."""
+    first = arguments[0]
+    if len(arguments) == 1 and not first.name:
+        return first
+    parts: list[TextNode | VariableNode | Substitution] = []
+    end = first.span.start
+    for one in arguments:
+        parts.append(TextNode(source[end : one.span.start]))
+        if one.name:
+            parts.append(TextNode(f"{one.name}="))
+        parts += _parts(one.value, source)
+        end = one.span.end
+    span = SourceSpan(first.span.start, end)
+    texts = [part.text for part in parts if isinstance(part, TextNode)]
+    if len(texts) == len(parts):
+        return Argument("", TextNode("".join(texts), span=span), span)
+    merged: list[TextNode | VariableNode | Substitution] = []
+    for part in parts:
+        if isinstance(part, TextNode) and merged and isinstance(last := merged[-1], TextNode):
+            merged[-1] = TextNode(last.text + part.text)
+        elif part != TextNode(""):
+            merged.append(part)
+    return Argument("", Joined(tuple(merged), span), span)
+
+
+def _parts(node: Node, source: str) -> list[TextNode | VariableNode | Substitution]:
+    match node:
+        case Joined(parts):
+            return list(parts)
+        case Array():
+            return [TextNode(source[node.span.start : node.span.end])]
+        case _:
+            return [node]
+
+
+def canonical(registry: Registry, script: Script) -> Script:
+    """The script with every argument given by name, and commands by their names in place of aliases.
+
+    Raises:
+        UsageError: unknown command, doubled argument, or one without a place.
+    """
+
+    def stage(one: Stage) -> Stage:
+        command = registry.get(one.name)
+        given = named(signature(command), one, script.source)
+        arguments = [Argument(name, value(argument.value), argument.span) for name, argument in given.items()]
+        return Stage(command.name, tuple(arguments), one.span)
+
+    def value(node: Node) -> Node:
+        match node:
+            case Substitution(inner):
+                return replace(node, script=canonical(registry, inner))
+            case Joined(parts):
+                return replace(node, parts=tuple(value(part) for part in parts))
+            case Array(items):
+                return replace(node, items=tuple(map(value, items)))
+            case _:
+                return node
+
+    pipelines = [Pipeline(tuple(map(stage, pipeline.stages)), pipeline.span) for pipeline in script.pipelines]
+    return Script(tuple(pipelines), script.source)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    source: str
+    variables: Variables
+    results: Results
+
+
+def _value(node: Node, scope: _Scope) -> LineValue:
+    """What a node stands for. Raises `UsageError`."""
+    match node:
+        case TextNode(text):
+            return LineValue(text, text)
+        case VariableNode():
+            return _variable(node, scope.variables)
+        case Substitution():
+            return scope.results[node.span]
+        case Joined(parts):
+            text = "".join(_value(part, scope).text for part in parts)
+            return LineValue(text, text)
+        case Array(items):
+            return LineValue.from_data([_value(item, scope).data for item in items], "computed")
+
+
+def _variable(node: VariableNode, variables: Variables) -> LineValue:
+    if node.name not in variables:
+        near = similar_names(node.name, variables)
+        hint = f"Did you mean ${near[0]}?" if near else f"`env name={node.name} value=…` sets it."
+        if node.name.isupper():
+            hint = f"{hint} Variables of the process are not visible here; single quotes keep a `$` as it is."
+        raise _MisplacedError(f"There is no variable {node.name!r}.", node.span, hint=hint)
+    try:
+        return replace(selected(variables[node.name], node.path), origin="computed")
+    except VariableError as error:
+        raise _MisplacedError(f"${node.name}: {error.message}", node.span, hint=error.hint) from None
+
+
+def _take_piped(command: AnyCommand, values: dict[str, Any], piped: LineValue) -> None:
+    """Add what is piped to the values of the parameter that takes it. Raises `UsageError`."""
+    name = piped_parameter(command)
+    if not name:
+        raise _takes_nothing(command)
+    before = values.get(name)
+    if before is None:
+        values[name] = _fitted(command, name, piped)
+    elif isinstance(before, str):
+        values[name] = f"{before}\n\n{piped.text}"
+    else:
+        raise UsageError(f"{command.name}: {name} is given, and comes out of the pipe, too.")
 
 
 def _bare(annotation: object) -> tuple[Any, ...]:
@@ -181,29 +383,77 @@ def _bare(annotation: object) -> tuple[Any, ...]:
     return (annotation,)
 
 
-def _takes_text(command: AnyCommand, name: str) -> bool:
-    return str in _bare(command.parameters.model_fields[name].annotation)
+_LISTS: set[Any] = {list, tuple, set, frozenset}
+_SCALARS: set[Any] = {bool, int, float}
 
 
-def _shape(command: AnyCommand, name: str, value: str) -> Any:
-    """Text in the shape that the parameter expects: lists as `[a, b]` or one value, objects as JSON."""
+def _kinds(command: AnyCommand, name: str) -> set[Any]:
     field = command.parameters.model_fields.get(name)
-    kinds = {typing.get_origin(a) or a for a in _bare(field.annotation)} if field else set[Any]()
-    if kinds & {list, tuple, set}:
-        inner = value[1:-1] if value.startswith("[") and value.endswith("]") else value
+    return {typing.get_origin(a) or a for a in _bare(field.annotation)} if field else set[Any]()
+
+
+def _shape(command: AnyCommand, name: str, node: Node, scope: _Scope) -> Any:
+    """A value in the shape that the parameter expects. Raises `UsageError`."""
+    kinds = _kinds(command, name)
+    if isinstance(node, TextNode):
+        return LineValue(node.text, node.text) if LineValue in kinds else _written(command, name, node.text, kinds)
+    if isinstance(node, Array):
+        if kinds & _LISTS:
+            return _items(command, name, node, scope)
+        if kinds & {str, Word} and LineValue not in kinds and not substitutions(node):
+            return scope.source[node.span.start : node.span.end]
+    value = _value(node, scope)
+    if value.origin == "readable" and LineValue not in kinds:
+        raise _MisplacedError(
+            f"{command.name}: {name} takes no `<(…)`.", node.span, hint="`$(…)` gives it the result as a value."
+        )
+    return _fitted(command, name, value)
+
+
+def _written(command: AnyCommand, name: str, text: str, kinds: set[Any]) -> Any:
+    """Text in the shape that the parameter expects: lists as `a,b` or one value, objects as JSON."""
+    if kinds & _LISTS:
+        inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
         return [part.strip().strip("'\"") for part in inner.split(",") if part.strip()]
     if dict in kinds:
         try:
-            return json.loads(value)
+            return json.loads(text)
         except RecursionError as error:
             raise UsageError(f"{command.name}: {name} is nested too deeply.") from error
         except ValueError as error:
             raise UsageError(f"{command.name}: {name} must be a JSON object: {error}.") from error
-    return value
+    return text
 
 
-def validate(command: AnyCommand, values: dict[str, Any]) -> Parameters:
+def _items(command: AnyCommand, name: str, array: Array, scope: _Scope) -> list[Any]:
+    annotations = [a for a in _bare(command.parameters.model_fields[name].annotation) if typing.get_origin(a) in _LISTS]
+    of_text = bool(annotations) and str in typing.get_args(annotations[0])
+    values = [_value(item, scope) for item in array.items]
+    return [value.text if of_text else value.data for value in values]
+
+
+def _fitted(command: AnyCommand, name: str, value: LineValue) -> Any:
+    """A computed value in the shape that the parameter expects: one value, never split."""
+    kinds = _kinds(command, name)
+    if LineValue in kinds:
+        return value
+    data = value.data
+    if kinds & _LISTS:
+        if isinstance(data, list):
+            return cast("list[Any]", data)
+        return [data if isinstance(data, (str, dict)) else value.text]
+    if dict in kinds and not kinds & {str}:
+        return data
+    if kinds <= _SCALARS and isinstance(data, (bool, int, float)):
+        return data
+    return data if isinstance(data, str) else value.text
+
+
+def validate(command: AnyCommand, values: dict[str, Any], spans: Mapping[str, SourceSpan] | None = None) -> Parameters:
     """The command's parameters from plain values (a line's, or a model's JSON).
+
+    Args:
+        spans: where in a line the values are.
 
     Raises:
         UsageError: one sentence that names each parameter that is wrong, and why.
@@ -211,8 +461,13 @@ def validate(command: AnyCommand, values: dict[str, Any]) -> Parameters:
     try:
         return command.parameters.model_validate(values)
     except ValidationError as error:
-        said = [_complaint(command, detail) for detail in error.errors(include_url=False, include_context=False)]
-        raise UsageError(f"{command.name}: {'; '.join(said[:5])}.", hint=usage(command)) from error
+        details = error.errors(include_url=False, include_context=False)
+        message = f"{command.name}: {'; '.join([_complaint(command, detail) for detail in details][:5])}."
+        wrong = [str(detail["loc"][0]) for detail in details if detail["loc"]]
+        span = next((spans[name] for name in wrong if name in spans), None) if spans else None
+        if span is not None:
+            raise _MisplacedError(message, span, hint=usage(command)) from error
+        raise UsageError(message, hint=usage(command)) from error
 
 
 def _complaint(command: AnyCommand, detail: ErrorDetails) -> str:

@@ -10,7 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gshtui.commands.declaration import Access, Action, AnyAction, Caller, Command, R, Returns, UnknownCommand, Where
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    AnyAction,
+    Caller,
+    Command,
+    R,
+    Returns,
+    UnknownCommand,
+    UsageError,
+    Where,
+)
 from gshtui.text.similar_names import similar_names
 
 AnyCommand = Command[Any]
@@ -184,4 +195,13 @@ def returned(parameters: type[Any]) -> Any:
 
 def may_run(command: AnyCommand, caller: Caller) -> bool:
     """Whether access allows it at all; the guard decides whether a run needs approval."""
+    if caller.commands is not None and command.name not in caller.commands:
+        return False
     return not (caller.is_agent and command.access is Access.HUMAN_ONLY)
+
+
+def refused(name: str, caller: Caller) -> UsageError:
+    """Why somebody may not run a command."""
+    if caller.is_guest:
+        return UsageError(f"You may not run {name} here.", hint="`help` lists what you can do.")
+    return UsageError(f"{name} is for people only.")

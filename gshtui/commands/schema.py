@@ -22,6 +22,23 @@ class ToolParameters(Parameters):
         return {name: value for name, value in cast("dict[str, object]", data).items() if value is not None}
 
 
+def renamed(old: str, new: str, data: object) -> object:
+    """The arguments with one name for what has two: what people write as `old` is the field `new`.
+
+    Raises:
+        ValueError: both are given.
+    """
+    if not isinstance(data, dict):
+        return data
+    given = dict(cast("dict[str, object]", data))
+    if given.get(old) in (None, ""):
+        return given
+    if given.get(new) not in (None, ""):
+        raise ValueError(f"{old} and {new} are the same; give one of them")
+    given[new] = given.pop(old)
+    return given
+
+
 FOR_PEOPLE: dict[str, Any] = {"for_people": True}
 """`json_schema_extra` of a parameter that is hidden from models, because it is of no use to them."""
 PLAIN: dict[str, Any] = {"plain": True}

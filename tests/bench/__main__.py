@@ -36,6 +36,7 @@ NAMES = (
     "shell_listener",
     "sandbox",
     "verdicts",
+    "language",
     "interpreters",
     "inspector",
     "iterations",

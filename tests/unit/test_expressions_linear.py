@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 
 import pytest
@@ -26,6 +27,9 @@ MADE = {
         "gshtui/ui/prompt/fuzzy.py",
         "''.join((f'(?>.*?{re.escape(letter)})' for letter in query))",
     ): ["(?s)(?>.*?a)(?>.*?a)(?>.*?a)(?>.*?a)(?>.*?b)", "(?s)(?>.*?a)(?>.*?/)(?>.*?a)"],
+    ("gshtui/guard/program_table.py", "text"): [
+        *tomllib.loads((source.ROOT / "gshtui/guard/program_table.toml").read_text("utf-8"))["next_word"].values()
+    ],
     # Its results are held by its module, where they are found.
     ("gshtui/guard/redaction.py", "*"): [],
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import pytest
 from hypothesis import given
@@ -16,17 +17,25 @@ from gshtui.commands.declaration import (
     Command,
     CommandError,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     UsageError,
 )
-from gshtui.commands.execution import run_call, run_line
+from gshtui.commands.evaluation import run_line
+from gshtui.commands.execution import run_call
 from gshtui.commands.help_command import commands as help_commands
-from gshtui.commands.language import parse, quote, tokens
+from gshtui.commands.language import parse
+from gshtui.commands.line_formatter import quote
+from gshtui.commands.line_parser import parse_line
+from gshtui.commands.line_syntax import TextNode
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_schema
 
 COVERS = ("gshtui.commands.completion", "gshtui.commands.help_command", "gshtui.text.similar_names")
+
+
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class ReadLike(Parameters):
@@ -37,7 +46,7 @@ class ReadLike(Parameters):
 
 
 class BashLike(Parameters):
-    command: str
+    command: Annotated[str, Mark.VERBATIM]
     timeout_ms: int = 1000
 
 
@@ -60,7 +69,15 @@ def registry() -> Registry:
         [
             Command("read", "Read a file", ReadLike, _echo, positions=("path", "start_line"), tool=True),
             Command("bash", "Run", BashLike, _echo, positions=("command",), tool=True),
-            Command("item", "Act", ActionLike, _echo, positions=("action", "target"), access=Access.HUMAN_ONLY),
+            Command(
+                "item",
+                "Act",
+                ActionLike,
+                _echo,
+                positions=("action", "target"),
+                access=Access.HUMAN_ONLY,
+                elsewhere={"open": "read"},
+            ),
             Command("boom", "Fail", Parameters, _broken),
         ]
     )
@@ -89,6 +106,8 @@ def here(tmp_path: Path) -> Invocation:
         ("bash timeout_ms=5 ls -la", {"command": "ls -la", "timeout_ms": 5}),
         ("bash print('a'); b = 'c d'", {"command": "print('a'); b = 'c d'"}),
         ("item", {"action": "list"}),
+        ("bash ls --timeout-ms", {"command": "ls --timeout-ms"}),
+        ("bash '--timeout-ms'", {"command": "--timeout-ms"}),
         ("item remove the whole rest", {"action": "remove", "target": "the whole rest"}),
     ],
 )
@@ -112,6 +131,9 @@ def test_lines_bind(registry: Registry, line: str, expected: dict[str, object]) 
         ("read a 1 extra", "unexpected"),
         ("read 'a", "not closed"),
         ("item destroy", "action"),
+        ("item open a.txt", "Write `read …`"),
+        ("read a --start-line 3", "Write `start_line=…`"),
+        ("bash --timeout_ms=3 ls", "`timeout_ms=…`"),
     ],
 )
 def test_wrong_lines_say_what_is_wrong(registry: Registry, line: str, said: str) -> None:
@@ -121,10 +143,11 @@ def test_wrong_lines_say_what_is_wrong(registry: Registry, line: str, said: str)
     assert "\n" not in str(caught.value)
 
 
-@given(st.text(min_size=1).filter(lambda t: not any(c.isspace() and c not in " \n\t" for c in t)))
+@given(st.text().filter(lambda text: not CONTROL.search(text)))
 def test_quote_makes_one_word_of_anything(text: str) -> None:
-    found = tokens(quote(text))
-    assert [(t.text, t.key) for t in found] == [(text, "")]
+    stage = parse_line(f"read {quote(text)} b={quote(text)}").only_stage
+    assert stage is not None
+    assert [(one.name, one.value) for one in stage.arguments] == [("", TextNode(text)), ("b", TextNode(text))]
 
 
 @given(st.text())
