@@ -200,8 +200,11 @@ def largest(blocks: Sequence[Block]) -> str:
     return ", ".join(f"{block.source} ({block.tokens:,})" for block in top)
 
 
-_VERBS = {"read": "read", "write": "written", "edit": "edited", "grep": "searched", "glob": "listed"}
-_CHANGES = ("written", "edited")
+_VERBS = {
+    "read": "read", "cat": "read", "head": "read", "tail": "read", "write": "written", "append": "written",
+    "edit": "edited", "rm": "removed", "grep": "searched", "glob": "listed",
+}  # fmt: skip
+_CHANGES = ("written", "edited", "removed")
 MOST = 200
 """Files that are listed; those that were only read go first when there are more."""
 

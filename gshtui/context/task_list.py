@@ -9,7 +9,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,6 +26,7 @@ from gshtui.commands.declaration import (
     CommandError,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     UsageError,
@@ -205,7 +206,7 @@ class TodoParameters(Parameters):
     action: Action = Field(
         default="list", description="`write` sets the whole list to `tasks`", json_schema_extra=PLAIN
     )
-    task: str = Field(default="", description="add: its text; else its id or first words")
+    task: Annotated[str, Mark.VERBATIM] = Field(default="", description="add: its text; else its id or first words")
     text: str = Field(default="", description="reword: the new text", json_schema_extra=RARE)
     tasks: list[TodoItem] = Field(default=[], description="write: the whole list", json_schema_extra=PLAIN)
     agent: str = Field(

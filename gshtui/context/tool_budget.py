@@ -22,9 +22,9 @@ FIRST = ("bash", "read", "edit", "write", "grep", "glob", "output", FIND_TOOL, "
 """Most useful first."""
 TOOLS = frozenset(
     {
-        *FIRST, "compact", "context", "git_worktree", "pin", "prune", "python", "report", "restore", "say", "session",
-        "skills",
-        "spawn_agent", "talk", "terminal", "timeline", "tmux", "undo", "usage",
+        *FIRST, "compact", "context", "diff", "forget", "git_worktree", "memory", "pin", "pipe", "prune", "python",
+        "remember", "report", "restore", "say", "session", "skills", "spawn_agent", "talk", "terminal", "timeline",
+        "tmux", "undo", "usage",
     }
 )  # fmt: skip
 """Every tool that our texts may name in backticks."""
@@ -73,7 +73,7 @@ def worded(passage: Passage, withheld: Collection[str]) -> Passage | None:
     """A passage as it is sent with these tools withheld; `None` if all of it is about one of them."""
     if passage.needs in withheld:
         return None
-    if passage.section != "system":
+    if passage.section != "system" or passage.kind == "file":
         return passage
     text = fitting(passage.text, withheld, lines=bool(passage.needs))
     return passage if text == passage.text else replace(passage, text=text)

@@ -19,7 +19,9 @@ NAMED_TABLES: dict[str, type[SettingsTable]] = {
     "groups": GroupSettings,
 }
 """Tables of tables whose names the user chooses, and what each of those contains."""
-FREE_TABLES = (*NAMED_TABLES, "keybindings")
+TEXT_TABLES = ("keybindings", "shared")
+"""Tables of texts whose names the user chooses."""
+FREE_TABLES = (*NAMED_TABLES, *TEXT_TABLES)
 """Tables whose entries have names the user chooses."""
 
 TABLES: dict[str, type[SettingsTable]] = {
@@ -39,7 +41,7 @@ def split(key: str) -> tuple[str, ...]:
 
 
 def field_of(path: tuple[str, ...]) -> FieldInfo | None:
-    """The field at a path; `None` if there is none or it is an entry of `keybindings`, which are text."""
+    """The field at a path; `None` if there is none or it is an entry of a table of texts."""
     if len(path) == 2 and path[0] in TABLES:
         return TABLES[path[0]].model_fields.get(path[1])
     if len(path) == 3 and path[0] in NAMED_TABLES:
@@ -49,7 +51,7 @@ def field_of(path: tuple[str, ...]) -> FieldInfo | None:
 
 def is_known(path: tuple[str, ...]) -> bool:
     """Whether a value can be set at this path."""
-    return field_of(path) is not None or (len(path) == 2 and path[0] == "keybindings" and bool(path[1]))
+    return field_of(path) is not None or (len(path) == 2 and path[0] in TEXT_TABLES and bool(path[1]))
 
 
 def is_list(info: FieldInfo | None) -> bool:

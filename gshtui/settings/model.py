@@ -13,13 +13,16 @@ from gshtui.settings.settings_tables import (
     AgentSettings,
     Budgets,
     Context,
+    Folder,
     General,
     GroupSettings,
     HubSettings,
     ProviderSettings,
     Python,
     Sandbox,
+    SharedName,
     Shell,
+    SshSettings,
     StoreSettings,
     Tmux,
     Ui,
@@ -66,10 +69,14 @@ class Settings(BaseSettings):
         default_factory=lambda: dict(DEFAULT_KEYS),
         description="Keys by id: invoke_llm … of the shell, as zsh writes them; app.palette … of the workbench.",
     )
+    shared: dict[SharedName, Folder] = Field(
+        default={}, description="Folders below /shared, by name, besides /shared/project."
+    )
     context: Context = Field(default_factory=Context, description="What is sent to a model, and how it is cut.")
     shell: Shell = Field(default_factory=Shell, description="What is recorded of your shells.")
     budget: Budgets = Field(default_factory=Budgets, description="How much agents may use before they pause and ask.")
     ui: Ui = Field(default_factory=Ui, description="How the workbench looks and behaves.")
+    ssh: SshSettings = Field(default_factory=SshSettings, description="People who come in over SSH.")
     hub: HubSettings = Field(default_factory=HubSettings, description="What goes on while no window is open.")
     store: StoreSettings = Field(default_factory=StoreSettings, description="The record on disk.")
 

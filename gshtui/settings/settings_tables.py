@@ -94,6 +94,23 @@ STRICTER: dict[str, Any] = {"project": "stricter"}
 ASKED: dict[str, Any] = {"project": "asked"}
 """The project layer may set it: it does nothing before a person has agreed to that very value."""
 
+PROJECT = "project"
+"""The folder of `/shared` that is the project's."""
+
+
+def shared_name(value: str) -> str:
+    """The name of a folder below `/shared`."""
+    from gshtui.text.plain_name import NameRefused, plain_name  # only where a file names one
+
+    if value == PROJECT:
+        raise ValueError("/shared/project is always the project's folder; choose another name")
+    try:
+        return plain_name(value)
+    except NameRefused as error:
+        raise ValueError(error.message) from error
+
+
+SharedName = Annotated[str, AfterValidator(shared_name)]
 Folder = Annotated[Path, BeforeValidator(expanded)]
 """A path; `~` and `$VARIABLES` are expanded."""
 HostWords = Annotated[str, AfterValidator(host)]
@@ -111,8 +128,9 @@ class SettingsTable(BaseModel):
 
 
 class General(SettingsTable):
-    """Where files and sockets are kept."""
+    """Your name, and where files and sockets are kept."""
 
+    name: str = Field(default="", description="Your name in calls; empty: your login name.")
     log_dir: Folder = Field(
         default_factory=lambda: paths.logs_dir(create=False), description="Folder of the redacted logs (*.jsonl)."
     )
@@ -366,6 +384,12 @@ class Context(SettingsTable):
     ambient_commands: Count = Field(
         default=5, description="Recent shell commands that agents always see; 0: none.", json_schema_extra=LOWER
     )
+    memory_tokens: Count = Field(
+        default=1_500,
+        description="Most tokens of an agent's memory in each request; notes that fit less well are found by search."
+        " 0: none.",
+        json_schema_extra=LOWER,
+    )
     max_history_lines: Count = Field(default=10_000, description="Most shell history entries kept on disk.")
 
 
@@ -451,6 +475,13 @@ class HubSettings(SettingsTable):
         default="auto",
         description="auto: while agents run, a keeper without a window looks after them, your shells and the mail.",
     )
+
+
+class SshSettings(SettingsTable):
+    """Where `gsh-tui serve --ssh` listens for the people whom you let in (`gsh-tui people`)."""
+
+    host: str = Field(default="127.0.0.1", description="Address to listen on; by default only this machine.")
+    port: int = Field(default=8022, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
 
 
 class StoreSettings(SettingsTable):

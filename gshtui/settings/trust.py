@@ -25,7 +25,7 @@ from gshtui.system import private_files
 from gshtui.system.file_lock import blocking_lock
 
 State = Literal["trusted", "changed", "untrusted"]
-MEMORY_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Files that agents are given, in any folder of a project."""
 BROUGHT_FOLDERS = (".gsh/skills", ".claude/skills", ".gsh/agents")
 """Folders of a project whose files may all enter a prompt, or be run."""
@@ -98,7 +98,7 @@ def brought(root: Path) -> dict[str, str]:
                 if entry.is_dir(follow_symlinks=False):
                     if entry.name not in _PASSED_BY and not entry.name.startswith("."):
                         waiting.append(Path(entry.path))
-                elif entry.name in MEMORY_NAMES:
+                elif entry.name in INSTRUCTION_NAMES:
                     found[_name(root, Path(entry.path))] = _hash(Path(entry.path))
     for name in BROUGHT_FOLDERS:
         for path in files_in(root / name):

@@ -13,7 +13,7 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 
 from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, TABLES, nearest, nearest_table, shown, spelled
-from gshtui.settings.settings_tables import looks_secret, names_secret
+from gshtui.settings.settings_tables import expanded, looks_secret, names_secret, shared_name
 from gshtui.settings.toml_file import Origin, Problem
 
 Path = tuple[str, ...]
@@ -55,6 +55,8 @@ def check(data: dict[str, Any], origin_of: OriginOf, *, strict: bool) -> Checked
             out.refuse(origin_of, (name,), _IS_TABLE.format(spelled((name,))), f"Write [{name}] above its keys.")
         elif name == "keybindings":
             out.values[name] = _keybindings(out, origin_of, cast("dict[str, Any]", entries))
+        elif name == "shared":
+            out.values[name] = _shared(out, origin_of, cast("dict[str, Any]", entries))
         elif name in NAMED_TABLES:
             out.values[name] = _named(out, origin_of, name, cast("dict[str, Any]", entries), strict)
         else:
@@ -136,6 +138,21 @@ def _named(out: Checked, origin_of: OriginOf, table: str, entries: dict[str, Any
             _secret(out, origin_of, path)
         else:
             out.refuse(origin_of, path, _IS_TABLE.format(spelled(path)), f"Write [{table}.NAME] above its keys.")
+    return kept
+
+
+def _shared(out: Checked, origin_of: OriginOf, entries: dict[str, Any]) -> dict[str, Any]:
+    """Folders by name."""
+    kept: dict[str, Any] = {}
+    for name, value in entries.items():
+        try:
+            shared_name(name)
+            expanded(value if isinstance(value, str) else "")
+        except ValueError as error:
+            text = f"{spelled(('shared', name))} cannot be {shown(value)}: {_said(str(error))}."
+            out.refuse(origin_of, ("shared", name), text, "It is ignored.")
+        else:
+            kept[name] = value
     return kept
 
 

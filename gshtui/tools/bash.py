@@ -16,11 +16,11 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome, SandboxUse
+from gshtui.commands.declaration import Assessment, CommandError, Invocation, Mark, Outcome, SandboxUse
 from gshtui.commands.schema import PLAIN, RARE, ToolParameters
 from gshtui.guard import shell_policy
 from gshtui.guard.child_environment import agent_environment, command_environment
@@ -56,7 +56,7 @@ _ASK_AGAIN = "If you run it again, the person is asked whether it may run withou
 class BashParameters(ToolParameters):
     """What to run."""
 
-    command: str = Field(description="Command line for bash", json_schema_extra=PLAIN)
+    command: Annotated[str, Mark.VERBATIM] = Field(description="Command line for bash", json_schema_extra=PLAIN)
     timeout_ms: int = Field(default=0, ge=0, description="Time limit; 0: 120000; at most an hour")
     working_dir: str = Field(
         default="", description="Folder to run in; empty: the working folder", json_schema_extra=RARE

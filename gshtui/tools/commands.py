@@ -1,4 +1,4 @@
-"""The seven tools that every agent has, declared as commands: read write edit glob grep bash git_worktree.
+"""The tools that every agent has, declared as commands: for files, virtual ones too, bash and git_worktree.
 
 Registers nothing by itself; the hub calls `commands` and registers what it returns.
 """
@@ -10,86 +10,131 @@ from typing import Any
 
 from gshtui.commands.declaration import Access, Command, Effect
 from gshtui.tools import bash, edit, git_worktree, glob, grep, read, write
+from gshtui.tools.file_changes import AppendParameters, FileChanges, MkdirParameters, RemovePath
+from gshtui.tools.file_paths import FilePaths
+from gshtui.tools.file_views import CatParameters, CdParameters, FileViews, LsParameters, PartParameters, PwdParameters
 from gshtui.tools.path_location import complete_path
+from gshtui.tools.virtual_tools import VirtualTools, routed
 from gshtui.tools.workspace import ToolConfig, Workspace
+from gshtui.vfs.file_system import FileSystem
 
 
-def commands(config: ToolConfig) -> list[Command[Any]]:
-    """Return the tools, which share one memory of which agent has read which file."""
+def commands(config: ToolConfig, paths: FilePaths | None = None) -> list[Command[Any]]:
+    """Return the tools, which share one memory of which agent has read which file.
+
+    Args:
+        paths: what paths mean in this hub; without it, all of them are real.
+    """
     workspace = Workspace(config)
-    return [*_reading(workspace), *_changing(workspace)]
+    tools = _Tools(workspace, paths or FilePaths(FileSystem(), {}))
+    return [*_reading(tools), *_viewing(tools), *_changing(tools), *_running(workspace)]
 
 
-def _reading(workspace: Workspace) -> list[Command[Any]]:
+class _Tools:
+    """What the declarations share."""
+
+    def __init__(self, workspace: Workspace, paths: FilePaths) -> None:
+        self.workspace = workspace
+        self.paths = paths
+        self.views = FileViews(workspace, paths)
+        self.changes = FileChanges(workspace, paths)
+        self.virtual = VirtualTools(workspace.config, paths, self.views, self.changes)
+        self.complete = self.views.complete
+
+
+def _reading(tools: _Tools) -> list[Command[Any]]:
+    virtual, workspace = tools.virtual, tools.workspace
     return [
         Command(
             name="read",
             summary="Read a file, or list a folder",
             parameters=read.ReadParameters,
-            handler=partial(read.run, workspace),
+            handler=routed(tools.paths, partial(read.run, workspace), virtual.read),
             positions=("path", "start_line", "end_line"),
             description=read.DESCRIPTION,
             details=read.DETAILS,
             family="files",
             tool=True,
             always_offered=True,
-            assess=partial(read.assess, workspace),
-            complete=complete_path,
+            assess=routed(tools.paths, partial(read.assess, workspace), virtual.assess_read),
+            complete=tools.complete,
         ),
         Command(
             name="glob",
             summary="Find files by path pattern",
             parameters=glob.GlobParameters,
-            handler=partial(glob.run, workspace),
+            handler=routed(tools.paths, partial(glob.run, workspace), virtual.refuse),
             positions=("pattern", "path"),
             description=glob.DESCRIPTION,
             details=glob.DETAILS,
             family="files",
             tool=True,
             always_offered=True,
-            assess=partial(glob.assess, workspace),
-            complete=complete_path,
+            assess=routed(tools.paths, partial(glob.assess, workspace), virtual.refuse),
+            complete=tools.complete,
         ),
         Command(
             name="grep",
             summary="Search file contents",
             parameters=grep.GrepParameters,
-            handler=partial(grep.run, workspace),
+            handler=grep.piped(workspace.config, routed(tools.paths, partial(grep.run, workspace), virtual.grep)),
             positions=("pattern", "path"),
             description=grep.DESCRIPTION,
             details=grep.DETAILS,
             family="files",
             tool=True,
             always_offered=True,
-            assess=partial(grep.assess, workspace),
-            complete=complete_path,
+            assess=grep.assessed(routed(tools.paths, partial(grep.assess, workspace), virtual.assess_read)),
+            complete=tools.complete,
         ),
     ]
 
 
-def _changing(workspace: Workspace) -> list[Command[Any]]:
-    worktrees = git_worktree.WorktreeCommand(workspace)
+def _viewing(tools: _Tools) -> list[Command[Any]]:
+    views = tools.views
+
+    def command(
+        name: str, summary: str, parameters: Any, handler: Any, assess: Any, *places: str, effect: Effect = Effect.READ
+    ) -> Command[Any]:
+        return Command(
+            name, summary, parameters, handler, effect=effect, positions=places, family="files", tool=True,
+            assess=assess, complete=views.complete,
+        )  # fmt: skip
+
+    return [
+        command("cat", "Show files whole", CatParameters, views.cat, views.assess_cat, "path"),
+        command("head", "Show the first lines of a file", PartParameters, views.head, views.assess_part, "path", "n"),
+        command("tail", "Show the last lines of a file", PartParameters, views.tail, views.assess_part, "path", "n"),
+        command("ls", "List a folder", LsParameters, views.ls, views.assess_ls, "path"),
+        command(  # a write, so that the calls behind it in an answer wait for it
+            "cd", "Work in another folder", CdParameters, views.cd, views.assess_cd, "to", effect=Effect.WRITE
+        ),
+        command("pwd", "Print the working folder", PwdParameters, views.pwd, views.assess_nothing),
+    ]
+
+
+def _changing(tools: _Tools) -> list[Command[Any]]:
+    virtual, changes, workspace = tools.virtual, tools.changes, tools.workspace
     return [
         Command(
             name="write",
             summary="Write a whole file",
             parameters=write.WriteParameters,
-            handler=partial(write.run, workspace),
-            access=Access.AGENT_PRIMARY,
+            handler=routed(tools.paths, partial(write.run, workspace), virtual.write),
             effect=Effect.WRITE,
             positions=("path", "content"),
             description=write.DESCRIPTION,
             family="files",
             tool=True,
             always_offered=True,
-            assess=partial(write.assess, workspace),
-            complete=complete_path,
+            assess=routed(tools.paths, partial(write.assess, workspace), virtual.assess_write),
+            complete=tools.complete,
         ),
         Command(
             name="edit",
             summary="Replace one piece of text in a file",
             parameters=edit.EditParameters,
-            handler=partial(edit.run, workspace),
+            handler=routed(tools.paths, partial(edit.run, workspace), virtual.refuse),
             access=Access.AGENT_PRIMARY,
             effect=Effect.WRITE,
             positions=("path", "old_text", "new_text"),
@@ -98,9 +143,52 @@ def _changing(workspace: Workspace) -> list[Command[Any]]:
             family="files",
             tool=True,
             always_offered=True,
-            assess=partial(edit.assess, workspace),
-            complete=complete_path,
+            assess=routed(tools.paths, partial(edit.assess, workspace), virtual.refuse),
+            complete=tools.complete,
         ),
+        Command(
+            name="append",
+            summary="Add lines at the end of a file",
+            parameters=AppendParameters,
+            handler=changes.append,
+            effect=Effect.WRITE,
+            positions=("path", "content"),
+            family="files",
+            tool=True,
+            assess=changes.assess_append,
+            complete=tools.complete,
+        ),
+        Command(
+            name="mkdir",
+            summary="Make a folder",
+            parameters=MkdirParameters,
+            handler=changes.mkdir,
+            effect=Effect.WRITE,
+            positions=("path",),
+            family="files",
+            tool=True,
+            assess=changes.assess_mkdir,
+            complete=tools.complete,
+        ),
+        Command(
+            name="rm",
+            summary="Remove a file, or a folder with its files",
+            parameters=RemovePath,
+            handler=changes.remove.handle,
+            effect=Effect.WRITE,
+            positions=("path",),
+            family="files",
+            tool=True,
+            assess=changes.assess_rm,
+            complete=tools.complete,
+            actions=(changes.remove,),
+        ),
+    ]
+
+
+def _running(workspace: Workspace) -> list[Command[Any]]:
+    worktrees = git_worktree.WorktreeCommand(workspace)
+    return [
         Command(
             name="bash",
             summary="Run a command in its own shell",

@@ -8,10 +8,11 @@ import heapq
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 from pydantic import Field
 
-from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
+from gshtui.commands.declaration import Assessment, CommandError, Invocation, Mark, Outcome
 from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.text import unified_diff
 from gshtui.text.sanitise import literal
@@ -155,7 +156,7 @@ class EditParameters(ToolParameters):
 
     path: str = Field(description="File to change", json_schema_extra=PLAIN)
     old_text: str = Field(description="Exact text to find; must be unique", json_schema_extra=PLAIN)
-    new_text: str = Field(description="Empty deletes old_text")
+    new_text: Annotated[str, Mark.VERBATIM] = Field(description="Empty deletes old_text")
     replace_all: bool = Field(default=False, description="Replace every occurrence", json_schema_extra=PLAIN)
 
 

@@ -131,6 +131,33 @@ def replace(real: Path, content: bytes) -> os.stat_result:
         return after
 
 
+def append_lines(real: Path, content: bytes) -> bool:
+    """Add whole lines at the end of a file, after a newline that its last line may lack; the rest is not touched.
+
+    Creates the file and missing folders. What several writers append at once stays whole.
+
+    Returns:
+        Whether the file is new.
+
+    Raises:
+        CommandError: a link was put in the way, or it is not an ordinary file.
+        OSError: any other system error.
+    """
+    with parent_of(real, create=True) as folder:
+        before = _state_before(real, folder)
+        descriptor = os.open(
+            real.name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=folder
+        )
+        with os.fdopen(descriptor, "ab") as file:
+            size = os.fstat(descriptor).st_size
+            start = b"\n" if size and os.pread(descriptor, 1, size - 1) != b"\n" else b""
+            end = b"" if content.endswith(b"\n") or not content else b"\n"
+            file.write(start + content + end)
+            file.flush()
+            os.fsync(descriptor)
+    return before is None
+
+
 def _state_before(real: Path, folder: int) -> os.stat_result | None:
     try:
         before = os.stat(real.name, dir_fd=folder, follow_symlinks=False)

@@ -7,17 +7,17 @@ import base64
 import os
 import shutil
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
-from pydantic import Field
+from pydantic import Field, create_model, model_validator
 
-from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
-from gshtui.commands.schema import PLAIN, ToolParameters
+from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Mark, Outcome, Word
+from gshtui.commands.schema import FOR_PEOPLE, PLAIN, RARE, ToolParameters, renamed
 from gshtui.guard import sensitive_paths
 from gshtui.guard.child_environment import command_environment
 from gshtui.system import processes
@@ -71,11 +71,13 @@ _decode = msgspec.json.Decoder(_Line).decode
 class Matches:
     """Collects matches until there are enough."""
 
-    def __init__(self, root: Path, project: Path, limit: int, wanted: Linear | None = None) -> None:
+    def __init__(self, root: Path, project: Path, limit: int, wanted: Linear | None = None, *, name: str = "") -> None:
         """Args:
         limit: bytes of text, always at least one match; 0: unlimited.
         wanted: pattern that a file's path must match.
+        name: what all matches are in, where no file is searched.
         """
+        self._name = name
         self._wanted = wanted
         self._root = root
         self._project = project
@@ -96,7 +98,7 @@ class Matches:
         if said.type not in ("match", "context") or data.path is None or data.lines is None:
             return True
         matched = said.type == "match"
-        name = data.path.name().removeprefix("./")
+        name = self._name or data.path.name().removeprefix("./")
         if self._wanted is not None and not self._wanted.match(name):
             return True
         first = data.line_number or 1
@@ -118,6 +120,14 @@ class Matches:
         self.count += matched
         self._files.setdefault(name, []).append((number, matched, text))
         return True
+
+    def add_found(self, other: Matches) -> bool:
+        """Add what another search found; return false once there are enough matches."""
+        return all(
+            self._add(name, number, matched, text)
+            for name, rows in other._files.items()
+            for number, matched, text in rows
+        )
 
     def text(self) -> str:
         """Return the matches for people and models, by file in path order."""
@@ -160,7 +170,15 @@ _NOTE = 200
 """Bytes kept free for what is said about the matches; half of a very small answer at most."""
 
 
-class GrepParameters(ToolParameters):
+_In = create_model(
+    "_In",
+    __base__=ToolParameters,
+    **cast("Any", {"in": (Word, Field(default=Word(), description="The same as path", json_schema_extra=FOR_PEOPLE))}),
+)
+"""`in` is a keyword of Python, so this field cannot be written in a class."""
+
+
+class GrepParameters(_In):
     """What to search for, and where."""
 
     pattern: str = Field(description="Regular expression (ripgrep's syntax)", json_schema_extra=PLAIN)
@@ -169,6 +187,15 @@ class GrepParameters(ToolParameters):
     context_lines: int = Field(
         default=2, ge=0, le=20, description="Lines to show around each match", json_schema_extra=PLAIN
     )
+    ignore_case: bool = Field(default=False, description="The same as (?i) in the pattern", json_schema_extra=RARE)
+    text: Annotated[str | None, Mark.PIPED] = Field(
+        default=None, description="Text to search in place of files: what is piped", json_schema_extra=FOR_PEOPLE
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_once(cls, data: object) -> object:
+        return renamed("in", "path", data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +210,39 @@ class _Search:
     file_pattern: str
     context: int
     seconds: float
+    ignore_case: bool = False
+    text: bytes | None = None
+    """What to search instead of files."""
+
+
+T = TypeVar("T")
+Otherwise = Callable[[Invocation, GrepParameters], Awaitable[T]]
+
+
+def piped(config: ToolConfig, otherwise: Otherwise[Outcome]) -> Otherwise[Outcome]:
+    """Searches the text that is piped, if one is; files otherwise."""
+
+    async def search(invocation: Invocation, parameters: GrepParameters) -> Outcome:
+        if parameters.text is None:
+            return await otherwise(invocation, parameters)
+        if parameters.path:
+            raise CommandError(
+                "grep: path and a pipe cannot both be searched.", hint="Leave one out; `cat paths=[…]` joins files."
+            )
+        return await search_texts(config, invocation, parameters, [("(piped)", parameters.text)])
+
+    return search
+
+
+def assessed(otherwise: Otherwise[Assessment]) -> Otherwise[Assessment]:
+    """Judges searching a text that is piped as touching nothing."""
+
+    async def judge(invocation: Invocation, parameters: GrepParameters) -> Assessment:
+        if parameters.text is None:
+            return await otherwise(invocation, parameters)
+        return Assessment(Effect.READ, one_line(literal(parameters.pattern), limit=120))
+
+    return judge
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: GrepParameters) -> Assessment:
@@ -205,10 +265,7 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: GrepP
 async def run(workspace: Workspace, invocation: Invocation, parameters: GrepParameters) -> Outcome:
     """Search."""
     config = workspace.config
-    if not parameters.pattern:
-        raise CommandError("The pattern is empty.", hint="Give a regular expression.")
-    if "\0" in parameters.pattern + parameters.file_pattern:
-        raise CommandError("A pattern cannot contain a NUL.")
+    _check(parameters)
     place = await asyncio.to_thread(path_location.locate, invocation, parameters.path or ".")
     path_location.confirm_unchanged(workspace, invocation, place)
     if not place.real.exists():
@@ -221,6 +278,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: GrepPara
         file_pattern=parameters.file_pattern,
         context=parameters.context_lines,
         seconds=config.search_timeout_s,
+        ignore_case=parameters.ignore_case,
     )
     wanted = _wanted(parameters.file_pattern) if folder else None
     limit = invocation.limit(config.max_output_bytes)
@@ -253,7 +311,7 @@ async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str
     arguments = _ripgrep(program, search)
     process = await asyncio.create_subprocess_exec(
         *arguments,
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.DEVNULL if search.text is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         cwd=search.root,
@@ -263,6 +321,7 @@ async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str
     assert process.stdout is not None
     assert process.stderr is not None
     complaints = asyncio.ensure_future(process.stderr.read(4096))
+    fed = asyncio.ensure_future(_feed(process, search.text))
     try:
         async with asyncio.timeout(search.seconds), aclosing(_lines(process.stdout)) as lines:
             async for line in lines:
@@ -275,14 +334,57 @@ async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str
         return ""
     finally:
         await cancel_and_wait(complaints)
+        await cancel_and_wait(fed)
         await processes.kill_child(process)
     return plain(said) if code not in (0, 1) else ""
+
+
+async def _feed(process: asyncio.subprocess.Process, text: bytes | None) -> None:
+    if process.stdin is None or text is None:
+        return
+    with suppress(ConnectionError):  # it has found enough, or refuses the pattern
+        process.stdin.write(text)
+        await process.stdin.drain()
+        process.stdin.close()
+
+
+async def search_texts(
+    config: ToolConfig, invocation: Invocation, parameters: GrepParameters, texts: Sequence[tuple[str, str]]
+) -> Outcome:
+    """Search texts that are in no file, each with its name, as files are searched. Raises `CommandError`."""
+    _check(parameters)
+    wanted = _wanted(parameters.file_pattern)
+    texts = [(name, text) for name, text in texts if wanted is None or wanted.match(name.removeprefix("/"))]
+    search = _Search(
+        Path("/"), "-", parameters.pattern, "", parameters.context_lines, config.search_timeout_s,
+        parameters.ignore_case, b"",
+    )  # fmt: skip
+    limit = invocation.limit(config.max_output_bytes)
+    matches = Matches(Path("/"), Path("/"), limit - min(_NOTE, limit // 2))
+    for name, text in texts:
+        found = Matches(Path("/"), Path("/"), 0, name=name)
+        failure = await _collect(config, replace(search, text=text.encode("utf-8", "replace")), found)
+        if failure and not found.count:
+            raise CommandError(_readable(failure), hint="Escape literal characters, for example \\( or \\{.")
+        if not matches.add_found(found):
+            break
+    nothing = f"No match for {one_line(literal(parameters.pattern))}."
+    return Outcome(data=matches.data(), text=matches.text() or nothing)
+
+
+def _check(parameters: GrepParameters) -> None:
+    if not parameters.pattern:
+        raise CommandError("The pattern is empty.", hint="Give a regular expression.")
+    if "\0" in parameters.pattern + parameters.file_pattern:
+        raise CommandError("A pattern cannot contain a NUL.")
 
 
 def _ripgrep(program: str, search: _Search) -> list[str]:
     arguments = [program, "--no-config", "--json", "--hidden", f"--context={search.context}", "--engine=auto"]
     if "\\n" in search.pattern or "\n" in search.pattern:
         arguments.append("--multiline")
+    if search.ignore_case:
+        arguments.append("--ignore-case")
     if name := _name_part(search.file_pattern):
         arguments += [f"--type-add=wanted:{name}", "--type=wanted"]
     if search.target == "./":

@@ -48,7 +48,8 @@ def locate(invocation: Invocation, asked: str) -> Location:
     """Resolve a path for this run.
 
     Raises:
-        CommandError: the path is empty, too long or contains a NUL; or its links form a loop.
+        CommandError: the path is empty, too long or contains a NUL; its links form a loop, or lead out of the folder
+            that it must be in.
     """
     if not asked.strip():
         raise CommandError("The path is empty.", hint="Name a file or folder.")
@@ -61,6 +62,9 @@ def locate(invocation: Invocation, asked: str) -> Location:
         real = Path(os.path.realpath(invocation.cwd / text))
     except (OSError, ValueError, RuntimeError) as error:
         raise CommandError(f"Cannot resolve {one_line(asked)}: {error}.") from error
+    if invocation.within is not None and not real.is_relative_to(os.path.realpath(invocation.within)):
+        where = one_line(literal(_encodable(asked)), limit=_LONGEST)
+        raise CommandError(f"{where} leads through a link out of its shared folder.", hint="Name the file itself.")
     project = Path(os.path.realpath(invocation.project))
     within = real.is_relative_to(project)
     named_inside = path.is_relative_to(invocation.project) or path.is_relative_to(project)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome, RuleScope
-from gshtui.commands.schema import PLAIN, ToolParameters
+from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Mark, Outcome, RuleScope, Word
+from gshtui.commands.schema import FOR_PEOPLE, PLAIN, ToolParameters, renamed
 from gshtui.guard import sensitive_paths
 from gshtui.guard.rule_paths import escaped
 from gshtui.text import unified_diff
@@ -36,7 +37,15 @@ class WriteParameters(ToolParameters):
     """What to write, and where."""
 
     path: str = Field(description="File to write", json_schema_extra=PLAIN)
-    content: str = Field(description="Complete content of the file", json_schema_extra=PLAIN)
+    content: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(
+        description="Complete content of the file", json_schema_extra=PLAIN
+    )
+    to: Word = Field(default=Word(), description="The same as path", json_schema_extra=FOR_PEOPLE)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_once(cls, data: object) -> object:
+        return renamed("to", "path", data)
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: WriteParameters) -> Assessment:

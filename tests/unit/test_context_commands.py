@@ -22,7 +22,8 @@ from gshtui.commands.declaration import (
     UsageError,
     Word,
 )
-from gshtui.commands.execution import bound, call, run_line, run_value
+from gshtui.commands.evaluation import run_line
+from gshtui.commands.execution import bound, call, run_value
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.commands.schema import lean_schema, tool_description
@@ -126,7 +127,7 @@ def tools() -> ContextTools:
         ("compact preview=true", "4,500 → 1,500 tokens (-3,000)"),
         ("compact the parser", "`undo cut2` undoes it"),
         ("prune", "**prune** cut2 of main by person"),
-        ("forget helper", "**clear** cut2 of 0007"),
+        ("clear_context helper", "**clear** cut2 of 0007"),
         ("pin 2", "bash npm test (#2, 3,000 tokens) will never be cut"),
         ("unpin m1/0", "may be cut again"),
         ("restore old.py", "sent in full"),
@@ -242,7 +243,7 @@ async def test_agents_get_short_json_about_themselves(tools: ContextTools) -> No
         ("pin 1", "main", True),
         ("restore m0/0", "main", True),
         ("undo", "main", True),
-        ("forget", "main", True),
+        ("clear_context", "main", True),
         ("compact agent=helper", "main", False),
         ("compact agent=helper preview=true", "main", True),
         ("prune parent", "0008", False),

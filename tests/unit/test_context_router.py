@@ -10,7 +10,7 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.commands.declaration import Caller, CommandError, Invocation
-from gshtui.commands.execution import run_line
+from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import Registry
 from gshtui.context.commands.context_commands import commands
 from gshtui.context.commands.context_router import ContextRouter
@@ -72,7 +72,9 @@ async def test_what_it_costs_to_carry(everywhere: ContextRouter) -> None:
     assert told.window == 200_000
 
 
-@pytest.mark.parametrize("line", ["compact agent=helper", "prune helper", "forget helper", "tune helper threshold=0.5"])
+@pytest.mark.parametrize(
+    "line", ["compact agent=helper", "prune helper", "clear_context helper", "tune helper threshold=0.5"]
+)
 async def test_it_is_not_cut_from_here(everywhere: ContextRouter, ours: FixedContexts, line: str) -> None:
     registry = Registry(commands(everywhere, row))
     invocation = Invocation(Caller(), Path("/"), Path("/"), agent="main")

@@ -120,8 +120,8 @@ def _cutting(cutting: CutCommands, rights: ContextAccess, names: Names) -> list[
         ),
         command("prune", "Replace old tool outputs with placeholders", "agent", PRUNE, assess=drop),
         command(
-            "forget", "Start over without a summary: drop the conversation so far from what is sent", "agent",
-            assess=drop, aliases=("clear_context",),
+            "clear_context", "Start over without a summary: drop the conversation so far from what is sent", "agent",
+            assess=drop,
         ),
         command("pin", "Never cut a block", "block", PIN),
         command("unpin", "Allow a pinned block to be cut again", "block", assess=rule),

@@ -1,4 +1,4 @@
-"""Change a context: `compact prune forget pin unpin restore undo tune`, with previews of cuts.
+"""Change a context: `compact prune clear_context pin unpin restore undo tune`, with previews of cuts.
 
 The log stays unchanged; changes apply from the next request, also for an agent in another process.
 """
@@ -14,6 +14,7 @@ from gshtui.bus.context_data import Block, CutKind, Receipt
 from gshtui.commands.declaration import (
     AnyAction,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Question,
@@ -122,7 +123,7 @@ class CompactContext(CutParameters):
 
     COMMAND: ClassVar[str] = "compact"
     SHELL = ShellForm(("agent",), summary="Replace an agent's conversation so far with a summary.", parts=CONTEXT_PARTS)
-    focus: Annotated[str, ShellOption(metavar="TEXT")] = Field(
+    focus: Annotated[str, Mark.VERBATIM, ShellOption(metavar="TEXT")] = Field(
         default="", description="What the summary should focus on"
     )
 
@@ -135,9 +136,9 @@ class PruneContext(CutParameters):
 
 
 class ClearContext(CutParameters):
-    """Parameters of `forget`."""
+    """Parameters of `clear_context`."""
 
-    COMMAND: ClassVar[str] = "forget"
+    COMMAND: ClassVar[str] = "clear_context"
 
 
 class _Block(ToolParameters):

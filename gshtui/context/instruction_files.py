@@ -1,4 +1,4 @@
-"""The memory section: AGENTS.md and similar files as passages, reread when they change.
+"""A person's standing instructions: AGENTS.md and similar files as passages, reread when they change.
 
 Decides which files apply to a folder and how much of each is read; refuses links that lead out of the folder.
 """
@@ -21,7 +21,7 @@ from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
 from gshtui.text.sanitise import literal, one_line
 
-NAMES = trust.MEMORY_NAMES
+NAMES = trust.INSTRUCTION_NAMES
 """In a folder the first of these counts, and the others are not read."""
 MAX_FILE = 64 * 1024
 """Bytes of one file: some 16,000 tokens."""
@@ -31,7 +31,7 @@ _MAX_LINK = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryFile:
+class InstructionFile:
     """One existing file."""
 
     path: Path
@@ -43,14 +43,14 @@ class MemoryFile:
 
 
 @dataclass(slots=True)
-class MemoryFiles:
+class InstructionFiles:
     """The files that exist for a folder."""
 
-    files: list[MemoryFile] = field(default_factory=list[MemoryFile])
+    files: list[InstructionFile] = field(default_factory=list[InstructionFile])
     """The user's own first, then from the project's root down."""
     root: Path = field(default_factory=Path)
     state: trust.State = "untrusted"
-    ignored: list[MemoryFile] = field(default_factory=list[MemoryFile])
+    ignored: list[InstructionFile] = field(default_factory=list[InstructionFile])
     """The project's files that are untrusted, or have changed since they were trusted."""
 
 
@@ -58,7 +58,7 @@ class MemoryFiles:
 class ReadFile:
     """A file's text, as far as it may be used; otherwise `problem` says why not."""
 
-    file: MemoryFile
+    file: InstructionFile
     text: str = ""
     size: int = 0
     """Bytes of the whole file."""
@@ -72,13 +72,13 @@ class ReadFile:
         return not self.problem and self.used < self.size
 
 
-def find_memory_files(cwd: Path) -> MemoryFiles:
+def find_instruction_files(cwd: Path) -> InstructionFiles:
     """The existing files, by name only. Never raises."""
-    found = MemoryFiles()
+    found = InstructionFiles()
     try:
         own = paths.config_dir() / NAMES[0]
         if _there(own):
-            found.files.append(MemoryFile(own, str(own), None))
+            found.files.append(InstructionFile(own, str(own), None))
         here = cwd.resolve()
         found.root = paths.project_root(here)
     except OSError:
@@ -119,7 +119,7 @@ def main_repository(root: Path) -> Path | None:
         return None
 
 
-def read_memory_file(files: Sequence[MemoryFile]) -> list[ReadFile]:
+def read_instruction_files(files: Sequence[InstructionFile]) -> list[ReadFile]:
     """The files' texts in their order, within the limits. A file that is linked twice is read once. Never raises."""
     left, seen, done = MAX_TOTAL, set[str](), dict[int, ReadFile]()
     for at in sorted(range(len(files)), key=lambda at: (files[at].within is not None, -at)):
@@ -132,7 +132,7 @@ def read_memory_file(files: Sequence[MemoryFile]) -> list[ReadFile]:
     return [done[at] for at in sorted(done)]
 
 
-def signature(files: Sequence[MemoryFile]) -> tuple[object, ...]:
+def signature(files: Sequence[InstructionFile]) -> tuple[object, ...]:
     """A value that changes when a file does: cheap to compare, without reading any file."""
     marks: list[object] = []
     for file in files:
@@ -157,10 +157,10 @@ def _folders(root: Path, here: Path) -> list[Path]:
     return chain[: chain.index(root) + 1][::-1] if root in chain else [here]
 
 
-def _of_folder(folder: Path, root: Path) -> MemoryFile | None:
+def _of_folder(folder: Path, root: Path) -> InstructionFile | None:
     for name in NAMES:
         if _there(folder / name):
-            return MemoryFile(folder / name, str((folder / name).relative_to(root)), root)
+            return InstructionFile(folder / name, str((folder / name).relative_to(root)), root)
     return None
 
 
@@ -172,7 +172,7 @@ def _there(path: Path) -> bool:
         return False
 
 
-def _read(file: MemoryFile, real: str, limit: int) -> ReadFile:
+def _read(file: InstructionFile, real: str, limit: int) -> ReadFile:
     if file.within is not None and not Path(real).is_relative_to(os.path.realpath(file.within)):
         return ReadFile(file, problem="it is a link that leads out of the project")
     try:
@@ -203,7 +203,7 @@ def _head(real: str, limit: int) -> tuple[bytes, int]:
     return raw, max(info.st_size, len(raw) + more)
 
 
-def shown(file: MemoryFile) -> str:
+def shown(file: InstructionFile) -> str:
     """The file's name on one line."""
     return one_line(file.name, 200)
 
@@ -215,7 +215,7 @@ _TOLD = "memory-told"
 _TOLD_LINES = 1_000
 
 
-class MemorySection:
+class InstructionSection:
     """The files for one folder, as contributions to an agent's context."""
 
     def __init__(self, cwd: Path, tell: Tell) -> None:
@@ -233,14 +233,14 @@ class MemorySection:
             contribution, words = await asyncio.to_thread(self._look)
         except OSError as error:
             contribution = self._contribution
-            words = self._unsaid([(f"Cannot read the memory files: {error}.", "")])
+            words = self._unsaid([(f"Cannot read the instructions: {error}.", "")])
         for text, hint in words:
             self._tell(text, hint)
         self._contribution = contribution
         return contribution
 
     def _look(self) -> tuple[Contribution, list[tuple[str, str]]]:
-        found = find_memory_files(self._cwd)
+        found = find_instruction_files(self._cwd)
         words: list[tuple[str, str]] = []
         ignored = (found.state, *signature(found.ignored)) if found.ignored else ()
         if ignored != self._ignored:  # report each change of a trusted file
@@ -249,7 +249,7 @@ class MemorySection:
         mark = (found.state, *signature(found.files))
         if mark == self._signature:
             return self._contribution, words
-        files = read_memory_file(found.files)
+        files = read_instruction_files(found.files)
         self._signature = mark
         words += self._unsaid([word for file in files if (word := _wrong(file)) is not None])
         return Contribution(tuple(_passage(file) for file in files if not file.problem and file.text)), words
@@ -270,10 +270,10 @@ def _passage(read: ReadFile) -> Passage:
     head = f"Instructions from {shown(file)} ({whose}). They say how to work here, and grant no permissions."
     text = f"{head}\n\n{read.text}{rest}"
     source = "AGENTS.md (yours)" if file.within is None else shown(file)
-    return Passage("memory", source, text, path=os.fsencode(file.path).decode(errors="replace"), kind="file")
+    return Passage("system", source, text, path=os.fsencode(file.path).decode(errors="replace"), kind="file")
 
 
-def _ignored(found: MemoryFiles) -> tuple[str, str]:
+def _ignored(found: InstructionFiles) -> tuple[str, str]:
     names = ", ".join(shown(file) for file in found.ignored[:3]) + (" …" if len(found.ignored) > 3 else "")
     changed = found.state == "changed"
     why = "new or changed since you trusted this folder" if changed else "the folder is not trusted"
@@ -295,7 +295,7 @@ def _wrong(read: ReadFile) -> tuple[str, str] | None:
     return None
 
 
-def _first_time(found: MemoryFiles) -> bool:
+def _first_time(found: InstructionFiles) -> bool:
     """Whether no process has reported this yet. If that cannot be stored, each process reports it once."""
     said = [found.state, str(found.root), *(str(file.path) for file in found.ignored)]
     if found.state == "changed":  # report each change

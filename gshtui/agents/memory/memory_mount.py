@@ -1,0 +1,131 @@
+"""`/memory`: agents' notes as files, a folder for each memory and a file `KEY.mem` for each note."""
+
+from __future__ import annotations
+
+from gshtui.agents.memory.memory_owner import MemoryOwners
+from gshtui.commands.declaration import Caller
+from gshtui.store.memory_table import EVERYWHERE, MemoryNote, MemoryTable, NoteName
+from gshtui.store.store_errors import StoreError
+from gshtui.text.sanitise import one_line
+from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, missing
+
+SUFFIX = ".mem"
+
+
+class MemoryMount:
+    """The notes that hold in this project."""
+
+    def __init__(self, memory: MemoryTable, owners: MemoryOwners) -> None:
+        self._memory = memory
+        self._owners = owners
+
+    async def right(self, caller: Caller, steps: tuple[str, ...], *, writes: bool) -> Right:
+        """An agent reads and writes its own; it asks before it reads another's."""
+        own = bool(steps) and await self._own(caller) == steps[0]
+        if writes:
+            return "free" if own and len(steps) > 1 else "never"
+        return "free" if own or not steps else "ask"
+
+    async def stat(self, caller: Caller, steps: tuple[str, ...]) -> Node:
+        """A memory, or a note."""
+        if not steps:
+            return Node("memory", "folder")
+        notes = await self._notes(caller, steps[0])
+        if len(steps) == 1:
+            return Node(steps[0], "folder", type="memory", about={"notes": len(notes)})
+        return _node(_found(notes, steps))
+
+    async def list(self, caller: Caller, steps: tuple[str, ...]) -> list[Node]:
+        """The memories, or the notes of one."""
+        if not steps:
+            try:
+                found = set(await self._memory.agents(await self._owners.project()))
+                if caller.is_agent:
+                    found.add(await self._owners.owner(caller.name))
+            except StoreError as error:
+                raise as_file_error(error) from error
+            return [Node(name, "folder", type="memory") for name in sorted(found)]
+        if len(steps) > 1:
+            raise FileError("file", f"{steps[-1]} is a note, not a folder.", "`cat` shows it.")
+        return [_node(note) for note in await self._notes(caller, "/".join(steps))]
+
+    async def read(self, caller: Caller, steps: tuple[str, ...]) -> str:
+        """A note's text."""
+        if len(steps) < 2:
+            raise FileError("folder", f"/{'/'.join(('memory', *steps))} is a folder.", "`ls` lists it.")
+        return _found(await self._notes(caller, steps[0]), steps).value
+
+    async def write(self, caller: Caller, steps: tuple[str, ...], content: str, *, append: bool) -> None:
+        """Write a note: a person's change of one that holds everywhere changes that one."""
+        key = _key(steps)
+        name = await self._name(caller, steps[0], key)
+        try:
+            author = await self._owners.owner(caller.name) if caller.is_agent else caller.name
+            await self._memory.put(name, author, lambda old: appended(old, content) if append else content)
+        except StoreError as error:
+            kind = "full" if error.kind == "invalid" else "failed"
+            raise FileError(kind, error.message, error.hint) from error
+
+    async def make_folder(self, caller: Caller, steps: tuple[str, ...]) -> None:
+        """Refused: a memory begins with its first note."""
+        raise FileError(
+            "refused", "A memory has no folders.", "Write a note: `write to=/memory/NAME/KEY.mem content=…`."
+        )
+
+    async def remove(self, caller: Caller, steps: tuple[str, ...]) -> None:
+        """Remove a note, or all notes of a memory."""
+        notes = await self._notes(caller, steps[0])
+        gone = notes if len(steps) == 1 else [_found(notes, steps)]
+        try:
+            for note in gone:
+                if note.project == EVERYWHERE and caller.is_agent:
+                    raise FileError(
+                        "refused", f"Only a person removes {one_line(note.key)}: it holds in every project."
+                    )
+                await self._memory.remove(NoteName(note.agent, note.project, note.key))
+        except StoreError as error:
+            raise as_file_error(error) from error
+
+    async def _own(self, caller: Caller) -> str:
+        try:
+            return await self._owners.owner(caller.name)
+        except StoreError as error:
+            raise as_file_error(error) from error
+
+    async def _notes(self, caller: Caller, owner: str) -> list[MemoryNote]:
+        try:
+            notes = await self._memory.find_all(owner, await self._owners.project())
+        except StoreError as error:
+            raise as_file_error(error) from error
+        if not notes and (not caller.is_agent or await self._own(caller) != owner):
+            known = [node.name for node in await self.list(caller, ())]
+            if owner not in known:
+                hint = f"There are {', '.join(known)}." if known else "No agent has notes in this project."
+                raise FileError("missing", f"There is no memory of {one_line(owner)}.", hint)
+        return notes
+
+    async def _name(self, caller: Caller, owner: str, key: str) -> NoteName:
+        try:
+            project = await self._owners.project()
+            notes = [] if caller.is_agent else await self._memory.find_all(owner, project)
+        except StoreError as error:
+            raise as_file_error(error) from error
+        return NoteName(owner, next((note.project for note in notes if note.key == key), project), key)
+
+
+def _key(steps: tuple[str, ...]) -> str:
+    if len(steps) != 2 or not steps[1].endswith(SUFFIX) or steps[1] == SUFFIX:
+        raise FileError("refused", "A memory has files KEY.mem and nothing else.", "Such as /memory/main/style.mem.")
+    return steps[1].removesuffix(SUFFIX)
+
+
+def _found(notes: list[MemoryNote], steps: tuple[str, ...]) -> MemoryNote:
+    found = next((note for note in notes if len(steps) == 2 and f"{note.key}{SUFFIX}" == steps[1]), None)
+    if found is None:
+        raise missing(steps)
+    return found
+
+
+def _node(note: MemoryNote) -> Node:
+    about = {"author": note.author, "everywhere": note.project == EVERYWHERE}
+    return Node(f"{note.key}{SUFFIX}", "file", len(note.value.encode()), note.at, about=about)

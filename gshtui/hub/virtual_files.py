@@ -1,0 +1,94 @@
+"""The mounts of a hub's virtual file system: each part contributes those whose files it knows, when it starts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.hub.hub import Hub
+from gshtui.vfs.mount import Mount, as_file_error
+
+if TYPE_CHECKING:
+    from gshtui.context.commands.context_router import ContextRouter
+    from gshtui.context.context_mount import ContextMount
+    from gshtui.store.store import Store
+
+
+def mount_record(hub: Hub, store: Store) -> None:
+    """`/memory` and `/agents`."""
+
+    def memory() -> Mount:
+        from gshtui.agents.memory.memory_mount import MemoryMount
+
+        return MemoryMount(store.memory, hub.memory_owners())
+
+    def agents() -> Mount:
+        from gshtui.context.commands.access import ContextAccess
+        from gshtui.fleet.agents_mount import AgentsMount
+
+        access = ContextAccess(store.agents.find)
+        return AgentsMount(lambda: agent_rows(hub, store), access, lambda: _contexts(hub, store))
+
+    hub.files.mount("memory", memory)
+    hub.files.mount("agents", agents)
+
+
+def mount_calls(hub: Hub, store: Store) -> None:
+    """`/calls`, where there are some."""
+
+    def calls() -> Mount:
+        from gshtui.calls.call_mount import CallMount
+        from gshtui.vfs.mount import FileError
+
+        make = hub.make_calls
+        if make is None:
+            raise FileError("missing", "There are no calls here.")
+        return CallMount(make, store.calls)
+
+    hub.files.mount("calls", calls)
+
+
+def mount_contexts(hub: Hub, store: Store, contexts: ContextRouter) -> None:
+    """`/context`."""
+    hub.files.mount("context", lambda: _context_mount(hub, store, contexts))
+
+
+def _contexts(hub: Hub, store: Store) -> ContextMount | None:
+    return None if hub.contexts is None else _context_mount(hub, store, hub.contexts)
+
+
+def _context_mount(hub: Hub, store: Store, contexts: ContextRouter) -> ContextMount:
+    from gshtui.context.commands.access import ContextAccess
+    from gshtui.context.context_mount import ContextMount
+
+    async def names() -> list[str]:
+        return [row.name for row in await agent_rows(hub, store)]
+
+    return ContextMount(contexts, ContextAccess(store.agents.find), names)
+
+
+async def agent_rows(hub: Hub, store: Store) -> list[AgentRow]:
+    """The agents of this hub's folder: those of this process, the one that a line is for, and those in terminals.
+
+    Raises:
+        FileError: the record cannot be read.
+    """
+    from gshtui.bus.agent_reducer import local_row
+    from gshtui.fleet.agent_states import window_agents
+    from gshtui.store.store_errors import StoreError
+
+    cwd = str(hub.options.cwd)
+    rows: dict[str, AgentRow] = {}
+    if hub.options.native is None:
+        nobody = msgspec.structs.replace(local_row(hub.options.agent, 0.0), status="offline", status_source="record")
+        rows[hub.options.agent] = nobody
+    try:
+        rows |= {state.row.id: state.row for state in await window_agents(store, cwd)}
+        rows |= {state.row.id: state.row for state in hub.agent_states.local()}
+        known = await store.agents.find_all()
+    except StoreError as error:
+        raise as_file_error(error) from error
+    rows |= {row.id: row for row in known if row.home == cwd and not row.archived}
+    return list(rows.values())

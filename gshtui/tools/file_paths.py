@@ -1,0 +1,121 @@
+"""What a path in a file command means: a virtual file, or a real one with the folder that it must stay in.
+
+Absolute paths whose first step is a mount are virtual. `/shared/project` is the project's folder and `/shared/NAME` one
+of the settings: what is below them is a real path, for which the guard, the approvals and the checks against links are
+those of every other real path, and which must also stay in its folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gshtui.commands.command_errors import command_error
+from gshtui.commands.declaration import CommandError, Invocation
+from gshtui.settings.settings_tables import PROJECT
+from gshtui.system.expected_error import ExpectedError
+from gshtui.text.sanitise import one_line
+from gshtui.vfs.file_system import FileSystem
+from gshtui.vfs.mount import Node
+from gshtui.vfs.virtual_path import SHARED, VirtualPath, joined
+
+_MOST_FOLDERS = 1_000
+"""Callers whose working folder is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class RealPath:
+    """A path of the real file system, as the file tools take it."""
+
+    asked: str
+    invocation: Invocation
+    """With the folder that relative paths start from, and the one that the path must stay in."""
+
+
+class FilePaths:
+    """The paths of one hub's file commands, and the folder that each caller works in."""
+
+    def __init__(self, files: FileSystem, shared: Mapping[str, Path]) -> None:
+        """`shared`: the real folders below `/shared`, by name, besides the project's."""
+        self.files = files
+        self._shared = dict(shared)
+        self._folders: OrderedDict[tuple[str, str], VirtualPath] = OrderedDict()
+
+    def resolve(self, invocation: Invocation, asked: str) -> VirtualPath | RealPath:
+        """What a path means for this caller.
+
+        Raises:
+            CommandError: it is no path that can be used.
+        """
+        try:
+            path = self.files.path(asked)
+            here = self._folders.get(_whose(invocation))
+            if path is None and here is not None and not asked.startswith(("/", "~")):
+                if (real := self._real(invocation, here)) is not None:
+                    return RealPath(asked, replace(invocation, cwd=real[0]))
+                path = joined(here, asked)
+        except ExpectedError as error:
+            raise command_error(error) from error
+        if path is None:
+            return RealPath(asked, invocation)
+        if (real := self._real(invocation, path)) is None:
+            return path
+        below = f"{real[0]}/" if asked.endswith("/") else str(real[0])
+        return RealPath(below, replace(invocation, within=real[1]))
+
+    def virtual(self, invocation: Invocation, asked: str) -> VirtualPath | None:
+        """The virtual path that it means; `None`: it is a real one. Raises `CommandError`."""
+        found = self.resolve(invocation, asked)
+        return found if isinstance(found, VirtualPath) else None
+
+    def folder(self, invocation: Invocation) -> VirtualPath:
+        """The folder that this caller works in."""
+        return self._folders.get(_whose(invocation)) or self._shown(invocation, invocation.cwd) or _PROJECT
+
+    def enter(self, invocation: Invocation, folder: VirtualPath) -> None:
+        """Work in another folder from now on, in this conversation."""
+        self._folders[_whose(invocation)] = folder
+        self._folders.move_to_end(_whose(invocation))
+        if len(self._folders) > _MOST_FOLDERS:
+            self._folders.popitem(last=False)
+
+    def shared_place(self, invocation: Invocation, real: Path) -> VirtualPath:
+        """A real folder as one below `/shared`. Raises `CommandError` if it is in none."""
+        if (found := self._shown(invocation, real)) is None:
+            raise CommandError(
+                f"{one_line(str(real), 300)} is outside the project and the shared folders.",
+                hint='`[shared] NAME = "FOLDER"` in your configuration makes a folder /shared/NAME.',
+            )
+        return found
+
+    def shared_nodes(self) -> list[Node]:
+        """The folders of `/shared`."""
+        return [Node(name, "folder") for name in sorted({PROJECT, *self._shared})]
+
+    def _real(self, invocation: Invocation, path: VirtualPath) -> tuple[Path, Path] | None:
+        """Where a path below `/shared/NAME` leads, and the folder of that name; `None`: it is all virtual."""
+        if path.mount != SHARED or len(path.steps) < 2:
+            return None
+        name = path.steps[1]
+        root = invocation.project if name == PROJECT else self._shared.get(name)
+        if root is None:
+            known = ", ".join(node.name for node in self.shared_nodes())
+            raise CommandError(f"There is no /shared/{one_line(name, 60)}.", hint=f"There are {known}.")
+        return root.joinpath(*path.steps[2:]), root
+
+    def _shown(self, invocation: Invocation, real: Path) -> VirtualPath | None:
+        for name, root in ((PROJECT, invocation.project), *self._shared.items()):
+            for one in (root, Path(os.path.realpath(root))):
+                if real.is_relative_to(one):
+                    return VirtualPath((SHARED, name, *real.relative_to(one).parts))
+        return None
+
+
+_PROJECT = VirtualPath((SHARED, PROJECT))
+
+
+def _whose(invocation: Invocation) -> tuple[str, str]:
+    return invocation.caller.name, invocation.session

@@ -1,0 +1,395 @@
+"""The virtual file system of a whole hub: memory, agents and contexts as files, and real files below /shared."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.commands.declaration import Assessment, Caller, CommandError
+from gshtui.commands.language import parse
+from gshtui.hub.composition import build_hub
+from gshtui.hub.hub import Hub
+from gshtui.hub.hub_options import HubOptions
+from gshtui.settings.loader import load
+from gshtui.text.verbatim import bare
+from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right
+from gshtui.vfs.virtual_path import VirtualPath
+from tests.kit.configuration import made_project, user_file
+from tests.kit.home import Home
+from tests.real.test_context_service import Here
+
+COVERS = (
+    "gshtui.agents.memory.memory_mount",
+    "gshtui.context.context_mount",
+    "gshtui.fleet.agents_mount",
+    "gshtui.tools.file_changes",
+    "gshtui.tools.file_views",
+    "gshtui.tools.virtual_tools",
+    "gshtui.vfs.file_system",
+    "gshtui.vfs.mount",
+)
+PERSON, AGENT = Caller(), Caller("main", is_agent=True)
+
+
+class Files:
+    """The file commands of a hub."""
+
+    def __init__(self, hub: Hub, project: Path, elsewhere: Path) -> None:
+        self.hub, self.project, self.elsewhere = hub, project, elsewhere
+
+    async def text(self, line: str, caller: Caller = PERSON) -> str:
+        return bare((await self.hub.run(line, caller)).text)
+
+    async def data(self, line: str, caller: Caller = PERSON) -> Any:
+        return (await self.hub.run(line, caller)).data
+
+    async def names(self, line: str, caller: Caller = PERSON) -> list[str]:
+        return [entry["name"] for entry in (await self.data(line, caller))["entries"]]
+
+    async def refused(self, line: str, caller: Caller = PERSON) -> str:
+        with pytest.raises(CommandError) as refused:
+            await self.hub.run(line, caller)
+        assert refused.value.message.endswith((".", "…")) and refused.value.message.isprintable()
+        return refused.value.message
+
+    async def judged(self, line: str, caller: Caller = AGENT) -> Assessment:
+        parsed = parse(self.hub.registry, line)
+        assert parsed.command.assess is not None
+        return await parsed.command.assess(self.hub.invocation(caller), parsed.parameters)
+
+
+@pytest.fixture
+async def files(tmp_path: Path, home: Home) -> AsyncIterator[Files]:
+    project, elsewhere = made_project(tmp_path / "project"), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    user_file(home, f'[shared]\ndocs = "{elsewhere}"\n')
+    (project / "README.md").write_text("one\ntwo\nthree\n")
+    hub = build_hub(HubOptions(cwd=project, loaded=load(project)))
+    await hub.start()
+    assert hub.failed == {}
+    try:
+        yield Files(hub, project, elsewhere)
+    finally:
+        await hub.stop()
+
+
+async def test_the_root_and_what_is_listed(files: Files) -> None:
+    assert await files.names("ls /") == ["agents", "calls", "context", "memory", "shared"]
+    assert await files.names("ls /shared") == ["docs", "project"]
+    assert (await files.data("ls"))["entries"] == [{"name": "README.md", "type": "file", "size": 14}]
+    assert await files.names("ls /shared/project") == ["README.md"]
+    assert await files.names("ls all=true") == [".git", "README.md"]
+    assert "README.md  (14 bytes, 20" in await files.text("ls long=true")
+    assert (
+        "There is no /shared/other. There are docs, project."
+        in str(await files.refused("ls /shared/other")) + " There are docs, project."
+    )
+    assert await files.text("ls /memory") == "(the folder is empty)"
+
+
+async def test_notes_are_files(files: Files) -> None:
+    assert (
+        await files.text('write to=/memory/main/style.mem content="tabs"') == "Created /memory/main/style.mem: 4 bytes"
+    )
+    await files.hub.run("append to=/memory/main/style.mem content=wide", AGENT)
+    assert await files.text("cat path=/memory/main/style.mem") == "tabs\nwide"
+    assert await files.text("read /memory/main/style.mem") == "     1│tabs\n     2│wide"
+    assert await files.text("head /memory/main/style.mem n=1") == "tabs\n"
+    assert await files.text("tail path=/memory/main/style.mem n=1") == "wide"
+    assert (await files.data("memory"))["notes"][0]["value"] == "tabs\nwide"
+    entries = (await files.data("ls /memory/main"))["entries"]
+    assert entries == [{"name": "style.mem", "type": "file", "author": "main", "everywhere": False, "size": 9}]
+    assert "memory/main/style.mem\n     1│tabs\n     2:wide" in await files.text(
+        "grep pattern=WIDE in=/memory ignore_case=true"
+    )
+    assert await files.text("cat /memory/main/*.mem") == "tabs\nwide"
+    await files.hub.run("remember key=all value=x everywhere=true")
+    await files.hub.run("write to=/memory/main/all.mem content=y")
+    assert [note["everywhere"] for note in (await files.data("memory"))["notes"]] == [False, True]
+    assert "it holds in every project" in await files.refused("rm /memory/main/all.mem", AGENT)
+    assert await files.text("rm /memory/main/all.mem") == "Removed /memory/main/all.mem"
+    assert "is a folder" in await files.refused("rm /memory/main")
+    await files.hub.run("rm /memory/main recursive=true")
+    assert (await files.data("memory"))["notes"] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "write to=/memory/main/x.txt content=a",
+        "write to=/memory/main content=a",
+        "write to=/memory/x.mem content=a",
+        "write to=/memory/main/a/b.mem content=a",
+        "mkdir /memory/main/a",
+        "mkdir /memory/other",
+        "write to=/context/main/full.ctx content=a",
+        "write to=/agents/main/.status content=a",
+        "append to=/context/_assembly.md content=a",
+        "rm /agents/main recursive=true",
+        "rm /memory recursive=true",
+        "rm /shared recursive=true",
+        "write to=/shared content=a",
+        "mkdir /shared/new",
+        "write to=/ content=a",
+        "cat /memory/nobody/x.mem",
+        "cat /agents/nobody/.status",
+        "cat /context/nobody/full.ctx",
+        "cat /context/main/other.ctx",
+        "cat /memory",
+        "cat /memory/*.mem",
+        "ls /context/main/full.ctx/x",
+        "glob * path=/memory",
+        "edit /memory/main/x.mem a b",
+        "cd /memory/main/x.mem",
+        "cd README.md",
+        "cd ..",
+        "cat",
+        "grep pattern= in=/memory",
+        "grep ( in=/context",
+    ],
+)
+async def test_what_cannot_be_done_is_one_sentence(files: Files, line: str) -> None:
+    await files.refused(line)
+
+
+async def test_an_agent_writes_only_its_own_memory(files: Files) -> None:
+    await files.hub.run("remember agent=claude key=tone value=brief")
+    for line in ("write to=/memory/claude/tone.mem content=rude", "append to=/memory/claude/x.mem content=y"):
+        assert "Only a person changes" in await files.refused(line, AGENT)
+        with pytest.raises(CommandError, match="Only a person changes"):
+            await files.judged(line)
+    with pytest.raises(CommandError, match="Only a person changes"):
+        await files.judged("rm /memory/claude recursive=true")
+    assert (await files.judged("write to=/memory/main/x.mem content=a")).inside
+    for line in (
+        "cat /memory/claude/tone.mem",
+        "read /memory/claude/tone.mem",
+        "ls /memory/claude",
+        "cd /memory/claude",
+    ):
+        assert not (await files.judged(line)).inside, line
+    assert await files.text("cat /memory/claude/tone.mem") == "brief"
+    assert (await files.data("grep pattern=brief in=/memory", AGENT))["count"] == 0
+    assert (await files.data("grep pattern=brief in=/memory"))["count"] == 1
+
+
+async def test_contexts_and_statuses_are_computed(files: Files) -> None:
+    await files.hub.run("remember key=style value=tabs")
+    await Here(files.hub).ask("read README.md")
+    assert await files.names("ls /context") == ["_assembly.md", "main"]
+    assert await files.names("ls /context/main") == [
+        f"{name}.ctx" for name in ("full", "system", "call", "memory", "tools", "history", "thinking")
+    ]
+    view = await files.hub.contexts.queries.view("main") if files.hub.contexts else None
+    assert view is not None
+    full = await files.text("cat /context/main/full.ctx")
+    for block in view.blocks:
+        assert f"{block.tokens:,} tokens]" in full
+    assert "===== memory =====" in full and "style (person): tabs" in await files.text("cat /context/main/memory.ctx")
+    assert "read README.md" in await files.text("cat /context/main/history.ctx")
+    assert "1. system" in await files.text("cat /context/_assembly.md")
+    assert await files.names("ls /agents/main all=true") == [".status", ".system"]
+    assert "status: idle" in await files.text("cat /agents/main/.status")
+    assert "You are main" in await files.text("cat /agents/main/.system")
+    store = files.hub.store
+    assert store is not None
+    row = await store.agents.add(AgentRow(id="", name="helper", home=str(files.project)), SpawnRequest())
+    other = Caller(row.id, is_agent=True)
+    assert await files.names("ls /agents") == ["main", "helper"]
+    assert (await files.judged("cat /agents/main/.status", other)).inside
+    for line in (
+        "cat /context/main/full.ctx",
+        "cat /agents/main/.system",
+        "cat paths=[README.md,/context/main/call.ctx]",
+    ):
+        assert not (await files.judged(line, other)).inside, line
+        assert (await files.judged(line)).inside, line
+
+
+async def test_real_files_by_their_virtual_paths(files: Files) -> None:
+    (files.elsewhere / "guide.md").write_text("guide\n")
+    for path in ("README.md", "/shared/project/README.md", str(files.project / "README.md")):
+        assert await files.text(f"cat {path}") == "one\ntwo\nthree\n"
+        assert (await files.judged(f"cat {path}")).subject == "README.md"
+        assert (await files.judged(f"write path={path} content=x")).subject == "README.md"
+    assert (await files.judged("cat /shared/project/README.md")).inside
+    outside = await files.judged("cat /shared/docs/guide.md")
+    assert not outside.inside and outside.subject == str(files.elsewhere / "guide.md")
+    assert await files.text("cat paths=[README.md,/shared/docs/guide.md]") == "one\ntwo\nthree\nguide\n"
+    assert await files.text("tail n=1 path=/shared/project/README.md") == "three\n"
+    assert await files.text("mkdir /shared/project/src/deep") == "Made src/deep"
+    assert await files.text("append to=/shared/project/src/a.txt content=x") == "Created src/a.txt: 1 bytes"
+    await files.hub.run("append to=src/a.txt content=y")
+    assert (files.project / "src/a.txt").read_text() == "x\ny\n"
+    assert await files.text("rm /shared/project/src recursive=true") == "Removed src and 1 file in it"
+    assert not (files.project / "src").exists()
+
+
+async def test_nothing_leads_out_of_a_shared_folder(files: Files, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("hidden")
+    (files.elsewhere / "link.txt").symlink_to(secret)
+    (files.elsewhere / "up").symlink_to(tmp_path)
+    (files.project / "out").symlink_to(tmp_path)
+    for path in ("/shared/docs/link.txt", "/shared/docs/up/secret.txt", "/shared/project/out/secret.txt"):
+        for line in (
+            f"cat {path}",
+            f"read {path}",
+            f"write to={path} content=x",
+            f"append to={path} content=x",
+            f"rm {path}",
+        ):
+            assert "leads through a link out of its shared folder" in await files.refused(line), line
+            with pytest.raises(CommandError, match="leads through a link"):
+                await files.judged(line)
+    assert secret.read_text() == "hidden"
+    for line in ("ls /shared/docs/up", "cd /shared/docs/up", "grep hidden path=/shared/docs/up"):
+        assert "leads through a link" in await files.refused(line)
+
+
+async def test_a_link_that_is_put_in_the_way_after_the_question(files: Files, tmp_path: Path) -> None:
+    folder, outside = files.project / "docs", tmp_path / "outside"
+    for one in (folder, outside):
+        one.mkdir()
+        (one / "a.txt").write_text("a\n")
+    for line in ("append to=/shared/project/docs/a.txt content=x", "rm /shared/project/docs/a.txt"):
+        parsed = parse(files.hub.registry, line)
+        invocation = replace(files.hub.invocation(AGENT), call="c1")
+        assert parsed.command.assess is not None
+        await parsed.command.assess(invocation, parsed.parameters)
+        shutil.move(folder, files.project / "kept")
+        folder.symlink_to(outside)
+        with pytest.raises(CommandError):
+            await parsed.command.handler(invocation, parsed.parameters)
+        folder.unlink()
+        shutil.move(files.project / "kept", folder)
+    assert (outside / "a.txt").read_text() == "a\n"
+
+
+async def test_what_no_tool_may_write_stays(files: Files) -> None:
+    (files.project / "sub/.git").mkdir(parents=True)
+    for line in (
+        "rm .git recursive=true",
+        "rm sub recursive=true",
+        "rm . recursive=true",
+        "rm /shared/project recursive=true",
+        "append to=.git/config content=x",
+        "mkdir .git/hooks",
+    ):
+        await files.refused(line)
+        with pytest.raises(CommandError):
+            await files.judged(line)
+    (files.project / "pipe").parent.mkdir(exist_ok=True)
+    os.mkfifo(files.project / "pipe")
+    for line in ("cat pipe", "append to=pipe content=x", "rm pipe"):
+        await files.refused(line)
+
+
+async def test_removing_asks_in_every_mode(files: Files) -> None:
+    judged = await files.judged("rm README.md")
+    assert judged.only_person and judged.subject == "README.md"
+    bound = files.hub.bound("rm README.md")
+    assert bound is not None
+    question = await files.hub.question(bound)
+    assert question is not None and question.title == "Permanently remove README.md?"
+    for line in ("cat README.md", "head README.md", "ls"):
+        assert (await files.judged(line)).reads
+
+
+async def test_the_working_folder_is_the_callers(files: Files) -> None:
+    (files.project / "src").mkdir()
+    (files.project / "src/a.py").write_text("print()\n")
+    assert await files.text("pwd") == "/shared/project"
+    assert await files.text("cd src") == "/shared/project/src"
+    assert await files.names("ls") == ["a.py"]
+    assert await files.text("cat ../README.md") == "one\ntwo\nthree\n"
+    assert "src/a.py" in await files.text("grep print")
+    assert await files.text("pwd", AGENT) == "/shared/project"
+    assert await files.text("cd /memory") == "/memory"
+    await files.hub.run("write to=main/x.mem content=hello")
+    assert await files.text("cat main/x.mem") == "hello"
+    assert await files.text("cd main") == "/memory/main"
+    assert await files.text("cat ../../shared/project/README.md") == "one\ntwo\nthree\n"
+    assert await files.text("cd ../..") == "/"
+    assert await files.text("cat shared/project/src/a.py") == "print()\n"
+    assert await files.text("cd") == "/shared/project"
+    assert await files.text("cat README.md") == "one\ntwo\nthree\n"
+
+
+class Calls(ReadOnlyMount):
+    """A mount with a link to another."""
+
+    async def right(self, caller: Caller, steps: tuple[str, ...], *, writes: bool) -> Right:
+        return "never" if writes else "free"
+
+    async def stat(self, caller: Caller, steps: tuple[str, ...]) -> Node:
+        return Node("calls", "folder") if not steps else (await self.list(caller, ()))[len(steps[0]) - 1]
+
+    async def list(self, caller: Caller, steps: tuple[str, ...]) -> list[Node]:
+        return [
+            Node("a", "link", target="/memory/main"),
+            Node("bb", "link", target="/calls/bb"),
+            Node("ccc", "link", target="/etc"),
+            Node("dddd", "folder", type="call", about={"members": 1, "messages": 47}),
+        ]
+
+    async def read(self, caller: Caller, steps: tuple[str, ...]) -> str:
+        raise FileError("missing", "There is nothing.")
+
+
+async def test_a_part_adds_its_mount_and_links_lead_between_mounts(files: Files) -> None:
+    files.hub.files.mount("calls", Calls)
+    await files.hub.run("remember key=x value=hello")
+    assert await files.text("cat /calls/a/x.mem") == "hello"
+    assert "too many links" in await files.refused("cat /calls/bb/x")
+    assert "leads out of the virtual files" in await files.refused("cat /calls/ccc/passwd")
+    assert (await files.text("ls /calls")).splitlines()[-1] == "dddd/  (1 member, 47 messages)"
+    assert (await files.data("ls /calls"))["entries"][-1] == {
+        "name": "dddd",
+        "type": "call",
+        "members": 1,
+        "messages": 47,
+    }
+    other = Caller("0042", is_agent=True)
+    assert not (await files.judged("cat /calls/a/x.mem", other)).inside, "the link gives no rights"
+    assert await files.hub.files.right(other, VirtualPath(("calls", "a", "x.mem")), writes=True) == "never"
+
+
+async def test_files_in_pipes_and_values(files: Files) -> None:
+    await files.hub.run("write to=/memory/main/goals.mem content=$(cat README.md)")
+    assert await files.text("cat /memory/main/goals.mem") == "one\ntwo\nthree\n"
+    await files.hub.run("head README.md n=1 | append to=/memory/main/goals.mem")
+    assert await files.text("tail n=1 path=/memory/main/goals.mem") == "one\n"
+    await files.hub.run("cat paths=[README.md, /memory/main/goals.mem] | remember key=both")
+    assert (await files.data("memory key=both"))["notes"][0]["bytes"] == 32
+
+
+async def test_too_much_is_refused(files: Files) -> None:
+    with pytest.raises(FileError, match="at most 1,024 KB"):
+        await files.hub.files.write(PERSON, VirtualPath(("memory", "main", "a.mem")), "x" * (1 << 20) + "x")
+    with pytest.raises(FileError, match="at most 16 KB"):
+        await files.hub.files.write(PERSON, VirtualPath(("memory", "main", "a.mem")), "x" * (1 << 15))
+
+
+async def test_completion(files: Files) -> None:
+    complete = files.hub.registry.get("cat").complete
+    assert complete is not None
+    await files.hub.run("remember key=style value=x")
+    (files.project / "src").mkdir()
+    invocation = files.hub.invocation(PERSON)
+    for typed, found in (
+        ("/me", ["/memory/"]),
+        ("/memory/main/s", ["/memory/main/style.mem"]),
+        ("/shared/p", ["/shared/project/"]),
+        ("/shared/project/s", ["/shared/project/src/"]),
+        ("RE", ["README.md"]),
+        ("s", ["src/"]),
+    ):
+        assert await complete(invocation, "path", typed) == found, typed
