@@ -1,0 +1,199 @@
+"""The command `people`: who may enter over SSH. For people only; the settings are enough for it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Mark,
+    Outcome,
+    Parameters,
+    Returns,
+    UsageError,
+    Word,
+)
+from gshtui.commands.family import Family
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
+from gshtui.guard.people import (
+    AuthorizedPerson,
+    PeopleError,
+    PeopleFile,
+    Rights,
+    new_person,
+    people_file,
+    read_people,
+    write_people,
+)
+from gshtui.settings.paths import FolderError
+from gshtui.text import markdown_table
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPerson:
+    """Somebody who was let in or is let in no more."""
+
+    name: str
+    keys: tuple[str, ...]
+    """Fingerprints."""
+    allowed: bool
+
+
+class ListPeople(Parameters, Returns[PeopleFile]):
+    """List who may enter over SSH."""
+
+    COMMAND: ClassVar[str] = "people"
+    WORD: ClassVar[str] = "ls"
+    SHELL = ShellForm(summary="List who may enter over SSH.", parts=frozenset())
+
+
+class AllowPerson(Parameters, Returns[ChangedPerson]):
+    """Let somebody in over SSH by their public key.
+
+    With the rights *talk*, they join calls and talk there; with *all*, they may do whatever you may.
+    """
+
+    COMMAND: ClassVar[str] = "people"
+    WORD: ClassVar[str] = "allow"
+    SHELL = ShellForm(
+        places=("name", "key"),
+        summary="Let somebody in by their public key.",
+        parts=frozenset(),
+        examples=("gsh-tui people allow amy 'ssh-ed25519 AAAAC3Nz… amy@laptop'",),
+    )
+    name: str = Field(description="Their name in calls.")
+    key: Annotated[str, ShellOption(words=-1, metavar="KEY")] = Field(description="Their public key, as one line.")
+    rights: Rights = Field(default="talk", description="talk: join calls and talk there. all: whatever you may do.")
+
+
+class RevokePerson(Parameters, Returns[ChangedPerson]):
+    """Let somebody in no more; those who are connected are disconnected."""
+
+    COMMAND: ClassVar[str] = "people"
+    WORD: ClassVar[str] = "revoke"
+    SHELL = ShellForm(places=("name",), summary="Let somebody in no more.", parts=frozenset())
+    name: str = Field(description="Their name.")
+
+
+class PeopleParameters(Parameters):
+    """Parameters of `people`."""
+
+    SHELL = ShellGroup(
+        "Who may enter over SSH.",
+        "People whom you let into your calls over SSH, each by their public key. `gsh-tui serve --ssh` opens the door.",
+    )
+    action: Literal["ls", "allow", "revoke"] = Field(default="ls", description="What to do.")
+    name: Word = Field(Word(""), description="allow, revoke: the person's name.")
+    key: Annotated[str, Mark.VERBATIM] = Field("", description="allow: their public key.")
+    rights: Rights = Field("talk", description="allow: talk in calls, or all that you may do.")
+
+
+def commands() -> list[AnyCommand]:
+    """The family."""
+    family = Family[PeopleParameters](
+        _bind,
+        Action(ListPeople, PeopleFile, _list, _render_list),
+        Action(AllowPerson, ChangedPerson, _allow, _render_changed, effect=Effect.WRITE),
+        Action(RevokePerson, ChangedPerson, _revoke, _render_changed, effect=Effect.WRITE),
+    )
+    return [
+        Command(
+            "people",
+            "Who may enter over SSH: list, allow, revoke",
+            PeopleParameters,
+            family.handle,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.WRITE,
+            positions=("action", "name", "key"),
+            family="calls",
+            actions=family.actions,
+            bind=family.bind,
+        )
+    ]
+
+
+def _bind(given: PeopleParameters) -> Parameters:
+    match given.action:
+        case "ls":
+            return ListPeople()
+        case "allow":
+            return AllowPerson(name=given.name, key=given.key, rights=given.rights)
+        case "revoke":
+            return RevokePerson(name=given.name)
+
+
+async def _list(_invocation: Invocation, _wanted: ListPeople) -> PeopleFile:
+    return await asyncio.to_thread(_read)
+
+
+async def _allow(_invocation: Invocation, wanted: AllowPerson) -> ChangedPerson:
+    if not wanted.name or not wanted.key.strip():
+        raise UsageError(
+            "The name or the key is missing.", hint="For example: gsh-tui people allow amy 'ssh-ed25519 AAAA…'"
+        )
+    return await asyncio.to_thread(_add, wanted)
+
+
+async def _revoke(_invocation: Invocation, wanted: RevokePerson) -> ChangedPerson:
+    return await asyncio.to_thread(_remove, wanted.name)
+
+
+def _read() -> PeopleFile:
+    try:
+        return read_people(people_file())
+    except (OSError, FolderError) as error:
+        raise CommandError(f"Can't read the list of people: {error}.") from error
+
+
+def _add(wanted: AllowPerson) -> ChangedPerson:
+    known = _read()
+    try:
+        person = new_person(wanted.key, wanted.name, wanted.rights, known.people)
+    except PeopleError as error:
+        raise CommandError(f"{wanted.name[:40]} was not let in: {error}") from error
+    _write((*known.people, person))
+    return ChangedPerson(person.name, (person.fingerprint,), True)
+
+
+def _remove(name: str) -> ChangedPerson:
+    known = _read()
+    gone = [one for one in known.people if one.name == name]
+    if not gone:
+        raise CommandError(f"Nobody called {name[:40]!r} may enter.", hint="`people ls` lists who may.")
+    _write([one for one in known.people if one.name != name])
+    return ChangedPerson(name, tuple(one.fingerprint for one in gone), False)
+
+
+def _write(people: tuple[AuthorizedPerson, ...] | list[AuthorizedPerson]) -> None:
+    try:
+        write_people(people_file(create=True), people)
+    except (OSError, FolderError) as error:
+        raise CommandError(f"Can't write the list of people: {error}.") from error
+
+
+def _render_list(_invocation: Invocation, known: PeopleFile) -> Outcome:
+    data: list[dict[str, Any]] = [
+        {"name": one.name, "rights": one.rights, "key": one.key_type, "fingerprint": one.fingerprint}
+        for one in known.people
+    ]
+    rows = [(one.name, one.rights, one.key_type, f"`{one.fingerprint}`") for one in known.people]
+    text = markdown_table.table(("name", "rights", "key", "fingerprint"), rows) if rows else ""
+    text = text or "Nobody may enter over SSH. `people allow NAME KEY` lets somebody in."
+    return Outcome(data, "\n\n".join((text, *known.mistakes)))
+
+
+def _render_changed(_invocation: Invocation, changed: ChangedPerson) -> Outcome:
+    data = {"name": changed.name, "keys": list(changed.keys), "allowed": changed.allowed}
+    if changed.allowed:
+        return Outcome(data, f"{changed.name} may enter with {changed.keys[0]}. `gsh-tui serve --ssh` opens the door.")
+    return Outcome(data, f"{changed.name} may enter no more.")

@@ -1,0 +1,81 @@
+"""`gsh-tui serve --ssh`: opens the door for people elsewhere until it is stopped. They talk in this record's calls."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gshtui.headless import exits, streams
+from gshtui.headless.command_hub import load_settings, running_hub
+from gshtui.headless.runner import Stop, run_command
+from gshtui.headless.streams import complain
+from gshtui.hub.hub_options import HubOptions
+
+if TYPE_CHECKING:
+    import asyncssh
+
+    from gshtui.guard.people import AuthorizedPerson
+
+_PARTS = frozenset({"store", "fleet"})
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """Where to listen; empty values come from `[ssh]` in the configuration."""
+
+    host: str = ""
+    port: int | None = None
+    json: bool = False
+
+
+def serve_people(options: ServeOptions) -> int:
+    """Serve until asked to stop; returns the exit code."""
+    return run_command(lambda stop: _run(options, stop))
+
+
+async def _run(options: ServeOptions, stop: Stop) -> int:
+    from gshtui.guard.people import people_file
+    from gshtui.settings import paths
+    from gshtui.ssh.person_shell import PersonShell
+    from gshtui.ssh.ssh_server import DoorError, DoorOptions, SshDoor
+
+    loaded = load_settings()
+    own = loaded.settings.ssh
+    host, port = options.host or own.host, own.port if options.port is None else options.port
+    here = HubOptions(
+        cwd=Path.cwd(), loaded=loaded, respondent="nobody", parts=_PARTS, visiting=True, where="gsh-tui serve"
+    )
+    async with running_hub(here) as hub:
+        await hub.start()
+        for failed in hub.failed.values():
+            complain(f"{failed.part}: {failed.why}", failed.hint)
+        if hub.failed or hub.make_calls is None:
+            return exits.ERROR
+        calls = hub.make_calls()
+
+        async def open_shell(process: asyncssh.SSHServerProcess[str], person: AuthorizedPerson) -> None:
+            await PersonShell(hub, calls, process, person).run()
+
+        door = SshDoor(DoorOptions(host, port, people_file(), paths.data_dir(create=True) / "ssh_host_key"), open_shell)
+        try:
+            await calls.start()
+            port = await door.open()
+            known = await asyncio.to_thread(door.read_people)
+            for mistake in known.mistakes:
+                complain(mistake)
+            if options.json:
+                streams.result_json({"host": host, "port": port, "host_key": door.fingerprint})
+            else:
+                streams.result(f"Listening on {host} port {port}; host key {door.fingerprint}.")
+            if not known.people:
+                complain("nobody may enter yet.", "`gsh-tui people allow NAME KEY` lets somebody in.")
+            await stop.asked.wait()
+        except DoorError as error:
+            complain(error.message, error.hint)
+            return exits.ERROR
+        finally:
+            await door.close()
+            await calls.stop()
+    return exits.DONE

@@ -1,0 +1,232 @@
+"""The door for people elsewhere: an SSH server that knows only public keys and opens only a shell of our own.
+
+Every other channel and request is refused: commands, forwarding, agents, X11. It listens on loopback unless told
+otherwise, bars an address whose logins keep failing, and reads the list of people anew for each connection. Raises
+`DoorError` where it cannot open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import asyncssh
+
+from gshtui.guard.people import AuthorizedPerson, PeopleFile, read_people
+from gshtui.system import private_files
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.tasks import cancel_and_wait, keep_on
+
+LOGIN_WITHIN = 15.0
+"""Seconds to log in."""
+KEEPALIVE = 30.0
+"""Seconds between two signs of life; three that are missed end the connection."""
+MOST_CONNECTIONS = 100
+MOST_KEYS = 20
+"""Keys that one connection may offer."""
+MOST_REFUSED = 10
+"""Failed logins of one address within `REFUSED_WITHIN` seconds; then its connections are closed at once."""
+REFUSED_WITHIN = 60.0
+_LONGEST_LINE = 256 * 1024
+"""Characters of an input line."""
+_HISTORY = 500
+_LOOK_EVERY = 2.0
+"""Seconds between looks for people who may enter no more."""
+
+OpenShell = Callable[[asyncssh.SSHServerProcess[str], AuthorizedPerson], Awaitable[None]]
+"""Serves one person until they leave. Raises nothing but cancellation."""
+
+
+class DoorError(ExpectedError):
+    """The server cannot listen; one sentence and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoorOptions:
+    """Where it listens, and who may enter."""
+
+    host: str
+    port: int
+    """0: any free one."""
+    people: Path
+    host_key: Path
+
+
+class SshDoor:
+    """Listens between `open` and `close`."""
+
+    def __init__(self, options: DoorOptions, open_shell: OpenShell) -> None:
+        self._options = options
+        self._open_shell = open_shell
+        self._acceptor: asyncssh.SSHAcceptor | None = None
+        self._connections: dict[_DoorConnection, asyncssh.SSHServerConnection] = {}
+        self._refused: dict[str, deque[float]] = {}
+        self._watch: asyncio.Task[None] | None = None
+        logging.getLogger("asyncssh").setLevel(logging.CRITICAL)
+
+    async def open(self) -> int:
+        """Listen; returns the port. Raises `DoorError`."""
+        key = await asyncio.to_thread(host_key, self._options.host_key)
+        try:
+            self._acceptor = await asyncssh.listen(
+                self._options.host,
+                self._options.port,
+                server_factory=lambda: _DoorConnection(self),
+                process_factory=self._serve,
+                server_host_keys=[key],
+                encoding="utf-8",
+                errors="replace",
+                line_editor=True,
+                line_history=_HISTORY,
+                max_line_length=_LONGEST_LINE,
+                login_timeout=LOGIN_WITHIN,
+                keepalive_interval=KEEPALIVE,
+                password_auth=False,
+                kbdint_auth=False,
+                host_based_auth=False,
+                gss_host=None,
+                agent_forwarding=False,
+                x11_forwarding=False,
+                allow_scp=False,
+                sftp_factory=None,
+                server_version="gsh-tui",
+                reuse_address=True,
+            )
+        except OSError as error:
+            where = f"{self._options.host} port {self._options.port}"
+            raise DoorError(
+                f"Cannot listen on {where}: {error.strerror or error}.", "Choose another port with `--port`."
+            ) from error
+        self._watch = keep_on(self._close_revoked, "people who may enter no more")
+        return self._acceptor.get_port()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the host key, as a client shows it at the first connection."""
+        return asyncssh.read_public_key(str(self._options.host_key) + ".pub").get_fingerprint()
+
+    async def close(self) -> None:
+        """Close every connection, and listen no longer."""
+        await cancel_and_wait(self._watch)
+        if self._acceptor is not None:
+            self._acceptor.close()
+        for connection in tuple(self._connections.values()):
+            connection.close()
+        if self._acceptor is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(5.0):
+                    await self._acceptor.wait_closed()
+
+    def read_people(self) -> PeopleFile:
+        """Who may enter now; nobody where the list cannot be read."""
+        try:
+            return read_people(self._options.people)
+        except OSError:
+            return PeopleFile()
+
+    def accept(self, connection: _DoorConnection, raw: asyncssh.SSHServerConnection, address: str) -> bool:
+        """Whether a connection may go on to log in."""
+        self._connections[connection] = raw
+        return len(self._connections) <= MOST_CONNECTIONS and not self._is_barred(address)
+
+    def note_refusal(self, address: str) -> None:
+        """Note that a login from an address failed."""
+        self._refused.setdefault(address, deque(maxlen=MOST_REFUSED)).append(time.monotonic())
+        if len(self._refused) > 1_000:
+            self._refused = {one: times for one, times in self._refused.items() if self._is_barred(one)}
+
+    def forget(self, connection: _DoorConnection) -> None:
+        """A connection has ended."""
+        self._connections.pop(connection, None)
+
+    def _is_barred(self, address: str) -> bool:
+        times = self._refused.get(address)
+        return times is not None and len(times) == MOST_REFUSED and time.monotonic() - times[0] < REFUSED_WITHIN
+
+    async def _close_revoked(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            inside = [one for one in self._connections if one.person is not None]
+            if not inside:
+                continue
+            known = set((await asyncio.to_thread(self.read_people)).people)
+            for connection in inside:
+                if connection.person not in known and connection in self._connections:
+                    self._connections[connection].close()
+
+    async def _serve(self, process: asyncssh.SSHServerProcess[str]) -> None:
+        person: AuthorizedPerson | None = process.get_extra_info("gsh_person")
+        if person is None or process.command is not None or process.subsystem is not None:
+            process.stderr.write("gsh-tui: only its own shell is open here: connect without a command.\n")
+            process.exit(1)
+            return
+        try:
+            await self._open_shell(process, person)
+            process.exit(0)
+        except (BrokenPipeError, ConnectionError, asyncssh.Error):
+            process.close()
+
+
+class _DoorConnection(asyncssh.SSHServer):
+    """One connection: who it is, once a key has said so."""
+
+    def __init__(self, door: SshDoor) -> None:
+        self._door = door
+        self._address = ""
+        self._raw: asyncssh.SSHServerConnection | None = None
+        self._offered: AuthorizedPerson | None = None
+        """Whose the key is that was offered last; only a signature proves it."""
+        self._keys = 0
+        self.person: AuthorizedPerson | None = None
+
+    def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
+        self._raw = conn
+        peer = conn.get_extra_info("peername")
+        self._address = str(peer[0]) if peer else ""
+        if not self._door.accept(self, conn, self._address):
+            conn.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self.person is None and self._keys:
+            self._door.note_refusal(self._address)
+        self._door.forget(self)
+
+    def begin_auth(self, username: str) -> bool:
+        return True
+
+    def public_key_auth_supported(self) -> bool:
+        return True
+
+    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        """A key says who somebody is; the name that the client gives does not matter."""
+        words = key.export_public_key("openssh").decode().split()
+        self._keys += 1
+        if self._keys > MOST_KEYS and self._raw is not None:
+            self._raw.abort()
+            return False
+        self._offered = self._door.read_people().find(words[0], words[1])
+        return self._offered is not None
+
+    def auth_completed(self) -> None:
+        self.person = self._offered
+        if self._raw is not None:
+            self._raw.set_extra_info(gsh_person=self.person)
+
+
+def host_key(path: Path) -> asyncssh.SSHKey:
+    """The host's key, made once. Raises `DoorError`."""
+    try:
+        if not path.exists():
+            key = asyncssh.generate_private_key("ssh-ed25519", "gsh-tui")  # pyright: ignore[reportUnknownMemberType]
+            private_files.make_folder(path.parent)
+            private_files.write_whole(path, key.export_private_key("openssh"), sync=True)
+            private_files.write_whole(Path(f"{path}.pub"), key.export_public_key("openssh"))
+        return asyncssh.read_private_key(str(path))
+    except (OSError, asyncssh.KeyImportError) as error:
+        raise DoorError(f"The host key {path} cannot be used: {error}.", "Remove it to have a new one made.") from error

@@ -1,0 +1,233 @@
+"""The door for people elsewhere, from outside: OpenSSH's own client, and one that tries everything."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+import pytest
+
+from gshtui.ssh.ssh_server import MOST_REFUSED
+from tests.kit.command import run_gsh, start_gsh
+
+COVERS = (
+    "gshtui.cli.serve",
+    "gshtui.guard.people_commands",
+    "gshtui.headless.ssh_process",
+    "gshtui.ssh.person_shell",
+)
+
+
+@dataclass
+class Door:
+    """A running server, and keys to it."""
+
+    port: int
+    keys: dict[str, Path]
+
+    def connect(self, who: str, **options: Any) -> Any:
+        """A connection of one person."""
+        return asyncssh.connect(
+            "127.0.0.1",
+            self.port,
+            username=who,
+            client_keys=[str(self.keys[who])],
+            known_hosts=None,
+            config=None,
+            agent_path=None,
+            **options,
+        )
+
+
+@dataclass
+class Visitor:
+    """A person at their shell."""
+
+    process: asyncssh.SSHClientProcess[str]
+    seen: str = ""
+
+    async def until(self, text: str) -> str:
+        """What was printed up to and with this text."""
+        async with asyncio.timeout(8.0):
+            while text not in self.seen:
+                more = await self.process.stdout.read(4_096)
+                assert more, f"the connection ended before {text!r}: {self.seen!r}"
+                self.seen += more
+        before, _, self.seen = self.seen.partition(text)
+        return before + text
+
+    async def run(self, line: str) -> str:
+        """What a line prints, up to the next prompt."""
+        self.process.stdin.write(line + "\n")
+        return await self.until("> ")
+
+
+@asynccontextmanager
+async def door_for(tmp_path: Path, **rights: str) -> AsyncGenerator[Door]:
+    keys: dict[str, Path] = {}
+    for name in (*rights, "eve"):
+        key = asyncssh.generate_private_key("ssh-ed25519")
+        keys[name] = tmp_path / f"key-{name}"
+        key.write_private_key(str(keys[name]))
+        keys[name].chmod(0o600)
+        if name in rights:
+            public = key.export_public_key("openssh").decode().strip()
+            allowed = await asyncio.to_thread(
+                run_gsh, "people", "allow", name, public, "--rights", rights[name], cwd=tmp_path
+            )
+            assert allowed.code == 0, allowed.err
+    with start_gsh("serve", "--ssh", "--port", "0", cwd=tmp_path) as process:
+        assert process.stdout is not None
+        said = (await asyncio.to_thread(process.stdout.readline)).decode()
+        assert said.startswith("Listening on 127.0.0.1 port "), said
+        yield Door(int(said.split("port ")[1].split(";")[0]), keys)
+
+
+@asynccontextmanager
+async def visit(door: Door, who: str) -> AsyncGenerator[Visitor]:
+    async with door.connect(who) as connection, connection.create_process() as process:
+        visitor = Visitor(process)
+        await visitor.until("gsh:lobby> ")
+        yield visitor
+
+
+async def test_openssh_s_own_client_joins_and_talks(tmp_path: Path) -> None:
+    async with door_for(tmp_path, amy="talk") as door:
+        assert run_gsh("run", "create call=audio topic=JACK", cwd=tmp_path).code == 0
+        lines = "who\njoin audio\nsay hello from elsewhere\nhistory\nexit\n"
+        done = await asyncio.to_thread(
+            subprocess.run,
+            ["ssh", "-F", "none", "-T", "-p", str(door.port), "-i", str(door.keys["amy"]), "-o", "IdentitiesOnly=yes",
+             "-o", "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={tmp_path / 'known'}", "amy@127.0.0.1"],
+            input=lines.encode(), capture_output=True, timeout=25, check=False,
+        )  # fmt: skip
+        said = done.stdout.decode()
+        assert done.returncode == 0, done.stderr
+        assert "amy" in said and "Topic: JACK" in said and "Said in audio as message 1" in said
+        assert "hello from elsewhere" in said.split("history")[-1]
+        found = run_gsh("run", "--json", "history call=audio", cwd=tmp_path).json
+        assert [(one["agent"], one["text"]) for one in found][-1] == ("amy", "hello from elsewhere")
+
+
+async def test_two_people_hear_each_other_at_once_and_a_guest_can_only_talk(tmp_path: Path) -> None:
+    async with door_for(tmp_path, amy="talk", bo="all") as door, visit(door, "amy") as amy, visit(door, "bo") as bo:
+        await bo.run("create call=audio")
+        await bo.run("join audio")
+        await amy.run("join audio")
+        await bo.until("amy joined")
+        await amy.run("say one")
+        await amy.run("say two")
+        assert "one" in await bo.until("two"), "in their order"
+        assert "control character" in (await bo.run("say \x1b]0;owned\x07")).lower()
+        await bo.run('say message="\\u001b]0;owned\\u0007three"')
+        assert "\x1b" not in await amy.until("three")
+        for line in (
+            "bash command='touch owned'",
+            "say message=$(bash command='touch owned')",
+            "who | write path=owned",
+            "calls rm audio",
+            "calls instructions audio 'obey me'",
+            "calls export audio out=owned",
+            "agents",
+            "agent kill 0001",
+            "people allow eve x",
+            "config show",
+            "create call=mine",
+            "invite x",
+        ):
+            refused = await amy.run(line)
+            assert "may not run" in refused or "Only the person" in refused, f"{line}: {refused}"
+        assert not (tmp_path / "owned").exists()
+        assert "no agent in the call" in await amy.run("say to=0001 message=hello")
+        assert "no agent" in await amy.run("talk to=nobody message=hello")
+        assert "obey" not in await bo.run("calls show audio")
+
+
+async def test_what_is_not_the_shell_is_refused(tmp_path: Path) -> None:
+    async with door_for(tmp_path, amy="all") as door:
+        async with door.connect("amy") as connection:
+            done = await connection.run("echo owned > owned", check=False)
+            assert done.exit_status == 1 and "only its own shell" in str(done.stderr)
+            with pytest.raises(asyncssh.ChannelOpenError):
+                await connection.open_connection("127.0.0.1", door.port)
+            with pytest.raises(asyncssh.ChannelListenError):
+                await connection.forward_remote_port("", 0, "127.0.0.1", door.port)
+            with pytest.raises(asyncssh.ChannelOpenError):
+                await connection.open_unix_connection(str(tmp_path / "socket"))
+            with pytest.raises(asyncssh.Error):
+                await connection.start_sftp_client()
+            async with connection.create_process(env={"LD_PRELOAD": "/tmp/x.so"}) as process:
+                visitor = Visitor(process)
+                await visitor.until("gsh:lobby> ")
+                assert "/tmp/x.so" not in await visitor.run("env")
+        assert not (tmp_path / "owned").exists()
+
+
+async def test_only_a_key_on_the_list_opens(tmp_path: Path) -> None:
+    async with door_for(tmp_path, amy="talk") as door:
+        with pytest.raises(asyncssh.PermissionDenied):
+            await door.connect("eve")
+        with pytest.raises(asyncssh.PermissionDenied):
+            await asyncssh.connect(
+                "127.0.0.1", door.port, username="amy", password="amy", client_keys=None, known_hosts=None, config=None,
+                agent_path=None,
+            )  # fmt: skip
+        async with visit(door, "amy") as amy:
+            assert "amy" in await amy.run("who")
+
+
+async def test_an_address_that_keeps_failing_is_barred_and_who_is_inside_stays(tmp_path: Path) -> None:
+    async with door_for(tmp_path, amy="talk") as door, visit(door, "amy") as amy:
+        for _ in range(MOST_REFUSED):
+            with pytest.raises(asyncssh.PermissionDenied):
+                await door.connect("eve")
+        with pytest.raises((asyncssh.ConnectionLost, asyncssh.DisconnectError, ConnectionError, OSError)) as barred:
+            await door.connect("amy")
+        assert not isinstance(barred.value, asyncssh.PermissionDenied), "it does not even look at keys"
+        assert "amy" in await amy.run("who")
+
+
+async def test_who_is_revoked_is_disconnected(tmp_path: Path) -> None:
+    async with door_for(tmp_path, amy="talk", bo="talk") as door, visit(door, "amy") as amy, visit(door, "bo") as bo:
+        gone = await asyncio.to_thread(run_gsh, "people", "revoke", "amy", cwd=tmp_path)
+        assert gone.code == 0
+        async with asyncio.timeout(8.0):
+            await amy.process.wait_closed()
+        assert "bo" in await bo.run("who")
+        with pytest.raises(asyncssh.PermissionDenied):
+            await door.connect("amy")
+
+
+async def test_a_peer_that_vanishes_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with door_for(tmp_path, amy="talk", bo="talk") as door, visit(door, "bo") as bo:
+        for _ in range(5):
+            connection = await door.connect("amy")
+            process = await connection.create_process(term_type="xterm")
+            process.stdin.write("say half a li")
+            connection.abort()
+            await connection.wait_closed()
+        assert "bo" in await bo.run("who")
+
+
+async def test_a_terminal_has_an_editor_with_completion_and_a_break(tmp_path: Path) -> None:
+    async with (
+        door_for(tmp_path, amy="talk") as door,
+        door.connect("amy") as connection,
+        connection.create_process(term_type="xterm", term_size=(80, 24)) as process,
+    ):
+        visitor = Visitor(process)
+        await visitor.until("gsh:lobby> ")
+        process.stdin.write("his\tn=1\n")
+        await visitor.until("Nothing was said there yet.")
+        await visitor.until("gsh:lobby> ")
+        process.stdin.write("say hi\x15who\n")
+        assert "amy" in await visitor.until("(you)")
+        process.stdin.write("\x04")
+        async with asyncio.timeout(8.0):
+            await process.wait_closed()
