@@ -17,7 +17,7 @@ os.environ.pop("NO_COLOR", None)
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.kit.home import Home, made_up_home
+from tests.kit.home import Home, end_servers, made_up_home, servers_left
 from tests.kit.loopback_only import loopback_only
 
 settings.register_profile(
@@ -34,12 +34,17 @@ settings.load_profile("house")
 def home(request: pytest.FixtureRequest) -> Iterator[Home]:
     """A fresh home, XDG folders and environment; nothing of the machine's own.
 
-    A fault that the program isolated fails the test: the window and the hub go on after one, a test must not.
+    A fault that the program isolated fails the test: the window and the hub go on after one, a test must not. So does a
+    tmux server or a keeper that outlives it (`tests/kit/tmux.py` has folders whose servers end with the test).
     """
     with made_up_home() as made:
         yield made
+        if left := servers_left(made):
+            end_servers(made)
         reports = sorted(made.state.glob("**/crash-*.log"))
         said = "\n\n".join(report.read_text(errors="replace") for report in reports)
+    if left:
+        pytest.fail(f"this test left servers running: {', '.join(map(str, left))}", pytrace=False)
     if reports and request.node.get_closest_marker("faults") is None:
         pytest.fail(f"the program met a fault and went on:\n{said}", pytrace=False)
 

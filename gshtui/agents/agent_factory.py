@@ -46,7 +46,7 @@ class AgentCharacter:
     attended: Callable[[], bool]
     """Whether a person at a window can answer."""
     more: Sequence[Contribute] = ()
-    """Further sources of text, asked after system and memory files."""
+    """Further sources of text, asked after the system texts and AGENTS.md."""
     max_iterations: int = 0
     """Model requests a turn; 0: as the settings say."""
     max_steps: int = 0

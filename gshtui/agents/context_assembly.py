@@ -15,8 +15,8 @@ from gshtui.bus.messages import Message
 from gshtui.context.commands.context_router import ContextRouter
 from gshtui.context.context_editor import ContextEditor
 from gshtui.context.engine import ContextEngine
+from gshtui.context.instruction_files import InstructionSection
 from gshtui.context.limits import ContextSettings
-from gshtui.context.memory_section import MemorySection
 from gshtui.context.ports import ContextStore, Contribute, MemoryContextStore
 from gshtui.context.queries import ContextEnvironment, ContextQueries, ContextSubject
 from gshtui.context.summary import SummaryReviewer
@@ -50,14 +50,14 @@ def make_engine(
         store: stores what is sent; `None`: in memory, while this process lives.
         sections: the texts of the system section, with the facts about the environment last.
         attended: whether a person at a window can answer.
-        more: further sources of text, asked after system and memory files.
+        more: further sources of text, asked after the system texts and AGENTS.md.
     """
     settings = ContextSettings.from_table(table)
-    memory = MemorySection(
+    instructions = InstructionSection(
         cwd, lambda text, hint: bus.publish(Noticed(level="warning", text=text, hint=hint, about=agent))
     )
     review = SummaryReviewer(bus, agent, settings.review_seconds, attended) if settings.review else None
-    sources = (system_source(sections), memory, *more)
+    sources = (system_source(sections), instructions, *more)
     return ContextEngine(bus, agent, store or MemoryContextStore(), settings, sources, review)
 
 

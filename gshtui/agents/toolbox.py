@@ -7,9 +7,11 @@ only after every call has its result.
 from __future__ import annotations
 
 import asyncio
+import base64
 import difflib
 import json
 import time
+import zlib
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,17 +25,21 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, ToolFinished, ToolOutput, ToolStarted
 from gshtui.bus.events.context_events import OutputTruncated
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.bus.messages import Message, ResultStatus, ToolCall, ToolResult
-from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Outcome
+from gshtui.bus.messages import Message, Picture, ResultStatus, ToolCall, ToolResult, png_text
+from gshtui.commands.declaration import Assessment, Caller, CommandError, Drawing, Effect, Invocation, Outcome
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import validate
+from gshtui.commands.line_values import LANGUAGE, Variables
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.tool_search import FIND_TOOL
 from gshtui.guard.approval import Call, Gate
 from gshtui.python.python_blocks import TOOL, block_calls
+from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line
 from gshtui.text.truncation import is_too_long, original_size, shorten
 
+_WITHIN = "within-"
+"""How the ids of calls begin that are part of another call."""
 _KEY = "0" * 32
 """As long as every key of a kept output."""
 _AT_ONCE = 20_000
@@ -47,6 +53,14 @@ class WorkDirs:
 
     cwd: Path
     project: Path
+
+
+@dataclass(slots=True)
+class _Stage:
+    """A command of a line that is run as a call: its validated parameters, and its whole outcome once it ran."""
+
+    parameters: Any
+    outcome: Outcome | None = None
 
 
 class Toolbox:
@@ -82,6 +96,8 @@ class Toolbox:
         self._dirs = dirs
         self._keep_output = keep_output
         self._redact = redact
+        self._variables: dict[str, Variables] = {}
+        """Of each conversation, for the lines of `pipe`."""
         self.max_output_bytes = max_output_bytes
         """Bytes of one result that are sent; the whole of a longer one goes to the store. 0: all."""
         self.says_key = True
@@ -149,11 +165,17 @@ class Toolbox:
         return call.name in self._registry and self._registry.get(call.name).effect is Effect.READ
 
     async def _run_one(
-        self, call: ToolCall, session: str, message: str, block: str, results: dict[str, ToolResult]
+        self,
+        call: ToolCall,
+        session: str,
+        message: str,
+        block: str,
+        results: dict[str, ToolResult],
+        stage: _Stage | None = None,
     ) -> None:
         started = time.monotonic()
         try:
-            result = await self._result(call, session, message, block)
+            result = await self._result(call, session, message, block, stage)
         except asyncio.CancelledError:
             spent = time.monotonic() - started
             result = ToolResult(call.id, call.name, _CANCELLED, status="cancelled", duration=spent)
@@ -179,6 +201,7 @@ class Toolbox:
                 output=result.output,
                 diff=result.diff,
                 sandboxed=result.sandboxed,
+                pictures=result.pictures,
             )
         )
 
@@ -196,7 +219,19 @@ class Toolbox:
             )
         )
 
-    async def _result(self, call: ToolCall, session: str, message: str, block: str) -> ToolResult:
+    async def _run_stage(self, session: str, command: AnyCommand, parameters: Any) -> Outcome:
+        """Run a command of a line as a call of its own. Raises `CommandError`: it was not allowed, or failed."""
+        arguments: dict[str, Any] = parameters.model_dump(mode="json", exclude_unset=True)
+        call = ToolCall(f"{_WITHIN}{new_id()}", command.name, arguments)
+        results: dict[str, ToolResult] = {}
+        stage = _Stage(parameters)
+        await self._run_one(call, session, call.id, f"{call.id}-results/0", results, stage)
+        if stage.outcome is None:
+            raise CommandError(results[call.id].content)
+        return stage.outcome
+
+    async def _result(self, call: ToolCall, session: str, message: str, block: str, stage: _Stage | None) -> ToolResult:
+        """`stage`: it is a command of a line."""
         invocation = Invocation(
             caller=Caller(self._agent, is_agent=True),
             cwd=self._dirs.cwd,
@@ -206,9 +241,12 @@ class Toolbox:
             call=call.id,
             output=lambda text: self._publish_output(call.id, session, text),
             output_bytes=self.max_output_bytes,
+            variables=self._variables.setdefault(session, Variables()),
+            run_stage=lambda command, parameters, _: self._run_stage(session, command, parameters),
         )
         try:
-            command, parameters = self._check(call)
+            command = self._usable(call)
+            parameters = validate(command, call.arguments) if stage is None else stage.parameters
             assessment = await assess(command, invocation, parameters, call.arguments)
         except CommandError as error:
             self._announce(call, session, message, "")
@@ -232,6 +270,8 @@ class Toolbox:
                 outcome, seconds = await self._run(command, parameters, invocation, doing)
             elif wider.reason:
                 outcome = _with_note(outcome, f"asked whether it may run again, wider: {wider.reason}")
+        if stage is not None:
+            stage.outcome = outcome
         status: ResultStatus = "timeout" if outcome.timed_out else "error" if outcome.is_error else "ok"
         return await self._shortened(call, session, block, outcome, status, seconds)
 
@@ -251,19 +291,20 @@ class Toolbox:
         shown = text if self._redact is None else self._redact(text)
         self._bus.publish(ToolOutput(agent=self._agent, session=session, call=call, text=shown))
 
-    def _check(self, call: ToolCall) -> tuple[AnyCommand, Any]:
+    def _usable(self, call: ToolCall) -> AnyCommand:
+        """The command of a call. Raises `CommandError`: the agent may not use it."""
         if call.broken:
             raise CommandError(
                 f"The arguments of {call.name} are not one JSON object, so nothing was run.",
                 hint="Send the call again with complete arguments.",
             )
         command = self._registry.get(call.name) if call.name in self._registry else None
-        if command is None or not command.tool or not may_run(command, Caller(self._agent, is_agent=True)):
+        if command is None or not _is_usable(command, call) or not may_run(command, Caller(self._agent, is_agent=True)):
             near = difflib.get_close_matches(call.name, [tool.name for tool in self._registry.tools()], n=3)
             hint = f"Did you mean {' or '.join(near)}?" if near else f"`{FIND_TOOL}` lists them."
             has_hint = bool(near) or FIND_TOOL in self._registry
             raise CommandError(f"{call.name} is not one of your tools.", hint=hint if has_hint else "")
-        return command, validate(command, call.arguments)
+        return command
 
     async def _shortened(
         self, call: ToolCall, session: str, block: str, outcome: Outcome, status: ResultStatus, duration: float
@@ -295,7 +336,14 @@ class Toolbox:
             output=key,
             diff=outcome.diff,
             sandboxed=outcome.sandbox is not None,
+            pictures=tuple([await self._kept_picture(call, session, drawing) for drawing in outcome.drawings]),
         )
+
+    async def _kept_picture(self, call: ToolCall, session: str, drawing: Drawing) -> Picture:
+        key = await self._keep_output(session, call.id, png_text(drawing.png))
+        colours = base64.b64encode(zlib.compress(drawing.colours)).decode() if drawing.colours else ""
+        title = drawing.title if self._redact is None else self._redact(drawing.title)
+        return Picture(title, key, drawing.width, drawing.height, len(drawing.png), drawing.columns, colours)
 
     async def _redacted(self, outcome: Outcome) -> Outcome:
         redact = self._redact
@@ -327,6 +375,11 @@ class Toolbox:
         if full:
             return await asyncio.to_thread(shorten, full, limit, said, notes=outcome.notes, gap=outcome.gap), True, key
         return shorten(text, limit, said), True, key
+
+
+def _is_usable(command: AnyCommand, call: ToolCall) -> bool:
+    """Whether an agent may call it: a tool, or inside a line one of the language's own commands."""
+    return command.tool or (command.family == LANGUAGE and call.id.startswith(_WITHIN))
 
 
 async def assess(command: AnyCommand, invocation: Invocation, parameters: Any, arguments: dict[str, Any]) -> Assessment:

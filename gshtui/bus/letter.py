@@ -13,8 +13,9 @@ PERSON = "person"
 """The sender of a person's messages."""
 OPEN: tuple[MessageState, ...] = ("queued", "held")
 """States in which nothing of it has reached its agent."""
-LetterKind = Literal["say", "talk", "report", "send"]
-"""say: one way. talk: the sender waits for the answer. report: to the parent. send: by the fleet, unchanged."""
+LetterKind = Literal["say", "talk", "report", "send", "call"]
+"""say: one way. talk: the sender waits for the answer. report: to the parent. send: by the fleet, unchanged.
+call: a message of a call, where the answer is said."""
 
 
 class Letter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -40,6 +41,10 @@ class Letter(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Number of agents' messages that led to it, including itself; 0 for a person's."""
     mode: GuardMode | Literal[""] = ""
     """The sender's mode when it said it: what is done about it is done in no wider one. Empty: a person's."""
+    call: str = ""
+    """The call in which it was said."""
+    call_seq: int = -1
+    """Its number there."""
     created: float = 0.0
     changed: float = 0.0
     answered: bool = False

@@ -7,6 +7,7 @@ providers ignore it, so a conversation can change providers midway.
 
 from __future__ import annotations
 
+import base64
 import time
 from typing import Any, Literal
 
@@ -86,6 +87,32 @@ class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", omit_defaults=True)
     opaque: dict[str, Any] = {}
 
 
+class Picture(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A still picture that a call has drawn, for people; not sent to the model."""
+
+    title: str
+    key: str
+    """Of the PNG in the store, as `png_text` writes it; empty: it could not be kept."""
+    width: int
+    """Pixels."""
+    height: int
+    bytes: int
+    """Of the PNG."""
+    columns: int = 0
+    """Of the small copy in `colours`."""
+    colours: str = ""
+    """A small copy: three bytes a pixel, row by row, packed by zlib, base64-encoded; empty: there is none."""
+
+
+PNG_TEXT = "data:image/png;base64,"
+"""What the text of a picture in the store begins with."""
+
+
+def png_text(data: bytes) -> str:
+    """A PNG as the store keeps it among the outputs of calls."""
+    return PNG_TEXT + base64.b64encode(data).decode()
+
+
 class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", omit_defaults=True):
     """The one result of a tool call."""
 
@@ -103,6 +130,8 @@ class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", omit_defaults=T
     """Unified diff of what the call changed, for people; not sent to the model."""
     sandboxed: bool = False
     """It ran in the sandbox."""
+    pictures: tuple[Picture, ...] = ()
+    """What the call has drawn."""
 
 
 Block = Text | Thinking | Image | Document | ToolCall | ToolResult

@@ -15,6 +15,7 @@ from gshtui.bus.event import Event, Unknown
 from gshtui.bus.events import (
     agent_events,
     approval_events,
+    call_events,
     context_events,
     fleet_events,
     hub_events,
@@ -44,6 +45,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
     for module in (
         agent_events,
         approval_events,
+        call_events,
         context_events,
         fleet_events,
         hub_events,

@@ -93,7 +93,9 @@ def _window(opening: Opening) -> int:
         try:
             os.chdir(opening.cwd)
         except OSError as error:
-            os.write(2, f"gsh-tui: {opening.cwd} cannot open: {error.strerror}.\n".encode())
+            from gshtui.text.sanitise import one_line
+
+            os.write(2, f"gsh-tui: {one_line(opening.cwd, 400)} cannot open: {error.strerror}.\n".encode())
             return 1
     from gshtui.cli.window import open_window
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FLEET_PARTS = frozenset({"store", "fleet"})
 """The parts of the hub that these commands need."""
 AGENT_SYNONYMS = {"list": "ls", "rm": "remove", "delete": "remove"}
+SPAWN_SYNONYMS = ("start", "new")
 AGENT_GROUP = ShellGroup(
     "Agents: list, start, show, attach, send, wait, kill …",
     """\
@@ -29,7 +30,7 @@ Agents: list, start, show, attach, send, wait, interrupt, restart, rename, kill,
 
 Agents outlive the window, and these commands work with or without one. You can write an ID without its leading \
 zeros, or use the agent's name.""",
-    tuple(AGENT_SYNONYMS.items()),
+    (*AGENT_SYNONYMS.items(), *((word, "spawn") for word in SPAWN_SYNONYMS)),
 )
 
 
@@ -293,6 +294,7 @@ class ForkAgent(_ForAgent, Returns[RevivedAgent]):
     name: Annotated[str, ShellOption(metavar="N")] = Field(default="", description="A name for it; made unique.")
     here: bool = Field(default=False, description="Let it work in the original's folder, without a worktree.")
     anew: bool = Field(default=False, description="Start it without the conversation, with the same files.")
+    setup: bool = Field(default=False, description="Run the configured set-up command in its worktree, unasked.")
 
 
 class RenameAgent(_ForAgent, Returns[AgentRow]):

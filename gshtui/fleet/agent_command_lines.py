@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,11 +75,14 @@ class CommandLines:
             return AgentStart((), external_id=row.session, how=_RESUMED)
         return await self._programs.plan(row, request, _environment(row))
 
-    async def worktree(self, row: AgentRow, branch: str) -> Path:
-        """Its git worktree: a new one, or the one that the branch has already. Raises `FleetError`."""
+    async def worktree(self, row: AgentRow, branch: str, *, setup: bool = False) -> Path:
+        """Its git worktree: a new one, or the one that the branch has already. Raises `FleetError`.
+
+        Args:
+            setup: a person agreed to the set-up command; then it also runs in a worktree that was there.
+        """
         from gshtui.tools.worktree import list_worktrees
         from gshtui.tools.worktree_create import create_worktree
-        from gshtui.tools.worktree_setup import no_consent
 
         terms, cwd = self._terms, Path(row.cwd)
         try:
@@ -88,31 +91,22 @@ class CommandLines:
                 self._notice(
                     f"{row.name} ({row.id}) works in {there.shown}, where {branch} was already checked out.", row.id
                 )
+                if setup:
+                    self._tell(row, branch, await self._set_up(row, Path(there.path), setup))
                 return Path(there.path)
-            inside, consent = terms.worktrees_inside, no_consent if self._consent is None else self._consent(row.id)
-            made = await create_worktree(
-                cwd,
-                branch,
-                inside=inside,
-                setup=terms.setup,
-                consent=consent,
-                output=self._data / "worktrees",
-                sandboxes=terms.sandboxes() if terms.setup else None,
-            )
+            made = await create_worktree(cwd, branch, inside=terms.worktrees_inside)
         except CommandError as error:
             raise FleetError("invalid", error.message, hint=error.hint) from error
-        for note in made.notes:
-            self._notice(f"Worktree {branch}: {note}", row.id)
+        self._tell(row, branch, [*made.notes, *await self._set_up(row, Path(made.path), setup)])
         return Path(made.path)
 
-    async def fork_worktree(self, row: AgentRow, branch: str) -> tuple[Path, Path]:
+    async def fork_worktree(self, row: AgentRow, branch: str, *, setup: bool = False) -> tuple[Path, Path]:
         """A git worktree on a new branch, equal to the one that its folder is in; that, and its folder there.
 
         Raises `FleetError`.
         """
         from gshtui.tools.worktree import find_worktree
         from gshtui.tools.worktree_fork import fork_worktree
-        from gshtui.tools.worktree_setup import no_consent, run_setup
 
         terms, cwd = self._terms, Path(row.cwd)
         try:
@@ -120,18 +114,32 @@ class CommandLines:
             top = Path((await find_worktree(cwd)).path)
         except CommandError as error:
             raise FleetError("invalid", error.message, hint=error.hint) from error
-        notes = [*made.notes]
-        if terms.setup:
-            consent = no_consent if self._consent is None else self._consent(row.id)
-            output, sandboxes = self._data / "worktrees", terms.sandboxes()
-            ran = await run_setup(terms.setup, Path(made.path), consent, output=output, sandboxes=sandboxes)
-            notes.append(ran.note)
-        for note in notes:
-            self._notice(f"Worktree {branch}: {note}", row.id)
+        self._tell(row, branch, [*made.notes, *await self._set_up(row, Path(made.path), setup)])
         inner = await asyncio.to_thread(lambda: cwd.resolve().relative_to(top.resolve()))
         folder = Path(made.path) / inner
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         return Path(made.path), folder
+
+    async def _set_up(self, row: AgentRow, worktree: Path, agreed: bool) -> list[str]:
+        """Run the set-up command there if somebody consents, or has `agreed`; what became of it, a sentence each."""
+        from gshtui.tools.worktree_setup import no_consent, run_setup
+
+        argv = self._terms.setup
+        if not argv:
+            return ["There is no set-up command: `[worktrees] setup` of the configuration has it."] if agreed else []
+        ran = await run_setup(
+            argv,
+            worktree,
+            no_consent if self._consent is None else self._consent(row.id),
+            agreed=agreed,
+            output=self._data / "worktrees",
+            sandboxes=self._terms.sandboxes(),
+        )
+        return [ran.note]
+
+    def _tell(self, row: AgentRow, branch: str, notes: Sequence[str]) -> None:
+        for note in notes:
+            self._notice(f"Worktree {branch}: {note}", row.id)
 
     async def discard_fork(self, worktree: Path, branch: str) -> None:
         """Take that back. Never raises `FleetError`."""

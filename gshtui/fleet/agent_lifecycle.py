@@ -52,6 +52,8 @@ class AgentLifecycle:
         return await self._fleet.restart(parameters.agent)
 
     async def fork(self, _invocation: Invocation, parameters: calls.ForkAgent) -> RevivedAgent:
+        if parameters.setup and parameters.here:
+            raise UsageError("`setup` is for a fork in a git worktree of its own.", hint="Leave out `here` or `setup`.")
         original = await self._fleet.find(parameters.agent)
         wish = SpawnRequest(
             fork=original.id,
@@ -61,7 +63,7 @@ class AgentLifecycle:
             here=parameters.here,
             anew=parameters.anew,
         )
-        return await self._fleet.fork(wish)
+        return await self._fleet.fork(wish, setup=parameters.setup)
 
     async def rename(self, _invocation: Invocation, parameters: calls.RenameAgent) -> AgentRow:
         if not parameters.name.strip():

@@ -23,6 +23,7 @@ from gshtui.commands.declaration import (
     CommandError,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Question,
@@ -67,7 +68,7 @@ class AgentParameters(Parameters):
         "archive, unarchive, remove, unsaved, seen (marks it as read).",
     )
     target: str = Field("", description="Number or name of the agent; `all` for recover.")
-    text: str = Field(
+    text: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(
         "", description="The text to send, the choice to answer with, the new name, or what a fork should do."
     )
     status: str = Field(
@@ -80,6 +81,7 @@ class AgentParameters(Parameters):
     branch: str = Field("", description="fork: name of its branch; empty: after the fork.")
     here: bool = Field(False, description="fork: in the original's folder, without a git worktree.")
     anew: bool = Field(False, description="fork: without the conversation.")
+    setup: bool = Field(False, description="fork: run the set-up command of its worktree without asking.")
     all: bool = Field(False, description="ls: agents of every folder.")
     archived: bool = Field(False, description="ls: the archived agents.")
     now: bool = Field(False, description="send: even while it is busy. kill: at once, for good.")
@@ -103,6 +105,7 @@ def commands(fleet: Fleet, local: LocalAgents = list, windows: WindowAgents = _n
             family.agent,
             effect=Effect.EXECUTE,
             positions=("action", "target", "text"),
+            elsewhere=dict.fromkeys(("spawn", *calls.SPAWN_SYNONYMS), "spawn"),
             family="agents",
             assess=family.assess,
             complete=family.complete,
@@ -130,7 +133,9 @@ def _bindings(given: AgentParameters) -> Parameters:
         case "recover":
             return calls.RecoverAgents(agent=target, dry_run=given.dry_run)
         case "fork":
-            return calls.ForkAgent(agent=target, message=text, branch=given.branch, here=given.here, anew=given.anew)
+            return calls.ForkAgent(
+                agent=target, message=text, branch=given.branch, here=given.here, anew=given.anew, setup=given.setup
+            )
         case "rename":
             return calls.RenameAgent(agent=target, name=text)
         case "kill":

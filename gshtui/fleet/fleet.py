@@ -292,27 +292,32 @@ class Fleet:
         """Seconds during which a kill can be undone."""
         return self._context.options.grace
 
-    async def spawn(self, request: SpawnRequest, *, spawn: str = "", by_person: bool = False) -> AgentRow:
+    async def spawn(
+        self, request: SpawnRequest, *, spawn: str = "", by_person: bool = False, setup: bool = False
+    ) -> AgentRow:
         """Start an agent; it is running in its terminal when this returns.
 
         Args:
             spawn: id of the request, which the events that answer it carry.
             by_person: a person asks, so the limits for agents do not apply.
+            setup: a person agreed to the set-up command of its worktree. No request carries that, as agents make them.
         """
         parent = self._context.rows.get(request.parent) if request.parent else None
         session = parent.session if parent is not None else self._session_of(request.parent)
         if request.parent:
             depth = parent.depth + 1 if parent is not None else 1
             request = msgspec.structs.replace(request, depth=max(depth, request.depth))
-        row = await self._starter.spawn(request, parent_session=session, spawn=spawn, limited=not by_person)
+        row = await self._starter.spawn(
+            request, parent_session=session, spawn=spawn, limited=not by_person, setup=setup
+        )
         self._reconciler.check_now()
         if self._context.options.visiting:
             await self._starter.briefed()
         return row
 
-    async def fork(self, request: SpawnRequest) -> RevivedAgent:
+    async def fork(self, request: SpawnRequest, *, setup: bool = False) -> RevivedAgent:
         """Start a copy of the agent that `request.fork` names, for a person; says what became of its conversation."""
-        row = await self.spawn(request, by_person=True)
+        row = await self.spawn(request, by_person=True, setup=setup)
         try:
             made = await self._context.store.agents.request(row.id)
         except StoreError as error:

@@ -145,14 +145,14 @@ class Launcher(Protocol):
         """
         ...
 
-    async def worktree(self, row: AgentRow, branch: str) -> Path:
-        """Make its git worktree; the folder. Raises `FleetError`."""
+    async def worktree(self, row: AgentRow, branch: str, *, setup: bool = False) -> Path:
+        """Make its git worktree; the folder. `setup`: a person agreed to the set-up command. Raises `FleetError`."""
         ...
 
-    async def fork_worktree(self, row: AgentRow, branch: str) -> tuple[Path, Path]:
+    async def fork_worktree(self, row: AgentRow, branch: str, *, setup: bool = False) -> tuple[Path, Path]:
         """Make it a git worktree equal to the one that its folder is in; that, and its folder there.
 
-        Raises `FleetError`.
+        `setup`: a person agreed to the set-up command. Raises `FleetError`.
         """
         ...
 

@@ -21,6 +21,7 @@ from gshtui.commands.declaration import (
     Command,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Returns,
     UsageError,
@@ -49,7 +50,7 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
         waiting="Starting the agent",
         prints_agents=True,
     )
-    prompt: Annotated[str, ShellOption(words=-1, piped=True)] = Field(
+    prompt: Annotated[str, Mark.VERBATIM, Mark.PIPED, ShellOption(words=-1, piped=True)] = Field(
         default="", description="What it should do; empty: it waits for a prompt."
     )
     profile: Annotated[
@@ -76,6 +77,9 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
         GuardMode | Literal[""],
         ShellOption(metavar="MODE", help="What runs unasked: plan, ask, edit, auto or yolo; by default the setting's."),
     ] = Field(default="", description="plan, ask, edit, auto or yolo: what it does unasked; empty: the setting's.")
+    setup: Annotated[
+        bool, ShellOption(help="Run the configured set-up command in its worktree; without this, only a window asks.")
+    ] = Field(default=False, description="Run the set-up command of its worktree without asking; for people only.")
     attach: bool = Field(default=False, description="Show it full-screen in this terminal once it runs.")
     cwd: Annotated[
         str, ShellOption(metavar="FOLDER", kind="folder", help="Folder to start in; by default the current one.")
@@ -90,7 +94,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
     async def spawn(invocation: Invocation, parameters: SpawnAgent) -> AgentRow:
         request = _request(invocation, parameters)
         try:
-            row = await fleet.spawn(request, by_person=not invocation.caller.is_agent)
+            row = await fleet.spawn(request, by_person=not invocation.caller.is_agent, setup=parameters.setup)
         except FleetError as error:
             raise command_error(error) from error
         if parameters.attach:
@@ -134,6 +138,12 @@ def _request(invocation: Invocation, parameters: SpawnAgent) -> SpawnRequest:
     parent = invocation.caller.name if invocation.caller.is_agent else invocation.agent if wants_report else ""
     if invocation.caller.is_agent and (parameters.account or parameters.group):
         raise UsageError("Only a person can start an agent under an account or in a group.")
+    if invocation.caller.is_agent and parameters.setup:
+        raise UsageError("Only a person can agree to a set-up command.")
+    if parameters.setup and not parameters.worktree:
+        raise UsageError(
+            "`setup` runs in a new git worktree, and none is asked for.", hint="Add `worktree` with a branch."
+        )
     try:
         named_variables(parameters.env)
     except ValueError as error:

@@ -12,14 +12,16 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.agent_data import SpawnRequest
-from gshtui.commands.declaration import Parameters, UsageError
+from gshtui.commands.declaration import Mark, Parameters, UsageError
 from gshtui.commands.shell_form import ShellOption
 
 
 class SpawnParameters(Parameters):
     """Parameters of a new agent, named as in `SpawnRequest`."""
 
-    prompt: Annotated[str, ShellOption(words=-1, piped=True)] = Field(description="What it should do.", min_length=1)
+    prompt: Annotated[str, Mark.VERBATIM, Mark.PIPED, ShellOption(words=-1, piped=True)] = Field(
+        description="What it should do.", min_length=1
+    )
     name: Annotated[str, ShellOption(metavar="N")] = Field(default="", description="A name for it; made unique.")
     persona: Annotated[str, ShellOption(metavar="P", kind="persona")] = Field(
         default="", description="explore (reads only), test, build, or one of yours."

@@ -86,9 +86,15 @@ class Starter:
         self._removals: set[asyncio.Task[None]] = set()
 
     async def spawn(
-        self, request: SpawnRequest, *, parent_session: str, spawn: str = "", limited: bool = True
+        self,
+        request: SpawnRequest,
+        *,
+        parent_session: str,
+        spawn: str = "",
+        limited: bool = True,
+        setup: bool = False,
     ) -> AgentRow:
-        """A new agent, running in its terminal.
+        """A new agent, running in its terminal. `setup`: a person agreed to the set-up command of its worktree.
 
         Raises:
             FleetError: it goes too far (`limit`), or could not be started.
@@ -100,7 +106,7 @@ class Starter:
                 request = self._context.accounts.completed(request)
             row = await self._new_row(request, parent_session, limited)
             try:
-                row = await self._first(row, request)
+                row = await self._first(row, request, setup)
             except BaseException:
                 await asyncio.shield(self._undo(row.id, request))
                 raise
@@ -220,18 +226,18 @@ class Starter:
                 check_spawn(request, rows.all(), now)
             return await rows.add(row, request)
 
-    async def _first(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
+    async def _first(self, row: AgentRow, request: SpawnRequest, setup: bool) -> AgentRow:
         context = self._context
         async with self._places:
             if request.worktree and request.fork:
-                worktree, folder = await context.launcher.fork_worktree(row, request.worktree)
+                worktree, folder = await context.launcher.fork_worktree(row, request.worktree, setup=setup)
                 try:
                     row = await context.rows.change(row.id, worktree=str(worktree), cwd=str(folder))
                 except BaseException:
                     await asyncio.shield(context.launcher.discard_fork(worktree, request.worktree))
                     raise
             elif request.worktree:
-                folder = await context.launcher.worktree(row, request.worktree)
+                folder = await context.launcher.worktree(row, request.worktree, setup=setup)
                 row = await context.rows.change(row.id, worktree=str(folder), cwd=str(folder))
             if row.kind == "native" and request.conversation:
                 info = await context.store.sessions.copy(

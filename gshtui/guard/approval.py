@@ -25,6 +25,11 @@ Respondent = Literal["person", "policy", "nobody"]
 """Who answers questions. person: one at a window. policy: `--yes`, so what fits in the sandbox or clearly stays in the
 project is allowed, and the rest refused. nobody: whatever would be asked is refused.
 """
+_SAME_AS = {
+    **dict.fromkeys(("cat", "head", "tail", "ls", "cd"), "read"),
+    **dict.fromkeys(("append", "mkdir", "rm"), "write"),
+}
+"""What rules for the usual tools say holds for these, too, besides rules of their own."""
 _FILE_READERS = frozenset(("read", "glob", "grep"))
 """The tools that read the project's files: unasked only as `auto_approve` says."""
 _PLAN = (
@@ -361,13 +366,19 @@ def _line(text: str) -> str:
     return one_line(literal(text), 200)
 
 
+def _strictness(rule: GuardRule) -> int:
+    return ("deny", "ask", "allow").index(rule.do)
+
+
 def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | None:
     """The rule that decides on the call."""
     command = call.arguments.get("command")
     if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
         path = assessment.subject if assessment.effect in (Effect.READ, Effect.WRITE) else ""
         if call.tool not in ("glob", "grep") or assessment.effect is not Effect.READ:
-            found = book.decide(RuleMatter(call.tool, path=path, about=assessment.pattern))
+            tools = dict.fromkeys((call.tool, _SAME_AS.get(call.tool, call.tool)))
+            decided = [book.decide(RuleMatter(tool, path=path, about=assessment.pattern)) for tool in tools]
+            found = min((one for one in decided if one is not None), key=_strictness, default=None)
             return None if found is not None and path and not _names_all(found, assessment, path) else found
         # What they say about themselves begins with what they look for; their key begins with the folder.
         place = Path(assessment.key.partition("\0")[0])

@@ -21,6 +21,7 @@ from gshtui.commands.declaration import (
     Command,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     Returns,
@@ -131,7 +132,7 @@ class GuardParameters(Parameters):
         default="check",
         description="check: judge a shell line by the policy. rules: list your rules. log: what ran or was refused.",
     )
-    command: str = Field(
+    command: Annotated[str, Mark.VERBATIM] = Field(
         default="", description="check: the shell line, as an agent would pass it to bash. log: a word to find."
     )
     agent: str = Field(default="", description="log: only this agent's calls.")

@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gshtui.agents.agent_snapshot import AgentSnapshot
 from gshtui.bus import wire
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -30,7 +31,7 @@ from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed
 from gshtui.bus.loop_faults import LoopFaults
 from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, outcome_of, outcome_of_failure
 from gshtui.fleet.native.spec import TERMINAL, Spec, SpecError, read_spec, spec_path
-from gshtui.headless.agent_snapshot import AgentSnapshot
+from gshtui.headless.streams import complain
 from gshtui.shell import hub_registry, plugin_files
 from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
 from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
@@ -53,7 +54,7 @@ def run_agent(spec_file: Path, *, as_json: bool = False) -> int:
     try:
         spec = read_spec(spec_file)
     except SpecError as error:
-        sys.stderr.write(f"gsh-tui: {error.message} {error.hint}".rstrip() + "\n")
+        complain(error.message, error.hint)
         return FAILED
     return asyncio.run(_live(spec, as_json))
 
@@ -118,6 +119,7 @@ class AgentRunner:
         if not self._as_json:
             self._pane = AgentPane(spec, bus, self._run_line, leave=self._leave, rested=self._end_if_done)
             self._pane.open()
+            self._pane.connected(bool(self._link.hub))  # the link did not wait for the pane
         if not await asyncio.to_thread(Path(spec.cwd).is_dir):
             why, hint = f"The folder {spec.cwd} no longer exists.", "Start another agent in a different folder."
             return self._give_up(PartFailed(part="folder", why=why, hint=hint))

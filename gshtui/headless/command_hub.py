@@ -16,7 +16,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import in_words
 from gshtui.headless import exits
-from gshtui.headless.streams import STDERR, complain, is_terminal
+from gshtui.headless.streams import STDERR, complain, is_terminal, point_at
 from gshtui.settings.paths import FolderError
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ async def _result_or_code(
     """
     from gshtui.commands.declaration import CommandError, Unconfirmed, UsageError
 
-    said, code = "timed out; the command was stopped.", exits.TIMED_OUT
+    said, code, position = "timed out; the command was stopped.", exits.TIMED_OUT, None
     try:
         async with asyncio.timeout(timeout or None):
             return await work()
@@ -120,12 +120,14 @@ async def _result_or_code(
     except Unconfirmed as error:
         said, code = f"{error.message} `--yes` does it anyway.", exits.DENIED
     except UsageError as error:
-        said, code = str(error), exits.USAGE
+        said, code, position = str(error), exits.USAGE, error.position
     except CommandError as error:
-        said, code = str(error), exits.ERROR
+        said, code, position = str(error), exits.ERROR, error.position
     finally:
         before()
     complain(said)
+    if position is not None:
+        point_at(str(position), position.picture)
     return code
 
 

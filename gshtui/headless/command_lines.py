@@ -1,17 +1,25 @@
-"""`gsh-tui run 'LINE'`: one line of the command language, as the person or with an agent's rights."""
+"""`gsh-tui run 'LINE'`: a line of the command language, or lines from standard input, as the person or with an
+agent's rights.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from gshtui.headless import exits
 from gshtui.headless.command_hub import Denied, HubNeeds, on_hub
-from gshtui.headless.outcomes import write_outcome
+from gshtui.headless.outcomes import outcome_code, write_outcome
 from gshtui.headless.runner import run_command, until_stopped
+from gshtui.headless.streams import complain, piped_input
 
 if TYPE_CHECKING:
-    from gshtui.commands.declaration import Outcome
+    from gshtui.commands.declaration import Invocation, Outcome, ProgramView
+    from gshtui.commands.registry import AnyCommand
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
 
@@ -20,7 +28,8 @@ if TYPE_CHECKING:
 class LineOptions:
     """The options of the call. `agent`: whose rights apply; empty: the person's."""
 
-    line: str
+    line: str | None
+    """`None`: each line of standard input."""
     agent: str = ""
     yes: bool = False
     json: bool = False
@@ -30,14 +39,37 @@ class LineOptions:
 
 def run_line(options: LineOptions) -> int:
     """Run the line; returns the exit code."""
-    return run_command(lambda stop: until_stopped(_run(options), stop))
+    shown: list[ProgramView] = []
+    code = run_command(lambda stop: until_stopped(_run(options, shown), stop))
+    return _run_in_terminal(shown[0]) if shown else code
 
 
-async def _run(options: LineOptions) -> int:
+async def _run(options: LineOptions, shown: list[ProgramView]) -> int:
+    """`shown` gets what is to be run on this terminal afterwards."""
+    from gshtui.commands.declaration import ProgramView, UsageError
     from gshtui.commands.shell_form import ALL_COMMANDS
 
-    async def work(hub: Hub, _progress: Progress) -> Outcome:
-        return await _as_agent(hub, options) if options.agent else await hub.run(options.line)
+    if options.line is not None:
+        lines = [options.line]
+    else:
+        text, is_cut = await piped_input()
+        lines = [line for line in text.splitlines() if line.strip()]
+        if is_cut or not lines:
+            complain("standard input is too long." if is_cut else "there is no LINE to run.", "gsh-tui run 'help'")
+            return exits.USAGE
+
+    async def work(hub: Hub, progress: Progress) -> Outcome:
+        """Run the lines in their order until one fails, and write all outcomes but the last."""
+        for number, line in enumerate(lines):
+            outcome = await _as_agent(hub, options, line) if options.agent else await hub.run(line)
+            failed = outcome_code(outcome) != exits.DONE
+            if number == len(lines) - 1 or failed:
+                return outcome
+            progress.clear()
+            if isinstance(outcome.view, ProgramView):
+                raise UsageError("What needs a terminal can only be the last line.")
+            write_outcome(outcome, as_json=options.json)
+        raise AssertionError("there is a line")
 
     needs = HubNeeds(
         ALL_COMMANDS,
@@ -46,15 +78,41 @@ async def _run(options: LineOptions) -> int:
         timeout=options.timeout,
     )
     outcome = await on_hub(needs, work)
-    return outcome if isinstance(outcome, int) else write_outcome(outcome, as_json=options.json)
+    if isinstance(outcome, int):
+        return outcome
+    if isinstance(outcome.view, ProgramView) and not options.json:
+        shown.append(outcome.view)
+        return exits.DONE
+    return write_outcome(outcome, as_json=options.json)
 
 
-async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
-    """Run the line as a tool call of the agent: check access, ask the guard, run."""
+def _run_in_terminal(view: ProgramView) -> int:
+    """Run a shell line on this terminal until it ends; returns its exit code, as a shell says it."""
+    if view.needs_screen and not (os.isatty(0) and os.isatty(1)):
+        complain("this needs a terminal.", f"In a terminal, run: {view.command}")
+        return exits.USAGE
+
+    def spare(_number: int, _frame: object) -> None:
+        """What ctrl+c sends is for the program. A handler, since what is ignored stays ignored in the program."""
+
+    before = {number: signal.signal(number, spare) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        code = subprocess.run(["/bin/sh", "-c", view.command], check=False).returncode
+    except OSError as error:
+        complain(f"cannot start a shell: {error.strerror}.")
+        return exits.ERROR
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code
+
+
+async def _as_agent(hub: Hub, options: LineOptions, line: str) -> Outcome:
+    """Run each command of the line as a tool call of the agent: check access, ask the guard, run."""
     from gshtui.agents.toolbox import assess
-    from gshtui.commands.declaration import Caller, UsageError
+    from gshtui.commands.declaration import Caller, CommandError, UsageError
+    from gshtui.commands.evaluation import run_line as evaluate
     from gshtui.commands.execution import run_parsed
-    from gshtui.commands.language import parse
     from gshtui.commands.registry import may_run
     from gshtui.guard.approval import Call, Gate
     from gshtui.guard.modes import AgentModes
@@ -63,23 +121,32 @@ async def _as_agent(hub: Hub, options: LineOptions) -> Outcome:
     from gshtui.system.ids import new_id
 
     caller = Caller(options.agent, is_agent=True)
-    parsed = parse(hub.registry, options.line)
-    if not may_run(parsed.command, caller):
-        raise UsageError(f"{parsed.command.name} is for people only.")
-    arguments: dict[str, Any] = parsed.parameters.model_dump(exclude_unset=True)
-    invocation = hub.invocation(caller)
-    assessment = await assess(parsed.command, invocation, parsed.parameters, arguments)
     auto = frozenset(hub.settings.agent.auto_approve)
     mode = "auto" if options.yes else hub.settings.agent.mode
     modes = AgentModes(hub.bus, options.agent, mode)
     files = RuleFiles(own_file(), hub.project)
     gate = Gate(hub.bus, respondent=hub.options.respondent, auto_approve=auto, modes=modes, rules=files.current)
+    refusals: list[str] = []
+
+    async def judged(command: AnyCommand, parameters: Any, invocation: Invocation) -> Outcome:
+        """Run a command of the line as a call of its own."""
+        if not may_run(command, caller):
+            raise UsageError(f"{command.name} is for people only.")
+        arguments: dict[str, Any] = parameters.model_dump(exclude_unset=True)
+        assessment = await assess(command, invocation, parameters, arguments)
+        verdict = await gate.review(Call(options.agent, "", new_id(), command.name, arguments), assessment)
+        if not verdict.allowed:
+            name, subject = command.name, assessment.subject
+            what = subject if subject.split(" ")[0] == name else f"{name} {subject}"
+            refusals.append(f"{what}: {verdict.reason}")
+            raise CommandError(refusals[-1])
+        return await run_parsed(command, parameters, replace(invocation, sandboxed=verdict.sandboxed))
+
     try:
-        verdict = await gate.review(Call(options.agent, "", new_id(), parsed.command.name, arguments), assessment)
+        return await evaluate(hub.registry, line, replace(hub.invocation(caller), run_stage=judged))
+    except CommandError as error:
+        if refusals:
+            raise Denied(refusals[-1]) from error
+        raise
     finally:
         await gate.close()
-    if not verdict.allowed:
-        name, subject = parsed.command.name, assessment.subject
-        what = subject if subject.split(" ")[0] == name else f"{name} {subject}"
-        raise Denied(f"{what}: {verdict.reason}")
-    return await run_parsed(parsed.command, parsed.parameters, replace(invocation, sandboxed=verdict.sandboxed))

@@ -7,16 +7,15 @@ import logging
 import sys
 import threading
 
-from gshtui.headless.streams import STDERR, write_all
+from gshtui.headless.streams import STDERR, shown, write_all
 
 
 def report_crash(error: BaseException) -> int:
     """Write a report and print where it is; returns the exit code."""
     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     said = f"gsh-tui: internal error: {what}. {written(error)}\n"
-    shown = "".join(char if char.isprintable() or char == "\n" else "?" for char in said)
     with contextlib.suppress(OSError):
-        write_all(STDERR, shown.encode("utf-8", "replace"))
+        write_all(STDERR, shown("".join(char if char.isprintable() or char == "\n" else "?" for char in said), STDERR))
     return 1
 
 

@@ -216,7 +216,7 @@ def _answer_lines(call: DeclaredCall) -> int:
             piece, raw = sys.stdin.buffer.readline(_LONGEST), b"too long"
         if raw.strip():
             answered = json.dumps(answer(_decoded(raw)), ensure_ascii=True)
-            streams.write_all(streams.STDOUT, answered.encode() + b"\n")
+            streams.write_all(streams.STDOUT, streams.shown(f"{answered}\n", streams.STDOUT))
     return exits.DONE
 
 

@@ -22,7 +22,8 @@ def write_outcome(outcome: Outcome, *, as_json: bool, text: str = "", lines: boo
     from gshtui.text.verbatim import bare
 
     if as_json and lines:
-        streams.write_all(streams.STDOUT, b"".join(map(streams.json_line, outcome.data)))
+        for each in outcome.data:
+            streams.result_json(each)
     elif as_json:
         streams.result_json(outcome.data if outcome.data is not None or not outcome.text else outcome.text)
     elif outcome.is_piece:

@@ -52,6 +52,11 @@ _HEARD = (
 )
 
 
+def _is_about_agent(hub: Hub, event: Noticed) -> bool:
+    """Whether it is about an agent in a terminal: then it is part of what the command did."""
+    return hub.fleet is not None and hub.fleet.get(event.about) is not None
+
+
 class Progress:
     """The line. `words` says what the command is waiting for, without a full stop; it may change at any time."""
 
@@ -79,7 +84,7 @@ class Progress:
         """Remove the line until the next redraw, because something else is about to be written."""
         if self._drawn:
             self._drawn = False
-            _write(b"\r\x1b[K")
+            _write(streams.own("\r\x1b[K"))
 
     def show(self) -> None:
         """Draw the line, or say it once, if it is time."""
@@ -100,7 +105,7 @@ class Progress:
         with contextlib.suppress(OSError):
             columns = os.get_terminal_size(STDERR).columns
             line = cells.head(f"{frame} {plain(self.words)} · {seconds:.0f} s", columns - 1)
-            _write(f"\r{line}\x1b[K".encode())
+            _write(streams.own("\r", plain(line), "\x1b[K"))
             self._drawn = True
 
 
@@ -121,7 +126,7 @@ async def watching(
 
     def take(event: Event) -> None:
         match event:
-            case Noticed() if event.level != "info":
+            case Noticed() if event.level != "info" or _is_about_agent(hub, event):
                 progress.clear()
                 streams.complain(event.text, event.hint)
             case WaitReported():
@@ -161,6 +166,6 @@ async def watching(
         await progress.stop()
 
 
-def _write(data: bytes) -> None:
+def _write(data: streams.ShownBytes) -> None:
     with contextlib.suppress(OSError):
         streams.write_all(STDERR, data)

@@ -227,9 +227,7 @@ class _Terminal:
 
 
 def _write(number: int, data: bytes) -> None:
-    from gshtui.headless.streams import write_all
-
-    write_all(number, data)
+    streams.pass_on(number, data)
 
 
 def _code(ended: int) -> int:

@@ -30,8 +30,19 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.wire import VERSION, to_plain
 from gshtui.headless import exits
-from gshtui.headless.streams import STDERR, STDOUT, Writer, complaint, is_terminal, json_line, shown, write_all
-from gshtui.text.sanitise import Sanitiser
+from gshtui.headless.streams import (
+    STDERR,
+    STDOUT,
+    ShownBytes,
+    Writer,
+    complaint,
+    is_terminal,
+    json_line,
+    own,
+    shown,
+    write_all,
+)
+from gshtui.text.sanitise import Sanitiser, plain
 
 _ALLOW = "--yes allows, without asking, what fits in the sandbox or clearly stays inside the project."
 _STOPS = {exits.INTERRUPTED: "interrupted", exits.TIMED_OUT: "timeout"}
@@ -193,12 +204,12 @@ class Reporter:
         if text:
             self._said = True
             self._mid_line = not text.endswith("\n")
-            self._writer.write(text.encode("utf-8", "replace"))
+            self._writer.write(shown(text, STDOUT))
 
     def _line_end(self) -> None:
         if self._mid_line and not self._json:
             self._mid_line = False
-            self._writer.write(b"\n")
+            self._writer.write(own("\n"))
 
     def _tool_ended(self, event: ToolFinished) -> None:
         if event.status == "denied":
@@ -211,13 +222,13 @@ class Reporter:
         """Progress, for a person who is watching."""
         if not self._progress:
             return
-        line = shown(f"{mark}{text}", STDERR).replace(b"\n", b" ")
-        self._to_stderr(b"\x1b[2m" + line + b"\x1b[0m\n" if self._dim else line + b"\n")
+        line = plain(f"{mark}{text}".replace("\n", " "))
+        self._to_stderr(own("\x1b[2m", line, "\x1b[0m\n") if self._dim else own(line, "\n"))
 
     def _complain(self, text: str, hint: str = "") -> None:
         self._to_stderr(complaint(text, hint))
 
-    def _to_stderr(self, data: bytes) -> None:
+    def _to_stderr(self, data: ShownBytes) -> None:
         """Write in order with the text if both go to a terminal; else at once, even if the text's reader pauses."""
         self._line_end()
         if is_terminal(STDOUT):

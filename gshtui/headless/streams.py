@@ -11,6 +11,13 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
+from typing import TYPE_CHECKING, LiteralString, NewType
+
+if TYPE_CHECKING:
+    from gshtui.text.sanitise import CleanText
+
+ShownBytes = NewType("ShownBytes", bytes)
+"""What may be printed on a stream: sanitised if that is a terminal. Made in this module alone."""
 
 STDOUT, STDERR = 1, 2
 
@@ -20,8 +27,15 @@ def is_terminal(number: int) -> bool:
     return os.isatty(number)
 
 
-def write_all(number: int, data: bytes) -> None:
-    """Write all the data, even to a stream that somebody made non-blocking.
+def write_all(number: int, data: ShownBytes) -> None:
+    """Print all the data. Raises as `pass_on`."""
+    pass_on(number, data)
+
+
+def pass_on(number: int, data: bytes) -> None:
+    """Write all the data, as it is and even to a stream that somebody made non-blocking.
+
+    For what the person's own program prints to their own terminal, and for what is no terminal's.
 
     Raises:
         BrokenPipeError: nobody reads any more, or the stream was closed from the start.
@@ -39,13 +53,18 @@ def write_all(number: int, data: bytes) -> None:
             raise
 
 
-def shown(text: str, number: int) -> bytes:
+def shown(text: str, number: int) -> ShownBytes:
     """The text as bytes for this stream, sanitised if it is a terminal."""
     if is_terminal(number):
         from gshtui.text.sanitise import plain
 
         text = plain(text)
-    return text.encode("utf-8", "replace")
+    return ShownBytes(text.encode("utf-8", "replace"))
+
+
+def own(*parts: LiteralString | CleanText | int) -> ShownBytes:
+    """What is sanitised already, with sequences of our own, for a terminal."""
+    return ShownBytes("".join(map(str, parts)).encode("utf-8", "replace"))
 
 
 def result(text: str) -> None:
@@ -59,14 +78,14 @@ def result_json(data: object) -> None:
     write_all(STDOUT, json_line(data))
 
 
-def json_line(data: object) -> bytes:
+def json_line(data: object) -> ShownBytes:
     """One JSON value as a line; pure ASCII for a terminal, so that nothing in it can control the terminal."""
     if not is_terminal(STDOUT):
         try:
-            return json.dumps(data, ensure_ascii=False, default=str).encode() + b"\n"
+            return ShownBytes(json.dumps(data, ensure_ascii=False, default=str).encode() + b"\n")
         except UnicodeEncodeError:  # a lone surrogate can only be written as an escape
             pass
-    return json.dumps(data, ensure_ascii=True, default=str).encode() + b"\n"
+    return ShownBytes(json.dumps(data, ensure_ascii=True, default=str).encode() + b"\n")
 
 
 def complain(text: str, hint: str = "") -> None:
@@ -75,7 +94,14 @@ def complain(text: str, hint: str = "") -> None:
         write_all(STDERR, complaint(text, hint))
 
 
-def complaint(text: str, hint: str = "") -> bytes:
+def point_at(place: str, picture: str) -> None:
+    """Print below a complaint where in a line it is, and the line with carets. Ignores a stderr that nobody reads."""
+    indented = "".join(f"    {row}\n" for row in picture.split("\n"))
+    with suppress(OSError):
+        write_all(STDERR, shown(f"  {place}:\n{indented}", STDERR))
+
+
+def complaint(text: str, hint: str = "") -> ShownBytes:
     """The line that `complain` prints."""
     if hint:
         text = f"{text}{'' if text.endswith(('.', '!', '?', ':')) else '.'} {hint}"
@@ -93,7 +119,7 @@ def ask_yes_no(question: str) -> bool:
     with suppress(OSError), TerminalKeys() as terminal:
         terminal.wait_for_quiet()
         terminal.forget()
-    write_all(STDERR, b" [y/N] ")
+    write_all(STDERR, own(" [y/N] "))
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
@@ -106,11 +132,11 @@ class Writer:
     def __init__(self, on_broken: Callable[[], None]) -> None:
         self.broken = False
         self._on_broken = on_broken
-        self._queue: SimpleQueue[tuple[int, bytes] | threading.Event | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[int, ShownBytes] | threading.Event | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="stdout", daemon=True)
         self._thread.start()
 
-    def write(self, data: bytes, number: int = STDOUT) -> None:
+    def write(self, data: ShownBytes, number: int = STDOUT) -> None:
         """Queue the data to be written. Returns at once."""
         self._queue.put((number, data))
 

@@ -12,16 +12,18 @@ from datetime import date
 from gshtui.agents.agent import Agent, LocalRoster
 from gshtui.agents.agent_factory import AgentCharacter, AgentSurroundings, make_agent
 from gshtui.agents.loop import unlimited
+from gshtui.agents.memory.memory_section import MemorySection
 from gshtui.agents.sessions import OpenSessions
 from gshtui.agents.skills.skill_store import read_skills, skills_section
 from gshtui.agents.toolbox import WorkDirs
 from gshtui.bus.events.agent_events import AgentAdded
 from gshtui.commands.registry import Registry
-from gshtui.context.ports import Contribution
+from gshtui.context.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.context.system_section import mode_section, system_sections
 from gshtui.hub.hub import Hub
 from gshtui.providers.port import ProviderError
+from gshtui.store.memory_table import MemoryNote
 
 _WARM_AFTER = 1.0
 """Seconds after the start until which the window has the processor to itself."""
@@ -78,6 +80,20 @@ def surroundings(hub: Hub, tools: Registry, roster: LocalRoster) -> AgentSurroun
     )
 
 
+def memory_of(hub: Hub, agent: str) -> tuple[Contribute, ...]:
+    """The memory of an agent of this process, for its context; nothing without a record."""
+    store = hub.store
+    if store is None:
+        return ()
+    owners = hub.memory_owners()
+
+    async def notes() -> tuple[str, list[MemoryNote]]:
+        owner = await owners.owner(agent)
+        return owner, await store.memory.find_all(owner, await owners.project())
+
+    return (MemorySection(notes, lambda: hub.first_prompt(agent), hub.settings.context.memory_tokens),)
+
+
 def _make_agent(hub: Hub, roster: LocalRoster, skills: str) -> Agent:
     name, options = hub.options.agent, hub.options
 
@@ -85,6 +101,9 @@ def _make_agent(hub: Hub, roster: LocalRoster, skills: str) -> Agent:
         log = hub.shell_log
         limit = hub.settings.context.max_tool_output_bytes
         return Contribution() if log is None else await log.runs.reports_for(hub.session_of(name), limit)
+
+    async def in_call(_new: bool) -> Contribution:
+        return await hub.call_section(name)
 
     around = surroundings(hub, hub.registry, roster)
     ran_elsewhere = (
@@ -96,7 +115,7 @@ def _make_agent(hub: Hub, roster: LocalRoster, skills: str) -> Agent:
             name, options.cwd, hub.branch.name, date.today(), skills, mode_section(around.gate.modes.mode_of(name))
         ),
         attended=lambda: options.respondent == "person",
-        more=(*ran_elsewhere, ran_here, *options.more),
+        more=(in_call, *memory_of(hub, name), *ran_elsewhere, ran_here, *options.more),
         max_iterations=options.max_iterations,
         limit=hub.telemetry.limit(name, hub.store, around.gate, hub.session_of) if hub.telemetry else unlimited,
     )

@@ -23,8 +23,10 @@ from gshtui.settings.loader import Loaded
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from gshtui.agents.memory.memory_owner import MemoryOwners
     from gshtui.agents.model_pool import ModelPool
     from gshtui.bus.agent_data import AgentRow
+    from gshtui.calls.call_service import CallService
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.fleet.agent_states import AgentStates
@@ -40,8 +42,11 @@ if TYPE_CHECKING:
     from gshtui.store.grant_table import Grant
     from gshtui.store.store import Store
     from gshtui.tools.worktree_setup import Consent
+    from gshtui.vfs.file_system import FileSystem
 
-LEFT_OUT_OF_AGENTS = frozenset({"profiles", "config", "hub", "guard", "session", "approvals", "mode", "spawn", "init"})
+LEFT_OUT_OF_AGENTS = frozenset(
+    {"profiles", "config", "hub", "guard", "session", "approvals", "mode", "spawn", "init", "people"}
+)
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
 
 _ROOMS = (
@@ -51,7 +56,9 @@ _ROOMS = (
     "gshtui.fleet.status_commands",
     "gshtui.fleet.native.commands",
     "gshtui.agents.skills.commands",
+    "gshtui.agents.memory.commands",
     "gshtui.commands.help_command",
+    "gshtui.commands.line_commands",
     "gshtui.commands.tool_search",
     "gshtui.agents.commands",
     "gshtui.context.task_list",
@@ -85,6 +92,10 @@ def _no_words(_row: AgentRow) -> list[str]:
     return []
 
 
+async def _nothing_new() -> None:
+    """The default: the rows are always up to date."""
+
+
 @dataclass(frozen=True, slots=True)
 class AgentSources:
     """The sources of the commands about agents."""
@@ -96,6 +107,10 @@ class AgentSources:
     """The facts about an agent's context; `None` where contexts cannot be read."""
     attach: Callable[[AgentRow], list[str]] = _no_words
     """How to see an agent's terminal."""
+    calls: Callable[[], CallService | None] = lambda: None
+    """The shared rooms; `None`: there are none."""
+    look: Callable[[], Awaitable[object]] = _nothing_new
+    """Brings `rows` up to date where nothing does that all the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +166,14 @@ class CommandOffers:
         self._offer("config", config)
         self._offer("guard", guard)
         self._offer("logs", logs)
+
+        def people() -> list[AnyCommand]:
+            from gshtui.guard.people_commands import commands
+
+            return commands()
+
         self._offer("hub", hub)
+        self._offer("people", people)
 
     @functools.cached_property
     def sandboxes(self) -> Sandboxes:
@@ -179,19 +201,24 @@ class CommandOffers:
         """What was always allowed there before there were rules; nothing without a record."""
         return () if self._store is None else await self._store.grants.find_all(str(project))
 
-    def offer_general(self, agents: AgentSources, spawner: Spawner) -> None:
-        """The commands that need no part of the hub."""
+    def offer_general(self, agents: AgentSources, spawner: Spawner, files: FileSystem | None = None) -> None:
+        """The commands that need no part of the hub. `files`: the virtual files, to which parts add theirs."""
 
         def tools() -> list[AnyCommand]:
             from gshtui.tools.commands import commands
+            from gshtui.tools.file_paths import FilePaths
             from gshtui.tools.workspace import ToolConfig
+            from gshtui.vfs.file_system import FileSystem
 
-            return commands(ToolConfig.from_settings(self._settings, self.sandboxes))
+            paths = FilePaths(files or FileSystem(), self._settings.shared)
+            return commands(ToolConfig.from_settings(self._settings, self.sandboxes), paths)
 
         def statuses() -> list[AnyCommand]:
             from gshtui.fleet.status_commands import commands
 
-            return commands(self._bus, agents.states, agents.rows, agents.facts, agents.attach)
+            return commands(
+                self._bus, agents.states, agents.rows, agents.facts, agents.attach, agents.calls, agents.look
+            )
 
         def natives() -> list[AnyCommand]:
             from gshtui.fleet.native.commands import SpawnAuthority, personas_command, spawn_commands
@@ -214,6 +241,11 @@ class CommandOffers:
 
             return commands(self._registry)
 
+        def lines() -> list[AnyCommand]:
+            from gshtui.commands.line_commands import commands
+
+            return commands(self._registry)
+
         def prompts() -> list[AnyCommand]:
             from gshtui.agents.prompt_commands import commands
 
@@ -224,12 +256,13 @@ class CommandOffers:
 
             return [find_tool_command(self._registry)]
 
-        self._offer("read glob grep write edit bash git_worktree", tools)
+        self._offer("read glob grep cat head tail ls cd pwd write edit append mkdir rm bash git_worktree", tools)
         self._offer("agents who status info clear new interrupt quit exit", statuses)
         self._offer("spawn_agent personas", natives)
         self._offer("profiles hooks", programs)
         self._offer("skills", skills)
         self._offer("help ?", help)
+        self._offer("echo env diff pipe exec vim", lines)
         self._offer("find_tool", tool_search)
         self._offer("init review", prompts)
         self.offer_local()
@@ -263,6 +296,7 @@ class CommandOffers:
         sync_shells: Callable[[], Awaitable[None]],
         sync_programs: Callable[[], Awaitable[None]],
         open_now: Callable[[], OpenApprovals],
+        owners: Callable[[], MemoryOwners],
     ) -> None:
         """The commands on the record alone.
 
@@ -271,6 +305,7 @@ class CommandOffers:
             sync_shells: stores what shells have reported until now.
             sync_programs: records what other programs have used until now.
             open_now: the questions asked here now.
+            owners: whose memories agents have.
         """
         self._store = store
 
@@ -296,9 +331,16 @@ class CommandOffers:
 
             return [approvals_command(store, project, self._settings.agent.auto_approve, open_now)]
 
+        def memory() -> list[AnyCommand]:
+            from gshtui.agents.memory.commands import commands
+
+            clean = self._redactor().redact_certain if self._settings.context.redact_secrets else str
+            return commands(store.memory, owners(), clean)
+
         self._offer("session resume", sessions)
         self._offer("usage cost search_context search output", record)
         self._offer("todo", tasks)
+        self._offer("remember forget memory", memory)
         self._offer("approvals permissions", approvals)
 
     def offer_models(self, pool: ModelPool, agent: str, states: AgentStates) -> None:
@@ -322,9 +364,7 @@ class CommandOffers:
 
             return commands(contexts, store.agents.find, names)
 
-        self._offer(
-            "context timeline whatif carry compact prune forget clear_context pin unpin restore undo tune", cuts
-        )
+        self._offer("context timeline whatif carry compact prune clear_context pin unpin restore undo tune", cuts)
 
     def offer_mail(
         self,
@@ -332,10 +372,12 @@ class CommandOffers:
         outbox: Callable[[], MailOutbox],
         service: Callable[[], MailService] | None = None,
         courier: Courier | None = None,
+        calls: Callable[[], CallService] | None = None,
     ) -> None:
         """Messages between agents.
 
         Args:
+            calls: the shared rooms in which they are said.
             service: lets a person manage them; without it there is no `mail`.
             courier: delivers one where no hub does; for an agent's own process.
         """
@@ -343,9 +385,20 @@ class CommandOffers:
         def messages() -> list[AnyCommand]:
             from gshtui.fleet.mail.commands import commands
 
-            return commands(outbox(), store, None if service is None else service(), courier)
+            return commands(outbox(), store, None if service is None else service(), courier, calls)
 
-        self._offer("say talk report" if service is None else "say talk report mail", messages)
+        names = "say talk wall report"
+        self._offer(names if service is None else f"{names} mail", messages)
+
+    def offer_calls(self, calls: Callable[[], CallService]) -> None:
+        """The shared rooms."""
+
+        def rooms() -> list[AnyCommand]:
+            from gshtui.calls.commands import commands
+
+            return commands(calls)
+
+        self._offer("create join leave calls topic invite history", rooms)
 
     def offer_terminals(self, targets: Callable[[], TerminalTargets]) -> None:
         """The tools for terminals."""
@@ -376,7 +429,8 @@ class CommandOffers:
             from gshtui.fleet.worktree_commands import TearDown, worktree_command
 
             output = store.path.parent / "worktrees"
-            return [worktree_command(fleet, TearDown(tuple(self._settings.worktrees.teardown), consent(), output))]
+            argv = tuple(self._settings.worktrees.teardown)
+            return [worktree_command(fleet, TearDown(argv, consent(), output, self.sandboxes))]
 
         self._offer("spawn agent", agents)
         self._offer("worktree", worktrees)

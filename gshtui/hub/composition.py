@@ -27,6 +27,7 @@ def build_hub(options: HubOptions, bus: Bus | None = None) -> Hub:
 async def start_store(hub: Hub) -> None:
     """Open the record and the log, and start recording events. Raises `StoreError`."""
     from gshtui.agents.telemetry import Journal, Telemetry
+    from gshtui.hub.virtual_files import mount_record
     from gshtui.store.store import Store
 
     telemetry = hub.telemetry = Telemetry(hub.bus, hub.settings, os.environ, hub.carries)
@@ -42,8 +43,10 @@ async def start_store(hub: Hub) -> None:
     )
     hub.journal = Journal(hub.bus, hub.store)
     telemetry.keep_usage(hub.store)
+    mount_record(hub, hub.store)
     hub.offers.offer_record(
-        hub.store, hub.project, hub.session_of, hub.sync_shells, hub.sync_programs, hub.open_approvals
+        hub.store, hub.project, hub.session_of, hub.sync_shells, hub.sync_programs, hub.open_approvals,
+        hub.memory_owners,
     )  # fmt: skip
 
 
@@ -114,11 +117,13 @@ async def start_providers(hub: Hub) -> None:
     if hub.store is None or hub.telemetry is None:
         return
     from gshtui.agents.context_assembly import make_contexts
+    from gshtui.hub.virtual_files import mount_contexts
 
     hub.contexts = make_contexts(
         hub.bus, hub.store, hub.settings.context, models, hub.local_agent, str(hub.options.cwd),
         hub.telemetry.redactor.redact,
     )  # fmt: skip
+    mount_contexts(hub, hub.store, hub.contexts)
     hub.offers.offer_contexts(hub.contexts, hub.store, lambda: [state.row.id for state in hub.agent_states.all()])
 
 

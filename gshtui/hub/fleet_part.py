@@ -14,11 +14,13 @@ from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError, FleetOptions, LaunchTerms
 from gshtui.hub.hub import Hub
+from gshtui.hub.virtual_files import mount_calls
 from gshtui.settings.paths import runtime_dir
 from gshtui.shell import plugin_files
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
+    from gshtui.calls.call_service import CallService
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.ports import MessageTransport
     from gshtui.fleet.terminal_tools.targets import TerminalTargets
@@ -37,13 +39,18 @@ async def start_fleet(hub: Hub) -> None:
     if not maker.visiting:
         hub.make_shared_shell = lambda: maker.targets.shared
     hub.offers.offer_fleet(fleet, hub.store, hub.agent_states, maker.tear_down_consent)
-    hub.offers.offer_mail(hub.store, lambda: maker.mail.outbox, lambda: maker.mail)
+    hub.make_calls = lambda: maker.calls
+    hub.offers.offer_mail(hub.store, lambda: maker.mail.outbox, lambda: maker.mail, calls=lambda: maker.calls)
+    hub.offers.offer_calls(lambda: maker.calls)
+    mount_calls(hub, hub.store)
     hub.offers.offer_terminals(lambda: maker.targets)
     if hub.relay is not None:
         hub.relay.name_of = lambda id: row.name if (row := fleet.get(id)) is not None else ""
     await fleet.start()
     if not maker.visiting:
         await maker.mail.start()
+        hub.parts.stops_with("calls", maker.calls.stop)
+        await maker.calls.start()
     if hub.options.keeper:
         from gshtui.hub.keeper_notices import KeeperNotices
 
@@ -123,9 +130,24 @@ class _FleetMaker:
             silent=hub.options.silent,
             follow=self._follow,
             mode_of=self._mode_of,
+            answered=lambda letter: self.calls.post_answer(letter),
         )
         hub.parts.stops_with("mail", mail.stop)
         return mail
+
+    @functools.cached_property
+    def calls(self) -> CallService:
+        """The shared rooms, and what is said there."""
+        from gshtui.calls.call_service import CallService, person_name
+        from gshtui.fleet.mail.call_post import CallMail
+
+        hub = self._hub
+        post = CallMail(self._store, self.mail.outbox, self._local_agents, self.mail)
+        return CallService(hub.bus, self._store, post, person_name(hub.settings.general.name))
+
+    def _local_agents(self) -> list[str]:
+        """The agents that live in this process."""
+        return [] if self._hub.roster is None else [agent.name for agent in self._hub.roster]
 
     @functools.cached_property
     def targets(self) -> TerminalTargets:
@@ -167,14 +189,20 @@ class _FleetMaker:
         """Asks whether a new worktree's set-up command may run; without a gate it is not run."""
         from gshtui.tools.worktree_setup import consent_by_gate, no_consent
 
-        return no_consent if self._hub.gate is None else consent_by_gate(self._hub.gate, agent)
+        hub = self._hub
+        if hub.gate is None:
+            return no_consent
+        return consent_by_gate(hub.gate, agent, sandboxes=lambda: hub.offers.sandboxes)
 
     def tear_down_consent(self) -> Consent:
         """Asks whether the tear-down command of a worktree may run; without a gate it is not run."""
         from gshtui.tools.worktree_setup import consent_by_gate, no_consent
 
+        hub = self._hub
+        if hub.gate is None:
+            return no_consent
         what = "tear-down command, in the worktree"
-        return no_consent if self._hub.gate is None else consent_by_gate(self._hub.gate, "", what=what)
+        return consent_by_gate(hub.gate, "", what=what, sandboxes=lambda: hub.offers.sandboxes)
 
     def _transport(self) -> MessageTransport:
         from gshtui.fleet.transport import TerminalTransport

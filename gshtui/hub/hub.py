@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,10 @@ from gshtui.bus.events.hub_events import HubStarted, HubStopped, Noticed, PartFa
 from gshtui.bus.loop_faults import LoopFaults
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, Invocation, Outcome, Question, R, Returns
-from gshtui.commands.language import parse
-from gshtui.commands.registry import Registry
+from gshtui.commands.evaluation import Ask, asking, result_of, run_line
+from gshtui.commands.language import Parsed, split_line
+from gshtui.commands.line_values import Variables
+from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.fleet.agent_states import AgentStates
 from gshtui.guard.report_redaction import redact_report
 from gshtui.hub.branch_watch import BranchWatch
@@ -26,13 +29,17 @@ from gshtui.hub.part_lifecycle import PartLifecycle
 from gshtui.hub.unseen_git_programs import tell_unseen_programs
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
+from gshtui.vfs.file_system import FileSystem
 
 if TYPE_CHECKING:
     from gshtui.agents.agent import Agent, LocalRoster
+    from gshtui.agents.memory.memory_owner import MemoryOwners
     from gshtui.agents.model_pool import ModelPool
     from gshtui.agents.telemetry import Journal, Telemetry
+    from gshtui.calls.call_service import CallService
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
+    from gshtui.context.ports import Contribution
     from gshtui.fleet.fleet import Fleet
     from gshtui.fleet.mail.mail_service import MailService
     from gshtui.fleet.native.relay import Relay
@@ -69,11 +76,15 @@ class Hub:
         self.registry = Registry()
         left_out = frozenset[str]() if options.native is None else LEFT_OUT_OF_AGENTS
         self.offers = CommandOffers(self.registry, self.bus, options.loaded, options.cwd, without=left_out)
+        self.files = FileSystem()
+        """The virtual files; each part that starts adds its mounts."""
         self.parts = PartLifecycle(self.bus)
         self.project = options.loaded.project
         self.store: Store | None = None
         self.agent_states = AgentStates(self.bus)
         self.branch = BranchWatch(self.bus, options.cwd)
+        self._variables: dict[str, Variables] = {}
+        """Of each conversation, for the command language."""
         self._telling: asyncio.Task[None] | None = None
         self.journal: Journal | None = None
         self.gate: Gate | None = None
@@ -87,10 +98,13 @@ class Hub:
         """The requests to any agent's model, once there are providers and a record."""
         self.shell_log: ShellLog | None = None
         self._interpreters: Interpreters | None = None
+        self._memory_owners: MemoryOwners | None = None
         self.make_shared_shell: Callable[[], SharedShell] | None = None
         """Gives the shell that people and agents share, once there can be one."""
         self.make_mail: Callable[[], MailService] | None = None
         """Gives the mail between agents, once there is a fleet."""
+        self.make_calls: Callable[[], CallService] | None = None
+        """Gives the calls, once there can be some."""
 
     async def start(self) -> None:
         """Start the parts that the options name, in order. Never raises: failures are in `failed` and on the bus."""
@@ -146,8 +160,28 @@ class Hub:
         """The parts that do not work, by name."""
         return self.parts.failed
 
+    def memory_owners(self) -> MemoryOwners:
+        """Whose memories agents have; needs the record."""
+        assert self.store is not None
+        if self._memory_owners is None:
+            from gshtui.agents.memory.memory_owner import MemoryOwners
+
+            self._memory_owners = MemoryOwners(self.store.agents.find, self.options.agent, self.project)
+        return self._memory_owners
+
+    async def first_prompt(self, agent: str) -> str:
+        """What a person or agent first said in the conversation of an agent of this process. Raises `StoreError`."""
+        local = self.local_agent(agent)
+        messages = [] if local is None else await local.messages()
+        return next((message.text for message in messages if message.role == "user"), "")
+
     async def run(
-        self, line: str | Returns[Any], caller: Caller | None = None, *, output: Callable[[str], None] | None = None
+        self,
+        line: str | Returns[Any],
+        caller: Caller | None = None,
+        *,
+        output: Callable[[str], None] | None = None,
+        ask: Ask | None = None,
     ) -> Outcome:
         """Run one line of the command language, or a value, and render its outcome.
 
@@ -155,6 +189,7 @@ class Hub:
             line: with or without a leading slash.
             caller: on whose behalf; a person's by default.
             output: receives output as it arrives, sanitised.
+            ask: asks a person what commands of a line ask before they act; `None`: those that lose something refuse.
 
         Raises:
             UsageError: the line does not use a command correctly.
@@ -162,11 +197,18 @@ class Hub:
         """
         invocation = self.invocation(caller or Caller(), output)
         if not isinstance(line, str):
-            return await execution.run_value(self.registry, line, invocation)
-        parsed = parse(self.registry, line)
+            outcome = await execution.run_value(self.registry, line, invocation)
+            invocation.variables.keep_last(result_of(outcome))
+            return outcome
+        run_stage = self._run_stage if ask is None else asking(self.registry, ask, self._run_stage)
+        return await run_line(self.registry, line, replace(invocation, run_stage=run_stage))
+
+    async def _run_stage(self, command: AnyCommand, parameters: Any, invocation: Invocation) -> Outcome:
+        """Run a command of a line; a person's shell commands are kept as those of their shells are."""
+        parsed = Parsed(command, parameters)
         if self.shell_log is not None and self.shell_log.by_hand.has_room(parsed, invocation):
             return await self.shell_log.by_hand.run(parsed, invocation)
-        return await execution.run_parsed(parsed.command, parsed.parameters, invocation)
+        return await execution.run_parsed(command, parameters, invocation)
 
     async def call(self, parameters: Returns[R], caller: Caller | None = None) -> R:
         """Run the command of these parameters; return its typed result. Raises as `run` does."""
@@ -177,8 +219,12 @@ class Hub:
         return await execution.question(self.registry, parameters, self.invocation(Caller(), None))
 
     def bound(self, line: str) -> Returns[Any] | None:
-        """A line as a value to call; `None`: its command has none. Raises `UsageError`."""
-        return execution.bound(self.registry, line)
+        """A line as a value to call; `None`: it has none, or is of several commands. Raises `UsageError`."""
+        return execution.bound(self.registry, line, self.invocation(Caller()).variables)
+
+    def split_line(self, line: str) -> list[str]:
+        """The parts of a line that `;` and new lines separate. Raises `UsageError` if it is not of the language."""
+        return split_line(self.registry, line)
 
     def opens(self, line: str) -> str:
         """The list that a line opens in a window; empty: none."""
@@ -190,14 +236,22 @@ class Hub:
 
     def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
         """The context of a command that runs here now."""
+        session = self.session_of(self.options.agent)
         return Invocation(
             caller=caller,
             cwd=self.options.cwd,
             project=self.project,
-            session=self.session_of(self.options.agent),
+            session=session,
             agent=self.options.agent,
             output=output or (lambda _: None),
+            variables=self._variables.setdefault(session, Variables()),
         )
+
+    async def call_section(self, agent: str) -> Contribution:
+        """What an agent's requests say of the call that it is in. Raises nothing."""
+        from gshtui.context.ports import Contribution
+
+        return Contribution() if self.make_calls is None else await self.make_calls().section(agent)
 
     async def sync_shells(self) -> None:
         """Store what shells have written into their spool until now, so that the record has it. Raises nothing."""
@@ -243,6 +297,14 @@ class Hub:
         """
         return [] if self.store is None else await self.store.messages.read(session, before=before, limit=limit)
 
+    async def newer_messages(self, session: str, after: int, limit: int = 1_000) -> list[StoredMessage]:
+        """The oldest `limit` messages behind `after` (a log position), in order: what another process has added.
+
+        Raises:
+            StoreError: the store cannot read them.
+        """
+        return [] if self.store is None else await self.store.messages.read_after(session, after, limit)
+
     def carries(self, agent: str) -> bool:
         """Whether the agent lives in another process, which records its events itself."""
         return self.relay is not None and self.relay.carries(agent)
@@ -266,12 +328,19 @@ class Hub:
             lambda: self.fleet.rows(everywhere=False) if self.fleet is not None else [],
             self._context_facts,
             lambda row: self.fleet.attach_words(row) if self.fleet is not None else [],
+            lambda: self.make_calls() if self.make_calls is not None else None,
+            self._look_at_agents,
         )
         native = self.options.native
         spawner = Spawner() if native is None else native.spawner()
-        self.offers.offer_general(agents, spawner)
+        self.offers.offer_general(agents, spawner, self.files)
         self.offers.offer_python(self._make_interpreters)
         self.parts.stops_with("python", self._close_interpreters)
+
+    async def _look_at_agents(self) -> None:
+        """A command that ends soon follows no agents, so it looks at them when it is asked. Raises `FleetError`."""
+        if self.fleet is not None and self.options.visiting:
+            await self.fleet.refresh()
 
     def _make_interpreters(self) -> Interpreters:
         if self._interpreters is None:

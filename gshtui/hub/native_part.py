@@ -17,20 +17,24 @@ from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.events.agent_events import UsageReported
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.context.ports import Contribute
+from gshtui.calls.call_service import CallService, person_name
+from gshtui.context.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.context.system_section import mode_section, system_sections
 from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.mail.call_post import CallMail
+from gshtui.fleet.mail.delivery_state import no_call
 from gshtui.fleet.mail.inbox import MailInbox
 from gshtui.fleet.mail.outbox import Addresses, MailOutbox
 from gshtui.fleet.native.permissions import permitted_registry, spending_limit, unknown_tools
 from gshtui.fleet.native.spec import Spec, SpecError, with_mode
 from gshtui.fleet.terminal_tools.commands import terminal_targets
-from gshtui.hub.agents_part import open_roster, read_skills_section, surroundings
+from gshtui.hub.agents_part import memory_of, open_roster, read_skills_section, surroundings
 from gshtui.hub.courier import BuildHub, own_delivery
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import NATIVE_PARTS, HubOptions
 from gshtui.hub.native_agent import NativeAgent
+from gshtui.hub.virtual_files import mount_calls
 from gshtui.providers.port import ProviderError
 from gshtui.settings.loader import Loaded
 from gshtui.store.store import Store
@@ -89,7 +93,14 @@ async def start_native(hub: Hub, build: BuildHub) -> None:
         hub.parts.fail("providers", error.message, error.hint)
         return
     await _converse(native, store, roster, agent)
-    inbox = MailInbox(hub.bus, store, native.spec.agent, linked=native.linked, working=lambda: agent.working)
+    inbox = MailInbox(
+        hub.bus,
+        store,
+        native.spec.agent,
+        linked=native.linked,
+        working=lambda: agent.working,
+        answered=hub.make_calls().post_answer if hub.make_calls is not None else no_call,
+    )
     inbox.start()
     hub.parts.stops_with("inbox", inbox.stop)
 
@@ -117,7 +128,13 @@ def _offer_tools(hub: Hub, spec: Spec, store: Store, build: BuildHub) -> None:
         outbox.close()
 
     hub.parts.stops_with("outbox", close_outbox)
-    hub.offers.offer_mail(store, lambda: outbox, courier=lambda: own_delivery(hub, build))
+    calls = CallService(
+        hub.bus, store, CallMail(store, outbox, lambda: [spec.agent]), person_name(hub.settings.general.name)
+    )
+    hub.make_calls = lambda: calls
+    hub.offers.offer_mail(store, lambda: outbox, courier=lambda: own_delivery(hub, build), calls=lambda: calls)
+    hub.offers.offer_calls(lambda: calls)
+    mount_calls(hub, store)
     targets = terminal_targets(hub.settings, terminals, store.agents.find_all, socket=spec.tmux_socket)
     hub.offers.offer_terminals(lambda: targets)
     for tool in unknown_tools(hub.registry, spec.limits):
@@ -133,11 +150,15 @@ def _make_agent(hub: Hub, native: NativeAgent, store: Store, roster: LocalRoster
     shells: Sequence[Contribute] = (
         () if spec.request.parent else (shell_summary(store.shells, hub.settings.context, hub.sync_shells),)
     )
+
+    async def in_call(_new: bool) -> Contribution:
+        return await hub.call_section(spec.agent)
+
     character = AgentCharacter(
         spec.agent,
         lambda: system_texts(spec, hub.options.cwd, hub.branch.name, skills, around.gate.modes.mode_of(spec.agent)),
         attended=lambda: native.linked() and spec.respondent == "person",
-        more=shells,
+        more=(in_call, *memory_of(hub, spec.agent), *shells),
         max_iterations=hub.options.max_iterations,
         max_steps=spec.max_steps,
         limit=spending_limit(native.budget, budgets, lambda: hub.session_of(spec.agent), around.gate),

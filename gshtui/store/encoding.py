@@ -83,6 +83,7 @@ def _block(block: msgspec.Struct) -> dict[str, Any]:
     fields = {name: getattr(block, name) for name in block.__struct_fields__}
     if isinstance(block, ToolResult):
         fields["duration"] = _finite(block.duration)
+        fields["pictures"] = [msgspec.to_builtins(picture) for picture in block.pictures]
     return {"type": block.__struct_config__.tag, **fields}
 
 

@@ -72,6 +72,16 @@ def sent_since(connection: sqlite3.Connection, sender: str, since: float) -> lis
     return [_letter(data) for (data,) in found]
 
 
+def letters_of_calls(connection: sqlite3.Connection, since: float) -> list[Letter]:
+    """The answered messages of calls that were sent since a time (epoch seconds), oldest first."""
+    found = connection.execute(
+        "SELECT data FROM mail WHERE created > ? AND json_extract(data, '$.call') <> ''"
+        " AND json_extract(data, '$.answered') ORDER BY rowid",
+        (since,),
+    )
+    return [_letter(data) for (data,) in found]
+
+
 def change_letter(
     connection: sqlite3.Connection, id: str, changes: dict[str, Any], within: Sequence[str] = ()
 ) -> Letter:

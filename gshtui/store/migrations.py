@@ -291,8 +291,68 @@ CREATE TABLE shells (
 );
 """
 
+MEMORY = """
+CREATE TABLE memory (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,  -- the order in which the notes were first written
+    agent TEXT NOT NULL,
+    project TEXT NOT NULL,             -- the project's folder; empty: the note holds in all of them
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    author TEXT NOT NULL,
+    at REAL NOT NULL,                  -- when it was last written
+    UNIQUE (agent, project, key)
+);
+"""
 
-MIGRATIONS: tuple[str, ...] = (RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL)
+CALLS = """
+CREATE TABLE calls (
+    name TEXT PRIMARY KEY,
+    created REAL NOT NULL,
+    data TEXT NOT NULL,                -- topic, owner, settings, as JSON
+    messages INTEGER NOT NULL DEFAULT 0,
+    revision INTEGER NOT NULL          -- order of the last changes, over all rows
+);
+CREATE INDEX calls_revision ON calls (revision);
+INSERT INTO calls (name, created, data, revision) VALUES ('lobby', 0, '{"name":"lobby"}', 1);
+CREATE TABLE call_members (
+    call TEXT NOT NULL REFERENCES calls (name) ON DELETE CASCADE,
+    member TEXT NOT NULL,              -- id of an agent, or the principal of a person
+    name TEXT NOT NULL,
+    is_agent INTEGER NOT NULL,
+    joined REAL NOT NULL,
+    seen INTEGER NOT NULL,             -- number of the last message seen or sent
+    PRIMARY KEY (call, member)
+);
+CREATE TABLE call_messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    call TEXT NOT NULL REFERENCES calls (name) ON DELETE CASCADE,
+    seq INTEGER NOT NULL,              -- from 0
+    message TEXT NOT NULL UNIQUE,      -- the message's own id
+    author TEXT NOT NULL,
+    at REAL NOT NULL,
+    data TEXT NOT NULL,                -- all of it, as JSON
+    pending INTEGER NOT NULL,          -- 1: not yet put to all whom it asks
+    UNIQUE (call, seq)
+);
+CREATE INDEX call_messages_pending ON call_messages (id) WHERE pending;
+CREATE TABLE call_pins (
+    call TEXT NOT NULL REFERENCES calls (name) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    text TEXT NOT NULL,
+    author TEXT NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (call, name)
+);
+CREATE TABLE call_presence (
+    member TEXT PRIMARY KEY,
+    call TEXT NOT NULL,                -- the call that they are in now
+    at REAL NOT NULL,                  -- when they last did something there
+    doing TEXT NOT NULL DEFAULT ''     -- in their own words
+);
+"""
+
+
+MIGRATIONS: tuple[str, ...] = (RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL, MEMORY, CALLS)
 """SQL of each step; the file's `user_version` counts the completed ones."""
 VERSION = len(MIGRATIONS)
 

@@ -15,6 +15,7 @@ import msgspec
 
 from gshtui.store import (
     agent_table,
+    call_table,
     context_tables,
     encoding,
     mail_table,
@@ -45,6 +46,12 @@ _TABLES = (
     "shell_notes",
     "shell_halves",
     "shells",
+    "memory",
+    "calls",
+    "call_members",
+    "call_messages",
+    "call_pins",
+    "call_presence",
 )
 """What is recovered; holds are not, because their processes take them again."""
 
@@ -53,6 +60,7 @@ def copy_all(copy: Path, template: Path, target: sqlite3.Connection) -> str:
     """Fill the new record with what the copy still holds; this destroys the copy."""
     target.execute("PRAGMA foreign_keys = OFF")  # rows of lost sessions come first, see _mend_sessions
     with migrations.transaction(target):
+        target.execute("DELETE FROM calls")  # the new record's own lobby, in favour of the copy's
         known: frozenset[int] = frozenset()
         with contextlib.suppress(sqlite3.Error), contextlib.closing(salvage.open_copy(copy, template)) as source:
             known = _copy_tables(source, target)
@@ -60,6 +68,7 @@ def copy_all(copy: Path, template: Path, target: sqlite3.Connection) -> str:
         _copy_lost(copy, target, known)
         missing = _mend_sessions(target)
         _mend_uses(target)
+        _mend_calls(target)
     target.execute("PRAGMA foreign_keys = ON")
     messages = target.execute("SELECT count(*) FROM messages").fetchone()[0]
     sessions = target.execute("SELECT count(*) FROM sessions WHERE messages").fetchone()[0]
@@ -111,6 +120,10 @@ def _is_sound(table: str, fields: dict[str, Any]) -> bool:
                 agent_table.sound(fields["data"], fields["request"])
             case "mail":
                 mail_table.sound(fields["data"])
+            case "calls":
+                call_table.sound_call(fields["data"])
+            case "call_messages":
+                call_table.sound_message(fields["data"])
             case "outputs":
                 output_table.text_of(fields["key"], fields["data"], bool(fields["packed"]))
             case "texts":
@@ -146,3 +159,19 @@ def _mend_uses(target: sqlite3.Connection) -> None:
     target.execute("DELETE FROM output_uses WHERE key NOT IN (SELECT key FROM outputs)")
     for row in target.execute("SELECT session, packed, blocks FROM iterations").fetchall():
         sent_texts.use(target, row[0], context_tables.hashes_in(row[1], row[2]))
+
+
+def _mend_calls(target: sqlite3.Connection) -> None:
+    """Recreate lost rows of calls and the lobby, and recount all."""
+    target.execute(
+        "INSERT OR IGNORE INTO calls (name, created, data, revision)"
+        " SELECT call, min(at), json_object('name', call), 1 FROM call_messages GROUP BY call"
+    )
+    target.execute(
+        "INSERT OR IGNORE INTO calls (name, created, data, revision) VALUES ('lobby', 0, '{\"name\":\"lobby\"}', 1)"
+    )
+    for table in ("call_members", "call_pins"):
+        target.execute(f"DELETE FROM {table} WHERE call NOT IN (SELECT name FROM calls)")
+    target.execute(
+        "UPDATE calls SET messages = (SELECT coalesce(max(seq) + 1, 0) FROM call_messages WHERE call = calls.name)"
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
-from gshtui.bus.messages import Block, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.bus.messages import PNG_TEXT, Block, Document, Image, Message, Picture, Text, Thinking, ToolCall, ToolResult
 from gshtui.store.encoding import visible
 from gshtui.store.store_errors import StoreError
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 VERSION = 1
 """Version of the JSON lines."""
 _PAGE = 200
+_FILES = frozenset(("data", "colours"))
+"""Fields that are files."""
 Format = Literal["jsonl", "markdown"]
 
 
@@ -34,8 +36,9 @@ async def lines(
     """The conversation in pieces that end with a newline, all texts as `redact` gives them.
 
     As JSON lines: first `{"v": 1, "type": "session", …}`, then each `message` with its position in the log, each
-    answer that was cut off as `partial`, each full output as `output`, each `overlay`, each `text` that was sent, and
-    each `iteration`: its mark and its blocks, where `[2, 7]` stands for the blocks 2 to 6 of the iteration `base`.
+    answer that was cut off as `partial`, each full output as `output`, each picture of a call as `picture`, each
+    `overlay`, each `text` that was sent, and each `iteration`: its mark and its blocks, where `[2, 7]` stands for the
+    blocks 2 to 6 of the iteration `base`.
 
     Raises:
         StoreError: there is no such conversation, or it cannot be read.
@@ -59,7 +62,7 @@ def _cleaned(value: Any, redact: Callable[[str], str]) -> Any:
         return [_cleaned(inner, redact) for inner in cast("list[Any]", value)]
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value)
-        return {name: inner if name == "data" else _cleaned(inner, redact) for name, inner in fields.items()}
+        return {name: inner if name in _FILES else _cleaned(inner, redact) for name, inner in fields.items()}
     return value
 
 
@@ -75,7 +78,10 @@ async def _json_lines(store: Store, info: SessionInfo) -> AsyncIterator[str]:
         except StoreError as error:
             yield _line("output", call=call, key=key, error=error.message)
         else:
-            yield _line("output", call=call, key=key, text=text)
+            if text.startswith(PNG_TEXT):
+                yield _line("picture", call=call, key=key, media_type="image/png", data=text.removeprefix(PNG_TEXT))
+            else:
+                yield _line("output", call=call, key=key, text=text)
     async for line in _sent(store, info.id):
         yield line
 
@@ -136,9 +142,15 @@ def _block_markdown(block: Block) -> str:
             return f"**{name}**\n\n{_fenced(shown, '' if broken else 'json')}"
         case ToolResult(name=name, status=status, content=content, diff=diff):
             parts = [f"**{name}**: {status}", _fenced(content)]
-            return "\n\n".join([*parts, _fenced(diff, "diff")] if diff else parts)
+            parts += [_fenced(diff, "diff")] if diff else []
+            return "\n\n".join([*parts, *map(_picture_text, block.pictures)])
         case Image(media_type=kind, data=data, name=name) | Document(media_type=kind, data=data, name=name):
             return f"({name or 'attachment'}: {kind}, {_bytes_of(data)} bytes)"
+
+
+def _picture_text(picture: Picture) -> str:
+    about = f"{picture.width} × {picture.height}, image/png, {picture.bytes} bytes"
+    return f"(picture {picture.title}: {about}{'' if picture.key else ', not kept'})"
 
 
 def _fenced(text: str, language: str = "") -> str:

@@ -24,10 +24,12 @@ from gshtui.store.table import Notice
 
 if TYPE_CHECKING:
     from gshtui.store.agent_table import AgentTable
+    from gshtui.store.call_table import CallTable
     from gshtui.store.context_tables import ContextTables
     from gshtui.store.grant_table import GrantTable
     from gshtui.store.journal import JournalTable
     from gshtui.store.mail_table import MailTable
+    from gshtui.store.memory_table import MemoryTable
     from gshtui.store.message_table import MessageTable
     from gshtui.store.output_table import OutputTable
     from gshtui.store.prompt_table import PromptTable
@@ -141,6 +143,20 @@ class Store:
         from gshtui.store.mail_table import MailTable
 
         return MailTable(self._database, self._writer)
+
+    @cached_property
+    def memory(self) -> MemoryTable:
+        """What agents know beyond one conversation."""
+        from gshtui.store.memory_table import MemoryTable
+
+        return MemoryTable(self._database, self._writer)
+
+    @cached_property
+    def calls(self) -> CallTable:
+        """The shared rooms, and what is said there."""
+        from gshtui.store.call_table import CallTable
+
+        return CallTable(self._database, self._writer)
 
     @cached_property
     def shells(self) -> ShellTables:

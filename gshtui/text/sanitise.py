@@ -1,6 +1,9 @@
 """The one sanitiser: every untrusted text (tools, names, titles, models, history, errors) passes through it on its way
 in.
 
+What it gives is a type of its own, `CleanText`, which nothing else makes. What writes to a terminal takes that type,
+and so cannot be handed anything else.
+
 Pure. Decides which characters and sequences are not plain text, what replaces them, and what an overwritten line
 (carriage return, backspace) finally shows.
 """
@@ -10,7 +13,10 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from typing import LiteralString, NewType, TypeVar
+
+CleanText = NewType("CleanText", str)
+"""Text of which a terminal obeys nothing but what is ours. Made here alone: by the sanitiser, and by `clean_text`."""
 
 STRING_LIMIT = 65_536
 """Longest escape string (title, clipboard, picture), in characters, that is dropped; a longer one is shown as text."""
@@ -89,9 +95,9 @@ def what_stays(match: re.Match[str]) -> str:
     return whole if whole.startswith("\x1b") and not whole.strip("\x1b") else ""
 
 
-def all_visible(text: str) -> str:
+def all_visible(text: str) -> CleanText:
     """Show every invisible character except newline and tab; drop and interpret nothing."""
-    return _UNSEEABLE.sub(_shown, text) if RISKY.search(text) else text
+    return CleanText(_UNSEEABLE.sub(_shown, text) if RISKY.search(text) else text)
 
 
 def visible_parts(text: str) -> Iterator[tuple[int, int, str]]:
@@ -184,49 +190,54 @@ _MIXED_WORD = re.compile(r"[^\W\d_]+")
 _BLANKS = re.compile(r"\s+")
 
 
-def plain(text: str) -> str:
+def clean_text(*parts: LiteralString | CleanText | int) -> CleanText:
+    """What is sanitised, and literals of our own source, as one text."""
+    return CleanText("".join(map(str, parts)))
+
+
+def plain(text: str) -> CleanText:
     """The text as a terminal would show it, as plain text.
 
     Drops escape sequences, resolves overwritten parts of a line (a progress line keeps its last state), and shows
     every other control, writing-direction or zero-width character (`␇`, `⟨U+202E⟩`). Newlines and tabs stay.
     """
     if not RISKY.search(text):
-        return text
+        return CleanText(text)
     # Keep this order: characters separated by a sequence or a rewrite must not join unseen.
     return all_visible(settled(without_sequences(text)))
 
 
-def literal(text: str) -> str:
+def literal(text: str) -> CleanText:
     """Show every control character as a symbol; drop and interpret nothing.
 
     For file contents, where the reader must see an escape. `\\r\\n` becomes a newline.
     """
     if not RISKY.search(text):
-        return text
+        return CleanText(text)
     return all_visible(text.replace("\r\n", "\n"))
 
 
-def visible(text: str, *, counted: bool = True) -> str:
+def visible(text: str, *, counted: bool = True) -> CleanText:
     """The text for a person who has to judge it: nothing can hide.
 
     Like `literal`; also replaces long runs of blanks by their count (`⟨4000 spaces⟩`), names unusual spaces and
     letters of another script inside a Latin word, and announces multiple lines unless not `counted`.
     """
-    shown = all_visible(text)
+    shown: str = all_visible(text)
     shown = _ODD_SPACE.sub(lambda match: named(match.group()), shown)
     shown = _MIXED_WORD.sub(_name_look_alikes, shown)
     shown = _PADDING.sub(_count_padding, shown)
     lines = text.count("\n") + 1
-    return f"⟨{lines} lines⟩\n{shown}" if lines > 1 and counted else shown
+    return CleanText(f"⟨{lines} lines⟩\n{shown}" if lines > 1 and counted else shown)
 
 
-def one_line(text: str, limit: int = 200) -> str:
+def one_line(text: str, limit: int = 200) -> CleanText:
     """The text as one line of at most `limit` characters, for titles, subjects and names; cut with `…`."""
     head = text if len(text) <= limit * 16 + 4096 else text[: limit * 16 + 4096]
     line = _BLANKS.sub(" ", plain(head)).strip()
     if len(line) > limit or len(head) < len(text):
-        return line[: max(0, limit - 1)].rstrip() + "…"
-    return line
+        return CleanText(line[: max(0, limit - 1)].rstrip() + "…")
+    return CleanText(line)
 
 
 class Sanitiser:
@@ -243,19 +254,19 @@ class Sanitiser:
         self._shown = False
         """`flush` has already returned the beginning of the held line."""
 
-    def feed(self, data: bytes | str) -> str:
+    def feed(self, data: bytes | str) -> CleanText:
         """Feed more data; return the lines that are now complete, with their newlines."""
         text = self._decode(data) if isinstance(data, bytes) else data
         end = text.rfind("\n") + 1
         if not end:
             self._hold(text)
-            return self.flush() if self._size > _HELD_LIMIT else ""
+            return self.flush() if self._size > _HELD_LIMIT else CleanText("")
         whole = "".join((*self._held, text[:end]))
         self._release(text[end:])
         self._shown, shown = False, self._shown
         return self._cleaned(whole, shown)
 
-    def flush(self) -> str:
+    def flush(self) -> CleanText:
         """Return the unfinished line so far, except an unfinished escape sequence."""
         held = "".join(self._held)
         # Hold back a final carriage return too: it may be half of a newline.
@@ -264,11 +275,11 @@ class Sanitiser:
             cut = unfinished.start()
         self._release(held[cut:])
         if not cut:
-            return ""
+            return CleanText("")
         shown, self._shown = self._shown, True
         return self._cleaned(held[:cut], shown)
 
-    def finish(self) -> str:
+    def finish(self) -> CleanText:
         """The rest, at the end of the output."""
         self._hold(self._decode(b"", True))
         held = "".join(self._held)
@@ -276,10 +287,10 @@ class Sanitiser:
         shown, self._shown = self._shown, False
         return self._cleaned(held, shown)
 
-    def _cleaned(self, text: str, continues: bool) -> str:
+    def _cleaned(self, text: str, continues: bool) -> CleanText:
         if continues and text.startswith("\r") and not text.startswith("\r\n"):
             # The reader already has the line: put the rewrite on a line of its own.
-            return "\n" + plain(text)
+            return clean_text("\n", plain(text))
         return plain(text)
 
     def _hold(self, text: str) -> None:

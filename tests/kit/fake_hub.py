@@ -17,6 +17,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import HubStarted
 from gshtui.commands import execution
 from gshtui.commands.declaration import Caller, Invocation, Question, Returns, UnknownCommand, View
+from gshtui.commands.evaluation import Ask
 from gshtui.commands.registry import Registry
 from gshtui.context.commands import context_commands, view_calls, view_commands
 from gshtui.fleet import commands as fleet_commands
@@ -55,7 +56,10 @@ class Answer:
 
 T = TypeVar("T")
 
-OPENS = {"model": "models", "session": "sessions", "resume": "sessions", "spawn": "spawn", "context": "inspect"}
+OPENS = {
+    "model": "models", "session": "sessions", "resume": "sessions", "spawn": "spawn", "context": "inspect",
+    "calls": "calls",
+}  # fmt: skip
 """What bare names open, as the commands declare it."""
 
 
@@ -110,6 +114,9 @@ class HubOptions(TypedDict, total=False):
     keybindings: dict[str, str]
     store: FakeStore | None
     service: RecordedContexts | None
+    stored: list[Any]
+    linked: set[str]
+    reading: asyncio.Event | None
     shell_log: ShellLogPort | None
     values: Mapping[str, Returns[Any]]
     questions: Mapping[Any, Question | Exception]
@@ -135,6 +142,12 @@ class FakeHub:
     theme: str = "gsh-dark"
     keybindings: dict[str, str] = field(default_factory=dict)
     store: FakeStore | None = None
+    stored: list[Any] = field(default_factory=list[Any])
+    """The messages of every conversation."""
+    reading: asyncio.Event | None = None
+    """Reading messages waits for it."""
+    linked: set[str] = field(default_factory=set[str])
+    """The agents in processes of their own whose events arrive here."""
     service: RecordedContexts | None = None
     """What answers about contexts."""
     shell_log: ShellLogPort | None = None
@@ -188,7 +201,10 @@ class FakeHub:
         self.stopped = True
         await self.bus.close()
 
-    async def run(self, line: str | Returns[Any]) -> Result:
+    def split_line(self, line: str) -> list[str]:
+        return [line]
+
+    async def run(self, line: str | Returns[Any], *, ask: Ask | None = None) -> Result:
         self.ran.append(line)
         if not isinstance(line, str):
             if self._knows(line):
@@ -249,7 +265,15 @@ class FakeHub:
         return Invocation(caller, self.opening.cwd, self.opening.cwd, agent=self.opening.agent)
 
     async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
-        return ()
+        if self.reading is not None:
+            await self.reading.wait()
+        return [one for one in self.stored if before is None or one.seq < before][-limit:]
+
+    async def newer_messages(self, session: str, after: int, limit: int = 1_000) -> Sequence[Stored]:
+        return [one for one in self.stored if one.seq > after][:limit]
+
+    def connected(self, name: str) -> bool:
+        return name in self.linked
 
     def intents(self, kind: type[Event]) -> list[Event]:
         """The events of a type, in order."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import socket
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,6 +19,9 @@ from pathlib import Path
 
 DEAD = "127.0.0.1:9"
 """An address of this machine where nothing listens (the discard port)."""
+
+_ENDING = 3.0
+"""Seconds that a server may take to end after it was told to."""
 
 _SCRUBBED_PREFIXES = (
     "GSH_",
@@ -105,6 +110,48 @@ def made_up_home() -> Iterator[Home]:
     finally:
         _become(before)
         shutil.rmtree(root, ignore_errors=True)
+
+
+def servers_left(home: Home, *, within: float = _ENDING) -> list[Path]:
+    """The sockets in its runtime folder behind which a process still listens: a tmux server, a keeper, a hub.
+
+    One that is just ending is waited for, for so many seconds.
+    """
+    ends = time.monotonic() + within
+    return [path for path in _sockets(home.runtime) if _is_served(path, ends)]
+
+
+def end_servers(home: Home) -> None:
+    """End every process that was started in this home."""
+    import psutil
+
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if process.pid != os.getpid() and process.environ().get("XDG_RUNTIME_DIR") == str(home.runtime):
+                process.kill()
+
+
+def _sockets(folder: Path) -> Iterator[Path]:
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                if stat.S_ISSOCK(os.lstat(f"{path}/{name}").st_mode):
+                    yield Path(path, name)
+
+
+def _is_served(path: Path, ends: float) -> bool:
+    while True:
+        with socket.socket(socket.AF_UNIX) as asked:
+            asked.settimeout(max(0.1, ends - time.monotonic()))
+            try:
+                asked.connect(str(path))
+            except OSError as error:
+                return isinstance(error, TimeoutError)  # its queue is full: somebody has it open
+            if time.monotonic() >= ends:
+                return True
+            with contextlib.suppress(OSError):
+                while asked.recv(4096) and time.monotonic() < ends:  # until it ends, or the time is over
+                    pass
 
 
 def _become(environ: dict[str, str]) -> None:

@@ -15,8 +15,11 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.bus.letter import Letter
+from gshtui.calls.call_service import CallService
+from gshtui.calls.commands import commands as call_commands
 from gshtui.commands.declaration import Assessment, Caller, Command, Invocation, Outcome
 from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.mail.call_post import CallMail
 from gshtui.fleet.mail.commands import commands
 from gshtui.fleet.mail.mail_service import MailService
 from gshtui.store.store import Store
@@ -33,11 +36,13 @@ class MailHarness:
     main: AgentHarness
     store: Store
     service: MailService
+    calls: CallService
     linked: set[str] = field(default_factory=set[str])
 
     def __post_init__(self) -> None:
-        family = commands(self.service.outbox, self.store, self.service)
-        self.commands: dict[str, Command[Any]] = {command.name: command for command in family}
+        family = commands(self.service.outbox, self.store, self.service, calls=lambda: self.calls)
+        rooms = call_commands(lambda: self.calls)
+        self.commands: dict[str, Command[Any]] = {command.name: command for command in [*family, *rooms]}
 
     async def run(self, name: str, sender: str = "person", **arguments: Any) -> Outcome:
         """Run a command of the mail, as an agent or a person."""
@@ -101,6 +106,7 @@ async def open_mail(
     store = await Store.open(path)
     harness = AgentHarness(path.parent, ScriptedProvider(*script))
     linked: set[str] = set()
+    rooms: list[CallService] = []
     room = MailService(
         harness.bus,
         store,
@@ -108,12 +114,17 @@ async def open_mail(
         connected=linked.__contains__,
         terminals=AgentTerminals([server] if server else []),
         visiting=visiting,
+        answered=lambda letter: rooms[0].post_answer(letter),
     )
+    calls = CallService(harness.bus, store, CallMail(store, room.outbox, lambda: ["main"], room), "amy")
+    rooms.append(calls)
     if start:
         await room.start()
+        await calls.start()
     try:
-        yield MailHarness(harness, store, room, linked)
+        yield MailHarness(harness, store, room, calls, linked)
     finally:
+        await calls.stop()
         await room.stop()
         await harness.close()
         await store.close()

@@ -10,27 +10,30 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from textual.events import Paste
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
 from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import PromptQueued, TextDelta, TurnStarted
+from gshtui.bus.events.agent_events import MessageAppended, PromptQueued, TextDelta, TurnStarted
 from gshtui.bus.events.context_events import SummaryProposed, TasksChanged
+from gshtui.bus.messages import Message, Text
 from gshtui.fleet.agent_calls import KillAgent
 from gshtui.fleet.agent_lifecycle import kill_question
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.tools.git_worktree import WorktreeList
+from gshtui.ui.conversation.conversation_tab import ConversationTab
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.widget_messages import OpenConversation, OpenTerminal
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup
 from tests.kit import recorded, recorded_shell
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer
 from tests.kit.fake_terminal import SHELL, FakeTerminalWindow
 from tests.kit.recorded_contexts import COMPACTED, RecordedContexts
-from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, PERSONAS, PROFILES
+from tests.kit.recorded_fleet import CLAUDE, DIFF, FEW, PERSONAS, PROFILES, SEARCH, changed
 from tests.kit.recorded_shell import FakeRecord
 from tests.kit.terminal_agents import wait_until
 from tests.kit.terminal_screen import wait_until_idle, watch_output
@@ -55,6 +58,8 @@ ANSWERS = {
     "git_worktree list": Answer(WorktreeList([])),
     "git_worktree diff /src/aurora-lexer": Answer(DIFF),
 }
+AGENT = msgspec.structs.replace(SEARCH, session="0sessi0n000002")
+"""One of our own agents, with a conversation."""
 QUESTIONS = {KillAgent(agent="0002"): kill_question(CLAUDE, ["Its worktree lexer holds 2 files not committed."])}
 WAITS = (SummaryProposed(agent="main", session=recorded.S, receipt=COMPACTED, deadline=NOW + 90),)
 QUEUED = (
@@ -88,6 +93,14 @@ async def _terminal(app: Window, pilot: Pilot[int]) -> None:
     app.post_message(OpenTerminal("0001"))
     await wait_until(pilot, lambda: app.terminal.sizes)
     app.terminal.show(SHELL[: app.terminal.sizes[-1][1]])
+
+
+async def _agent_tab(app: Window, pilot: Pilot[int]) -> None:
+    app.post_message(OpenConversation(AGENT))
+    await wait_until(pilot, lambda: app.screen.query(ConversationTab))
+    answer = Message("a1", "assistant", (Text(recorded.ANSWER),))
+    app.feed(MessageAppended(agent=AGENT.id, session=AGENT.session, message=answer))
+    await wait_until_drawn(app, pilot)
 
 
 async def _completing(app: Window, pilot: Pilot[int]) -> None:
@@ -137,6 +150,7 @@ SCENES = (
     Scene("sought", ("f7", "slash", *"parse")),
     Scene("tune", ("f7", "t")),
     Scene("terminal", then=_terminal),
+    Scene("agent tab", events=(*recorded.TURN, *changed(AGENT, CLAUDE)), then=_agent_tab),
     Scene("palette", ("ctrl+p",)),
     Scene("help", ("f1",)),
     Scene("models", ("f2",)),
@@ -171,16 +185,19 @@ async def open_scene(scene: Scene, size: tuple[int, int] = (120, 40)) -> AsyncGe
 
 
 def answer_piece(number: int) -> tuple[Event, ...]:
-    """The next piece of an answer that is coming in."""
-    ids: dict[str, Any] = {"agent": "main", "session": recorded.S}
-    begun = (TurnStarted(**ids, turn="turn9", prompt="p9", text="Tell me more."),) if number == 0 else ()
+    """The next pieces of the answers of two agents that are coming in."""
     text = f"Line {number}: wörter 表 **bold** and `code`, {'word ' * (number % 23)}\n\n"
-    return (*begun, TextDelta(**ids, message="m9", text=text))
+    pieces: list[Event] = []
+    for agent, session in (("main", recorded.S), (AGENT.id, AGENT.session)):
+        ids: dict[str, Any] = {"agent": agent, "session": session}
+        if number == 0:
+            pieces.append(TurnStarted(**ids, turn=f"turn9 {agent}", prompt=f"p9 {agent}", text="Tell me more."))
+        pieces.append(TextDelta(**ids, message=f"m9 {agent}", text=text))
+    return tuple(pieces)
 
 
 async def wait_until_drawn(app: Window, pilot: Pilot[int]) -> None:
     """Wait until the window rests and the conversation is drawn."""
     await wait_until_idle(pilot)
-    transcript = app.bench.query_one(Transcript)
-    await wait_until(pilot, lambda: not transcript.drawing)
+    await wait_until(pilot, lambda: not any(one.drawing for one in app.bench.query(Transcript)))
     await wait_until_idle(pilot)

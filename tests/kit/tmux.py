@@ -55,6 +55,17 @@ async def tmux() -> AsyncGenerator[TmuxServer]:
         yield server
 
 
+@pytest.fixture
+def named_servers(monkeypatch: pytest.MonkeyPatch) -> Generator[Path]:
+    """For a test whose hubs and commands start the server by its name (`-L gsh`): where its socket is put. It ends."""
+    with short_folder() as folder:
+        monkeypatch.setenv("TMUX_TMPDIR", str(folder))
+        try:
+            yield folder
+        finally:
+            end_server(folder / f"tmux-{os.getuid()}" / "gsh")
+
+
 @contextlib.contextmanager
 def short_folder() -> Generator[Path]:
     """A folder with a name short enough for sockets (104 bytes on macOS), that says whose it is."""

@@ -57,7 +57,7 @@ class Window(Workbench):
             return ConversationPane(self.bridge.messages, agent=self.front)
 
         return MainArea(
-            chat, [area], area.input, typed=lambda: area.input.text, scrolls=area.scrolls, address=area.input.address
+            chat, [area], area.input, typed=lambda: area.input.text, scrolls=area.scrolls, address=area.address
         )
 
     def clock(self) -> float:

@@ -42,7 +42,7 @@ COVERS = (
     "gshtui.fleet.native.outcome",
     "gshtui.fleet.native.relay",
     "gshtui.headless.agent_runner",
-    "gshtui.headless.agent_snapshot",
+    "gshtui.agents.agent_snapshot",
     "gshtui.hub.native_agent",
     "gshtui.hub.native_part",
 )

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -21,8 +21,9 @@ from gshtui.settings.loader import load
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT, run_gsh
-from tests.kit.configuration import made_project
-from tests.kit.tmux import end_server, eventually, kill_server, short_folder
+from tests.kit.configuration import made_project, user_file
+from tests.kit.home import Home
+from tests.kit.tmux import end_server, eventually, kill_server, named_servers, short_folder
 
 COVERS = (
     "gshtui.cli.agent_run",
@@ -41,6 +42,8 @@ COVERS = (
     "gshtui.headless.outcomes",
 )
 
+__all__ = ["named_servers"]
+
 pytestmark = pytest.mark.tmux
 
 KEYS = {
@@ -51,15 +54,10 @@ ECHO = "sh -c 'echo ready; while read -r line; do echo got:$line; [ $line = end 
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def project(tmp_path: Path, named_servers: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project; its agents live on a server that is ended after the test."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    with short_folder() as folder:
-        monkeypatch.setenv("TMUX_TMPDIR", str(folder))
-        try:
-            yield made_project(tmp_path / "project")
-        finally:
-            end_server(folder / f"tmux-{os.getuid()}" / "gsh")
+    return made_project(tmp_path / "project")
 
 
 @pytest.fixture
@@ -69,6 +67,27 @@ async def window(project: Path) -> AsyncIterator[Hub]:
     assert hub.failed == {}
     yield hub
     await hub.stop()
+
+
+def test_consent_to_a_set_up_command_is_given_with_the_worktree(project: Path, home: Home, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    subprocess.run(["git", "-C", str(project), "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+    user_file(home, "[worktrees]\nsetup = ['sh', '-c', 'pwd > made.txt']\n")
+    spawn = ("agent", "spawn", "--cli", ECHO, "--worktree")
+    without = run_gsh(*spawn, "a", cwd=project)
+    assert (without.code, without.out) == (0, "0001\n")
+    assert "was not run: nobody approved it" in without.err
+    assert "--setup" in without.err
+    made = tmp_path / "project-a" / "made.txt"
+    assert not made.exists()
+    again = run_gsh(*spawn, "a", "--setup", cwd=project)  # where the worktree is there, too
+    assert (again.code, again.out) == (0, "0002\n")
+    assert ("The set-up command" in again.err, made.read_text().strip()) == (True, str(made.parent))
+    fork = run_gsh("agent", "fork", "2", "--anew", "--setup", "--branch", "b", cwd=project)
+    assert fork.code == 0, fork.err
+    assert (tmp_path / "project-b" / "made.txt").exists()
+    nowhere = run_gsh("agent", "spawn", "--cli", ECHO, "--setup", cwd=project)
+    assert (nowhere.code, "worktree" in nowhere.err) == (2, True)
 
 
 def test_a_program_from_spawn_to_its_end(project: Path) -> None:
@@ -204,7 +223,8 @@ async def test_a_script_and_a_window_see_the_same_agents(window: Hub, project: P
     assert table.splitlines()[0].split() == ["id", "name", "kind", "status", "model", "context", "cost", "where"]
     assert "tmux -L gsh attach -t =gsh-agent-0001" in table
     assert (await window.run("agents")).data[-1]["id"] == mine.id
-    assert (await window.run("who")).data == ["person", "main", "echo", "mine"]
+    members = (await window.run("who")).data["members"]
+    assert [one["you"] or one["name"] for one in members] == [True, "main", "echo", "mine"]
     await asyncio.to_thread(run_gsh, "agent", "kill", mine.id, "--yes", cwd=project)
     await window.fleet.wait(mine.id, ["done"], 10.0)
 

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from tests.kit.command import run_gsh
 from tests.kit.pty_child import PtyChild
-from tests.real.test_cli_agent import project as project
+from tests.kit.tmux import named_servers
+from tests.real.test_cli_agent import project
+
+__all__ = ["named_servers", "project"]
 
 COVERS = ("gshtui.headless.command_hub",)
 

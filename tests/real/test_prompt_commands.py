@@ -11,7 +11,7 @@ import pytest
 from gshtui.agents.prompt_commands import commands
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.commands.declaration import Caller, CommandError, Invocation, UsageError
-from gshtui.commands.execution import run_line
+from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import Registry
 from tests.kit.command import run_gsh
 from tests.kit.home import Home

@@ -7,7 +7,6 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,8 +21,10 @@ from tests.kit.command import ROOT
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.pty_child import PtyChild
-from tests.kit.tmux import end_server, short_folder
+from tests.kit.tmux import named_servers
 from tests.real.test_context_service import Here
+
+__all__ = ["named_servers"]
 
 pytestmark = [pytest.mark.tmux, pytest.mark.timeout(180)]
 
@@ -77,7 +78,7 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+def shop(tmp_path: Path, home: Home, named_servers: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     project = made_project(tmp_path / "project")
     (project / "README.md").write_text("A project about login.\n")
     (project / "main.py").write_text("def main():\n    pass\n")
@@ -94,14 +95,9 @@ def shop(tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch) -> Iterato
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     subprocess.run(["git", "add", "-A"], cwd=project, check=True)
     subprocess.run(["git", "commit", "-qm", "all"], cwd=project, check=True)
-    with short_folder() as folder:
-        monkeypatch.setenv("TMUX_TMPDIR", str(folder))
-        for name, value in environ.items():
-            monkeypatch.setenv(name, value)
-        try:
-            yield Shop(project, environ)
-        finally:
-            end_server(folder / f"tmux-{os.getuid()}" / "gsh")
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    return Shop(project, environ)
 
 
 def talked(shop: Shop) -> None:
@@ -119,7 +115,8 @@ def block(first: str) -> list[str]:
 
 def test_every_block_is_run_here() -> None:
     run = {"gsh-tui agent spawn", "gsh-tui shell install", "gsh fix", "gsh-tui prompt", "gsh-tui context",
-           "gsh-tui search", "gsh-tui session", "gsh-tui doctor"}  # fmt: skip
+           "gsh-tui run 'ls /'", "gsh-tui run 'glob", "gsh-tui search", "gsh-tui session",
+           "gsh-tui doctor"}  # fmt: skip
     for text in BLOCKS:
         assert text.strip() in SET_UP or any(text.startswith(first) for first in run), text
     for file in SET_UP:
@@ -155,11 +152,24 @@ def test_without_a_window(shop: Shop) -> None:
         shop.run(line)
 
 
+def test_the_language(shop: Shop) -> None:
+    printed = [shop.run(line) for line in block("gsh-tui run 'glob")]
+    assert printed[2] == "Both are the same.\n"
+    assert printed[3].endswith("the first is main.py\n")
+    assert printed[5] == "main.py\n"
+
+
 def test_contexts(shop: Shop) -> None:
     talked(shop)
     for line in block("gsh-tui context"):
         nothing_to_do = line.startswith(("gsh-tui compact", "gsh-tui prune", "gsh-tui run undo"))
         shop.run(line, code=UNDERSTOOD if nothing_to_do else 0)
+
+
+def test_everything_has_a_path(shop: Shop) -> None:
+    talked(shop)
+    for line in block("gsh-tui run 'ls /'"):
+        shop.run(line)
 
 
 def test_what_was_before_is_found(shop: Shop) -> None:
@@ -193,7 +203,7 @@ def test_what_the_text_names(shop: Shop) -> None:
         words = line
         for mark, word in NEEDS_A_WORD.items():
             words = words.replace(mark, word)
-        if words.strip() == "gsh-tui agent":
+        if words.strip() in ("gsh-tui agent", "gsh-tui serve --ssh"):  # a group, and what serves until it is stopped
             shop.run(f"{words} --help")
         elif words.strip() == "gsh chat":
             shop.opened(words, "main", b"\x11")
@@ -203,7 +213,7 @@ def test_what_the_text_names(shop: Shop) -> None:
             shop.run(f"{words} what failed", code={0, 1, 4})
 
 
-TURNS = (("/pin", "/unpin", "/whatif"), ("/compact", "/prune"), ("/undo", "/restore"), ("/forget",))
+TURNS = (("/pin", "/unpin", "/whatif"), ("/compact", "/prune"), ("/undo", "/restore"), ("/clear_context",))
 """What works on the conversation as it was, what cuts it, what takes that back, and what leaves nothing of it."""
 
 
@@ -212,7 +222,7 @@ def turn_of(line: str) -> tuple[int, str]:
     return next((turn for turn, names in enumerate(TURNS) if line.split()[0] in names), 1), line
 
 
-async def test_slash_commands(tmp_path: Path) -> None:
+async def test_slash_commands(tmp_path: Path, named_servers: Path) -> None:
     """All of them in one conversation, the cuts first and what takes them back after."""
     project = made_project(tmp_path / "project")
     for file in ("README.md", "main.py"):

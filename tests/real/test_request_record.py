@@ -57,9 +57,9 @@ async def test_a_turn_with_a_tool(project: Path, api: str) -> None:
             request = view["request"]
             assert (json.loads(request) if isinstance(request, str) else request) == asked.body
             assert (view["request_exact"], view["request_note"]) == (True, "")
-            memory = blocks(view, "memory")
-            assert [block["source"] for block in memory] == ["AGENTS.md (yours)", "AGENTS.md"]
-            assert "Say it in Latin." in memory[1]["text"]
+            instructions = [block for block in blocks(view, "system") if block["kind"] == "file"]
+            assert [block["source"] for block in instructions] == ["AGENTS.md (yours)", "AGENTS.md"]
+            assert "Say it in Latin." in instructions[1]["text"]
             assert "Say it in Latin." in json.dumps(asked.body)
             assert "loopback" not in json.dumps(request)  # the key
             if number == 2:

@@ -15,7 +15,7 @@ from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation, Outcome, UsageError
-from gshtui.commands.execution import run_line
+from gshtui.commands.evaluation import run_line
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.store import session_export

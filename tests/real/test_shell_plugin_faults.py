@@ -160,29 +160,33 @@ def stale(place: Path) -> None:
     ReportingHub(place).close()
 
 
-def a_link_to_a_socket(place: Path) -> None:
-    ReportingHub(place.parent / "real.sock")
+def a_link_to_a_socket(place: Path) -> ReportingHub:
+    hub = ReportingHub(place.parent / "real.sock")
     place.symlink_to(place.parent / "real.sock")
+    return hub
 
 
-def a_folder_for_everybody(place: Path) -> None:
-    ReportingHub(place)
+def a_folder_for_everybody(place: Path) -> ReportingHub:
+    hub = ReportingHub(place)
     place.parent.chmod(0o777)
+    return hub
 
 
-def a_linked_folder(place: Path) -> None:
+def a_linked_folder(place: Path) -> ReportingHub:
     real = place.parent.with_name("elsewhere")
     place.parent.rename(real)
-    ReportingHub(real / "gsh.sock")
+    hub = ReportingHub(real / "gsh.sock")
     place.parent.symlink_to(real)
+    return hub
 
 
-def a_strangers_socket(place: Path) -> None:
-    ReportingHub(place)
+def a_strangers_socket(place: Path) -> ReportingHub:
+    hub = ReportingHub(place)
     if os.geteuid() == 0:
         os.chown(place, NOBODY, NOBODY)
     else:  # only root can make one: then a folder that is root's stands for it
         os.environ["GSH_GENERAL__SOCKET_PATH"] = "/usr/gsh.sock"
+    return hub
 
 
 @pytest.mark.parametrize(
@@ -190,7 +194,7 @@ def a_strangers_socket(place: Path) -> None:
 )
 def test_a_socket_that_is_none_of_ours(home: Home, place: Path, wrong: object) -> None:
     assert callable(wrong)
-    wrong(place)
+    hub = wrong(place)
     shell = Shell()
     try:
         assert shell.run("true first") == 0
@@ -199,6 +203,8 @@ def test_a_socket_that_is_none_of_ours(home: Home, place: Path, wrong: object) -
         assert names(spooled(home.data)) == ["true first", "(exit 5)"]
     finally:
         shell.close()
+        if isinstance(hub, ReportingHub):
+            hub.close()
     if wrong is not_a_socket:
         assert place.read_text() == "mine"
 

@@ -98,7 +98,7 @@ async def test_a_command_in_the_shell_that_the_person_sees(folder: Path, monkeyp
         return [[Call("terminal", {"command": "echo from the agent"})], [Say("Done.")]][number]
 
     async with window(folder, monkeypatch, answer) as (hub, heard):
-        await hub.run("say main go")
+        await hub.run("say to=main go")
         question = await heard.wait_for(ApprovalRequested, agent="main")
         assert "in the shared shell gsh-main" in question.detail
         assert question.pattern == ""
@@ -119,7 +119,7 @@ async def test_an_agent_is_told_of_skills_and_loads_one(folder: Path, monkeypatc
         return [[Call("skills", {"action": "load", "name": "cli-orchestration"})], [Say("Read.")]][number]
 
     async with window(folder, monkeypatch, answer) as (hub, heard):
-        await hub.run("say main go")
+        await hub.run("say to=main go")
         loaded = await heard.wait_for(ToolFinished, agent="main", tool="skills")
         assert loaded.status == "ok"
         assert "# Driving programs in terminals" in loaded.content

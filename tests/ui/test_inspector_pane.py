@@ -327,7 +327,7 @@ MENU_WORDS = {"compact": "compaction", "prune": "pruning", "clear": "starting"}
 
 
 @pytest.mark.parametrize("pane", PANES)
-@pytest.mark.parametrize(("kind", "line"), [("compact", "/compact"), ("prune", "/prune"), ("clear", "/forget")])
+@pytest.mark.parametrize(("kind", "line"), [("compact", "/compact"), ("prune", "/prune"), ("clear", "/clear_context")])
 async def test_a_cut_typed_by_key_and_by_menu_is_the_same(kind: str, line: str, pane: str) -> None:
     """The same preview with the same note, and the same cut once it is confirmed."""
     service = RecordedContexts()

@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 from gshtui.cli import declared
 from gshtui.cli.command_form import CommandForm
 from gshtui.cli.form_projection import command_form, source
-from gshtui.commands import execution
+from gshtui.commands import evaluation, execution
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import (
     Access,
@@ -122,7 +122,7 @@ async def test_it_is_called_by_value_and_by_line_and_offered_to_models() -> None
     registry = Registry([garden.command()])
     done = await execution.call(registry, Water(plant="moss", yes=True), PERSON)
     assert done.litres == 1.0  # typed: pyright knows that it is `Watered`
-    outcome = await execution.run_line(registry, "/water moss 2 yes=true", PERSON)
+    outcome = await evaluation.run_line(registry, "/water moss 2 yes=true", PERSON)
     assert outcome.data == {"plant": "moss"} and outcome.view == AttachView("moss")
     assert execution.bound(registry, "water moss 2") == Water(plant="moss", litres=2)
     assert (await execution.run_value(registry, Water(yes=True), PERSON)).text == "fern got 1 l."
@@ -130,7 +130,7 @@ async def test_it_is_called_by_value_and_by_line_and_offered_to_models() -> None
     assert "litres=" in [one.value for one in await complete(registry, PERSON, "/water moss li", 14)]
     assert set(tool_schema(registry.tools()[0])["properties"]) == {"plant", "litres", "yes"}
     with pytest.raises(Unconfirmed):  # headless, nothing is asked: without a yes it does nothing
-        await execution.run_line(registry, "water", PERSON)
+        await evaluation.run_line(registry, "water", PERSON)
 
 
 async def test_what_is_for_people_is_refused_to_agents_also_by_value() -> None:

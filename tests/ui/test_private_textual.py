@@ -15,6 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.widgets import Input, Static, TextArea
 
+from gshtui.text.sanitise import clean_text
 from gshtui.ui.kit.textual.compositor import PieceCompositor, piece_compositor
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, release_input, write_sequence
 from gshtui.ui.kit.textual.kept_lines import FastScrollBar, fast_scroll_bar
@@ -175,10 +176,10 @@ class Recording(HeadlessDriver):
 async def test_write_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
     app: App[None] = App()
     async with app.run_test():
-        write_sequence(app, "\a")
+        write_sequence(app, clean_text("\a"))
         driver = Recording(app)
         monkeypatch.setattr(app, "_driver", driver)
-        write_sequence(app, "\a")
+        write_sequence(app, clean_text("\a"))
         assert driver.written == ["\a"]
         monkeypatch.undo()
 

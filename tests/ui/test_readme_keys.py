@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
+from gshtui.bus.call_data import CallInfo
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     InterruptRequested,
@@ -35,6 +36,7 @@ from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted
 from gshtui.bus.messages import Message, Text
+from gshtui.calls.call_values import CallListing
 from gshtui.commands.declaration import Question
 from gshtui.fleet.agent_calls import ArchiveAgent, ForkAgent, InterruptAgent, KillAgent, SendToAgent, UndoKill
 from gshtui.fleet.agent_lifecycle import kill_question
@@ -44,6 +46,7 @@ from gshtui.tools.worktree import Worktree
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
 from gshtui.ui.approvals.question_view import Answers
+from gshtui.ui.calls.call_picker import CallsScreen
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
 from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.context.inspector_pane import InspectorPane
@@ -51,6 +54,7 @@ from gshtui.ui.context.receipt_screen import ReceiptScreen
 from gshtui.ui.context.summaries import SummaryScreen
 from gshtui.ui.context.timeline_pane import TimelinePane
 from gshtui.ui.context.tune_dialog import TuneScreen
+from gshtui.ui.conversation.conversation_tab import ConversationTab
 from gshtui.ui.conversation.pickers import ModelsScreen, SessionsScreen
 from gshtui.ui.kit.dialogs import ConfirmScreen, InputScreen, Picker
 from gshtui.ui.kit.folding_area import FoldingArea
@@ -597,6 +601,18 @@ async def python_variables(here: Recorded) -> None:
     assert lines == ["python show"]
 
 
+@told("window", "In the window, `alt+k` chooses a room and opens it in a tab")
+async def calls(here: Recorded) -> None:
+    async def listed(_app: Any, _value: object) -> CallListing:
+        return CallListing((CallInfo(name="lobby"), CallInfo(name="audio", topic="JACK")), "lobby")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(here.app), "result_of", listed)
+        await here.press("alt+k")
+        assert isinstance(here.app.screen, CallsScreen)
+        await here.press("escape")
+
+
 @told("window", "Start one with `f8`, `/spawn`, or from a script")
 async def spawned(here: Recorded) -> None:
     await here.press("f8")
@@ -1055,14 +1071,16 @@ async def undone(here: Recorded) -> None:
 # In the sidebar
 
 
-async def choose_claude(here: Recorded) -> None:
-    """The cursor on the agent with a worktree."""
+async def choose_claude(here: Recorded, agent: str = "0002") -> None:
+    """The cursor on the agent with a worktree, or on another."""
     pane = here.app.bench.panes["agents"]
     assert isinstance(pane, AgentsPane)
     if here.app.focused is not pane:
         await here.press("alt+2")
-    while pane.chosen is not None and pane.chosen.id != "0002":
-        await here.press("down")
+    for key in ("down", "up"):
+        for _ in pane.state.agents:
+            if pane.chosen is not None and pane.chosen.id != agent:
+                await here.press(key)
 
 
 @told(
@@ -1078,10 +1096,33 @@ async def of_any_agent(here: Recorded) -> None:
     await here.press("x")
 
 
-@told("sidebar", "`enter` opens the terminal in a tab, where `enter` types into it and `ctrl+]` comes back;")
+@told(
+    "sidebar",
+    "`enter` opens an agent in a tab: one of our own as a conversation like the chat, where what you type goes to that "
+    "agent and `escape` interrupts it (`alt+s` shows its terminal, and back),",
+)
+async def into_a_conversation(here: Recorded) -> None:
+    row = here.app.screen.query_one(AgentsPane).state.agents["0001"].row
+    await here.feed(*changed(msgspec.structs.replace(row, status="thinking")))
+    await choose_claude(here, "0001")
+    await here.press("enter")
+    tab = here.app.screen.query_one(ConversationTab)
+    assert here.app.focused is here.input and tab.agent == here.app.addressed == "0001"
+    await here.press("escape")
+    assert here.said[-1] == InterruptRequested(agent="0001", at=here.said[-1].at)
+    await here.press("alt+s")
+    assert here.app.deck.front == "terminal-0001"
+    await here.press("alt+s")
+    assert here.app.deck.front == "conversation-0001"
+    await here.press("f6", "x")
+    await here.feed(*changed(row))
+
+
+@told("sidebar", "a program as its terminal, where `enter` types into it and `ctrl+]` comes back;")
 async def into_a_terminal(here: Recorded) -> None:
     assert isinstance(here.app, FakeTerminalWindow)
-    await here.press("alt+2", "enter")
+    await choose_claude(here)
+    await here.press("enter")
     view = here.app.screen.query_one(TerminalView)
     here.app.terminal.show(("$",))
     assert here.app.focused is view
@@ -1225,7 +1266,7 @@ async def next_waiting(here: Recorded) -> None:
     for _ in range(4):
         await here.press("alt+w")
         fronts.append(here.app.deck.front)
-    assert fronts == ["terminal-0001", "terminal-0002", "terminal-0001", "terminal-0002"]
+    assert fronts == ["conversation-0001", "terminal-0002", "conversation-0001", "terminal-0002"]
     await here.press("x", "x")
     await here.feed(*changed(SEARCH))
 

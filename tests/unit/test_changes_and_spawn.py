@@ -111,7 +111,7 @@ def test_all_that_can_be_asked_of_an_agent_travels_in_the_request() -> None:
     forks = {"fork", "conversation", "anew", "here"}
     assert set(SpawnRequest.__struct_fields__) - set(SpawnAgent.model_fields) == {"parent", "depth", *forks}
     assert set(SpawnAgent.model_fields) - set(SpawnAgentParameters.model_fields) == {
-        *("profile", "cwd", "env", "attach", "account", "group", "mode"),
+        *("profile", "cwd", "env", "attach", "account", "group", "mode", "setup"),
     }
     assert set(SpawnAgentParameters.model_fields) - set(SpawnAgent.model_fields) == {"fork"}
     with pytest.raises(UsageError, match="`cli` is not a valid command line"):

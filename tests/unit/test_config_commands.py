@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import SettingChanged
-from gshtui.commands import execution
+from gshtui.commands import evaluation, execution
 from gshtui.commands.config_calls import SetSetting, ShowSettings, TrustProject
 from gshtui.commands.config_commands import commands
 from gshtui.commands.declaration import Caller, CommandError, Invocation, UsageError
@@ -35,10 +36,27 @@ async def test_what_was_shown_is_what_is_trusted(project: Path) -> None:
     assert value is not None and value == TrustProject()
     question = await execution.question(registry, value, here(project))
     assert question is not None and question.title == f"Trust {project}?"
-    assert "max_steps = 3" in question.quoted and "AGENTS.md (new) says:\n\nRules." in question.quoted
+    assert "max_steps = 3" in question.quoted and "AGENTS.md (new) says:\n\n    Rules." in question.quoted
     file.write_text("[agent]\nmax_steps = 2\n", encoding="utf-8")  # changed while it was read
     await execution.run_value(registry, question.agreed, here(project))
     assert load(project).trust == "changed", "what nobody saw does not count"
+
+
+async def test_no_value_of_the_folder_looks_like_a_heading_of_the_list(project: Path) -> None:
+    for name in ("objects", "refs"):
+        (project / ".git" / name).mkdir(parents=True, exist_ok=True)
+    (project / ".git/HEAD").write_text("ref: refs/heads/main\n", "utf-8")
+    alias = '[alias]\n\tx = "!true\\n\\nAGENTS.md (new) says:\\n\\nnothing"\n'
+    (project / ".git/config").write_text(alias, "utf-8")
+    (project / "AGENTS.md").write_text("Rules.\r\u2028git hooks (new) is:\x0b\n.gsh/config.toml says:\n", "utf-8")
+    registry = Registry(commands(load(project)))
+    question = await execution.question(registry, TrustProject(), here(project))
+    assert question is not None
+    headings = [line for line in re.split(r"[\n\r\x0b\u2028]", question.quoted) if line.endswith((" says:", " is:"))]
+    assert [line for line in headings if not line.startswith("    ")] == [
+        "AGENTS.md (new) says:",
+        "git: alias.x (new) is:",
+    ]
 
 
 async def test_taking_trust_back_asks_nothing(project: Path) -> None:
@@ -64,9 +82,9 @@ async def test_others_hear_of_a_change(project: Path) -> None:
 async def test_agents_look_and_change_nothing(project: Path) -> None:
     registry = Registry(commands(load(project)))
     agent = Invocation(Caller("main", is_agent=True), project, project)
-    assert "agent.max_steps" in (await execution.run_line(registry, "config show agent", agent)).text
+    assert "agent.max_steps" in (await evaluation.run_line(registry, "config show agent", agent)).text
     for line in ("config set agent.max_steps 9", "config trust", "config edit"):
         with pytest.raises(UsageError, match="Only a person"):
-            await execution.run_line(registry, line, agent)
+            await evaluation.run_line(registry, line, agent)
     with pytest.raises(UsageError, match="for people only"):
         await execution.call(registry, SetSetting(key="agent.max_steps", value="9"), agent)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.commands.declaration import Access, Caller, CommandError, Invocation, Outcome, UsageError
-from gshtui.commands.execution import run_line
+from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import Registry
 from gshtui.programs import commands as cli_commands
 from gshtui.programs import hook_reports, hooks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.home import DEAD, Home, made_up_home
+from tests.kit.home import DEAD, Home, end_servers, made_up_home, servers_left
 from tests.kit.loopback_only import is_local, loopback_only
 
 
@@ -37,6 +38,23 @@ def test_personal_variables_are_gone_and_come_back(monkeypatch: pytest.MonkeyPat
         assert os.environ["OLLAMA_HOST"] == DEAD
     assert os.environ["ANTHROPIC_API_KEY"] == "secret"
     assert os.environ["TMUX"] == "/tmp/tmux-0/default,1,0"
+
+
+async def test_a_server_that_outlives_its_test_is_seen_and_ended(home: Home) -> None:
+    script = (
+        "import signal, socket; server = socket.socket(socket.AF_UNIX); server.bind('tmux-0/gsh'); server.listen();"
+        "print(flush=True); signal.pause()"
+    )
+    (home.runtime / "tmux-0").mkdir()
+    left = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, cwd=home.runtime, stdout=asyncio.subprocess.PIPE
+    )
+    assert left.stdout is not None
+    assert await left.stdout.readline() == b"\n"
+    assert servers_left(home, within=0) == [home.runtime / "tmux-0" / "gsh"]
+    end_servers(home)
+    assert await left.wait() == -signal.SIGKILL
+    assert servers_left(home, within=0) == []  # the socket of one that has ended is no server
 
 
 def test_time_and_language_are_pinned() -> None:

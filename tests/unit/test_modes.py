@@ -17,7 +17,7 @@ from gshtui.bus.events.approval_events import (
     ModeChangeRequested,
 )
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Unconfirmed, UsageError
-from gshtui.commands.execution import run_line
+from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import Registry, may_run
 from gshtui.context.system_section import mode_section, system_sections
 from gshtui.fleet.native.spawn_requests import held_to_rights

@@ -44,14 +44,15 @@ def tools_of(spec: Spec) -> set[str]:
     return {command.name for command in permitted_registry(registry, spec.limits).tools()}
 
 
-ALL = {"read", "glob", "grep", "write", "edit", "bash", "git_worktree"}
+READING = {"read", "glob", "grep", "cat", "head", "tail", "ls", "pwd"}
+ALL = READING | {"append", "bash", "cd", "edit", "git_worktree", "mkdir", "rm", "write"}
 
 
 def test_personas_narrow_and_children_have_no_more_than_their_parents(tmp_path: Path) -> None:
     assert tools_of(made(tmp_path, "0001")) == ALL
     assert tools_of(made(tmp_path, "0002", persona="build")) == ALL
     assert tools_of(made(tmp_path, "0003", persona="test")) == {"read", "glob", "grep", "bash"}
-    assert tools_of(made(tmp_path, "0004", persona="explore")) == {"read", "glob", "grep"}
+    assert tools_of(made(tmp_path, "0004", persona="explore")) == READING
     assert tools_of(made(tmp_path, "0005", "0003", persona="build")) == {"read", "glob", "grep", "bash"}
     assert tools_of(made(tmp_path, "0006", "0003", tools=("bash", "write"))) == {"bash"}
     assert tools_of(made(tmp_path, "0007", "0006", persona="explore")) == set()

@@ -7,7 +7,7 @@ import json
 import shutil
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +19,13 @@ from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.bus.messages import Usage
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.program_usage import ProgramUsage, record_unfollowed
-from gshtui.programs.transcripts import claude_transcript
+from gshtui.programs.transcripts import aider_transcript, claude_transcript
 from gshtui.programs.transcripts.program_transcript import TranscriptQuery
 from gshtui.programs.transcripts.request_usage import UsageReader
 from gshtui.programs.transcripts.transcript_readers import LastTurns, turn_of
 from gshtui.store.store import Store
 
-COVERS = ("gshtui.programs.transcripts.request_usage",)
+COVERS = ("gshtui.programs.transcripts.aider_transcript", "gshtui.programs.transcripts.request_usage")
 
 CWD = "/home/ada/shop"
 ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
@@ -207,6 +207,34 @@ def test_opencode_says_the_price_and_counts_its_helpers(tmp_path: Path) -> None:
         (own,) = counted.added()
     assert (own.provider, own.cost) == ("gemini", None)
     assert own.usage == Usage(input=10, output=7, cache_read=3, cache_write=1, reasoning=2)
+
+
+def test_aiders_rounded_reports_are_read_below_its_answers(tmp_path: Path) -> None:
+    began = datetime.fromtimestamp(STARTED).replace(microsecond=0)
+    heading, later = (
+        f"\n# aider chat started at {at:%Y-%m-%d %H:%M:%S}\n\n" for at in (began, began + timedelta(minutes=1))
+    )
+    chat = tmp_path / ".aider.chat.history.md"
+    chat.write_text(f"{heading}> Main model: openai/gpt-4o with diff edit format  \n\n#### one  \n\nSaid.\n\n")
+    (found,) = aider_transcript.chats_since(str(tmp_path), STARTED, {})
+    counted = UsageReader(TranscriptQuery("aider", found.id, str(tmp_path), STARTED), {"HOME": str(tmp_path)})
+    assert counted.added() == []
+    with chat.open("a") as file:
+        file.write("> Tokens: 2.4k sent, 6 received.  \n> Add readme.txt to the chat? (Y)es/(N)o [Yes]: y  \n\n")
+    (first,) = counted.added()
+    assert (first.provider, first.model, first.usage, first.cost) == (
+        "openai", "gpt-4o", Usage(input=2400, output=6), None
+    )  # fmt: skip
+    with chat.open("a") as file:
+        file.write("> Model: sonnet with diff edit format  \n\n#### two  \n\n> Tokens: 9k sent, as I said\n\n")
+        file.write("> Tokens: 31k sent, 1.0k cache write, 20k cache hit, 812 received.  \n")
+        file.write("> Cost: $0.0042 message, $0.09 session.  \n\n")
+    (second,) = counted.added()
+    assert (second.provider, second.model, second.cost) == ("", "sonnet", 0.0042)
+    assert second.usage == Usage(input=10_000, output=812, cache_read=20_000, cache_write=1_000)
+    with chat.open("a") as file:
+        file.write(f"{later}> Tokens: 5 sent, 6 received.  \n")  # another one's
+    assert counted.added() == []
 
 
 async def test_usage_is_on_record_once_whoever_reads_it_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.commands.language import tokens
+from gshtui.commands.line_parser import parse_line
+from gshtui.commands.line_syntax import Argument, TextNode
 from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.prompt_routing import (
     MOST_ATTACHED,
     NothingToSend,
@@ -60,7 +62,7 @@ def test_a_command_that_needs_a_terminal_goes_to_the_shared_shell() -> None:
     target = route("! vim a.txt", COMMANDS)
     assert target == ToShell("vim a.txt")
     assert isinstance(target, ToShell)
-    opened = sent_as(target, "main", Path("/"))
+    opened = sent_as(target, Addressee("main"), Path("/"))
     assert isinstance(opened, OpenTerminal)
     assert (opened.agent, opened.command, opened.enter) == (OpenTerminal.SHARED, "vim a.txt", True)
     assert isinstance(route("!!vim a.txt", COMMANDS), ToLanguage), "the sandbox has no terminal"
@@ -73,6 +75,13 @@ def test_half_a_thing_says_what_is_missing(text: str) -> None:
     assert target.why.endswith(".")
 
 
+def _arguments(line: str) -> tuple[Argument, ...]:
+    """What the line gives to `bash`."""
+    stage = parse_line(line).only_stage
+    assert stage is not None and stage.name == "bash"
+    return stage.arguments
+
+
 @pytest.mark.parametrize(
     "command",
     ["ls -la | wc -l", "echo 'it''s'", "echo \"a\\tb\" 'c'", "a=1 b", "printf 'x\\n'\nls", 'echo \\\\ "\'"', "true"],
@@ -80,15 +89,19 @@ def test_half_a_thing_says_what_is_missing(text: str) -> None:
 def test_a_shell_command_arrives_as_it_was_written(command: str) -> None:
     target = route(f"! {command}", COMMANDS)
     assert isinstance(target, ToLanguage)
-    name, argument = tokens(target.line)
-    assert (name.text, argument.key, argument.text) == ("bash", "command", command)
+    (argument,) = _arguments(target.line)
+    assert (argument.name, argument.value) == ("command", TextNode(command))
 
 
 def test_two_marks_run_it_in_the_sandbox() -> None:
     target = route("!!make 'a b' sandbox=false", COMMANDS)
     assert isinstance(target, ToLanguage)
-    name, argument, where = tokens(target.line)
-    assert (name.text, argument.text, where.key, where.text) == ("bash", "make 'a b' sandbox=false", "sandbox", "true")
+    argument, where = _arguments(target.line)
+    assert (argument.value, where.name, where.value) == (
+        TextNode("make 'a b' sandbox=false"),
+        "sandbox",
+        TextNode("true"),
+    )
 
 
 def test_a_line_with_a_hash_is_a_note() -> None:

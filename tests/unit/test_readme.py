@@ -23,7 +23,8 @@ from gshtui.agents.skills.skill_store import read_skills
 from gshtui.cli.entry import is_command
 from gshtui.cli.opening import read_opening
 from gshtui.cli.root import root
-from gshtui.context import memory_section
+from gshtui.context import context_mount, instruction_files
+from gshtui.context.context_mount import ASSEMBLY
 from gshtui.guard.rules import RuleFiles
 from gshtui.headless import exits
 from gshtui.hub.composition import build_hub
@@ -263,7 +264,7 @@ def own_instructions(home: Home, project: Path) -> None:
     file = home.path / ".config/gsh/AGENTS.md"
     file.parent.mkdir(parents=True)
     file.write_text("Be brief.\n")
-    assert [one.path for one in memory_section.find_memory_files(project).files] == [file]
+    assert [one.path for one in instruction_files.find_instruction_files(project).files] == [file]
 
 
 def project_instructions(home: Home, project: Path) -> None:
@@ -272,10 +273,10 @@ def project_instructions(home: Home, project: Path) -> None:
     inner.mkdir()
     for name in ("GEMINI.md", "CLAUDE.md", "AGENTS.md"):
         (project / name).write_text("x")
-        assert [one.path for one in memory_section.find_memory_files(inner).ignored] == [project / name]
+        assert [one.path for one in instruction_files.find_instruction_files(inner).ignored] == [project / name]
     (inner / "AGENTS.md").write_text("y")
     project_file(project, "")
-    assert [one.path for one in memory_section.find_memory_files(inner).files] == [
+    assert [one.path for one in instruction_files.find_instruction_files(inner).files] == [
         project / "AGENTS.md",
         inner / "AGENTS.md",
     ]
@@ -316,6 +317,11 @@ NOT_OURS = {
     ".envrc",
     ".mcp.json",
     ".vscode",
+    "*.code-workspace",
+    ".npmrc",
+    ".tool-versions",
+    ".cargo/config.toml",
+    "lefthook.yml",
     ".venv",
     ".venv/bin/gsh-tui",
     ".zshrc",
@@ -323,6 +329,9 @@ NOT_OURS = {
     "$ZSH_CUSTOM/plugins/gsh",
 }
 """The shell's, git's, other programs', this clone's."""
+CALLS = {".call", "context/system.prompt", "context/pinned/", "conversation/007.msg", "members/"}
+VIRTUAL = {".status", ".system", "KEY.mem", ASSEMBLY, *CALLS, *(f"{name}.ctx" for name in context_mount.FILES)}
+"""Those of the virtual file system, which `tests/real/test_virtual_files.py` tries."""
 FILES: dict[str, Callable[[Home, Path], None]] = {
     "rules.toml": both_rules, ".gsh/rules.toml": both_rules,
     "~/.config/gsh/agents/": its_persona, "SKILL.md": own_skill, "~/.config/gsh/skills/": own_skill,
@@ -341,7 +350,7 @@ def named_files() -> set[str]:
 
 
 def test_every_file_that_is_named_is_tried_here() -> None:
-    assert named_files() - NOT_OURS == set(FILES)
+    assert named_files() - NOT_OURS - VIRTUAL == set(FILES)
 
 
 @pytest.mark.parametrize("trial", dict.fromkeys(FILES.values()))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gshtui.text.sanitise import Sanitiser, literal, one_line, plain, visible
+from gshtui.text.sanitise import Sanitiser, clean_text, literal, one_line, plain, visible
 from gshtui.text.styled_text import Style, sgr, styled
 
 COVERS = ("gshtui.text.styled_text",)
@@ -302,3 +302,11 @@ def test_numbers_joined_by_colons_belong_together() -> None:
 @given(HOSTILE)
 def test_styled_text_reads_as_plain_text(text: str) -> None:
     assert "".join(span.text for span in styled(text)) == plain(text)
+
+
+@given(st.text(max_size=200))
+def test_what_is_clean_stays_as_it_is(text: str) -> None:
+    """A second look changes nothing, and what is put together of clean text and our own literals is that."""
+    for clean in (plain(text), literal(text), one_line(text)):
+        assert plain(clean) == clean
+        assert clean_text("\x1b[2m", clean, 7, "\x1b[0m") == f"\x1b[2m{clean}7\x1b[0m"

@@ -117,7 +117,12 @@ def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
         *("sandbox.environment", "context.redact_secrets"),
         *("python.timeout", "python.blocks"),
         *("context.max_events", "context.max_tokens", "context.include_stdout", "context.stdout_max_lines"),
-        *("context.max_tool_output_bytes", "context.max_iterations", "context.ambient_commands"),
+        *(
+            "context.max_tool_output_bytes",
+            "context.max_iterations",
+            "context.ambient_commands",
+            "context.memory_tokens",
+        ),
         "worktrees.setup",
         "worktrees.teardown",
         *("shell.watch_files", "shell.notices"),

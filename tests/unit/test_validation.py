@@ -195,3 +195,16 @@ def test_no_layer_crashes_the_check_and_what_it_keeps_is_valid(data: dict[str, o
 def test_no_bytes_crash_the_reading(raw: bytes) -> None:
     file = parse_toml(raw, Path("config.toml"), "user")
     assert bool(file.problems) <= (file.data == {})
+
+
+def test_shared_folders(home: Home, tmp_path: Path) -> None:
+    text = f'[shared]\ndocs = "{tmp_path}"\nproject = "/x"\n"../up" = "/x"\nrelative = "docs"\nnumber = 3\n'
+    user_file(home, text)
+    loaded = load(tmp_path)
+    assert loaded.settings.shared == {"docs": tmp_path}
+    assert [str(problem).partition(" cannot be ")[2] for problem in loaded.problems] == [
+        '"/x": /shared/project is always the project\'s folder; choose another name. It is ignored.',
+        "\"/x\": the name '../up' cannot be used: a name has no / or \\. It is ignored.",
+        '"docs": it must be an absolute path, such as ~/folder or /folder. It is ignored.',
+        "3: it must be a path. It is ignored.",
+    ]

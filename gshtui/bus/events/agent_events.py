@@ -9,7 +9,7 @@ import msgspec
 
 from gshtui.bus.agent_data import AnswerSource, EffortChoice, GuardMode, OpenQuestion
 from gshtui.bus.event import Event
-from gshtui.bus.messages import Message, ResultStatus, Usage
+from gshtui.bus.messages import Message, Picture, ResultStatus, Usage
 
 Status = Literal["starting", "thinking", "tool", "waiting", "idle", "done", "failed", "lost"]
 
@@ -246,6 +246,7 @@ class ToolFinished(Event, frozen=True, kw_only=True):
     diff: str = ""
     sandboxed: bool = False
     """It ran in the sandbox."""
+    pictures: tuple[Picture, ...] = ()
 
 
 class MessageAppended(Event, frozen=True, kw_only=True):

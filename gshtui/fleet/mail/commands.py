@@ -1,4 +1,4 @@
-"""The mail's commands: `say`, `talk` and `report` for everybody, `mail` for people.
+"""The mail's commands: `say`, `talk`, `wall` and `report` for everybody, `mail` for people.
 A person can list, hold, edit, drop and release messages that are still waiting.
 """
 
@@ -7,15 +7,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.call_data import LOBBY, CallMessage
 from gshtui.bus.letter import OPEN, PERSON, Letter
+from gshtui.calls.call_service import CallService, Principal
+from gshtui.calls.commands import message_json
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
     Access,
@@ -24,12 +27,13 @@ from gshtui.commands.declaration import (
     CommandError,
     Effect,
     Invocation,
+    Mark,
     Outcome,
     Parameters,
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
-from gshtui.commands.schema import PLAIN, ToolParameters
+from gshtui.commands.schema import PLAIN, RARE, ToolParameters
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.mail.mail_service import MailService
 from gshtui.fleet.mail.outbox import PARENT, Address, MailOutbox
@@ -64,7 +68,8 @@ async def wait_for_answer(store: Store, letter: Letter, timeout: float) -> Outco
         finally:
             if not now.answered:
                 # Nobody waits for it any more: it is a message like any other.
-                await asyncio.shield(store.mail.change(letter.id, kind="say"))
+                kind = "call" if letter.call else "say"
+                await asyncio.shield(store.mail.change(letter.id, kind=kind))
     except StoreError as error:
         raise command_error(error) from error
     to = now.recipient_name or now.recipient
@@ -92,7 +97,7 @@ class MailParameters(Parameters):
 
     action: Literal["ls", "show", "hold", "edit", "drop", "release"] = Field(default="ls", description="What to do.")
     message: str = Field("", description="The message's id, or the end of it; for ls an agent's id.")
-    text: str = Field("", description="edit: the new text.")
+    text: Annotated[str, Mark.VERBATIM] = Field("", description="edit: the new text.")
     all: bool = Field(False, description="ls: include messages that were accepted or dropped.")
 
 
@@ -202,43 +207,63 @@ def _letter_age(letter: Letter) -> str:
 
 
 SAY = """\
-Send another agent a message without waiting; it gets it when it is idle. An answer comes to you as a message. Put \
-everything into one: their number is limited."""
+Say something in the call that you are in, without waiting; `@name` in it puts it to an agent there. With `to`, send \
+it to one agent alone, which gets it when it is idle. Put everything into one message: their number is limited."""
 SAY_DETAILS = """\
-The agent sees that it comes from you, and treats it as information, not as the person's word. A shell or an \
+An agent sees that it comes from you, and treats it as information, not as the person's word. A shell or an \
 interpreter runs the text as it is. Chains of answers are limited, too."""
 TALK = """\
 Ask another agent and wait for its answer. It knows nothing of your conversation."""
 TALK_DETAILS = """\
-The answer is the last thing that it says in the turn that handles your message. If there is none within timeout_s, \
-it still gets the message, but you do not get the answer unless it sends one itself."""
+The answer is the last thing that it says in the turn that handles your message. Where both of you are in the same \
+call, question and answer are said there. If there is no answer within timeout_s, it still gets the message."""
+WALL = """\
+Put one message to several agents at once; each answers in the call that you are in, or in the lobby."""
 REPORT = """\
 Tell the agent that started you something now, before you are done: a finding, that you are stuck, what it needs to \
 continue. Your last answer is sent to it automatically when you end, so do not repeat that."""
 
 
 class SayParameters(ToolParameters):
-    """What to say to whom."""
+    """What to say, and where."""
 
-    to: str = Field(description="Its id or name, or `parent`", min_length=1)
-    text: str = Field(description="The message", min_length=1, json_schema_extra=PLAIN)
-    now: bool = Field(default=False, description="Even while it works")
+    FORMER_NAMES = {"text": "message"}
+    message: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(
+        description="The message", min_length=1, json_schema_extra=PLAIN
+    )
+    to: str = Field(default="", description="Only to this agent: its id or name, or `parent`")
+    call: str = Field(default="", description="In this call; empty: the one you are in", json_schema_extra=RARE)
+    in_reply_to: int = Field(
+        default=-1, ge=-1, description="Number of the message that it answers", json_schema_extra=RARE
+    )
+    now: bool = Field(default=False, description="With to: even while it works")
 
 
 class TalkParameters(ToolParameters):
     """What to ask whom."""
 
+    FORMER_NAMES = {"text": "message"}
     to: str = Field(description="Its id or name, or `parent`", min_length=1)
-    text: str = Field(description="The question", min_length=1, json_schema_extra=PLAIN)
+    message: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(
+        description="The question", min_length=1, json_schema_extra=PLAIN
+    )
     timeout_s: float = Field(
         default=300, gt=0, le=3_600, description="Seconds to wait for the answer", json_schema_extra=PLAIN
     )
 
 
+class WallParameters(ToolParameters):
+    """What to tell whom."""
+
+    message: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(description="The message", min_length=1)
+    to: tuple[str, ...] = Field(default=(), description="Names of agents; empty: every agent in the call")
+    call: str = Field(default="", description="Which call; empty: the one you are in")
+
+
 class ReportParameters(ToolParameters):
     """What to tell the parent."""
 
-    text: str = Field(description="What it needs to know", min_length=1)
+    text: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(description="What it needs to know", min_length=1)
 
 
 Courier = Callable[[], AbstractAsyncContextManager[MailService | None]]
@@ -248,25 +273,35 @@ _SAID_WITHIN = 10.0
 
 
 def commands(
-    outbox: MailOutbox, store: Store, room: MailService | None = None, courier: Courier | None = None
+    outbox: MailOutbox,
+    store: Store,
+    room: MailService | None = None,
+    courier: Courier | None = None,
+    calls: Callable[[], CallService] | None = None,
 ) -> list[AnyCommand]:
     """The family.
 
     Args:
+        calls: the shared rooms; `None`: there are none here.
         room: where a person can see to messages; not in an agent's own process.
         courier: for an agent's own process.
     """
-    family = _Family(outbox, store, room, courier)
+    family = _Family(outbox, store, room, courier, calls)
     speaking = [
         Command(
-            "say", "Send a message to an agent", SayParameters, family.send_message, effect=Effect.EXECUTE,
-            positions=("to", "text"), description=SAY, details=SAY_DETAILS,
+            "say", "Say something in a call, or to one agent", SayParameters, family.say_message, effect=Effect.EXECUTE,
+            positions=("message",), description=SAY, details=SAY_DETAILS,
             family="agents", tool=True, always_offered=True, assess=family.assess,
         ),
         Command(
             "talk", "Ask an agent something and wait for its answer", TalkParameters, family.talk,
-            effect=Effect.EXECUTE, positions=("to", "text"), description=TALK, details=TALK_DETAILS,
+            effect=Effect.EXECUTE, positions=("to", "message"), description=TALK, details=TALK_DETAILS,
             family="agents", tool=True, always_offered=True, assess=family.assess,
+        ),
+        Command(
+            "wall", "Put one message to every agent in the call", WallParameters, family.wall,
+            effect=Effect.EXECUTE, positions=("message",), description=WALL, family="agents", tool=True,
+            assess=family.assess_wall,
         ),
         Command(
             "report", "Tell your parent something before you are done", ReportParameters, family.report,
@@ -281,18 +316,37 @@ class _Family:
     """The handlers."""
 
     def __init__(
-        self, outbox: MailOutbox, store: Store, room: MailService | None, courier: Courier | None = None
+        self,
+        outbox: MailOutbox,
+        store: Store,
+        room: MailService | None,
+        courier: Courier | None = None,
+        calls: Callable[[], CallService] | None = None,
     ) -> None:
+        self._calls = calls
         self._outbox = outbox
         self._store = store
         self._room = room
         self._courier = courier
         self._programs = room.programs if room is not None else Programs()
 
-    async def send_message(self, invocation: Invocation, parameters: SayParameters) -> Outcome:
+    async def say_message(self, invocation: Invocation, parameters: SayParameters) -> Outcome:
+        if not parameters.to:
+            service = self._service()
+            who = await service.principal(invocation.caller)
+            said = await service.post_message(
+                who, parameters.call, parameters.message, in_reply_to=parameters.in_reply_to
+            )
+            return await self._said(said)
+        if invocation.caller.is_guest:
+            service = self._service()
+            who = await service.principal(invocation.caller)
+            return await self._said(
+                await service.post_message(who, parameters.call, parameters.message, to=(parameters.to,))
+            )
         sender = _sender(invocation)
         to = await self._outbox.addresses.find(parameters.to, sender)
-        letter = await self._outbox.post(sender, to, parameters.text, defer=not parameters.now)
+        letter = await self._outbox.post(sender, to, parameters.message, defer=not parameters.now)
         if self._room is not None:
             await self._room.deliver(letter)
         elif self._courier is not None:
@@ -302,15 +356,70 @@ class _Family:
                         await mail.deliver(letter, within=_SAID_WITHIN)
         return _posted(letter, to)
 
+    async def wall(self, invocation: Invocation, parameters: WallParameters) -> Outcome:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        to = parameters.to or await self._agents_of(service, parameters.call, who)
+        if not to:
+            raise CommandError("There is no agent to tell.", hint="`invite agent=…` brings one into the call.")
+        return await self._said(await service.post_message(who, parameters.call, parameters.message, to=to))
+
     async def talk(self, invocation: Invocation, parameters: TalkParameters) -> Outcome:
         sender = _sender(invocation)
         to = await self._outbox.addresses.find(parameters.to, sender)
         until = time.monotonic() + parameters.timeout_s
-        letter = await self._outbox.post(sender, to, parameters.text, kind="talk")
+        letter = await self._asked_in_call(invocation, to, parameters.message)
+        if letter is None and invocation.caller.is_guest:
+            raise CommandError(f"{to.name} is not in your call.", hint="`who` lists who is.")
+        if letter is None:
+            letter = await self._outbox.post(sender, to, parameters.message, kind="talk")
         async with contextlib.nullcontext(self._room) if self._courier is None else self._courier() as mail:
             if mail is not None:
                 await mail.deliver(letter, within=parameters.timeout_s)
             return await wait_for_answer(self._store, letter, max(0.0, until - time.monotonic()))
+
+    def _service(self) -> CallService:
+        if self._calls is None:
+            raise CommandError("There are no calls here.", hint="With `to`, `say` sends a message to one agent.")
+        return self._calls()
+
+    async def _agents_of(self, service: CallService, name: str, who: Principal) -> tuple[str, ...]:
+        call = await service.find(name, who)
+        return tuple(one.member for one in call.members if one.is_agent and one.member != who.id)
+
+    async def _asked_in_call(self, invocation: Invocation, to: Address, text: str) -> Letter | None:
+        """The question, said in the call that both are in; `None`: they are in none but the lobby."""
+        if self._calls is None:
+            return None
+        service = self._calls()
+        who = await service.principal(invocation.caller)
+        call = await service.find("", who)
+        if call.name == LOBBY and not invocation.caller.is_guest:
+            return None
+        if call.member(to.id) is None or (call.name != LOBBY and call.member(who.id) is None):
+            return None
+        said = await service.post_message(who, call.name, text, to=(to.id,))
+        ask = next((one for one in said.asks if one.member == to.id), None)
+        if ask is None or ask.refused:
+            raise CommandError(ask.refused if ask is not None else f"{to.name} was not asked.")
+        try:
+            return await self._store.mail.find(ask.letter)
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def _said(self, message: CallMessage) -> Outcome:
+        """What was said, and whom it was put to."""
+        try:
+            call = await self._store.calls.find(message.call)
+        except StoreError as error:
+            raise command_error(error) from error
+        names = {one.member: one.name or one.member for one in call.members}
+        asked = [names.get(ask.member, ask.member) for ask in message.asks if not ask.refused]
+        refused = [f"{names.get(ask.member, ask.member)}: {ask.refused}" for ask in message.asks if ask.refused]
+        text = f"Said in {call.name} as message {message.seq}."
+        text += f" {', '.join(asked)} will answer there." if asked else ""
+        text += f" Not asked: {' '.join(refused)}" if refused else ""
+        return Outcome(message_json(message), text)
 
     async def report(self, invocation: Invocation, parameters: ReportParameters) -> Outcome:
         if not invocation.caller.is_agent:
@@ -321,22 +430,49 @@ class _Family:
         return _posted(letter, to)
 
     async def assess(self, invocation: Invocation, parameters: SayParameters | TalkParameters) -> Assessment:
+        if not parameters.to:
+            name = parameters.call if isinstance(parameters, SayParameters) else ""
+            return await self._assess_said(invocation, name, parameters.message, ())
         sender = _sender(invocation)
         to = await self._outbox.addresses.find(parameters.to, sender)
         relation = await self._outbox.addresses.relation(sender, to)
         program = to.row is not None and to.row.kind == "cli"
         if to.row is not None and program and takes_code(profile := await self._programs.profile(to.row)):
-            return await self._of_code(invocation, to.row, profile, parameters.text)
-        subject = f"to {to.name}: {one_line(parameters.text, 160)}"
+            return await self._of_code(invocation, to.row, profile, parameters.message)
+        subject = f"to {to.name}: {one_line(parameters.message, 160)}"
         if not program and relation in (PARENT, "child"):
-            return Assessment(Effect.READ, visible(subject), detail=visible(parameters.text))
+            return Assessment(Effect.READ, visible(subject), detail=visible(parameters.message))
         why = "a program with rights of its own" if program else "an agent that is neither its parent nor started by it"
         return Assessment(
             Effect.EXECUTE,
             visible(subject),
-            detail=f"to {to.name} ({to.id}), {why}\n{visible(parameters.text)}",
-            key=f"{to.id} {parameters.text}",
+            detail=f"to {to.name} ({to.id}), {why}\n{visible(parameters.message)}",
+            key=f"{to.id} {parameters.message}",
             pattern=f"message agent {to.id} ({to.name})",
+        )
+
+    async def assess_wall(self, invocation: Invocation, parameters: WallParameters) -> Assessment:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        to = parameters.to or await self._agents_of(service, parameters.call, who)
+        return await self._assess_said(invocation, parameters.call, parameters.message, to)
+
+    async def _assess_said(self, invocation: Invocation, name: str, text: str, to: Sequence[str]) -> Assessment:
+        """Assess what is said in a call: it only speaks, unless an agent is asked, which then works for the caller."""
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        call = await service.find(name, who)
+        asked = service.asked(call, who, text, to)
+        names = ", ".join(one.name or one.member for one in asked)
+        subject = visible(f"in {call.name}{f' to {names}' if names else ''}: {one_line(text, 160)}")
+        if not asked:
+            return Assessment(Effect.READ, subject, detail=visible(text))
+        return Assessment(
+            Effect.EXECUTE,
+            subject,
+            detail=f"in the call {call.name}, put to {names}\n{visible(text)}",
+            key=f"{call.name} {names} {text}",
+            pattern=f"ask {names} in the call {call.name}",
         )
 
     async def _of_code(self, invocation: Invocation, row: AgentRow, profile: Profile, text: str) -> Assessment:

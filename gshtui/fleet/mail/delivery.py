@@ -20,7 +20,7 @@ from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded, MessagePost
 from gshtui.bus.events.hub_events import WaitReported
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.letter import Letter
-from gshtui.fleet.mail.delivery_state import DeliveryState
+from gshtui.fleet.mail.delivery_state import Answered, DeliveryState, no_call
 from gshtui.fleet.mail.transports import DeliveryUnsure, MailTransports, NotDeliverable, RecipientGone, Route
 from gshtui.programs.pane_view import BLOCKS, SessionError
 from gshtui.store.store import Store
@@ -51,8 +51,9 @@ DELIVERY_EVENTS = (
 class Delivery:
     """Delivers this hub's messages; see the module docstring."""
 
-    def __init__(self, bus: Bus, store: Store, carriers: MailTransports) -> None:
-        self.progress = DeliveryState(bus, store)
+    def __init__(self, bus: Bus, store: Store, carriers: MailTransports, answered: Answered = no_call) -> None:
+        """`answered`: says in its call what was answered there."""
+        self.progress = DeliveryState(bus, store, answered)
         self._bus = bus
         self._store = store
         self._carriers = carriers

@@ -6,8 +6,10 @@ answer to a `talk`. Held by `delivery`.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
+from gshtui.bus.agent_data import AnswerSource
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events import fleet_events
@@ -28,10 +30,20 @@ _EVENTS: dict[str, type[Event]] = {
 }
 
 
+Answered = Callable[[Letter], Awaitable[None]]
+"""Receives the answered message of a call. Raises nothing."""
+
+
+async def no_call(_letter: Letter) -> None:
+    """The default where there are no calls."""
+
+
 class DeliveryState:
     """Messages that are on their way, by agent."""
 
-    def __init__(self, bus: Bus, store: Store) -> None:
+    def __init__(self, bus: Bus, store: Store, answered: Answered = no_call) -> None:
+        """`answered`: says in its call what was answered there."""
+        self._answered = answered
         self._bus = bus
         self._store = store
         self._prompts: dict[str, Letter] = {}
@@ -138,7 +150,12 @@ class DeliveryState:
             await self._store.mail.release(id := typed.id)
         if id is not None:
             answer = (event.text or event.error)[:ANSWER]
-            await self._store.mail.change(id, answered=True, answer=answer, answer_source=event.source)
+            await self._note_answer(id, answer, event.source)
+
+    async def _note_answer(self, id: str, answer: str, source: AnswerSource = "") -> None:
+        letter = await self._store.mail.change(id, answered=True, answer=answer, answer_source=source)
+        if letter.call:
+            await self._answered(letter)
 
     async def _acted(self, letter: Letter) -> None:
         acted = await self._store.mail.change(letter.id, state="acted", why="")
@@ -149,7 +166,7 @@ class DeliveryState:
         for turn, id in tuple(self._turns.items()):
             if turn == f"agent {event.agent}":
                 del self._turns[turn]
-                await self._store.mail.change(id, answered=True, answer=event.report[:ANSWER])
+                await self._note_answer(id, event.report[:ANSWER])
         for letter in [one for one in self._typed.values() if one.recipient == event.agent]:
             self.forget(letter)
             if (await self._store.mail.find(letter.id)).state == "queued":

@@ -12,7 +12,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import PromptEdited, PromptSubmitted, PromptWithdrawn, TurnFinished, TurnStarted
 from gshtui.bus.letter import PERSON, Letter
-from gshtui.fleet.mail.delivery_state import DeliveryState
+from gshtui.fleet.mail.delivery_state import Answered, DeliveryState, no_call
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import cancel_and_wait, keep_on
@@ -33,12 +33,12 @@ def framed_letter(letter: Letter, *, replies: bool, as_code: bool = False) -> st
         replies: the recipient has tools for answering.
         as_code: the recipient is a shell or an interpreter, which would also run any text around the message.
     """
-    if as_code or letter.sender == PERSON or letter.kind == "send":
+    if as_code or letter.sender == PERSON or letter.kind in ("send", "call"):
         return letter.text
     who = f"{one_line(letter.sender_name, 60)} ({letter.sender})" if letter.sender_name else letter.sender
     head = _HEAD[letter.kind].format(who=who)
     quoted = "\n".join(f"> {line}" for line in plain(letter.text).strip("\n").split("\n"))
-    answer = f"\n\n`say {letter.sender} …` answers." if replies and letter.kind == "say" else ""
+    answer = f"\n\n`say to={letter.sender} message=…` answers." if replies and letter.kind == "say" else ""
     return f"{head} {_DATA}\n\n{quoted}{answer}"
 
 
@@ -50,10 +50,18 @@ class MailInbox:
     """See the module's text."""
 
     def __init__(
-        self, bus: Bus, store: Store, agent: str, *, linked: Callable[[], bool], working: Callable[[], bool]
+        self,
+        bus: Bus,
+        store: Store,
+        agent: str,
+        *,
+        linked: Callable[[], bool],
+        working: Callable[[], bool],
+        answered: Answered = no_call,
     ) -> None:
         """
         Args:
+            answered: says in its call what was answered there.
             agent: the recipient.
             linked: whether a hub is connected, which then delivers the messages.
             working: whether the agent is busy; a message that waits for an idle agent is left until then.
@@ -63,7 +71,7 @@ class MailInbox:
         self._agent = agent
         self._linked = linked
         self._working = working
-        self._progress = DeliveryState(bus, store)
+        self._progress = DeliveryState(bus, store, answered)
         self._revision = -1
         self._life: asyncio.Task[None] | None = None
         self._subscription = bus.subscribe(

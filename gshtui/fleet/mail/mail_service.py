@@ -21,6 +21,7 @@ from gshtui.commands.declaration import CommandError
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.mail.delivery import Delivery
+from gshtui.fleet.mail.delivery_state import Answered, no_call
 from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
 from gshtui.fleet.mail.transports import MailTransports
 from gshtui.fleet.ports import FleetError, MessageTransport
@@ -53,6 +54,7 @@ class MailService:
         silent: int = 0,
         follow: Follow | None = None,
         mode_of: Callable[[str], GuardMode] = lambda _: "ask",
+        answered: Answered = no_call,
     ) -> None:
         """
         Args:
@@ -62,13 +64,14 @@ class MailService:
             visiting: a short command, which delivers only what it sends itself.
             silent: process of a keeper that does not answer; 0: there is none.
             mode_of: the mode of an agent that sends from here.
+            answered: says in its call what was answered there.
             follow: lets a visitor notice what an agent does that nobody else looks after.
         """
         self.terminals = terminals or AgentTerminals()
         self.programs = programs or Programs()
         self.outbox = MailOutbox(bus, store, Addresses(store, here), mode_of)
         carriers = MailTransports(bus, store, self.terminals, self.programs, here, connected, visiting, silent)
-        self.delivery = Delivery(bus, store, carriers)
+        self.delivery = Delivery(bus, store, carriers, answered)
         self.visiting = visiting
         self._follow = follow
         self._bus = bus

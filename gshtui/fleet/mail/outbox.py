@@ -4,12 +4,15 @@ The limits: how often agents may write, how much, and how many messages may foll
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, GuardMode
 from gshtui.bus.bus import Bus
+from gshtui.bus.call_data import CallAsk, CallMessage
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished, TurnStarted
 from gshtui.bus.events.fleet_events import MessagePosted, MessageQueued
@@ -254,8 +257,57 @@ class MailOutbox:
             letter = await self._store.mail.add(letter)
         except StoreError as error:
             raise command_error(error) from error
-        self._bus.publish(MessageQueued(message=letter.id, agent=letter.recipient, sender=sender, text=letter.text))
-        self._bus.publish(MessagePosted(message=letter.id, agent=sender))
+        return self._publish(letter)
+
+    async def post_in_call(
+        self, ask: CallAsk, message: CallMessage, to: Address, text: str, *, mode: GuardMode | Literal[""]
+    ) -> Letter:
+        """Hand in what is put to a member of a call; a second time, it changes nothing. Raises `CommandError`.
+
+        Args:
+            mode: of the agent that said it; empty: a person did.
+        """
+        by_agent = message.role != "user"
+        try:
+            with contextlib.suppress(StoreError):
+                return await self._store.mail.find(ask.letter)
+            letter = Letter(
+                id=ask.letter,
+                sender=message.author if by_agent else PERSON,
+                sender_name=message.author_name,
+                recipient=to.id,
+                recipient_name=to.name,
+                session=to.session,
+                text=text,
+                kind="call",
+                depth=message.depth,
+                mode=mode,
+                call=message.call,
+                call_seq=message.seq,
+            )
+            if by_agent:
+                await self._check(letter)
+            letter = await self._store.mail.add(letter)
+        except StoreError as error:
+            raise command_error(error) from error
+        return self._publish(letter)
+
+    async def depth(self, sender: str) -> int:
+        """The depth of what this agent says now: of messages that led to it, itself included. Raises `CommandError`."""
+        try:
+            return await self._chains.depth(sender)
+        except StoreError as error:
+            raise command_error(error) from error
+
+    def mode_of(self, agent: str) -> GuardMode:
+        """The mode of an agent that sends from here."""
+        return self._mode_of(agent)
+
+    def _publish(self, letter: Letter) -> Letter:
+        self._bus.publish(
+            MessageQueued(message=letter.id, agent=letter.recipient, sender=letter.sender, text=letter.text)
+        )
+        self._bus.publish(MessagePosted(message=letter.id, agent=letter.sender))
         return letter
 
     async def _check(self, letter: Letter) -> None:

@@ -11,12 +11,12 @@ import contextlib
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from gshtui.commands.command_errors import command_error
-from gshtui.commands.declaration import Assessment, CommandError, Invocation, Outcome
+from gshtui.commands.declaration import Assessment, CommandError, Invocation, Mark, Outcome
 from gshtui.commands.schema import FOR_PEOPLE, ToolParameters
 from gshtui.fleet.terminal_tools import sentinel, shared_shell
 from gshtui.fleet.terminal_tools.shared_shell import shared_shell_lock
@@ -58,7 +58,7 @@ _APART = 0.1
 class TerminalParameters(ToolParameters):
     """The command for the shared shell."""
 
-    command: str = Field(description="For the person's own shell (usually zsh)")
+    command: Annotated[str, Mark.VERBATIM] = Field(description="For the person's own shell (usually zsh)")
     timeout_s: float = Field(default=120, gt=0, le=3600, description="Seconds to wait")
     wait: bool = Field(
         default=True,

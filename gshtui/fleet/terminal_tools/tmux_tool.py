@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from gshtui.commands.command_errors import command_error
-from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Outcome
+from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation, Mark, Outcome
 from gshtui.commands.schema import PLAIN, ToolParameters
 from gshtui.fleet.terminal_tools.targets import (
     ApprovedState,
@@ -138,7 +138,7 @@ class TmuxParameters(ToolParameters):
         description="What to do", json_schema_extra=PLAIN
     )
     pane: str = Field(default="", description="Agent's id or name, or a pane's id; empty: the shared shell")
-    text: str = Field(default="", description="send: what to type")
+    text: Annotated[str, Mark.VERBATIM] = Field(default="", description="send: what to type")
     enter: bool = Field(default=True, description="send: then press Enter")
     append: bool = Field(default=False, description="send: even if something is already typed at the prompt")
     keys: Annotated[list[str], BeforeValidator(_listed)] = Field(

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.program_transcript import (
     MOST_BYTES,
     ProgramTranscript,
@@ -27,6 +28,13 @@ from gshtui.programs.transcripts.program_transcript import (
 PROGRAM = "aider"
 _HEADING = re.compile(rb"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)$", re.MULTILINE)
 _MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")
+_REPORT = re.compile(
+    r"^Tokens: (\S+) sent(?:, (\S+) cache write)?(?:, (\S+) cache hit)?, (\S+) received\."
+    r"(?:\s+Cost: \$(\d+\.\d+) message)?",
+    re.MULTILINE,
+)
+_PROVIDERS = ("anthropic", "gemini", "ollama", "openai")
+"""What stands before the slash in the name of a model that one of our providers has, too."""
 _THINKING = "<thinking-content-"
 _TAIL = 1_000_000
 """Bytes at a file's end in which headings are looked for first."""
@@ -122,6 +130,55 @@ def read(place: AiderChat, most: int = MOST_BYTES) -> ProgramTranscript:
             model = named.group(1) if (named := _MODEL.search(part.text)) else model
             book.add_text("system", part.text, at, message, kind="system")
     return book.transcript
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerReport:
+    """What aider says of an answer below it. It rounds: tokens from a thousand on to two digits or whole thousands."""
+
+    id: str
+    at: float
+    """When its prompt was entered, in epoch seconds."""
+    provider: str
+    """One of ours, where the model's name says it; else empty."""
+    model: str
+    usage: Usage
+    cost: float | None
+    """US dollars, where aider knows the price."""
+
+
+def reports(place: AiderChat) -> list[AnswerReport]:
+    """The reports of a chat, in order; none once another one was begun in its file. Raises `OSError`."""
+    data, begin = _end_of(place.path, MOST_BYTES)
+    headings = list(_HEADING.finditer(data))
+    if not headings or _chat(place.path, headings[-1], place.inputs).id != place.id:
+        return []
+    start = headings[-1].end()
+    parts = list(_parts(data[start:], begin + start))
+    entered = _times([part.text for part in parts if part.role == "user"], place)
+    at, provider, model = place.at, "", ""
+    found: list[AnswerReport] = []
+    for part in parts:
+        if part.role == "user":
+            at = entered.pop(0) or at
+        elif part.role == "system":
+            if named := _MODEL.search(part.text):
+                before, slash, after = named.group(1).partition("/")
+                provider, model = (before, after) if slash and before in _PROVIDERS else ("", named.group(1))
+            for number, told in enumerate(_REPORT.finditer(part.text)):
+                sent, written, hit, received = (_count(figure) for figure in told.groups()[:4])
+                usage = Usage(max(0, sent - hit - written), received, cache_read=hit, cache_write=written)
+                cost = float(told.group(5)) if told.group(5) else None
+                found.append(AnswerReport(f"report at {part.offset}.{number}", at, provider, model, usage, cost))
+    return found
+
+
+def _count(figure: str | None) -> int:
+    """Tokens, of `812`, `2.4k` or `31k`; 0 of anything else."""
+    try:
+        return round(float(figure.removesuffix("k")) * (1000 if figure.endswith("k") else 1)) if figure else 0
+    except ValueError:
+        return 0
 
 
 @dataclass(slots=True)

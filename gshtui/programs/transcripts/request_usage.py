@@ -1,8 +1,8 @@
 """What programs' requests used, by their transcripts, read as these grow: each look parses only what was added.
 
 Claude, Codex, Gemini and OpenCode write down the tokens of each request, and OpenCode also the money; of Claude and
-OpenCode the helpers of a conversation count, too. Vibe writes down neither, and aider only rounded figures. Writes
-nothing; every call blocks.
+OpenCode the helpers of a conversation count, too. Aider writes down the rounded figures of each answer, with the money
+where it knows a price, and Vibe nothing. Writes nothing; every call blocks.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.bus.messages import Usage
-from gshtui.programs.transcripts import claude_transcript, codex_transcript, gemini_transcript, opencode_transcript
+from gshtui.programs.transcripts import (
+    aider_transcript,
+    claude_transcript,
+    codex_transcript,
+    gemini_transcript,
+    opencode_transcript,
+)
 from gshtui.programs.transcripts.program_transcript import (
     LONGEST_LINE,
     TranscriptQuery,
@@ -222,8 +228,14 @@ class UsageReader:
                 by_helper=session != place.session,
             )
 
+    def of_aider(self) -> Iterator[RequestUsage]:
+        """The reports below the answers of this chat, all of them at each look: a chat is short."""
+        for one in aider_transcript.reports(self._place):
+            yield RequestUsage(one.id, one.at, one.provider, one.model, one.usage, one.cost)
+
 
 _LOOKS: Mapping[str, Callable[[UsageReader], Iterator[RequestUsage]]] = {
+    "aider": UsageReader.of_aider,
     "claude": UsageReader.of_claude,
     "codex": UsageReader.of_codex,
     "gemini": UsageReader.of_gemini,

@@ -16,11 +16,9 @@ from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.row_actions import RowAction, RowActions
-from gshtui.ui.kit.widget_messages import ForContext, OpenChanges, OpenTerminal, ShowQuestion
+from gshtui.ui.kit.widget_messages import AgentSeen, ForContext, OpenChanges, OpenTerminal, ShowQuestion, open_agent
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
-_TERMINAL_TAB = "terminal-"
-"""How the tab with an agent's terminal begins; its id follows."""
 _VERBS = {
     "agents.attach": "attach to", "agents.changes": "show the changes of", "agents.copy": "copy the command for",
     "agents.report": "show the report of", "agents.undo": "undo the kill of",
@@ -52,7 +50,10 @@ class AgentsFeature(Feature):
         )
 
     def routes(self) -> Sequence[FeatureRoute[Any]]:
-        return (FeatureRoute(AgentsPane.Wanted, self._perform),)
+        return (
+            FeatureRoute(AgentsPane.Wanted, self._perform),
+            FeatureRoute(AgentSeen, lambda message: self._mark_read_soon(message.agent)),
+        )
 
     def press(self, key: str) -> None:
         if key == "agents.waiting":
@@ -74,7 +75,8 @@ class AgentsFeature(Feature):
     def _go_to_waiting(self) -> None:
         """Show the next agent that waits for the person, behind the one in front, and its question."""
         pane = self.window.bench.query_one(AgentsPane)
-        here = self.window.deck.front.removeprefix(_TERMINAL_TAB)
+        tab = self.window.deck.panes.get(self.window.deck.front)
+        here = tab.agent if tab is not None else ""
         agent = pane.next_waiting(here if here in pane.state.agents else self.window.front)
         if agent is None:
             self.window.notify("No agent waits for you.", markup=False, timeout=4)
@@ -85,11 +87,11 @@ class AgentsFeature(Feature):
     def _open(self, agent: AgentView) -> None:
         if not agent.terminal:
             self.window.show_chat()
-        elif not agent.pane:
+        elif not agent.pane and not (agent.row.kind == "native" and agent.row.session):
             self.rows.perform("agents.report", agent)
         else:
             self.window.show_centre()
-            self.window.post_message(OpenTerminal(agent.id))
+            self.window.post_message(open_agent(agent.row))
             self._mark_seen(agent)
 
     def _attach(self, agent: AgentView) -> None:
@@ -99,14 +101,17 @@ class AgentsFeature(Feature):
     def _mark_seen(self, agent: AgentView) -> None:
         """Opening an agent marks its report as read."""
         if agent.row.unread:
-            self.window.run_worker(self._mark_read(agent), exit_on_error=False, group="default")
+            self._mark_read_soon(agent.id)
 
-    async def _mark_read(self, agent: AgentView) -> None:
+    def _mark_read_soon(self, agent: str) -> None:
+        self.window.run_worker(self._mark_read(agent), exit_on_error=False, group="default")
+
+    async def _mark_read(self, agent: str) -> None:
         from gshtui.commands.declaration import CommandError
         from gshtui.fleet.agent_calls import MarkAgentRead
 
         with contextlib.suppress(NotReady, CommandError):
-            await self.window.bridge.call(MarkAgentRead(agent=agent.id))
+            await self.window.bridge.call(MarkAgentRead(agent=agent))
 
     def _show_context(self, agent: AgentView) -> None:
         self.window.post_message(ForContext("inspect", agent.id))

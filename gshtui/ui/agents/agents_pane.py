@@ -6,7 +6,7 @@ Owns the cursor and the keys; `agents_state` owns the state, `agents_list` the d
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -14,15 +14,17 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.timer import Timer
 
+from gshtui.bus.call_data import CallInfo
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
 from gshtui.ui.agents.agents_list import FILTERS, AgentListing, Only, draw_agents, list_agents
 from gshtui.ui.agents.agents_state import CONSUMED, AgentsState, AgentView, reduce, restored
+from gshtui.ui.agents.call_rows import CALL_EVENTS, PREFIX, calls_after, draw_calls
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.row_actions import row_bindings
 from gshtui.ui.kit.side_pane import Pane
-from gshtui.ui.kit.widget_messages import FeatureMessage
+from gshtui.ui.kit.widget_messages import FeatureMessage, JoinTheCall
 
 EMPTY = (
     "No agents yet.\n\nThis window's agent appears here once it starts, with what it is doing, its model, "
@@ -37,7 +39,7 @@ SLOWLY = 0.25
 class AgentsPane(Pane):
     """The agents of this window's folder; other folders on request."""
 
-    CONSUMES: ClassVar[tuple[type[Event], ...]] = CONSUMED
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (*CONSUMED, *CALL_EVENTS)
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("agents.up", "choose(-1)"),
         bind("agents.down", "choose(1)"),
@@ -60,6 +62,7 @@ class AgentsPane(Pane):
         super().__init__("agents", "Agents", 2, EMPTY)
         self.state = AgentsState()
         self.listing = AgentListing()
+        self._calls: Mapping[str, CallInfo] = {}
         self._chosen = ""
         self._everything = False
         self._only: Only = "all"
@@ -89,10 +92,11 @@ class AgentsPane(Pane):
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
-        before = self.state
+        before, calls = self.state, self._calls
         for event in events:
             self.state = reduce(self.state, event)
-        if self.state is not before:
+            self._calls = calls_after(self._calls, event)
+        if self.state is not before or self._calls is not calls:
             self._arrange_soon()
 
     def tick(self) -> None:
@@ -137,7 +141,8 @@ class AgentsPane(Pane):
             return
         self._label()
         self._ages = self._ages_now()
-        if not self.listing.placed:
+        below, rooms = draw_calls(self._calls.values(), self.columns)
+        if not self.listing.placed and not (below and self._only == "all"):
             self._owners = []
             if self._only == "all":
                 self.show(None)
@@ -145,8 +150,10 @@ class AgentsPane(Pane):
                 self.show_lines([Content.styled(f"No {self._only} agents · / shows others", "$foreground-muted")])
             return
         chosen = self.chosen.id if self.chosen is not None and self.has_focus else ""
-        lines, self._owners = draw_agents(self.listing, self.columns, self._clock(), chosen, self.rows)
-        self.show_lines(lines)
+        room = max(1, self.rows - len(below)) if self.rows else 0
+        lines, owners = draw_agents(self.listing, self.columns, self._clock(), chosen, room)
+        self._owners = [*owners, *rooms]
+        self.show_lines([*lines, *below])
 
     def _label(self) -> None:
         agents = [placed.agent for placed in self.listing.placed]
@@ -206,6 +213,9 @@ class AgentsPane(Pane):
         event.prevent_default()  # the first row of the body is not the title
         agent = self._owners[row] if 0 <= row < len(self._owners) else ""
         if not agent:
+            return
+        if agent.startswith(PREFIX):
+            self.post_message(JoinTheCall(agent.removeprefix(PREFIX)))
             return
         self._choose(agent)
         if event.button == 3:

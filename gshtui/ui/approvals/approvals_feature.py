@@ -21,7 +21,7 @@ class ApprovalsFeature(Feature):
     def press(self, key: str) -> None:
         from gshtui.guard.mode_commands import ChangeMode
 
-        self.window.perform(ChangeMode(mode="next", agent=self.window.front))
+        self.window.perform(ChangeMode(mode="next", agent=self.window.addressed))
 
     def routes(self) -> Sequence[FeatureRoute[Any]]:
         return (FeatureRoute(ApprovalsPane.ProgramAnswered, self._answer), FeatureRoute(ShowQuestion, self._show))

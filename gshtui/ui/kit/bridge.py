@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gshtui.bus.context_data import Receipt
     from gshtui.commands.completion import Completion
     from gshtui.commands.declaration import Question, Returns
+    from gshtui.commands.evaluation import Ask
     from gshtui.commands.registry import Registry
     from gshtui.settings.model import Settings
 
@@ -143,14 +144,21 @@ class Bridge:
         self.hub.bus.publish(event)
         return True
 
-    async def run(self, line: str | Returns[object]) -> Result:
+    async def run(self, line: str | Returns[object], *, ask: Ask | None = None) -> Result:
         """Run a line of the command language as the person, or a value.
+
+        Args:
+            ask: asks what the commands of a line ask before they act.
 
         Raises:
             NotReady: the hub did not start.
             gshtui.commands.declaration.CommandError: the command failed, or the line is not a command.
         """
-        return await (await self._running()).run(line)
+        return await (await self._running()).run(line, ask=ask)
+
+    async def split_line(self, line: str) -> list[str]:
+        """The parts of a line that `;` and new lines separate. Raises as `run`."""
+        return (await self._running()).split_line(line)
 
     async def call(self, parameters: Returns[R]) -> R:
         """Run a command by its parameters; gives its typed result. Raises as `run`."""
@@ -175,6 +183,14 @@ class Bridge:
     async def messages(self, session: str, before: int | None = None, limit: int = 200) -> Sequence[Stored]:
         """The newest `limit` messages of a conversation before number `before`, in order. Raises `NotReady`."""
         return await (await self._running()).messages(session, before=before, limit=limit)
+
+    async def newer_messages(self, session: str, after: int) -> Sequence[Stored]:
+        """The messages of a conversation behind number `after`, in order. Raises `NotReady`."""
+        return await (await self._running()).newer_messages(session, after)
+
+    def connected(self, agent: str) -> bool:
+        """Whether an agent's own process is linked to this window's hub: its events arrive, and prompts reach it."""
+        return self.hub is not None and self.hub.connected(agent)
 
     async def ran(self, session: str, after: float, before: float) -> Sequence[Ran]:
         """The commands run from a conversation's input line in a period, in order. Raises as `shell_rows`."""
@@ -209,7 +225,7 @@ class Bridge:
         return None if shells is None else await shells.rows(wanted, start, limit)
 
     async def output(self, key: str) -> str:
-        """The output of a command in the shell log. Raises as `shell_rows`."""
+        """The output of a command or call in the record. Raises as `shell_rows`."""
         shells = (await self._running()).shell_rows
         return "" if shells is None else await shells.output(key)
 

@@ -54,6 +54,7 @@ KEYS: dict[str, Key] = {
     "app.models": Key("f2", "Change model", "Choose another model", ANYWHERE),
     "model.effort": Key("alt+t", "Change effort", "Change how hard the model thinks: low, medium, high, default", TURN),
     "app.sessions": Key("f3", "Open conversation", "Continue another conversation", ANYWHERE),
+    "app.calls": Key("alt+k", "Open call", "Join a call: a room that you share with agents and people", ANYWHERE),
     "agents.spawn": Key("f8", "New agent", "Start another agent in its own terminal", ANYWHERE),
     "mode.next": Key(
         "shift+tab", "Change mode", "Change how much the agent may do before it asks: plan, ask, edit, auto", TURN
@@ -93,7 +94,7 @@ KEYS: dict[str, Key] = {
     "pane.taller": Key("plus", "Taller", "Make this pane taller", IN_PANE),
     "agents.up": Key("up,k", "Up", "Previous agent", AGENTS),
     "agents.down": Key("down,j", "Down", "Next agent", AGENTS),
-    "agents.open": Key("enter", "Open", "Open its terminal in a tab", AGENTS, show=True, row=True),
+    "agents.open": Key("enter", "Open", "Open it in a tab: conversation or terminal", AGENTS, show=True, row=True),
     "agents.menu": Key("space,full_stop", "Menu", "Show the available actions", AGENTS, show=True),
     "agents.attach": Key("a", "Attach full screen", "Show its terminal full screen", AGENTS, row=True),
     "agents.report": Key("r", "Show report", "Show its report", AGENTS, row=True),
@@ -328,10 +329,14 @@ KEYS: dict[str, Key] = {
     "transcript.search_close": Key("escape", "Close", "Close the search", TRANSCRIPT),
     "transcript.search_next": Key("up", "Older", "Next match, further back", TRANSCRIPT),
     "transcript.search_previous": Key("down", "Newer", "Previous match", TRANSCRIPT),
+    "conversation.terminal": Key("s", "Terminal", "Show the terminal of this agent", TRANSCRIPT, show=True),
+    "conversation.close": Key("x", "Close", "Close the agent's tab; the agent keeps running", TRANSCRIPT, show=True),
+    "call.close": Key("x", "Close", "Close the call's tab; you stay in the call", TRANSCRIPT, show=True),
     "terminal.type": Key("enter", "Type", "Type into the terminal; every key goes there", TERMINAL, show=True),
     "terminal.attach": Key("a", "Full screen", "Attach to it full screen, like `tmux attach`", TERMINAL, show=True),
     "terminal.search": Key("slash", "Search", "Search the screen and the scrollback", TERMINAL, show=True),
     "terminal.copy": Key("y", "Copy", "Copy the selection, or the screen", TERMINAL, show=True),
+    "terminal.conversation": Key("s", "Conversation", "Show the conversation of this agent", TERMINAL, show=True),
     "terminal.command": Key("c", "Copy command", "Copy the command to attach to it", TERMINAL, show=True),
     "terminal.close": Key("x", "Close", "Close the tab; the agent keeps running", TERMINAL, show=True),
     "terminal.next": Key("n", "Next", "Next match, further back", TERMINAL),
@@ -350,6 +355,13 @@ KEYS: dict[str, Key] = {
         TYPING,
         show=True,
         priority=True,
+    ),
+    "tabs.view": Key(
+        "alt+s",
+        "Terminal or chat",
+        "Show the terminal of the agent whose tab is in front in place of its conversation, or back",
+        TURN,
+        show=True,
     ),
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rich.color import Color as RichColor
 from rich.style import Style
@@ -18,6 +19,9 @@ from gshtui.ui.kit.contrast import CHOSEN, luminance, readable
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.program_colours import ProgramColours, program_colours
 from gshtui.ui.kit.textual.typed_app import app_of
+
+if TYPE_CHECKING:
+    from gshtui.ui.kit.terminal_graphics import TerminalGraphics
 
 _AS_IS, _BOLD, _ITALIC, _UNDERLINE = Style(), Style(bold=True), Style(italic=True), Style(underline=True)
 
@@ -231,6 +235,10 @@ class Page:
     code: Highlighter
     result_lines: int = 5
     """Rows of output shown under a finished call; a change gets twice as many."""
+    graphics: TerminalGraphics | None = None
+    """Draws pictures; `None`: the terminal cannot."""
+    colours: bool = True
+    """Whether there are enough colours for pictures in half blocks."""
 
     def narrower(self, cells: int) -> Page:
         """The page inside an indent."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from textual import events
 from textual.app import ComposeResult, RenderResult
@@ -81,11 +81,27 @@ class TabPane(Vertical):
     """The content of a tab other than the first. `front`: the part that takes the focus."""
 
     front: Widget
+    TAKES_KEYS: ClassVar[bool] = True
+    """Whether it gets the focus when it comes to the front; otherwise the input has it, as beside the chat."""
 
     @property
     def agent(self) -> str:
         """The agent whose tab it is; empty: it belongs to none."""
         return ""
+
+    @property
+    def call(self) -> str:
+        """The call whose tab it is; empty: it belongs to none."""
+        return ""
+
+    @property
+    def has_other_view(self) -> bool:
+        """Whether the same agent can be shown in another way: by its terminal, or by its conversation."""
+        return False
+
+    def show_other_view(self) -> bool:
+        """Show it in the other way; False: there is none."""
+        return False
 
     class Closed(Message):
         """Requests to close the tab."""
@@ -174,11 +190,12 @@ class Deck(Vertical):
         return next((widget for widget in self.query_one(f"#{tab}").query(Widget) if widget.can_focus), None)
 
     def focus_front(self) -> bool:
-        """Focus the content of the tab in front; False: it is the first tab."""
+        """Focus the content of the tab in front; False: the keys belong to the input."""
         pane = self.panes.get(self.front)
-        if pane is not None:
-            pane.front.focus()
-        return pane is not None
+        if pane is None or not pane.TAKES_KEYS:
+            return False
+        pane.front.focus()
+        return True
 
     async def close(self, tab: str) -> None:
         """Remove a tab, but never the first."""

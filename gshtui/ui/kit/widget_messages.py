@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import PromptSubmitted
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Returns
@@ -54,6 +56,38 @@ class Note(FeatureMessage):
         super().__init__()
         self.text = text
         self.cwd = cwd
+
+
+class OpenConversation(FeatureMessage):
+    """Show the conversation of one of our own agents in a tab, and go there."""
+
+    def __init__(self, row: AgentRow) -> None:
+        super().__init__()
+        self.row = row
+
+
+class JoinTheCall(FeatureMessage):
+    """Enter a call, and show it in a tab."""
+
+    def __init__(self, call: str) -> None:
+        super().__init__()
+        self.call = call
+
+
+class AgentSeen(FeatureMessage):
+    """The person has seen what is new of an agent."""
+
+    def __init__(self, agent: str) -> None:
+        super().__init__()
+        self.agent = agent
+
+
+class SendPrompt(FeatureMessage):
+    """Send a prompt to one of our own agents that is not the window's: at once, or as mail while it does not listen."""
+
+    def __init__(self, prompt: PromptSubmitted) -> None:
+        super().__init__()
+        self.prompt = prompt
 
 
 class OpenTerminal(FeatureMessage):
@@ -109,3 +143,8 @@ class OpenChanges(FeatureMessage):
     def __init__(self, worktree: str) -> None:
         super().__init__()
         self.worktree = worktree
+
+
+def open_agent(row: AgentRow) -> FeatureMessage:
+    """The request to show an agent in a tab: the conversation of one of ours, the terminal of another program."""
+    return OpenConversation(row) if row.kind == "native" else OpenTerminal(row.id)

@@ -34,6 +34,11 @@ class WorkbenchPort(Protocol):
         ...
 
     @property
+    def addressed(self) -> str:
+        """The one of our own agents that prompts go to, or else the one in front."""
+        ...
+
+    @property
     def bench(self) -> Screen[Any]:
         """The main screen; dialogs lie above it."""
         ...

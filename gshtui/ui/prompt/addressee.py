@@ -22,18 +22,24 @@ class Addressee(msgspec.Struct, frozen=True):
     mode: str = ""
     """How much it may do before it asks."""
     mail: bool = False
-    """Prompts reach it as messages, in its terminal: it is not the agent of this window."""
+    """Its own process gets the prompts: it is not the agent of this window."""
     program: bool = False
     """It is another vendor's program."""
+    call: str = ""
+    """What is typed is said in this call, not to the agent."""
 
     def title(self) -> Content:
         """The words in the input's frame."""
+        if self.call:
+            return Content.assemble(("in ", _QUIET), (_line(self.call, 40), "bold $foreground"), (" · call", _QUIET))
         parts: list[Content | tuple[str, str]] = [("to ", _QUIET), (self._name(), "bold $foreground")]
         rest = [_line(word, 36) for word in (self.model, self.mode) if word]
         return Content.assemble(*parts, (f" · {' · '.join(rest)}" if rest else "", _QUIET))
 
     def placeholder(self) -> str:
         """What the empty input says."""
+        if self.call:
+            return "Say something here · @name asks an agent, @all every agent · / command"
         if not self.mail:
             return f"Ask for anything · {MEANS}"
         if self.program:

@@ -46,7 +46,7 @@ def _none_used() -> Sequence[str]:
 
 
 class CommandSource:
-    """`/name parameter=value`, on the first line.
+    """`/name parameter=value`, on the first line; names also behind a `|`, a `;` and in a `$(`, and `$variables`.
 
     Args:
         used: names of commands that the person used, the latest first; they come first.
@@ -70,18 +70,18 @@ class CommandSource:
             typed = before[start:].removeprefix("/")
             items.sort(key=lambda item: (item.value != typed, age.get(item.value, len(age))))
         for item in items[:LIMIT]:
-            named = item.kind == "command"
+            first = item.kind == "command" and before[: item.start].strip() in ("", "/")
             typed = before[item.start :]
             fit = fuzzy_match(typed, item.value)
             found.append(
                 CompletionItem(
                     insert=item.value,
                     start=item.start,
-                    label=f"/{item.value}" if named else item.value,
+                    label=f"/{item.value}" if first else item.value,
                     detail=item.detail,
                     kind=item.kind,
-                    marked=tuple(at + named for at in fit.positions) if fit else (),
-                    ends_word=not item.value.endswith("="),
+                    marked=tuple(at + first for at in fit.positions) if fit else (),
+                    ends_word=item.kind != "variable" and not item.value.endswith("="),
                 )
             )
         return found

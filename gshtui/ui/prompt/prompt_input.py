@@ -105,6 +105,7 @@ class PromptInput(FoldingArea):
         self.project = project or Path.cwd()
         self.editing = ""
         """Id of the waiting prompt being edited; empty: a new prompt."""
+        self._edited_agent = agent
         self.popup = popup or CompletionPopup()
         self._sheet = keys or QuickKeys()
         self.drafts = Drafts(self, self.place, DraftKeeper(self.project, self.complain) if keep_drafts else None)
@@ -353,7 +354,9 @@ class PromptInput(FoldingArea):
         if column == len(line) and line.endswith("\\"):
             self.type_over("\n", (row, column - 1), (row, column))
         elif self.editing:
-            self.post_message(Intent(PromptEditRequested(prompt=self.editing, agent=self.agent, text=self.value)))
+            self.post_message(
+                Intent(PromptEditRequested(prompt=self.editing, agent=self._edited_agent, text=self.value))
+            )
             self.end_edit()
         else:
             self._send()
@@ -365,9 +368,7 @@ class PromptInput(FoldingArea):
             if target.why:
                 self.complain(target.why)
             return
-        addressee = self.addressee
-        mail_to = addressee.agent if addressee.mail else ""
-        self.post_message(sent_as(target, self.agent, self.project, mail_to=mail_to))
+        self.post_message(sent_as(target, self.addressee, self.project))
         self.post_message(self.Sent(text))
         self.past.add(text)
         self.place("")
@@ -377,11 +378,12 @@ class PromptInput(FoldingArea):
 
     # Waiting prompts
 
-    def begin_edit(self, prompt: str, text: str) -> None:
-        """Edit a waiting prompt; the draft comes back afterwards."""
+    def begin_edit(self, prompt: str, text: str, agent: str = "") -> None:
+        """Edit a waiting prompt of an agent, the window's own unless given; the draft comes back afterwards."""
         self._leave_list()
         self.drafts.set_aside()
         self.editing = prompt
+        self._edited_agent = agent or self.agent
         self.add_class("-editing")
         self.place(text)
         self.focus()

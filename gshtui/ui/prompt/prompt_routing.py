@@ -15,7 +15,8 @@ from textual.message import Message
 
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.system.ids import new_id
-from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, Intent, Note, OpenTerminal
+from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, Intent, Note, OpenTerminal, SendPrompt
+from gshtui.ui.prompt.addressee import Addressee
 
 Commands = Mapping[str, frozenset[str]]
 """Names of the commands (and aliases) → the names of their parameters."""
@@ -80,19 +81,20 @@ def route(text: str, commands: Commands) -> Route:
     return ToLanguage(body) if _reads_as_command(body, commands) else ToAgent(text)
 
 
-def sent_as(target: ToAgent | ToLanguage | ToLog | ToShell, agent: str, project: Path, *, mail_to: str = "") -> Message:
-    """The message that sends the text there; mentioned files are looked up in the project.
+def sent_as(target: ToAgent | ToLanguage | ToLog | ToShell, addressee: Addressee, project: Path) -> Message:
+    """The message that sends the text there; mentioned files are looked up in the project."""
+    if isinstance(target, ToAgent) and addressee.call:
+        from gshtui.calls.call_values import PostMessage
 
-    Args:
-        mail_to: the agent that gets prompts as messages instead; empty: `agent` gets them.
-    """
-    if isinstance(target, ToAgent) and mail_to:
+        return CommandCall(PostMessage(call=addressee.call, text=target.text))
+    if isinstance(target, ToAgent) and addressee.program:
         from gshtui.fleet.agent_calls import SendToAgent
 
-        return CommandCall(SendToAgent(agent=mail_to, text=target.text))
+        return CommandCall(SendToAgent(agent=addressee.agent, text=target.text))
     if isinstance(target, ToAgent):
         attached = attachments(target.text, project)
-        return Intent(PromptSubmitted(prompt=new_id(), agent=agent, text=target.text, attachments=attached))
+        prompt = PromptSubmitted(prompt=new_id(), agent=addressee.agent, text=target.text, attachments=attached)
+        return SendPrompt(prompt) if addressee.mail else Intent(prompt)
     if isinstance(target, ToShell):
         return OpenTerminal(OpenTerminal.SHARED, command=target.command)
     return Note(target.text) if isinstance(target, ToLog) else CommandLine(target.line)
@@ -108,7 +110,7 @@ def _slash(body: str) -> Route:
 def _bang(command: str, more: str = "") -> Route:
     if not command:
         return NothingToSend("Type a shell command after the exclamation mark.")
-    from gshtui.commands.language import quote  # pulls pydantic in, which the first frame does without
+    from gshtui.commands.line_formatter import quote  # pulls pydantic in, which the first frame does without
     from gshtui.programs.terminal_programs import needs_terminal
 
     if not more and needs_terminal(command):

@@ -17,6 +17,7 @@ from textual.signal import Signal
 from textual.timer import Timer
 from textual.widgets import Static
 
+from gshtui.bus.agent_data import ENDED_STATUSES
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
@@ -95,7 +96,9 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
             ended = event.error or ended
             return replace(state, status="idle", doing="", since=0.0, retry="", ended=ended)
         case AgentStatusChanged() if event.agent == state.agent:
-            return replace(state, status=event.status, doing=event.doing, retry="")
+            over = event.status in (*ENDED_STATUSES, "starting")  # a process that was ended finishes no turn
+            since = 0.0 if over else state.since
+            return replace(state, status=event.status, doing=event.doing, since=since, retry="")
         case ProviderRetried() if event.agent == state.agent:
             return replace(state, retry=f"{event.why} · retrying in {event.wait:.0f} s (attempt {event.attempt + 1})")
         case PromptQueued() if event.agent == state.agent:
@@ -148,13 +151,14 @@ EDITING = (("enter", "save"), ("esc", "discard changes"), ("empty", "withdraw it
 
 
 class PromptStatus(Static):
-    """One line. `agent`: the agent whose turns it shows."""
+    """One line. `agent`: the agent whose turns it shows, until it turns to another."""
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = STATUS_EVENTS
 
     def __init__(self, agent: str = "main", clock: Callable[[], float] = time.time) -> None:
         super().__init__(id="prompt-status", markup=False)
-        self.state = StatusState(agent)
+        self._states = {agent: StatusState(agent)}
+        self.state = self._states[agent]
         self.editing = False
         self.searching = False
         self._clock = clock
@@ -180,11 +184,27 @@ class PromptStatus(Static):
         """Take the events of one frame."""
         before = self.state
         for event in events:
-            self.state = reduce_status(self.state, event)
-        if self.state is not before:
+            if isinstance(event, TurnStarted | PromptQueued):
+                self._state_of(event.agent)
+            self._states = {agent: reduce_status(state, event) for agent, state in self._states.items()}
+        self._show(self._states[before.agent], before)
+
+    def turn_to(self, agent: str) -> None:
+        """Show this agent's turns from now on."""
+        self._show(self._state_of(agent), self.state)
+
+    def _state_of(self, agent: str) -> StatusState:
+        """The agent's state; a new one knows what is not any agent's own."""
+        if agent not in self._states:
+            self._states[agent] = StatusState(agent, asking=self.state.asking, running=self.state.running)
+        return self._states[agent]
+
+    def _show(self, state: StatusState, before: StatusState) -> None:
+        self.state = state
+        if state is not before:
             self.draw()
             if self._timer is not None:
-                (self._timer.resume if self.state.busy or self.state.running else self._timer.pause)()
+                (self._timer.resume if state.busy or state.running else self._timer.pause)()
 
     def on_resize(self) -> None:
         self.draw()

@@ -19,6 +19,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import TextArea
 
+from gshtui.bus.agent_data import AT_WORK
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.bus.events.session_events import SessionChangeRequested
@@ -183,6 +184,9 @@ class Workbench(ThemedApp[int], AppBase):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self.screen_stack and takes_every_key(self.screen.focused):
             return False
+        if parameters == ("tabs.view",):
+            pane = self.bench.deck.panes.get(self.bench.deck.front)
+            return pane is not None and pane.has_other_view
         return super().check_action(action, parameters)
 
     def action_press(self, key: str) -> None:
@@ -332,11 +336,17 @@ class Workbench(ThemedApp[int], AppBase):
 
     def interrupt(self) -> bool:
         """Stop the turn in progress, or else the newest input-line command; returns whether there was one."""
-        agent = self.bench.header.state.agent
-        if agent is not None and agent.turn:
-            self.publish(InterruptRequested(agent=self.front))
+        agent = self.bench.header.state.agents.agents.get(self.addressed)
+        if agent is not None and (agent.turn or (agent.terminal and agent.status in AT_WORK)):
+            self.publish(InterruptRequested(agent=agent.id))
             return True
         return self.bridge.stop_command()
+
+    @property
+    def addressed(self) -> str:
+        """The one of our own agents that prompts go to, or else the one in front."""
+        addressee = self.bench.addressee
+        return self.front if addressee.program else addressee.agent
 
     def write(self, text: str) -> None:
         """Put text into the input for the person to finish."""

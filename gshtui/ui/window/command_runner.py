@@ -7,12 +7,21 @@ Knows no particular command. Created by the app on first use.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gshtui.commands.declaration import AttachView, CommandError, Question, Returns, ToastView, Unconfirmed
+from gshtui.commands.declaration import (
+    AttachView,
+    CommandError,
+    ProgramView,
+    Question,
+    Returns,
+    ToastView,
+    Unconfirmed,
+)
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.dialogs import ConfirmScreen
@@ -52,14 +61,33 @@ class CommandRunner:
         """What a question is being prepared for, so that pressing the key twice asks only once."""
 
     async def run_line(self, line: str) -> None:
-        """Run a line, after asking the person if needed, and show its outcome."""
+        """Run the parts of a line in their order, after asking the person if needed, and show each one's outcome."""
+        try:
+            parts = await self._app.bridge.split_line(line)
+        except Exception as error:
+            self._failed(line, error, typed=True)
+            return
+        if len(parts) == 1:
+            await self._run_one(line)
+            return
+        for part in parts:
+            try:
+                outcome = await self._app.bridge.run(part, ask=self._agrees)
+            except Exception as error:
+                self._failed(part, error, typed=True)
+                return
+            self._show(part, outcome, typed=True)
+            if outcome.is_error:
+                return
+
+    async def _run_one(self, line: str) -> None:
         try:
             key = opening_key(line, await self._app.bridge.opens(line))
             if key:
                 await self._app.run_action(f"app.{action_of(key)}")
                 return
             value = await self._app.bridge.bound(line)
-            outcome = await self._app.bridge.run(line) if value is None else None
+            outcome = await self._app.bridge.run(line, ask=self._agrees) if value is None else None
         except Exception as error:
             self._failed(line, error, typed=True)
             return
@@ -117,9 +145,20 @@ class CommandRunner:
 
     # Asking
 
-    def _ask(self, question: Question, agreed: Callable[[], None]) -> None:
+    async def _agrees(self, question: Question) -> bool:
+        """Ask the person; returns their answer."""
+        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+        def settle(yes: bool) -> None:
+            if not answer.done():
+                answer.set_result(yes)
+
+        self._ask(question, lambda: settle(True), lambda: settle(False))
+        return await answer
+
+    def _ask(self, question: Question, agreed: Callable[[], None], refused: Callable[[], None] = lambda: None) -> None:
         if question.preview is not None:
-            self._preview(question.preview, question.note, agreed)
+            self._preview(question.preview, question.note, agreed, refused)
             return
         screen = ConfirmScreen(
             question.title,
@@ -129,14 +168,16 @@ class CommandRunner:
             note=question.note,
             quoted=question.quoted,
         )
-        self._app.push_screen(screen, lambda yes: agreed() if yes else None)
+        self._app.push_screen(screen, lambda yes: agreed() if yes else refused())
 
-    def _preview(self, receipt: Receipt, hint: str, agreed: Callable[[], None]) -> None:
+    def _preview(self, receipt: Receipt, hint: str, agreed: Callable[[], None], refused: Callable[[], None]) -> None:
         from gshtui.ui.context.receipt_screen import ReceiptDecision, ReceiptScreen
 
         def decided(answer: ReceiptDecision | None) -> None:
             if answer is not None and answer.action == "do":
                 agreed()
+            else:
+                refused()
 
         self._app.push_screen(ReceiptScreen(receipt, self._text, "preview", hint), decided)
 
@@ -158,6 +199,8 @@ class CommandRunner:
         match outcome.view:
             case AttachView(agent):
                 self._app.post_message(OpenTerminal(agent, attach=True))
+            case ProgramView(command):
+                self._app.post_message(OpenTerminal(OpenTerminal.SHARED, command=command))
             case ToastView(said, seconds):
                 self._app.notify(said, markup=False, timeout=seconds)
             case None if typed and text and self._app.show_outcome(_slashed(title), text, failed=outcome.is_error):
@@ -177,7 +220,7 @@ class CommandRunner:
         if isinstance(error, CommandError):
             if error.shown:
                 return
-            text = str(error)
+            text = error.drawn if typed else str(error)
         elif isinstance(error, NotReady):
             text = str(error)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gshtui.ui.agents.agents_feature import AgentsFeature
 from gshtui.ui.approvals.approvals_feature import ApprovalsFeature
+from gshtui.ui.calls.calls_feature import CallsFeature
 from gshtui.ui.changes.changes_feature import ChangesFeature
 from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
@@ -18,6 +19,7 @@ FEATURES: tuple[type[Feature], ...] = (
     ConversationFeature,
     AgentsFeature,
     ApprovalsFeature,
+    CallsFeature,
     ChangesFeature,
     ContextFeature,
     TerminalFeature,
@@ -29,7 +31,7 @@ ACTIONS = {"app.palette": "palette", "app.help": "keys", "app.quit": "quit", "ap
 WORDS = {"keys": "app.help"}
 """Lines that the window itself handles: no command of the hub has their names."""
 PALETTE = (
-    "agents.spawn", "app.sessions", "app.models", "model.effort", "diff.open", "context.inspect",
+    "agents.spawn", "app.sessions", "app.calls", "app.models", "model.effort", "diff.open", "context.inspect",
     "agents.waiting", "terminal.shared", "session.continue", "python.variables", "app.theme", "app.help",
     "app.suspend", "app.quit",
 )  # fmt: skip

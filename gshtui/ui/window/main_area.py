@@ -172,6 +172,11 @@ class PromptArea(Vertical):
         self.queue = QueuePane(home=self._input, typed=self._type)
         self.status = PromptStatus(agent, now)
 
+    def address(self, addressee: Addressee) -> None:
+        """Prompts go to this agent, and the line below says what it does."""
+        self.input.address(addressee)
+        self.status.turn_to(addressee.agent)
+
     def scrolls(self, front: FrontScroll) -> None:
         """The input's keys for scrolling scroll this."""
         self.input.front_scroll = front
@@ -248,7 +253,7 @@ class PromptArea(Vertical):
     def on_queue_pane_edit_chosen(self, message: QueuePane.EditChosen) -> None:
         """A waiting prompt goes into the input line."""
         message.stop()
-        self.input.begin_edit(message.waiting.prompt, message.waiting.text)
+        self.input.begin_edit(message.waiting.prompt, message.waiting.text, message.waiting.agent)
         self.status.editing = True
         self.status.draw()
 
@@ -293,7 +298,7 @@ def make_main_area(bridge: Bridge) -> MainArea:
     def chat() -> Widget:
         from gshtui.ui.conversation.conversation_pane import ConversationPane
 
-        return ConversationPane(bridge.messages, bridge.ran, bridge.cuts, agent=agent)
+        return ConversationPane(bridge.messages, bridge.ran, bridge.cuts, bridge.output, agent=agent)
 
     return MainArea(
         chat=chat,
@@ -301,7 +306,7 @@ def make_main_area(bridge: Bridge) -> MainArea:
         input=area.input,
         typed=lambda: area.input.text,
         scrolls=area.scrolls,
-        address=area.input.address,
+        address=area.address,
         connect=connect,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol
 
 from textual.app import App
 
@@ -25,9 +25,11 @@ from gshtui.ui.kit.textual.isolation import in_words
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
+    from gshtui.text.sanitise import CleanText
     from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
-PUSH_TITLE, POP_TITLE = "\x1b[22;2t", "\x1b[23;2t"
+PUSH_TITLE: Final = "\x1b[22;2t"
+POP_TITLE: Final = "\x1b[23;2t"
 
 
 class Attention:
@@ -78,7 +80,7 @@ class Attention:
 
     def call(self, text: str) -> None:
         """Draw attention to this in the configured ways."""
-        from gshtui.text.sanitise import one_line
+        from gshtui.text.sanitise import clean_text, one_line
 
         words = one_line(text, 120)
         if "bell" in self.ways:
@@ -86,16 +88,19 @@ class Attention:
         if "desktop" in self.ways:
             self._write(desktop_notification(words))
         if "badge" in self.ways:
-            self._write(("" if self._badged else PUSH_TITLE) + f"\x1b]2;● gsh-tui: {words}\x07")
+            before = "" if self._badged else PUSH_TITLE
+            self._write(clean_text(before, "\x1b]2;● gsh-tui: ", words, "\x07"))
             self._badged = True
 
     def seen(self) -> None:
         """The person is back: remove the badge."""
         if self._badged:
-            self._badged = False
-            self._write(POP_TITLE)
+            from gshtui.text.sanitise import clean_text
 
-    def _write(self, sequence: str) -> None:
+            self._badged = False
+            self._write(clean_text(POP_TITLE))
+
+    def _write(self, sequence: CleanText) -> None:
         write_sequence(self._app, sequence)
 
 
@@ -106,11 +111,13 @@ def turn_outcome(event: TurnFinished) -> str:
     return "was interrupted" if event.stop == "interrupted" else f"stopped: {event.error or event.stop}"
 
 
-def desktop_notification(text: str) -> str:
+def desktop_notification(text: CleanText) -> CleanText:
     """The sequence for a desktop notification; which one depends on the terminal."""
+    from gshtui.text.sanitise import clean_text
+
     if os.environ.get("TERM", "").startswith(("rxvt", "foot")) or "VTE_VERSION" in os.environ:
-        return f"\x1b]777;notify;gsh-tui;{text}\x1b\\"
-    return f"\x1b]9;gsh-tui: {text}\x07"
+        return clean_text("\x1b]777;notify;gsh-tui;", text, "\x1b\\")
+    return clean_text("\x1b]9;gsh-tui: ", text, "\x07")
 
 
 class NoticeHost(WorkbenchPort, Protocol):
@@ -182,7 +189,7 @@ class Notices:
     """The conversation in front."""
 
 
-def _line(text: str) -> str:
+def _line(text: str) -> CleanText:
     from gshtui.text.sanitise import one_line
 
     return one_line(text, 400)

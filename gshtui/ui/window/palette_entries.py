@@ -19,7 +19,7 @@ from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.key_bar import shown_keys
 from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.widget_messages import open_agent
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 from gshtui.ui.window.features import FEATURES, PALETTE, action_of
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
@@ -143,9 +143,9 @@ async def listed_entries(window: PaletteHost) -> list[PaletteEntry]:
     for row in await _agents(window):
         if row.pane and row.status != "lost":
             detail = f"{row.id} · {row.status} · in a tab"
-            run = partial(_open_terminal, window, row.id)
+            run = partial(_open_agent, window, row)
             label = f"Open {one_line(row.name, 60)}"
-            found.append(PaletteEntry(f"agent:{row.id}", label, detail, run, words="terminal"))
+            found.append(PaletteEntry(f"agent:{row.id}", label, detail, run, words="terminal conversation"))
     for model in await conversation.models():
         choice = pickers.model_choice(model)
         run = partial(conversation.choose_model, choice.id)
@@ -167,6 +167,6 @@ async def _agents(window: PaletteHost) -> list[AgentRow]:
         return []
 
 
-def _open_terminal(window: PaletteHost, agent: str) -> None:
+def _open_agent(window: PaletteHost, row: AgentRow) -> None:
     window.show_centre()
-    window.post_message(OpenTerminal(agent))
+    window.post_message(open_agent(row))

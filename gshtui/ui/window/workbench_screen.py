@@ -97,6 +97,8 @@ class WorkbenchScreen(Screen[None]):
         self.deck = Deck(CHAT, "Chat")
         self.centre = centre
         self.input = centre.input
+        self.addressee = Addressee(front)
+        """Who gets what is typed."""
         self.front_scroll = FrontScroll(self.deck)
         centre.scrolls(self.front_scroll)
         self.panes: dict[str, Pane] = {
@@ -173,24 +175,25 @@ class WorkbenchScreen(Screen[None]):
         pane = self.deck.panes.get(self.deck.front)
         agent = (pane.agent if pane is not None else "") or front
         view = self.header.state.agents.agents.get(agent)
-        self.centre.address(
-            Addressee(
-                agent,
-                view.row.name if view is not None else "",
-                view.thinks if view is not None else "",
-                view.mode or "" if view is not None else "",
-                mail=agent != front,
-                program=view is not None and view.row.kind != "native",
-            )
+        self.addressee = Addressee(
+            agent,
+            view.row.name if view is not None else "",
+            view.thinks if view is not None else "",
+            view.mode or "" if view is not None else "",
+            mail=agent != front,
+            program=view is not None and view.row.kind != "native",
+            call=pane.call if pane is not None else "",
         )
+        self.centre.address(self.addressee)
 
     @on(Deck.Turned)
     def _turned(self) -> None:
         self.address()
+        self.refresh_bindings()
 
     def show_newest(self) -> None:
-        """Go to the end of the conversation, where what was just sent appears."""
-        chat = self.deck.first_widget
+        """Go to the end of the conversation in front, where what was just sent appears."""
+        chat = self.deck.front_widget if self.addressee.mail or self.addressee.call else self.deck.first_widget
         if isinstance(chat, PromptWalker):
             chat.action_end()
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.widget import Widget
 
+    from gshtui.text.sanitise import CleanText
+
 START = "\x1b[200~"
 END = "\x1b[201~"
 _ALT_ENTER = "\x1b[13;3u"
@@ -303,8 +305,8 @@ def sends_every_key(app: App[Any]) -> bool:
     return driver.parser is None or driver.parser.extended if isinstance(driver, ReadingDriver) else True
 
 
-def write_sequence(app: App[Any], sequence: str) -> None:
-    """Send the terminal a sequence of its own, such as a notification; without a terminal, nothing happens."""
+def write_sequence(app: App[Any], sequence: CleanText) -> None:
+    """Send the terminal a sequence of ours, such as a notification; without a terminal, nothing happens."""
     driver = app._driver  # pyright: ignore[reportPrivateUsage]
     if driver is not None and not driver.is_headless:
         driver.write(sequence)

@@ -1,4 +1,8 @@
-"""What a hub that connects to an agent's process must be told: its state, and the turn in progress."""
+"""An agent's state and its turn in progress: what somebody who has not heard its events so far must be told.
+
+An agent's process keeps its own for each hub that connects; a window keeps one for each agent, for a tab that is opened
+in the middle of a turn.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from gshtui.bus.agent_data import ENDED_STATUSES
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentAdded,
@@ -24,6 +29,7 @@ from gshtui.bus.events.approval_events import AgentModeChanged, ApprovalRequeste
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.subscription import merged
 
+_WORDS = (TextDelta, ThinkingDelta)
 _STATES = (AgentAdded, SessionOpened, ModelChanged, AgentModeChanged)
 
 
@@ -44,18 +50,24 @@ class AgentSnapshot:
                 self._states[type(event)] = event
             case AgentStatusChanged():
                 self._status = event
+                if event.status in ENDED_STATUSES:
+                    self._turn = []
+                    self._asked.clear()
             case TurnStarted():
                 self._turn = [(number, event)]
             case IterationStarted():
                 self._turn = [*((n, e) for n, e in self._turn if isinstance(e, TurnStarted)), (number, event)]
             case MessageAppended():
                 # The message is in the record now, whose reader shows it; what led to it is not told again.
-                self._turn = [(n, e) for n, e in self._turn if not isinstance(e, TextDelta | ThinkingDelta)]
-            case ToolStarted() | TextDelta() | ThinkingDelta():
+                told = (TextDelta, ThinkingDelta, ToolFinished) if event.message.role == "tool" else _WORDS
+                done = {result.call_id for result in event.message.results}
+                self._turn = [
+                    (n, e)
+                    for n, e in self._turn
+                    if not isinstance(e, told) and not (isinstance(e, ToolStarted) and e.call in done)
+                ]
+            case ToolStarted() | ToolFinished() | TextDelta() | ThinkingDelta():
                 self._turn.append((number, event))
-            case ToolFinished():
-                done = event.call
-                self._turn = [(n, e) for n, e in self._turn if not (isinstance(e, ToolStarted) and e.call == done)]
             case TurnFinished():
                 self._turn = []
             case ApprovalRequested():
@@ -64,6 +76,11 @@ class AgentSnapshot:
                 self._asked.pop(event.approval, None)
             case _:
                 pass
+
+    def turn_events(self) -> list[Event]:
+        """The turn in progress and its open questions, in order; empty: it is in none."""
+        asked = [request for _, request in self._asked.values()]
+        return [*merged(event for _, event in self._turn), *asked]
 
     def undelivered_events(self, delivered: int) -> Iterator[Event]:
         """What to tell a hub, in order.

@@ -1,0 +1,237 @@
+"""`/calls`: the shared rooms as files: what each is, its documents, its messages one file each, and who is in it.
+
+People write instructions and pinned documents, agents write nothing. A guest or an agent reads the calls that it is in,
+and the lobby; an agent asks before it reads another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage, Pin
+from gshtui.calls.call_service import CallService
+from gshtui.commands.declaration import Caller, CommandError
+from gshtui.store.call_table import CallTable
+from gshtui.store.store_errors import StoreError
+from gshtui.text.sanitise import one_line
+from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, missing
+
+_META, _CONTEXT, _PROMPT, _PINNED = ".call", "context", "system.prompt", "pinned"
+_CONVERSATION, _MEMBERS, _SUFFIX = "conversation", "members", ".msg"
+_MOST = 20_000
+"""Most messages that are listed: the newest."""
+
+
+class CallMount:
+    """See the module. `service`: the calls of this hub, made when one is first used."""
+
+    def __init__(self, service: Callable[[], CallService], calls: CallTable) -> None:
+        self._service = service
+        self._calls = calls
+
+    async def right(self, caller: Caller, steps: tuple[str, ...], *, writes: bool) -> Right:
+        """An agent writes nothing, and asks before it reads a call that it is not in."""
+        if writes:
+            return "never"
+        if not steps or steps[0] == LOBBY:
+            return "free"
+        return "free" if self._is_in(caller, await self._call(caller, steps[0])) else "ask"
+
+    async def stat(self, caller: Caller, steps: tuple[str, ...]) -> Node:
+        """What is at a path."""
+        if not steps:
+            return Node("calls", "folder")
+        call = await self._call(caller, steps[0])
+        match steps[1:]:
+            case ():
+                return _call_node(call)
+            case (("context" | "conversation" | "members"),) | ("context", "pinned"):
+                return Node(steps[-1], "folder")
+            case ("members", name):
+                return _found(await self.list(caller, steps[:2]), name, steps)
+            case ("conversation", name):
+                return _message_node(await self._message(call, name, steps))
+            case _:
+                return _found(await self.list(caller, steps[:-1]), steps[-1], steps)
+
+    async def list(self, caller: Caller, steps: tuple[str, ...]) -> list[Node]:
+        """The entries of a folder, messages by their numbers."""
+        if not steps:
+            calls = await self._all()
+            return [_call_node(call) for call in calls if not caller.is_guest or self._is_in(caller, call)]
+        call = await self._call(caller, steps[0])
+        match steps[1:]:
+            case ():
+                return [Node(_META), *(Node(name, "folder") for name in (_CONTEXT, _CONVERSATION, _MEMBERS))]
+            case ("context",):
+                return [Node(_PROMPT, size=len(call.instructions.encode())), Node(_PINNED, "folder")]
+            case ("context", "pinned"):
+                return [Node(pin.name, size=len(pin.text.encode()), at=pin.at) for pin in await self._pins(call)]
+            case ("conversation",):
+                try:
+                    heads = await self._calls.message_heads(call.name, _MOST)
+                except StoreError as error:
+                    raise as_file_error(error) from error
+                return [Node(f"{head.seq:03}{_SUFFIX}", size=head.bytes, at=head.at) for head in heads]
+            case ("members",):
+                names = [one.name or one.member for one in call.members]
+                return [Node(one_line(name, 60), "link", target=f"/agents/{name}") for name in names]
+            case _:
+                raise FileError("file", f"{steps[-1]} is a file, not a folder.", "`cat` shows it.")
+
+    async def read(self, caller: Caller, steps: tuple[str, ...]) -> str:
+        """A file's text."""
+        if not steps:
+            raise FileError("folder", "/calls is a folder.", "`ls` lists it.")
+        call = await self._call(caller, steps[0])
+        match steps[1:]:
+            case (".call",):
+                return _described(call)
+            case ("context", "system.prompt"):
+                return call.instructions
+            case ("context", "pinned", name):
+                found = next((pin for pin in await self._pins(call) if pin.name == name), None)
+                if found is None:
+                    raise missing(steps)
+                return found.text
+            case ("conversation", name):
+                return _written(await self._message(call, name, steps))
+            case () | (("context" | "conversation" | "members"),) | ("context", "pinned"):
+                raise FileError("folder", f"{steps[-1]} is a folder.", "`ls` lists it.")
+            case _:
+                raise missing(steps)
+
+    async def write(self, caller: Caller, steps: tuple[str, ...], content: str, *, append: bool) -> None:
+        """Write the instructions of a call, or a pinned document."""
+        self._refuse(caller, steps)
+        call = await self._call(caller, steps[0])
+        service = self._service()
+        try:
+            who = await service.principal(caller)
+            match steps[1:]:
+                case ("context", "system.prompt"):
+                    await service.instruct(call.name, appended(call.instructions, content) if append else content, who)
+                case ("context", "pinned", name):
+                    old = next((pin.text for pin in await self._pins(call) if pin.name == name), "")
+                    await service.pin(call.name, name, appended(old, content) if append else content, who)
+                case ("conversation", *_):
+                    raise FileError("refused", "What was said stays as it was said.", "`say` adds a message.")
+                case _:
+                    hint = f"Write {_CONTEXT}/{_PROMPT}, or {_CONTEXT}/{_PINNED}/NAME."
+                    raise FileError("refused", f"{steps[-1]} cannot be written.", hint)
+        except CommandError as error:
+            raise as_file_error(error) from error
+
+    async def make_folder(self, caller: Caller, steps: tuple[str, ...]) -> None:
+        """Refused: a call is made by `create`."""
+        raise FileError("refused", "A folder here is a call.", "`create call=NAME` makes one.")
+
+    async def remove(self, caller: Caller, steps: tuple[str, ...]) -> None:
+        """Unpin a document."""
+        self._refuse(caller, steps)
+        match steps[1:]:
+            case ("context", "pinned", name):
+                service = self._service()
+                try:
+                    await service.unpin(steps[0], name, await service.principal(caller))
+                except CommandError as error:
+                    raise as_file_error(error) from error
+            case ():
+                raise FileError("refused", "A call is not a file.", f"`calls rm {one_line(steps[0], 40)}` removes it.")
+            case _:
+                raise FileError("refused", f"{steps[-1]} cannot be removed.")
+
+    def _refuse(self, caller: Caller, steps: tuple[str, ...]) -> None:
+        if caller.is_agent or caller.is_guest or not steps:
+            raise FileError("refused", "Only the person at the keyboard writes here.", "`say` adds a message.")
+
+    async def _all(self) -> list[CallInfo]:
+        try:
+            return await self._service().all()
+        except CommandError as error:
+            raise as_file_error(error) from error
+
+    async def _call(self, caller: Caller, name: str) -> CallInfo:
+        """A call that the caller may see. Raises `FileError`."""
+        service = self._service()
+        try:
+            call = await service.find(name, await service.principal(caller))
+        except CommandError as error:
+            raise missing((name,)) from error
+        if call.name != name or (caller.is_guest and not self._is_in(caller, call)):
+            raise missing((name,))
+        return call
+
+    def _is_in(self, caller: Caller, call: CallInfo) -> bool:
+        return call.name == LOBBY or call.member(caller.name) is not None
+
+    async def _pins(self, call: CallInfo) -> list[Pin]:
+        try:
+            return await self._calls.pins(call.name)
+        except StoreError as error:
+            raise as_file_error(error) from error
+
+    async def _message(self, call: CallInfo, name: str, steps: tuple[str, ...]) -> CallMessage:
+        number = name.removesuffix(_SUFFIX)
+        if not number.isdecimal() or not number.isascii() or name != f"{int(number):03}{_SUFFIX}":
+            raise missing(steps)
+        try:
+            return await self._calls.message(call.name, int(number))
+        except StoreError as error:
+            raise missing(steps) from error
+
+
+def _call_node(call: CallInfo) -> Node:
+    about = {"members": len(call.members), "messages": call.messages}
+    return Node(call.name, "folder", at=call.created, type="call", about=about)
+
+
+def _message_node(message: CallMessage) -> Node:
+    return Node(f"{message.name}{_SUFFIX}", size=len(message.text.encode()), at=message.at)
+
+
+def _found(nodes: list[Node], name: str, steps: tuple[str, ...]) -> Node:
+    found = next((node for node in nodes if node.name == name), None)
+    if found is None:
+        raise missing(steps)
+    return found
+
+
+def _described(call: CallInfo) -> str:
+    """A call's facts, as YAML."""
+    facts: dict[str, object] = {
+        "topic": call.topic,
+        "owner": call.owner_name,
+        "created": _time(call.created),
+        "members": [one.name or one.member for one in call.members],
+        "messages": call.messages,
+    }
+    if call.branched_from:
+        facts |= {"branch_of": call.branched_from, "branched_at": call.branched_at}
+    return "".join(f"{name}: {_scalar(value)}\n" for name, value in facts.items())
+
+
+def _written(message: CallMessage) -> str:
+    """A message: its facts as YAML between rules, then its text."""
+    facts: dict[str, object] = {
+        "role": message.role,
+        "agent": message.author_name or message.author,
+        "timestamp": _time(message.at),
+        "tokens": message.tokens,
+    }
+    if message.in_reply_to >= 0:
+        facts["in_reply_to"] = f"{message.in_reply_to:03}"
+    head = "".join(f"{name}: {_scalar(value)}\n" for name, value in facts.items())
+    return f"---\n{head}---\n{message.text}\n"
+
+
+def _scalar(value: object) -> str:
+    """A value as YAML: JSON is a part of it."""
+    plain = isinstance(value, str) and value.isascii() and value.replace("-", "").isalnum() and not value[0].isdecimal()
+    return str(value) if plain else json.dumps(value, ensure_ascii=False)
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if at else ""

@@ -1,0 +1,622 @@
+"""Calls: shared rooms in which people and agents talk; everything is in the record before it is said to be done.
+
+A message reaches the agents that it names, as `@claude` or `@all`; what they answer is said in the call. The mail
+delivers each message, whatever runs the agent, and an answer that names another agent is put to it in turn, until the
+mail's limit for messages in a row. Whom a message asks is stored with it, so that a crash in between loses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+
+from gshtui.bus.agent_data import GuardMode
+from gshtui.bus.bus import Bus
+from gshtui.bus.call_data import LOBBY, CallAsk, CallInfo, CallMember, CallMessage, CallRole, CallWindow, Pin, Presence
+from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
+from gshtui.bus.letter import PERSON, Letter
+from gshtui.calls.call_letter import ALL, Briefing, call_section, letter_text, mentions, windowed
+from gshtui.commands.command_errors import command_error
+from gshtui.commands.declaration import Caller, CommandError
+from gshtui.context.blocks import Passage
+from gshtui.context.ports import Contribution
+from gshtui.context.tokens import text_tokens
+from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
+from gshtui.system.ids import new_id
+from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.text.plain_name import NameRefused, plain_name
+from gshtui.text.sanitise import one_line
+
+LONGEST = 50_000
+"""Characters of one message."""
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
+_TOPIC = 300
+_CATCH_UP = 2_000
+"""Most earlier messages that are looked at for a member."""
+_UNSAID_DAYS = 7.0
+_LEFT_AFTER = 5.0
+"""Seconds after which a message is put to its members by another process than the one that said it."""
+_LOOK_EVERY, _CALM_EVERY = 0.5, 30.0
+"""Seconds between looks for what other processes wrote: where the system tells of no change, and where it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who speaks."""
+
+    id: str
+    """Id of the agent, `person`, or a person's name from elsewhere."""
+    name: str
+    is_agent: bool = False
+    mode: GuardMode | None = None
+    """The widest mode for what it asks of agents; `None`: for an agent its own, for a person each agent's."""
+
+    @property
+    def role(self) -> CallRole:
+        return "assistant" if self.is_agent else "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """An agent that can be put something to."""
+
+    id: str
+    name: str
+    own: bool
+    """It is one of our own agents, whose requests have a call section."""
+
+
+class CallPost(Protocol):
+    """Finds agents, and delivers messages to them. Its methods raise `CommandError`."""
+
+    async def find(self, wanted: str, sender: str) -> Recipient:
+        """The agent of this id or name, which can be in a call."""
+        ...
+
+    async def everyone(self) -> list[Recipient]:
+        """The agents that can be reached from here."""
+        ...
+
+    async def depth(self, sender: str) -> int:
+        """The depth of what this agent says now."""
+        ...
+
+    def mode_of(self, agent: str) -> GuardMode:
+        """The mode of an agent that speaks from here."""
+        ...
+
+    async def post(self, ask: CallAsk, message: CallMessage, recipient: Recipient, text: str) -> None:
+        """Hand the message in for delivery, once however often it is called."""
+        ...
+
+
+class CallService:
+    """The calls of one hub. `start` follows what all processes say; without it, commands work all the same."""
+
+    def __init__(self, bus: Bus, store: Store, post: CallPost, person: str) -> None:
+        """`person`: the name of the person who sits here."""
+        self._bus = bus
+        self._store = store
+        self._post = post
+        self.person = Principal(PERSON, person)
+        self._known: dict[str, int] = {}
+        """Call → number of the last message that was published."""
+        self._revision = (-1, -1)
+        self._stirred = asyncio.Event()
+        self._life: asyncio.Task[None] | None = None
+        self._unwatch: Callable[[], None] = lambda: None
+
+    async def start(self) -> None:
+        """Publish what is said from now on, and put to agents what a killed process did not. Raises `StoreError`."""
+        for call in await self._store.calls.find_all():
+            self._known[call.name] = call.messages - 1
+            self._bus.publish(CallChanged(call=call.name, data=await self._with_everyone(call)))
+        self._revision = await self._store.calls.revision()
+        for letter in await self._store.calls.unsaid_answers(time.time() - _UNSAID_DAYS * 86_400):
+            await self.post_answer(letter)
+        self._unwatch = self._store.changes.on_change(self._stirred.set)
+        self._stirred.set()
+        self._life = keep_on(self._follow, "the calls")
+
+    async def stop(self) -> None:
+        """Follow no longer."""
+        self._unwatch()
+        await cancel_and_wait(self._life)
+
+    async def principal(self, caller: Caller) -> Principal:
+        """Who a command speaks for."""
+        if not caller.is_agent:
+            mode: GuardMode | None = "ask" if caller.is_guest else None
+            return self.person if caller.name == PERSON else Principal(caller.name, caller.name, mode=mode)
+        with contextlib.suppress(CommandError):
+            known = next((one for one in await self._post.everyone() if caller.name in (one.id, one.name)), None)
+            if known is not None:
+                return Principal(known.id, known.name, True, self._post.mode_of(known.id))
+        return Principal(caller.name, caller.name, True, self._post.mode_of(caller.name))
+
+    async def all(self) -> list[CallInfo]:
+        """Every call, the lobby first. Raises `CommandError`."""
+        try:
+            return [await self._with_everyone(call) for call in await self._store.calls.find_all()]
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def find(self, name: str, who: Principal) -> CallInfo:
+        """The call of this name; the one that `who` is in, for an empty one. Raises `CommandError`."""
+        try:
+            wanted = name.strip().lower() or await self._store.calls.current(who.id)
+            return await self._with_everyone(await self._store.calls.find(wanted))
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def create(
+        self, name: str, who: Principal, *, topic: str = "", branch_of: str = "", at: int = -1
+    ) -> CallInfo:
+        """Create a call; `branch_of`: with what was said in another one up to message `at`. Raises `CommandError`."""
+        wished = name.strip().lower()
+        if not _NAME.fullmatch(wished) or wished.isdecimal():
+            raise CommandError(
+                f"{one_line(name, 60)!r} cannot be a call's name.",
+                hint="Use up to 40 letters, digits and `-`, such as `audio-lab`; not digits alone.",
+            )
+        me = CallMember(member=who.id, name=who.name, is_agent=who.is_agent)
+        call = CallInfo(name=wished, topic=_topic(topic), owner=who.id, owner_name=who.name, members=(me,))
+        try:
+            if not branch_of:
+                return await self._store.calls.add(call)
+            origin = await self._store.calls.find(branch_of)
+            upto = origin.messages - 1 if at < 0 else (await self._store.calls.message(origin.name, at)).seq
+            return await self._store.calls.branch(call, origin.name, upto)
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def join(self, name: str, who: Principal) -> CallInfo:
+        """Enter a call: a member of it from now on, and the one that is spoken in. Raises `CommandError`."""
+        call = await self.find(name, who)
+        try:
+            member = CallMember(member=who.id, name=who.name, is_agent=who.is_agent, seen=call.messages - 1)
+            if call.name != LOBBY and await self._store.calls.add_member(call.name, member):
+                await self._note(call.name, who, f"{who.name} joined.")
+            await self._store.calls.enter(who.id, call.name)
+        except StoreError as error:
+            raise command_error(error) from error
+        return await self.find(call.name, who)
+
+    async def leave(self, name: str, who: Principal) -> CallInfo:
+        """Leave a call, and be in the lobby again. Raises `CommandError`."""
+        call = await self.find(name, who)
+        if call.name == LOBBY:
+            raise CommandError(
+                "Nobody leaves the lobby.", hint="`join call=NAME` enters another call; `calls` lists them."
+            )
+        try:
+            if not await self._store.calls.remove_member(call.name, who.id):
+                raise CommandError(f"You are not in the call {call.name}.")
+            await self._note(call.name, who, f"{who.name} left.")
+        except StoreError as error:
+            raise command_error(error) from error
+        return call
+
+    async def invite(self, agent: str, name: str, who: Principal) -> tuple[CallInfo, Recipient]:
+        """Bring an agent into a call, which is from then on the one that it is in. Raises `CommandError`."""
+        call = await self.find(name, who)
+        found = await self._post.find(agent, who.id)
+        try:
+            member = CallMember(member=found.id, name=found.name, is_agent=True)
+            if call.name == LOBBY or not await self._store.calls.add_member(call.name, member):
+                raise CommandError(f"{found.name} is in the call {call.name} already.")
+            await self._store.calls.enter(found.id, call.name)
+            await self._note(call.name, who, f"{who.name} invited {found.name}.")
+        except StoreError as error:
+            raise command_error(error) from error
+        return await self.find(call.name, who), found
+
+    async def dismiss(self, agent: str, name: str, who: Principal) -> CallInfo:
+        """Take a member out of a call. Raises `CommandError`."""
+        call = await self.find(name, who)
+        member = call.member(agent)
+        try:
+            if member is None or not await self._store.calls.remove_member(call.name, member.member):
+                raise CommandError(
+                    f"{one_line(agent, 40)} is not in the call {call.name}.", hint="`who` lists its members."
+                )
+            await self._note(call.name, who, f"{who.name} dismissed {member.name or member.member}.")
+        except StoreError as error:
+            raise command_error(error) from error
+        return call
+
+    async def set_topic(self, name: str, topic: str, who: Principal) -> CallInfo:
+        """Set the topic. Raises `CommandError`."""
+        call = await self.find(name, who)
+        try:
+            await self._store.calls.change(call.name, topic=_topic(topic))
+            await self._note(
+                call.name,
+                who,
+                f"{who.name} set the topic: {_topic(topic)}" if topic else f"{who.name} removed the topic.",
+            )
+        except StoreError as error:
+            raise command_error(error) from error
+        return await self.find(call.name, who)
+
+    async def instruct(self, name: str, text: str, who: Principal) -> CallInfo:
+        """Set what every agent in the call is told. Raises `CommandError`."""
+        call = await self.find(name, who)
+        try:
+            await self._store.calls.change(call.name, instructions=text)
+            await self._note(call.name, who, f"{who.name} changed the call's instructions.")
+        except StoreError as error:
+            raise command_error(error) from error
+        return await self.find(call.name, who)
+
+    async def set_window(
+        self, name: str, window: CallWindow, who: Principal, *, summary: str | None = None
+    ) -> CallInfo:
+        """Set how much of the conversation agents are told.
+
+        Args:
+            summary: of what was said until now; `None`: it stays as it is.
+
+        Raises:
+            CommandError: there is no such call, or the record failed.
+        """
+        call = await self.find(name, who)
+        new = {} if summary is None else {"summary": summary, "summary_to": call.messages - 1}
+        try:
+            return await self._store.calls.change(call.name, window=window, **new)
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def remove(self, name: str, who: Principal) -> CallInfo:
+        """Remove a call with all that was said in it. Raises `CommandError`."""
+        call = await self.find(name, who)
+        try:
+            await self._store.calls.remove(call.name)
+        except StoreError as error:
+            raise command_error(error) from error
+        self._stirred.set()
+        return call
+
+    async def pin(self, name: str, document: str, text: str, who: Principal) -> None:
+        """Pin a document in a call; its name is a plain one. Raises `CommandError`."""
+        try:
+            document = plain_name(document, "document")
+        except NameRefused as error:
+            raise command_error(error) from error
+        call = await self.find(name, who)
+        try:
+            await self._store.calls.put_pin(Pin(call.name, document, text, who.id))
+            await self._note(call.name, who, f"{who.name} pinned {document}.")
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def unpin(self, name: str, document: str, who: Principal) -> None:
+        """Unpin a document. Raises `CommandError`."""
+        call = await self.find(name, who)
+        try:
+            if not await self._store.calls.remove_pin(call.name, document):
+                raise CommandError(f"{one_line(document, 60)!r} is not pinned in {call.name}.")
+            await self._note(call.name, who, f"{who.name} unpinned {document}.")
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def pins(self, name: str) -> list[Pin]:
+        """The pinned documents of a call. Raises `CommandError`."""
+        try:
+            return await self._store.calls.pins(name)
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def search(self, name: str, query: str, who: Principal, *, limit: int) -> list[CallMessage]:
+        """The newest messages that contain the text, oldest first. Raises `CommandError`."""
+        call = await self.find(name, who)
+        try:
+            return await self._store.calls.search(call.name, query, limit)
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def everything(self, name: str, who: Principal) -> list[CallMessage]:
+        """All that was said in a call, oldest first. Raises `CommandError`."""
+        call = await self.find(name, who)
+        try:
+            return await self._store.calls.messages(call.name, limit=max(1, call.messages))
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def presences(self) -> dict[str, Presence]:
+        """Where everybody was last, by member. Raises `CommandError`."""
+        try:
+            return await self._store.calls.presences()
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def set_doing(self, who: Principal, doing: str) -> None:
+        """Say what somebody is doing, for everybody to see; empty: nothing any more. Raises `CommandError`."""
+        try:
+            await self._store.calls.set_doing(who.id, doing)
+            call = await self._store.calls.current(who.id)
+        except StoreError as error:
+            raise command_error(error) from error
+        self._bus.publish(PresenceReported(call=call, member=who.id, name=who.name, doing=doing))
+
+    async def names(self) -> list[str]:
+        """Every call's name, for completion; none where the record fails."""
+        with contextlib.suppress(StoreError):
+            return await self._store.calls.names()
+        return []
+
+    async def agent_names(self) -> list[str]:
+        """The agents that can be invited, for completion."""
+        with contextlib.suppress(CommandError):
+            return [one.name for one in await self._post.everyone()]
+        return []
+
+    async def post_message(
+        self,
+        who: Principal,
+        name: str,
+        text: str,
+        *,
+        to: Sequence[str] = (),
+        in_reply_to: int = -1,
+        alone: bool = True,
+    ) -> CallMessage:
+        """Say something in a call, and put it to the agents that it names.
+
+        Args:
+            to: names or ids of agents to put it to, besides those that the text names.
+            in_reply_to: number of the message that it answers.
+            alone: a person's message that names nobody is put to the only agent of the call.
+
+        Raises:
+            CommandError: empty or too long, not in the call, or an agent that is asked is not.
+        """
+        call = await self.find(name, who)
+        text = text.strip("\n")
+        if not text.strip():
+            raise CommandError("The message is empty.", hint="Add the text of the message.")
+        if len(text) > LONGEST:
+            raise CommandError(
+                f"A message can have at most {LONGEST:,} characters.",
+                hint="Write it to a file, and send the file's name.",
+            )
+        if call.name != LOBBY and call.member(who.id) is None:
+            raise CommandError(f"You are not in the call {call.name}.", hint=f"`join call={call.name}` enters it.")
+        if in_reply_to >= call.messages:
+            raise CommandError(f"There is no message {in_reply_to} in the call {call.name}.")
+        asked = self.asked(call, who, text, to, alone=alone)
+        message = CallMessage(
+            call=call.name,
+            id=new_id(),
+            author=who.id,
+            author_name=who.name,
+            role=who.role,
+            text=text,
+            in_reply_to=in_reply_to,
+            tokens=text_tokens(text),
+            asks=tuple(CallAsk(member.member, new_id()) for member in asked),
+            depth=await self._post.depth(who.id) if who.is_agent else 0,
+            mode=(who.mode or self._post.mode_of(who.id)) if who.is_agent else (who.mode or ""),
+        )
+        try:
+            said = await self._store.calls.add_message(message)
+            await self._put(said)
+            self._stirred.set()
+            return await self._store.calls.message(said.call, said.seq)
+        except StoreError as error:
+            raise command_error(error) from error
+
+    async def history(self, name: str, who: Principal, *, limit: int, before: int | None = None) -> list[CallMessage]:
+        """The newest messages of a call, oldest first; a person has then seen them. Raises `CommandError`."""
+        call = await self.find(name, who)
+        try:
+            found = await self._store.calls.messages(call.name, before=before, limit=limit)
+            if found and before is None and not who.is_agent:
+                await self._store.calls.mark_seen(call.name, who.id, found[-1].seq)
+        except StoreError as error:
+            raise command_error(error) from error
+        return found
+
+    async def post_answer(self, letter: Letter) -> None:
+        """Say in the call what an agent answered there. Raises nothing: what cannot be said now is said at a start."""
+        with contextlib.suppress(StoreError):
+            text = letter.answer.strip()
+            call = await self._store.calls.find(letter.call)
+            mode = self._post.mode_of(letter.recipient)
+            who = Principal(letter.recipient, letter.recipient_name or letter.recipient, True)
+            asked = self.asked(await self._with_everyone(call), who, text, ()) if text else []
+            message = CallMessage(
+                call=call.name,
+                id=letter.id,
+                author=who.id,
+                author_name=who.name,
+                role="assistant" if text else "system",
+                text=text or f"{who.name} is done and said nothing.",
+                in_reply_to=letter.call_seq,
+                tokens=text_tokens(text),
+                asks=tuple(CallAsk(member.member, new_id()) for member in asked),
+                depth=letter.depth + 1,
+                mode=mode,
+                source=letter.answer_source if letter.answer_source == "screen" else "",
+            )
+            said = await self._store.calls.add_message(message)
+            self._stirred.set()
+            await self._put(said)
+
+    async def section(self, agent: str) -> Contribution:
+        """The call section of an agent's requests: the call that it is in, with its documents. Raises nothing."""
+        with contextlib.suppress(StoreError):
+            call = await self._store.calls.find(await self._store.calls.current(agent))
+            if call.name == LOBBY and not (call.topic or call.instructions):
+                return Contribution()
+            where = f"/calls/{call.name}/context"
+            passages = [Passage("call", f"call {call.name}", call_section(call), path=f"{where}/system.prompt")]
+            for pin in await self._store.calls.pins(call.name):
+                text = f"Pinned in the call {call.name}, {pin.name}:\n\n{pin.text}"
+                path = f"{where}/pinned/{pin.name}"
+                passages.append(Passage("call", path, text, path=path, kind="file"))
+            return Contribution(passages=tuple(passages))
+        return Contribution()
+
+    async def dispatch(self) -> None:
+        """Put messages to those whom they ask that the process which said them did not. Raises nothing."""
+        with contextlib.suppress(StoreError):  # busy or full: the next look tries again
+            for message in await self._store.calls.pending(time.time() - _LEFT_AFTER):
+                await self._put(message)
+
+    async def _put(self, message: CallMessage) -> None:
+        """Put a message to those whom it asks; what is refused is said in the call. Raises `StoreError`."""
+        if not message.asks:
+            return
+        call = await self._with_everyone(await self._store.calls.find(message.call))
+        settled: list[CallAsk] = []
+        for ask in message.asks:
+            try:
+                recipient = await self._post.find(ask.member, message.author)
+                await self._post.post(ask, message, recipient, await self._letter_text(call, message, recipient))
+            except CommandError as error:
+                settled.append(msgspec.structs.replace(ask, refused=error.message))
+                member = call.member(ask.member)
+                name = ask.member if member is None else member.name or member.member
+                await self._say_refused(message, ask, f"{name} was not asked: {error.message}")
+                continue
+            settled.append(ask)
+            await self._store.calls.add_member(
+                call.name, CallMember(member=recipient.id, name=recipient.name, is_agent=True)
+            )
+            await self._store.calls.enter(recipient.id, call.name)
+            await self._store.calls.mark_seen(call.name, recipient.id, message.seq)
+        await self._store.calls.settle(message, settled)
+
+    async def _letter_text(self, call: CallInfo, message: CallMessage, recipient: Recipient) -> str:
+        member = next((one for one in call.members if one.member == recipient.id), None)
+        seen = -1 if member is None else member.seen
+        unseen = [
+            one
+            for one in await self._store.calls.messages(call.name, after=seen, before=message.seq, limit=_CATCH_UP)
+            if one.author != recipient.id
+        ]
+        since = 0.0
+        if seen >= 0:
+            with contextlib.suppress(StoreError):
+                since = (await self._store.calls.message(call.name, seen)).at
+        pins = [] if recipient.own else [pin for pin in await self._store.calls.pins(call.name) if pin.at > since]
+        instructions = "" if recipient.own or seen >= 0 else call.instructions
+        return letter_text(message, Briefing(call, windowed(unseen, call.window), pins, instructions))
+
+    def asked(
+        self, call: CallInfo, who: Principal, text: str, to: Sequence[str], *, alone: bool = False
+    ) -> list[CallMember]:
+        """The agents that a message is put to. Raises `CommandError` for one in `to` that is not in the call."""
+        agents = [one for one in call.members if one.is_agent and one.member != who.id]
+        asked: list[CallMember] = []
+        for name in to:
+            found = next((one for one in agents if name.strip() in (one.member, one.name)), None)
+            if found is None:
+                raise CommandError(
+                    f"{one_line(name, 40)!r} is no agent in the call {call.name}.",
+                    hint=f"`who call={call.name}` lists its members; `invite agent=…` brings one in.",
+                )
+            asked.append(found)
+        named = mentions(text)
+        asked += agents if ALL in named else [one for one in agents if {one.member, one.name.lower()} & set(named)]
+        if not asked and alone and not who.is_agent and call.name != LOBBY and len(agents) == 1:
+            asked = agents
+        return list({one.member: one for one in asked}.values())
+
+    async def _with_everyone(self, call: CallInfo) -> CallInfo:
+        """The lobby's members are all agents that can be reached, and whoever spoke there."""
+        if call.name != LOBBY:
+            return call
+        known = {one.member for one in call.members}
+        agents: list[Recipient] = []
+        with contextlib.suppress(CommandError):
+            agents = await self._post.everyone()
+        alive = {one.id for one in agents}
+        members = [one for one in call.members if not one.is_agent or one.member in alive]
+        members += [
+            CallMember(member=one.id, name=one.name, is_agent=True, seen=call.messages - 1)
+            for one in agents
+            if one.id not in known
+        ]
+        return msgspec.structs.replace(call, members=tuple(members))
+
+    async def _note(self, call: str, who: Principal, text: str) -> None:
+        """Say what happened in the call. Raises `StoreError`."""
+        await self._store.calls.add_message(
+            CallMessage(call=call, id=new_id(), author=who.id, author_name=who.name, role="system", text=text)
+        )
+        self._stirred.set()
+
+    async def _say_refused(self, message: CallMessage, ask: CallAsk, text: str) -> None:
+        """Say why a member was not asked; its id is fixed, so that two processes say it once."""
+        await self._store.calls.add_message(
+            CallMessage(
+                call=message.call,
+                id=f"{ask.letter}-refused",
+                author="gsh",
+                author_name="gsh",
+                role="system",
+                text=text,
+                in_reply_to=message.seq,
+            )
+        )
+
+    async def _follow(self) -> None:
+        while True:
+            try:
+                revision = await self._store.calls.revision()
+                if revision != self._revision:
+                    await self._publish(revision)
+                await self.dispatch()
+            except StoreError:
+                self._revision = (-1, -1)  # busy or full: the next look tries again
+            every = _CALM_EVERY if self._store.changes.works and self._revision[0] >= 0 else _LOOK_EVERY
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(every):
+                    await self._stirred.wait()
+            self._stirred.clear()
+
+    async def _publish(self, revision: tuple[int, int]) -> None:
+        if revision[1] < len(self._known) or (revision[1] != self._revision[1] and self._known):
+            names = set(await self._store.calls.names())
+            for gone in set(self._known) - names:
+                del self._known[gone]
+                self._bus.publish(CallRemoved(call=gone))
+        for call in await self._store.calls.find_all(self._revision[0]):
+            last = self._known.get(call.name, -1)
+            while last < call.messages - 1:
+                found = (
+                    await self._store.calls.messages(call.name, after=last, limit=200)
+                    if last >= 0
+                    else (await self._store.calls.messages(call.name, before=call.messages, limit=200))
+                )
+                if not found:
+                    break
+                for message in found:
+                    self._bus.publish(CallMessageAdded(call=call.name, message=message))
+                last = found[-1].seq
+            self._known[call.name] = max(last, call.messages - 1)
+            self._bus.publish(CallChanged(call=call.name, data=await self._with_everyone(call)))
+        self._revision = revision
+
+
+def person_name(configured: str) -> str:
+    """The name of the person who sits here: the configured one, else the login name."""
+    try:
+        return one_line(configured, 40).strip() or getpass.getuser()
+    except (OSError, KeyError):
+        return PERSON
+
+
+def _topic(text: str) -> str:
+    return one_line(text, _TOPIC).strip()

@@ -1,0 +1,74 @@
+"""What code calls the commands of calls with: the values of their actions, and their results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gshtui.bus.call_data import CallInfo, CallMessage
+from gshtui.commands.declaration import Parameters, Returns
+
+
+@dataclass(frozen=True, slots=True)
+class CallListing:
+    """The calls, and the one that the person is in."""
+
+    calls: tuple[CallInfo, ...]
+    here: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallPage:
+    """Some messages of a call, in order."""
+
+    call: CallInfo
+    messages: tuple[CallMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedCall:
+    """A call that is gone."""
+
+    name: str
+    messages: int
+
+
+class ListCalls(Parameters, Returns[CallListing]):
+    """List the calls."""
+
+    COMMAND: ClassVar[str] = "calls"
+    WORD: ClassVar[str] = "ls"
+
+
+class ReadCall(Parameters, Returns[CallPage]):
+    """Read messages of a call; the newest count as seen."""
+
+    COMMAND: ClassVar[str] = "calls"
+    WORD: ClassVar[str] = "read"
+    call: str
+    before: int | None = None
+    limit: int = 200
+
+
+class PostMessage(Parameters, Returns[CallMessage]):
+    """Say something in a call."""
+
+    COMMAND: ClassVar[str] = "calls"
+    WORD: ClassVar[str] = "post"
+    call: str
+    text: str
+
+
+class RemoveCall(Parameters, Returns[RemovedCall]):
+    """Remove a call with all that was said in it."""
+
+    COMMAND: ClassVar[str] = "calls"
+    WORD: ClassVar[str] = "rm"
+    call: str
+
+
+class JoinCall(Parameters, Returns[CallInfo]):
+    """Enter a call."""
+
+    COMMAND: ClassVar[str] = "join"
+    call: str

@@ -1,0 +1,516 @@
+"""The commands of calls: `create join leave topic invite history`, and `calls`, which lists and looks after them.
+
+What is said there is said by `say`, `talk` and `wall` of the mail. Registered by the hub.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import msgspec
+from pydantic import Field
+
+from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage, CallWindow, Pin, WindowKind
+from gshtui.bus.events.call_events import CallOpenRequested
+from gshtui.bus.letter import PERSON
+from gshtui.calls.call_service import CallService
+from gshtui.calls.call_values import (
+    CallListing,
+    CallPage,
+    JoinCall,
+    ListCalls,
+    PostMessage,
+    ReadCall,
+    RemoveCall,
+    RemovedCall,
+)
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Mark,
+    Outcome,
+    Parameters,
+    Question,
+    Returns,
+    UsageError,
+    Word,
+)
+from gshtui.commands.family import Family
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.schema import ToolParameters
+from gshtui.system import private_files
+from gshtui.text import markdown_table
+from gshtui.text.sanitise import one_line, plain
+
+_SHOWN = 20
+_MOST = 1_000
+
+
+class CreateParameters(Parameters):
+    """A new call."""
+
+    call: Word = Field(description="Its name: letters, digits and `-`.")
+    topic: Annotated[str, Mark.VERBATIM] = Field("", description="What it is about.")
+    branch: str = Field("", description="A call whose conversation, documents and agents it begins with.")
+    at: int = Field(-1, ge=-1, description="With branch: the last message to keep; -1: all of them.")
+
+
+class JoinParameters(Parameters):
+    """Which call to enter."""
+
+    call: str = Field(description="Its name.")
+
+
+class LeaveParameters(Parameters):
+    """Which call to leave."""
+
+    call: str = Field("", description="Its name; empty: the one you are in.")
+
+
+class TopicParameters(Parameters):
+    """Show or set the topic."""
+
+    set: Annotated[str | None, Mark.VERBATIM, Mark.PIPED] = Field(
+        None, description="The new topic; empty text removes it."
+    )
+    call: str = Field("", description="Which call; empty: the one you are in.")
+
+
+class InviteParameters(Parameters):
+    """Who is brought in."""
+
+    agent: Word = Field(description="An agent's id or name.")
+    call: str = Field("", description="Which call; empty: the one you are in.")
+
+
+class CallHistoryParameters(ToolParameters):
+    """What was said in a call."""
+
+    n: int = Field(default=_SHOWN, ge=1, le=_MOST, description="How many messages, the newest ones")
+    call: str = Field(default="", description="Its name; empty: the one you are in")
+    agent: str = Field(default="", description="Only what this member said")
+    before: int | None = Field(default=None, ge=0, description="Only messages below this number")
+
+
+CallWord = Literal["ls", "show", "search", "window", "instructions", "pin", "unpin", "dismiss", "export", "rm"]
+_LOOKING: tuple[CallWord, ...] = ("ls", "show", "search")
+
+
+class CallsParameters(ToolParameters):
+    """What to do with which call."""
+
+    action: CallWord = Field(default="ls", description="Agents can use ls, show and search.")
+    call: str = Field(default="", description="Its name; empty: the one you are in.")
+    text: str = Field(
+        default="",
+        description="search: the words. instructions: what everybody in it is asked to do. dismiss: the member."
+        " pin, unpin: the document's name.",
+    )
+    content: Annotated[str, Mark.PIPED] = Field(default="", description="pin: the document's text.")
+    kind: WindowKind | None = Field(
+        default=None,
+        description="window: what agents are told of the conversation: as much as fits a budget, the last messages, or"
+        " these after a summary.",
+    )
+    tokens: int | None = Field(default=None, ge=0, le=1_000_000, description="window: the budget in tokens.")
+    last: int | None = Field(default=None, ge=0, le=_MOST, description="window: how many messages word for word.")
+    summary: str | None = Field(default=None, description="window: the summary of what came before.")
+    out: str = Field(default="", description="export: the file; empty: print it.")
+    limit: int = Field(default=50, ge=1, le=_MOST, description="search: most messages.")
+
+
+class LookAtCalls(CallsParameters, Returns[Outcome]):
+    """Every other action of `calls`."""
+
+    COMMAND: ClassVar[str] = "calls"
+
+
+CREATE = "Create a call: a shared room of people and agents"
+
+
+def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
+    """The family. `service`: the calls of this hub, made when one is first used."""
+    family = _Calls(service)
+    human = Access.HUMAN_ONLY
+    actions = (
+        Action(
+            RemoveCall, RemovedCall, family.remove, _render_removed, family.ask_removal, access=human,
+            effect=Effect.WRITE,
+        ),
+        Action(LookAtCalls, Outcome, family.calls, _as_it_is, access=Access.SHARED, effect=Effect.READ),
+        Action(ListCalls, CallListing, family.list_calls, _render_listing, access=human),
+        Action(ReadCall, CallPage, family.read_page, _render_page, access=human),
+        Action(PostMessage, CallMessage, family.post_message, _render_post, access=human, effect=Effect.EXECUTE),
+    )  # fmt: skip
+    calls = Family(_bound, *actions)
+    return [
+        Command(
+            "create", CREATE, CreateParameters, family.create, access=human, effect=Effect.WRITE,
+            positions=("call", "topic"), family="calls", complete=family.complete,
+        ),
+        Command(
+            "join", "Enter a call, and talk there from now on", JoinParameters, family.join, access=human,
+            effect=Effect.WRITE, positions=("call",), family="calls", complete=family.complete,
+            actions=(
+                Action(JoinCall, CallInfo, family.join_call, _render_joined, access=human, effect=Effect.WRITE),
+            ),
+            bind=lambda given: JoinCall(call=given.call),
+        ),
+        Command(
+            "leave", "Leave a call, and be in the lobby again", LeaveParameters, family.leave, access=human,
+            effect=Effect.WRITE, positions=("call",), family="calls", complete=family.complete,
+        ),
+        Command(
+            "calls", "The calls: list, show, search, export, remove, and what their agents are told", CallsParameters,
+            calls.handle, effect=Effect.WRITE, positions=("action", "call", "text"), family="calls",
+            description="List the calls, the shared rooms of people and agents; `show` one, or `search` in it.",
+            tool=True, assess=None, complete=family.complete, actions=actions, bind=_bound, opens="calls",
+        ),
+        Command(
+            "topic", "Show or set the topic of a call", TopicParameters, family.topic, access=human,
+            effect=Effect.WRITE, positions=("set",), family="calls", complete=family.complete,
+        ),
+        Command(
+            "invite", "Bring an agent into a call", InviteParameters, family.invite, access=human,
+            effect=Effect.WRITE, positions=("agent", "call"), family="calls", complete=family.complete,
+        ),
+        Command(
+            "history", "What was said in a call", CallHistoryParameters, family.history, positions=("n",),
+            family="calls", tool=True, complete=family.complete,
+        ),
+    ]  # fmt: skip
+
+
+def _bound(given: CallsParameters) -> Parameters:
+    if given.action == "rm":
+        return RemoveCall(call=given.call)
+    return LookAtCalls(**given.model_dump())
+
+
+class _Calls:
+    """The handlers."""
+
+    def __init__(self, service: Callable[[], CallService]) -> None:
+        self._service = service
+
+    async def create(self, invocation: Invocation, parameters: CreateParameters) -> Outcome:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        call = await service.create(
+            parameters.call, who, topic=parameters.topic, branch_of=parameters.branch, at=parameters.at
+        )
+        begun = f", with messages 0 to {call.branched_at} of {call.branched_from}" if call.branched_from else ""
+        return Outcome(call_json(call), f"Created the call {call.name}{begun}. `join call={call.name}` enters it.")
+
+    async def join(self, invocation: Invocation, parameters: JoinParameters) -> Outcome:
+        return _render_joined(invocation, await self.join_call(invocation, JoinCall(call=parameters.call)))
+
+    async def join_call(self, invocation: Invocation, parameters: JoinCall) -> CallInfo:
+        service = self._service()
+        return await service.join(parameters.call, await service.principal(invocation.caller))
+
+    async def list_calls(self, invocation: Invocation, _parameters: ListCalls) -> CallListing:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        return CallListing(tuple(await service.all()), (await service.find("", who)).name)
+
+    async def read_page(self, invocation: Invocation, parameters: ReadCall) -> CallPage:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        found = await service.history(parameters.call, who, limit=parameters.limit, before=parameters.before)
+        return CallPage(await service.find(parameters.call, who), tuple(found))
+
+    async def post_message(self, invocation: Invocation, parameters: PostMessage) -> CallMessage:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        return await service.post_message(who, parameters.call, parameters.text)
+
+    async def leave(self, invocation: Invocation, parameters: LeaveParameters) -> Outcome:
+        service = self._service()
+        call = await service.leave(parameters.call, await service.principal(invocation.caller))
+        return Outcome({"left": call.name, "call": LOBBY}, f"You left {call.name} and are in the lobby.")
+
+    async def topic(self, invocation: Invocation, parameters: TopicParameters) -> Outcome:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        if parameters.set is None:
+            call = await service.find(parameters.call, who)
+        else:
+            call = await service.set_topic(parameters.call, parameters.set, who)
+        said = (
+            one_line(call.topic, 400) if call.topic else f"The call {call.name} has no topic. `topic set=…` gives one."
+        )
+        return Outcome({"call": call.name, "topic": call.topic}, said)
+
+    async def invite(self, invocation: Invocation, parameters: InviteParameters) -> Outcome:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        call, agent = await service.invite(parameters.agent, parameters.call, who)
+        text = f"{agent.name} is in the call {call.name}. `talk to={agent.name} …` or `@{agent.name}` asks it."
+        return Outcome(call_json(call), text)
+
+    async def history(self, invocation: Invocation, parameters: CallHistoryParameters) -> Outcome:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        limit = _MOST if parameters.agent else parameters.n
+        found = await service.history(parameters.call, who, limit=limit, before=parameters.before)
+        if parameters.agent:
+            wanted = parameters.agent.strip()
+            found = [one for one in found if wanted in (one.author, one.author_name)][-parameters.n :]
+        return Outcome([message_json(one) for one in found], messages_text(found) or "Nothing was said there yet.")
+
+    async def calls(self, invocation: Invocation, parameters: LookAtCalls) -> Outcome:
+        caller = invocation.caller
+        if (caller.is_agent or caller.is_guest) and parameters.action not in _LOOKING:
+            raise UsageError(
+                f"Only the person at the keyboard can use `calls {parameters.action}`.",
+                hint="ls, show and search are for everybody.",
+            )
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        match parameters.action:
+            case "ls":
+                found = await service.all()
+                here = (await service.find("", who)).name
+                return Outcome([call_json(call, who.id) for call in found], _calls_table(found, who.id, here))
+            case "show":
+                call = await service.find(parameters.call, who)
+                pins = await service.pins(call.name)
+                return Outcome(call_json(call) | {"pinned": [pin.name for pin in pins]}, _details(call, pins))
+            case "search":
+                if not parameters.text.strip():
+                    raise UsageError("Give the words to search for.", hint="For example: calls search lobby flaky test")
+                hits = await service.search(parameters.call, parameters.text, who, limit=parameters.limit)
+                return Outcome([message_json(one) for one in hits], messages_text(hits) or "Nothing found.")
+            case "export":
+                return await self._export(invocation, parameters)
+            case "instructions":
+                call = await service.instruct(parameters.call, parameters.text, who)
+                return Outcome(call_json(call), f"Every agent in {call.name} is told so from now on.")
+            case "window":
+                return await self._window(invocation, parameters)
+            case "pin":
+                if not parameters.text.strip() or not parameters.content:
+                    raise UsageError("A pinned document needs a name and its content.")
+                await service.pin(parameters.call, parameters.text.strip(), parameters.content, who)
+                return Outcome({"pinned": parameters.text.strip()}, f"Pinned {one_line(parameters.text, 60)}.")
+            case "unpin":
+                await service.unpin(parameters.call, parameters.text.strip(), who)
+                return Outcome({"unpinned": parameters.text.strip()}, f"Unpinned {one_line(parameters.text, 60)}.")
+            case _:
+                call = await service.dismiss(parameters.text.strip(), parameters.call, who)
+                return Outcome(call_json(call), f"{one_line(parameters.text, 40)} is no longer in {call.name}.")
+
+    async def remove(self, invocation: Invocation, parameters: RemoveCall) -> RemovedCall:
+        _refuse_guest(invocation)
+        service = self._service()
+        if not parameters.call.strip():
+            raise UsageError("The call to remove is missing.", hint="`calls` lists them.")
+        call = await service.remove(parameters.call, await service.principal(invocation.caller))
+        return RemovedCall(call.name, call.messages)
+
+    async def ask_removal(self, invocation: Invocation, parameters: RemoveCall) -> Question | None:
+        _refuse_guest(invocation)
+        if not parameters.call.strip():
+            return None
+        service = self._service()
+        call = await service.find(parameters.call, await service.principal(invocation.caller))
+        losses = (f"{call.messages} messages and the pinned documents of {call.name}",) if call.messages else ()
+        return Question(parameters, f"Permanently remove the call {call.name}?", yes="Remove", losses=losses)
+
+    async def complete(self, _invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+        if parameter in ("call", "branch"):
+            return [name for name in await self._service().names() if name.startswith(prefix)]
+        if parameter == "agent":
+            return [name for name in await self._service().agent_names() if name.startswith(prefix)]
+        return []
+
+    async def _window(self, invocation: Invocation, parameters: LookAtCalls) -> Outcome:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        call = await service.find(parameters.call, who)
+        old = call.window
+        window = CallWindow(
+            kind=parameters.kind or old.kind,
+            tokens=old.tokens if parameters.tokens is None else parameters.tokens,
+            last=old.last if parameters.last is None else parameters.last,
+            summarizer=old.summarizer,
+        )
+        if window != old or parameters.summary is not None:
+            call = await service.set_window(call.name, window, who, summary=parameters.summary)
+        return Outcome(call_json(call), _window_words(call))
+
+    async def _export(self, invocation: Invocation, parameters: LookAtCalls) -> Outcome:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        call = await service.find(parameters.call, who)
+        text = _exported(call, await service.everything(call.name, who), await service.pins(call.name))
+        if not parameters.out:
+            return Outcome({"call": call.name, "text": text}, text)
+        target = invocation.cwd / Path(parameters.out).expanduser()
+        try:
+            await asyncio.to_thread(_write_new, target, text)
+        except FileExistsError as error:
+            raise CommandError(f"{target} already exists.", hint="Choose another name.") from error
+        return Outcome({"call": call.name, "file": str(target)}, f"Wrote {call.messages} messages to {target}.")
+
+
+def call_json(call: CallInfo, who: str = "") -> dict[str, Any]:
+    """A call as scripts and agents get it; `who`: for whom unread messages are counted."""
+    data: dict[str, Any] = {
+        "name": call.name,
+        "topic": call.topic,
+        "owner": call.owner_name,
+        "created": call.created,
+        "messages": call.messages,
+        "members": [
+            {"id": one.member, "name": one.name, "kind": "agent" if one.is_agent else "person"} for one in call.members
+        ],
+        "window": msgspec.to_builtins(call.window),
+    }
+    if call.branched_from:
+        data["branch"] = {"of": call.branched_from, "at": call.branched_at}
+    if who and (unread := unread_messages(call, who)) is not None:
+        data["unread"] = unread
+    return data
+
+
+def unread_messages(call: CallInfo, who: str) -> int | None:
+    """How many messages a member has not seen; `None`: it is not in the call."""
+    member = next((one for one in call.members if one.member == who), None)
+    return None if member is None else max(0, call.messages - 1 - member.seen)
+
+
+def message_json(message: CallMessage) -> dict[str, Any]:
+    """A message as scripts and agents get it."""
+    data: dict[str, Any] = {
+        "call": message.call,
+        "seq": message.seq,
+        "role": message.role,
+        "agent": message.author_name or message.author,
+        "at": message.at,
+        "tokens": message.tokens,
+        "text": message.text,
+    }
+    if message.in_reply_to >= 0:
+        data["in_reply_to"] = message.in_reply_to
+    if message.asks:
+        data["asked"] = [
+            {"member": ask.member, **({"refused": ask.refused} if ask.refused else {})} for ask in message.asks
+        ]
+    return data
+
+
+def messages_text(found: Sequence[CallMessage]) -> str:
+    """What was said, for people: author, time and number above each text."""
+    blocks: list[str] = []
+    for one in found:
+        when = datetime.fromtimestamp(one.at).strftime("%H:%M")
+        if one.role == "system":
+            blocks.append(f"*{when} · {plain(one.text)}*")
+            continue
+        answered = f" · answers {one.in_reply_to}" if one.in_reply_to >= 0 else ""
+        seen = " · read from its screen" if one.source == "screen" else ""
+        head = f"**{one_line(one.author_name or one.author, 40)}** · {one.seq} · {when}{answered}{seen}"
+        blocks.append(f"{head}\n\n{plain(one.text)}")
+    return "\n\n".join(blocks)
+
+
+def _calls_table(found: Sequence[CallInfo], who: str, here: str) -> str:
+    rows = [
+        (
+            f"**{call.name}**" if call.name == here else call.name,
+            ", ".join(one.name or one.member for one in call.members[:6]) + (" …" if len(call.members) > 6 else ""),
+            str(call.messages),
+            str(unread_messages(call, who) or ""),
+            one_line(call.topic, 60).replace("|", "/"),
+        )
+        for call in found
+    ]
+    return markdown_table.table(("call", "in it", "messages", "unread", "topic"), rows, right=(2, 3))
+
+
+def _details(call: CallInfo, pins: Sequence[Pin]) -> str:
+    rows = [
+        ("call", call.name),
+        ("topic", one_line(call.topic, 200) or "none"),
+        ("created by", one_line(call.owner_name, 60) or "gsh"),
+        ("in it", ", ".join(one.name or one.member for one in call.members) or "nobody"),
+        ("messages", str(call.messages)),
+        ("pinned", ", ".join(pin.name for pin in pins) or "nothing"),
+        ("agents are told", _window_words(call)),
+    ]
+    if call.branched_from:
+        rows.append(("branch of", f"{call.branched_from}, up to message {call.branched_at}"))
+    if call.instructions:
+        rows.append(("instructions", one_line(call.instructions, 200)))
+    return markdown_table.facts([(name, value.replace("|", "/")) for name, value in rows])
+
+
+def _window_words(call: CallInfo) -> str:
+    match call.window.kind:
+        case "budget":
+            return f"what fits {call.window.tokens:,} tokens of what was said since they last heard"
+        case "last":
+            return f"the last {call.window.last} messages since they last heard"
+        case "summary":
+            return f"the summary, and the last {call.window.last} messages since they last heard"
+
+
+def _exported(call: CallInfo, messages: Sequence[CallMessage], pins: Sequence[Pin]) -> str:
+    parts = [f"# {call.name}", *([call.topic] if call.topic else [])]
+    if call.instructions:
+        parts += ["## Instructions", call.instructions]
+    for pin in pins:
+        parts += [f"## {pin.name}", pin.text]
+    parts += ["## Conversation", messages_text(messages)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _refuse_guest(invocation: Invocation) -> None:
+    if invocation.caller.is_guest:
+        raise UsageError("Only the person at the keyboard can use `calls rm`.")
+
+
+def _write_new(target: Path, text: str) -> None:
+    """Write a file that does not exist yet, readable only by its owner. Raises `OSError`."""
+    with os.fdopen(private_files.make_file(target), "w", encoding="utf-8", errors="replace") as file:
+        file.write(text)
+
+
+def _render_removed(_invocation: Invocation, gone: RemovedCall) -> Outcome:
+    return Outcome({"removed": gone.name}, f"Removed the call {gone.name}.")
+
+
+def _render_joined(_invocation: Invocation, call: CallInfo) -> Outcome:
+    topic = f" Topic: {one_line(call.topic, 200)}." if call.topic else ""
+    others = ", ".join(member.name or member.member for member in call.members)
+    text = f"You are in the call {call.name}.{topic} In it: {one_line(others, 400) or 'nobody yet'}."
+    return Outcome(call_json(call), text, intent=CallOpenRequested(call=call.name))
+
+
+def _render_listing(_invocation: Invocation, found: CallListing) -> Outcome:
+    return Outcome([call_json(call) for call in found.calls], _calls_table(found.calls, PERSON, found.here))
+
+
+def _render_page(_invocation: Invocation, page: CallPage) -> Outcome:
+    return Outcome([message_json(one) for one in page.messages], messages_text(page.messages))
+
+
+def _render_post(_invocation: Invocation, message: CallMessage) -> Outcome:
+    """What was said is seen in the call; only a refusal needs words."""
+    refused = " ".join(ask.refused for ask in message.asks if ask.refused)
+    return Outcome(message_json(message), refused, shown=not refused)
+
+
+def _as_it_is(_invocation: Invocation, outcome: Outcome) -> Outcome:
+    return outcome

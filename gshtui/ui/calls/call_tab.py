@@ -1,0 +1,186 @@
+"""The tab of a call: what everybody says there, older messages on demand, and a line above about who is in it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from gshtui.bus.agent_data import AT_WORK
+from gshtui.bus.call_data import CallInfo, CallMessage
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import AgentStatusChanged
+from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
+from gshtui.system.tasks import report_unexpected
+from gshtui.text.sanitise import one_line
+from gshtui.ui.calls.call_entries import empty_words, message_entry, title_line
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.search_line import SearchLine
+from gshtui.ui.kit.tabs import TabPane
+from gshtui.ui.kit.transcript.entries import NoticeEntry, Prepend, Put
+from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
+from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
+
+if TYPE_CHECKING:
+    from gshtui.calls.call_values import CallPage
+
+PAGE = 200
+"""Messages loaded at a time."""
+LoadPage = Callable[[int | None, int], Awaitable["CallPage | None"]]
+"""(before this number, limit) → the newest messages below it, in order; `None`: they cannot be read."""
+
+
+class CallTab(TabPane):
+    """See the module. Closing it leaves you in the call."""
+
+    TAKES_KEYS: ClassVar[bool] = False
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (
+        CallMessageAdded,
+        CallChanged,
+        CallRemoved,
+        PresenceReported,
+        AgentStatusChanged,
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [bind("call.close", "close")]
+
+    def __init__(self, call: str, load: LoadPage) -> None:
+        super().__init__(classes="call-tab")
+        self.call_name = call
+        self.transcript = Transcript(empty=empty_words(call))
+        self.front = self.transcript
+        self.state = CallInfo(name=call)
+        self._load = load
+        self._doing: dict[str, str] = {}
+        self._held: list[CallMessage] | None = []
+        """Messages that came while the first page was being loaded; `None`: it is there."""
+        self._oldest: int | None = None
+        self._newest = -1
+        self._complete = False
+        self._loading = False
+        self._title = Static("", markup=False, classes="tab-title")
+        self._line = Content()
+
+    @property
+    def call(self) -> str:
+        return self.call_name
+
+    def compose(self) -> ComposeResult:
+        yield self._title
+        yield self.transcript
+        yield SearchLine()
+
+    def on_mount(self) -> None:
+        self.draw()
+        self._load_soon()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Take the events of one frame."""
+        for event in events:
+            match event:
+                case CallMessageAdded(call=self.call_name):
+                    self._add(event.message)
+                case CallChanged(call=self.call_name):
+                    self.state = event.data
+                case CallRemoved(call=self.call_name):
+                    words = "This call was removed, with all that was said in it."
+                    self.transcript.feed.put(NoticeEntry(f"{self.call_name} removed", "warning", words))
+                case PresenceReported(call=self.call_name):
+                    self._note(event.member, one_line(event.doing, 40))
+                case AgentStatusChanged():
+                    self._note(event.agent, event.status if event.status in AT_WORK else "")
+                case _:
+                    pass
+        self.draw()
+
+    def draw(self) -> None:
+        """Update the line above."""
+        if not self.is_attached or not self.size.width:
+            return
+        line = title_line(self.state, self._doing, self.size.width)
+        if line != self._line:
+            self._line = line
+            self._title.update(line, layout=False)
+
+    def _note(self, member: str, doing: str) -> None:
+        self._doing.pop(member, None)
+        if doing:
+            self._doing[member] = doing
+
+    def _add(self, message: CallMessage) -> None:
+        if self._held is not None:
+            self._held.append(message)
+        elif message.seq > self._newest:
+            self._newest = message.seq
+            self.transcript.feed.put(message_entry(message))
+            if self.is_on_screen:
+                self.run_worker(self._see(), exit_on_error=False, group="seen", exclusive=True)
+
+    async def _see(self) -> None:
+        with contextlib.suppress(Exception):  # it counts as unread until the next message
+            await self._load(None, 1)
+
+    def _load_soon(self) -> None:
+        if not (self._loading or self._complete):
+            self._loading = True
+            self.run_worker(self._load_page(), exit_on_error=False, group="older messages")
+
+    async def _load_page(self) -> None:
+        try:
+            await load_markdown_parser()
+            page = await self._load(self._oldest, PAGE)
+        except Exception as error:  # whatever is wrong with the record, show it and go on
+            report_unexpected("the older messages of a call", error)
+            page = None
+        self._loading = False
+        if page is None:
+            self._complete = True
+            words = "The older messages cannot be read now."
+            self.transcript.feed.put(NoticeEntry("older messages", "error", words, "Try `gsh-tui doctor`."))
+        else:
+            self.state = page.call
+            self._complete = len(page.messages) < PAGE
+            if page.messages:
+                self._oldest = page.messages[0].seq
+                self._newest = max(self._newest, page.messages[-1].seq)
+                self.transcript.feed.apply([Prepend(tuple(message_entry(one) for one in page.messages))])
+        held, self._held = self._held, None
+        for message in held or ():
+            if message.seq > self._newest:
+                self._newest = message.seq
+                self.transcript.feed.apply([Put(message_entry(message))])
+        self.draw()
+
+    def on_transcript_near_top(self, message: Transcript.NearTop) -> None:
+        message.stop()
+        if self._held is None:
+            self._load_soon()
+
+    def on_transcript_search_requested(self, message: Transcript.SearchRequested) -> None:
+        message.stop()
+        self.query_one(SearchLine).open()
+
+    def on_transcript_searched(self, message: TranscriptSearched) -> None:
+        message.stop()
+        self.query_one(SearchLine).show_position(message.at, message.hits, message.done)
+
+    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
+        message.stop()
+        self.transcript.finder.find(message.words)
+
+    def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
+        message.stop()
+        self.transcript.finder.find_more(message.step)
+
+    def on_search_line_closed(self, message: SearchLine.Closed) -> None:
+        message.stop()
+        self.transcript.finder.find("")
+        self.transcript.focus()

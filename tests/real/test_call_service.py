@@ -1,0 +1,332 @@
+"""Calls on a real record: who is in them, what is said, whom it is put to, and that a crash says nothing twice."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from gshtui.bus.agent_data import GuardMode
+from gshtui.bus.call_data import LOBBY, CallAsk, CallMember, CallMessage, CallWindow, Pin
+from gshtui.bus.event import Event
+from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved
+from gshtui.calls.call_service import CallService, Principal, Recipient
+from gshtui.commands.declaration import CommandError
+from gshtui.store.call_table import PIN_BYTES
+from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
+from tests.kit.mail_harness import MailHarness, open_mail
+from tests.kit.tmux import eventually
+
+COVERS = (
+    "gshtui.bus.call_data",
+    "gshtui.bus.events.call_events",
+    "gshtui.calls.commands",
+    "gshtui.fleet.mail.call_post",
+    "gshtui.store.call_table",
+)
+AMY = Principal("person", "amy")
+
+
+class NoPost:
+    """Nobody can be asked anything."""
+
+    async def find(self, wanted: str, sender: str) -> Recipient:
+        raise CommandError(f"There is no agent {wanted!r}.")
+
+    async def everyone(self) -> list[Recipient]:
+        return []
+
+    async def depth(self, sender: str) -> int:
+        return 1
+
+    def mode_of(self, agent: str) -> GuardMode:
+        return "ask"
+
+    async def post(self, ask: CallAsk, message: CallMessage, recipient: Recipient, text: str) -> None:
+        raise CommandError("There is no post.")
+
+
+async def call_of(m: MailHarness, *agents: str) -> None:
+    await m.calls.create("audio", AMY, topic="JACK")
+    await m.calls.join("audio", AMY)
+    for agent in agents:
+        await m.calls.invite(agent, "audio", AMY)
+
+
+async def texts(m: MailHarness, call: str = "audio") -> list[str]:
+    return [f"{one.author_name}: {one.text}" for one in await m.store.calls.messages(call) if one.role != "system"]
+
+
+async def published(m: MailHarness, kind: type[Event]) -> list[Any]:
+    await m.main.bus.drained()
+    return m.published(kind)
+
+
+async def test_create_join_leave_and_what_cannot_be(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db") as m:
+        await call_of(m)
+        with pytest.raises(CommandError, match="already"):
+            await m.calls.create("audio", AMY)
+        for bad in ("", "a b", "../x", "x" * 41, "12", "-x", "ä"):
+            with pytest.raises(CommandError, match="cannot be a call's name"):
+                await m.calls.create(bad, AMY)
+        assert (await m.calls.find("", AMY)).name == "audio"
+        left = await m.calls.leave("", AMY)
+        assert left.name == "audio" and (await m.calls.find("", AMY)).name == LOBBY
+        with pytest.raises(CommandError, match="leaves the lobby"):
+            await m.calls.leave("", AMY)
+        with pytest.raises(CommandError, match="not in the call"):
+            await m.calls.post_message(AMY, "audio", "hello")
+        with pytest.raises(CommandError, match="no call 'nothing'"):
+            await m.calls.join("nothing", AMY)
+        with pytest.raises(CommandError, match="lobby always exists"):
+            await m.calls.remove(LOBBY, AMY)
+        await m.calls.remove("audio", AMY)
+        assert await m.store.calls.names() == [LOBBY]
+
+
+async def test_what_an_agent_is_asked_it_answers_in_the_call(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", ["Use JACK."]) as m:
+        await call_of(m, "main")
+        asked = await m.calls.post_message(AMY, "", "@main how?")
+        await eventually(lambda: texts(m), until=lambda found: len(found) == 2)
+        answer = (await m.store.calls.messages("audio"))[-1]
+        assert answer.text == "Use JACK." and answer.in_reply_to == asked.seq and answer.author_name == "main"
+        await eventually(
+            lambda: published(m, CallChanged),
+            until=lambda found: bool(found) and found[-1].data.messages == answer.seq + 1,
+        )
+        added = [one.message.text for one in m.published(CallMessageAdded)]
+        assert added.count("Use JACK.") == 1
+
+
+async def test_a_lone_agent_is_asked_and_one_of_several_only_by_name(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", ["Yes."]) as m:
+        await call_of(m, "main")
+        assert [ask.member for ask in (await m.calls.post_message(AMY, "", "ready?")).asks] == ["main"]
+        two = await m.add_agent("two", kind="native")
+        await m.calls.invite("two", "audio", AMY)
+        assert (await m.calls.post_message(AMY, "", "and now?")).asks == ()
+        assert [ask.member for ask in (await m.calls.post_message(AMY, "", "@two?")).asks] == [two.id]
+        everyone = await m.calls.post_message(AMY, "", "@all?")
+        assert {ask.member for ask in everyone.asks} == {"main", two.id}
+
+
+async def test_two_agents_that_answer_each_other_are_stopped_and_it_is_said(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db") as m:
+        one, two = await m.add_agent("one", kind="native"), await m.add_agent("two", kind="native")
+        await call_of(m, "one", "two")
+        message = await m.calls.post_message(AMY, "", "@one begin")
+        for turn in range(20):
+            if not message.asks or message.asks[0].refused:
+                break
+            letter = await m.store.mail.find(message.asks[0].letter)
+            other = "two" if turn % 2 == 0 else "one"
+            answered = await m.store.mail.change(letter.id, answered=True, answer=f"@{other} your turn")
+            await m.calls.post_answer(answered)
+            message = next(x for x in await m.store.calls.messages("audio") if x.id == letter.id)
+        assert message.depth == 7, "as many as the mail lets follow each other"
+        last = (await m.store.calls.messages("audio"))[-1]
+        assert last.role == "system" and "was not asked" in last.text and "in a row" in last.text
+        assert {one.id, two.id} == {ask.member for x in await m.store.calls.messages("audio") for ask in x.asks}
+
+
+async def test_a_killed_process_left_a_message_that_was_put_to_nobody(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        row = await m.add_agent("one", kind="native")
+        await call_of(m, "one")
+        left = CallMessage(
+            call="audio",
+            id="left",
+            author="person",
+            author_name="amy",
+            text="@one?",
+            at=1.0,
+            asks=(CallAsk(row.id, "letter1"),),
+        )
+        await m.store.calls.add_message(left)
+        await asyncio.gather(m.calls.dispatch(), m.calls.dispatch())
+        await m.calls.dispatch()
+        letters = await m.store.mail.find_all(recipient=row.id)
+        assert [letter.id for letter in letters] == ["letter1"]
+        assert "amy says to you:\n\n@one?" in letters[0].text
+
+
+async def test_an_answer_that_nobody_said_is_said_at_the_next_start_and_once(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        await m.add_agent("one", kind="native")
+        await call_of(m, "one")
+        message = await m.calls.post_message(AMY, "", "@one?")
+        await m.store.mail.change(message.asks[0].letter, answered=True, state="acted", answer="Here.")
+        await m.calls.start()
+        await m.calls.stop()
+        again = CallService(m.main.bus, m.store, NoPost(), "amy")
+        await again.start()
+        await again.stop()
+        assert await texts(m) == ["amy: @one?", "one: Here."]
+
+
+async def test_a_member_is_told_what_it_missed_and_only_that(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        await m.add_agent("one", kind="native")
+        await call_of(m, "one")
+        await m.store.calls.add_member("audio", CallMember(member="person2", name="bo"))
+        bo = Principal("person2", "bo")
+        await m.calls.post_message(bo, "audio", "earlier words", alone=False)
+        first = await m.calls.post_message(AMY, "", "@one first")
+        second = await m.calls.post_message(AMY, "", "@one second")
+        one, two = [(await m.store.mail.find(x.asks[0].letter)).text for x in (first, second)]
+        assert "> [1] bo: earlier words" in one and "earlier words" not in two
+        assert "> [2] amy: @one first" not in two, "it was sent that"
+
+
+async def test_a_window_of_a_call_counts(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        await m.add_agent("one", kind="native")
+        await call_of(m, "one")
+        for number in range(10):
+            await m.calls.post_message(AMY, "", f"number {number}", alone=False)
+        await m.calls.set_window("audio", CallWindow("last", last=2), AMY)
+        asked = await m.calls.post_message(AMY, "", "@one?")
+        text = (await m.store.mail.find(asked.asks[0].letter)).text
+        assert "number 8" in text and "number 9" in text and "number 7" not in text
+        assert "earlier messages are left out" in text
+
+
+async def test_a_branch_has_what_was_said_until_then(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        await m.add_agent("one", kind="native")
+        await call_of(m, "one")
+        for number in range(4):
+            await m.calls.post_message(AMY, "", f"number {number}", alone=False)
+        await m.calls.pin("audio", "goals.md", "ship", AMY)
+        cut = next(x.seq for x in await m.store.calls.messages("audio") if x.text == "number 1")
+        branch = await m.calls.create("other", AMY, branch_of="audio", at=cut)
+        assert branch.branched_at == cut and branch.topic == "JACK"
+        assert (await texts(m, "other"))[-1] == "amy: number 1"
+        assert [pin.name for pin in await m.store.calls.pins("other")] == ["goals.md"]
+        await m.calls.post_message(AMY, "other", "on", alone=False)
+        assert "amy: on" not in await texts(m)
+        with pytest.raises(CommandError, match="no message 99"):
+            await m.calls.create("third", AMY, branch_of="audio", at=99)
+
+
+async def test_pinned_documents_have_a_limit_and_are_in_the_section(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        row = await m.add_agent("one", kind="native")
+        await call_of(m, "one")
+        await m.calls.pin("audio", "goals.md", "ship it", AMY)
+        await m.calls.instruct("audio", "Answer in French.", AMY)
+        section = await m.calls.section(row.id)
+        assert [passage.section for passage in section.passages] == ["call", "call"]
+        assert "Answer in French." in section.passages[0].text and "ship it" in section.passages[1].text
+        assert section.passages[1].path == "/calls/audio/context/pinned/goals.md"
+        with pytest.raises(CommandError, match="at most"):
+            await m.calls.pin("audio", "big", "x" * (PIN_BYTES + 1), AMY)
+        with pytest.raises(StoreError, match="together"):
+            for number in range(6):
+                await m.store.calls.put_pin(Pin("audio", f"p{number}", "x" * PIN_BYTES))
+        assert (await m.calls.section("nobody")).passages == ()
+
+
+async def test_storm_of_four_processes_numbers_every_message_once(tmp_path: Path) -> None:
+    path = tmp_path / "gsh.db"
+    async with open_mail(path, start=False) as m:
+        await call_of(m)
+        stores = [await Store.open(path) for _ in range(4)]
+        try:
+
+            async def talk(number: int, store: Store) -> None:
+                for at in range(25):
+                    await store.calls.add_message(
+                        CallMessage(call="audio", id=f"{number}-{at}", author=f"p{number}", text=f"{number} {at}")
+                    )
+
+            await asyncio.gather(*(talk(number, store) for number, store in enumerate(stores)))
+            await asyncio.gather(*(talk(number, store) for number, store in enumerate(stores)))  # again: nothing new
+        finally:
+            for store in stores:
+                await store.close()
+        found = await m.store.calls.messages("audio", limit=1_000)
+        assert [one.seq for one in found] == list(range(len(found)))
+        mine = [one.text for one in found if one.author == "p2"]
+        assert mine == [f"2 {at}" for at in range(25)], "in the order in which each spoke"
+        assert (await m.store.calls.find("audio")).messages == len(found)
+
+
+async def test_what_another_process_says_is_published_here_once_and_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "gsh.db"
+    async with open_mail(path) as m:
+        await call_of(m)
+        other = await Store.open(path)
+        try:
+            for number in range(30):
+                await other.calls.add_message(CallMessage(call="audio", id=f"x{number}", author="bo", text=str(number)))
+            await eventually(
+                lambda: published(m, CallMessageAdded),
+                until=lambda found: len([one for one in found if one.message.author == "bo"]) == 30,
+            )
+            heard = [one.message.text for one in m.published(CallMessageAdded) if one.message.author == "bo"]
+            assert heard == [str(number) for number in range(30)]
+            await other.calls.remove("audio")
+            await eventually(lambda: published(m, CallRemoved), until=bool)
+        finally:
+            await other.close()
+
+
+async def test_agents_say_in_their_call_and_ask_only_with_a_question(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        one = await m.add_agent("one", kind="native")
+        await m.add_agent("two", kind="native")
+        await call_of(m, "one", "two")
+        quiet = await m.assess("say", one.id, message="I found it")
+        asking = await m.assess("say", one.id, message="@two look")
+        assert quiet.effect.value == "read" and asking.effect.value == "execute" and "two" in asking.subject
+        wall = await m.assess("wall", one.id, message="listen")
+        assert wall.effect.value == "execute"
+        said = await m.run("say", one.id, text="I found it")
+        assert said.data["agent"] == "one" and said.data["role"] == "assistant"
+        outside = await m.add_agent("out", kind="native")
+        with pytest.raises(CommandError, match="not in the call"):
+            await m.run("say", outside.id, message="hello", call="audio")
+
+
+async def test_a_shell_cannot_be_in_a_call(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        await m.add_agent("sh", kind="cli", profile="shell", argv=("bash",))
+        await m.calls.create("audio", AMY)
+        with pytest.raises(CommandError, match="would run what is said"):
+            await m.calls.invite("sh", "audio", AMY)
+        assert all(one.name != "sh" for one in (await m.calls.find(LOBBY, AMY)).members)
+
+
+async def test_talk_to_a_member_is_said_in_the_call(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", ["Forty-two."]) as m:
+        await call_of(m, "main")
+        answer = await m.run("talk", to="main", message="what is it?", timeout_s=8)
+        assert "Forty-two." in answer.text
+        assert await eventually(lambda: texts(m), until=lambda found: len(found) == 2) == [
+            "amy: what is it?",
+            "main: Forty-two.",
+        ]
+
+
+async def test_history_counts_what_was_seen(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        await call_of(m)
+        for number in range(3):
+            await m.store.calls.add_message(
+                CallMessage(call="audio", id=f"b{number}", author="bo", text=f"50% {number}")
+            )
+        before = next(x for x in (await m.run("calls")).data if x["name"] == "audio")["unread"]
+        shown = await m.run("history", n=2)
+        after = next(x for x in (await m.run("calls")).data if x["name"] == "audio")["unread"]
+        assert before == 3 and after == 0 and [x["text"] for x in shown.data] == ["50% 1", "50% 2"]
+        assert [x["text"] for x in (await m.run("calls", action="search", call="audio", text="50% 1")).data] == [
+            "50% 1"
+        ]
+        assert msgspec.json.encode(shown.data)
