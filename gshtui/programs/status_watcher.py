@@ -48,6 +48,9 @@ class Pacer:
 
 _LOOKS_APART = 0.4
 """Seconds between two looks at the screen of a program that keeps printing."""
+_SHIFT, _GOLDEN = 0.25, 0.618
+"""The greatest part of a wait that is added to it, and how that part goes from look to look: if all waits were equal, a
+spinner that turns once in each would seem to stand still."""
 _SOON = 0.05
 _SETTLED = 1.2
 _CLOSELY = 0.2
@@ -61,6 +64,11 @@ enough."""
 _SLEPT, _SET_BACK = 120.0, 1.0
 """Seconds by which the clock has to be ahead of what it should show for the machine to have slept, and behind."""
 OnKnown = Callable[[KnownStatus], None]
+
+
+def uneven(wait: float, number: int) -> float:
+    """The seconds before look `number`, where they are to be at least `wait`."""
+    return wait * (1 + _SHIFT * (number * _GOLDEN % 1))
 
 
 class PaneWatcher(Protocol):
@@ -128,6 +136,7 @@ class CliStatus:
         self._news = ScreenNews()
         self._stirred = asyncio.Event()
         self._looked = 0.0
+        self._looks = 0
         self._moving = False
         self._task: asyncio.Task[None] | None = None
         self._ends: list[Callable[[], None]] = []
@@ -278,7 +287,8 @@ class CliStatus:
         return max(_CLOSELY, still / 8, _EACH * len(self._pace.close))
 
     def _apart(self) -> float:
-        return _CLOSELY if self in self._pace.close else _LOOKS_APART
+        self._looks += 1
+        return uneven(_CLOSELY if self in self._pace.close else _LOOKS_APART, self._looks)
 
     async def _check_screen(self) -> None:
         """Read the screen. Where tmux does not answer, everything stays as it was."""

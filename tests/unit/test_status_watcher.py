@@ -13,7 +13,7 @@ import pytest
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import profile as profiles
 from gshtui.programs.status import HookEvent, KnownStatus
-from gshtui.programs.status_watcher import CliStatus, Pacer
+from gshtui.programs.status_watcher import CliStatus, Pacer, uneven
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import eventually
@@ -171,3 +171,13 @@ async def test_a_night_of_sleep_and_a_clock_set_back_change_nothing(jump: float)
 
 async def look(server: SilentServer) -> int:
     return server.looks
+
+
+@pytest.mark.parametrize("wait", [0.2, 0.4])
+@pytest.mark.parametrize("turns", [1, 2, 3, 4])
+def test_no_spinner_turns_in_step_with_the_looks_at_it(wait: float, turns: int) -> None:
+    at, seen = 0.0, list[int]()
+    for number in range(1, 13):
+        at += uneven(wait, number)
+        seen.append(int(at * turns / wait * 4) % 4)  # a turn has four pictures
+    assert all(len(set(seen[start : start + 5])) > 1 for start in range(8))
