@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import msgspec
 
-from gshtui.settings import paths, trust
+from gshtui.settings import paths, plugins, trust
 from gshtui.text.front_matter import has_front_matter, parse
 
 MAX_BYTES = 64 * 1024
@@ -102,6 +102,7 @@ class Personas:
 def load_personas(cwd: Path) -> Personas:
     """All personas for a folder. Reads files; blocks for a moment. Never raises for what a file holds."""
     personas = Personas()
+    _add_plugins(personas)
     for file in _files(paths.config_dir() / "agents", personas):
         _add(personas, file, project=False)
     root = paths.project_root(cwd)
@@ -119,6 +120,25 @@ def load_personas(cwd: Path) -> Personas:
         else:
             personas.problems.append(f"{folder} is not used: this folder is not trusted; run `gsh-tui config trust`.")
     return personas
+
+
+def _add_plugins(personas: Personas) -> None:
+    """The personas of approved plugins: a `Persona`, or a list of them."""
+    try:
+        for one in plugins.load_contributions("personas"):
+            given = cast("Any", one.found)
+            listed = cast("list[Any]", given) if isinstance(given, list) else [given]
+            known = [persona for persona in listed if isinstance(persona, Persona)]
+            if one.problem or not known:
+                personas.problems.append(one.problem or f"{one.name} of the plugin {one.plugin.name} is no persona.")
+            for persona in known:
+                if not _NAME.fullmatch(persona.name) or persona.name in personas.found:
+                    said = f"The plugin {one.plugin.name} brings a persona {persona.name[:40]!r}, a name that it cannot"
+                    personas.problems.append(f"{said} have.")
+                    continue
+                personas.found[persona.name] = msgspec.structs.replace(persona, source=f"plugin {one.plugin.name}")
+    except plugins.PluginError as error:
+        personas.problems.append(error.message)
 
 
 def _files(folder: Path, personas: Personas) -> Iterator[Path]:

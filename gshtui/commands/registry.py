@@ -47,6 +47,8 @@ class Registry:
         """By the type of their parameters."""
         self._where: dict[str, list[Where[Any, Any]]] = {}
         """The panes that offer actions, by key; one key can have several, such as pin and unpin."""
+        self._added: dict[str, AnyCommand] = {}
+        """Commands of plugins, which give way to ours of the same name, by name and alias."""
         for command in commands:
             self.register(command)
 
@@ -59,6 +61,23 @@ class Registry:
         self._claim((command.name, *command.aliases), command.name)
         self._add(command)
         self._places[command.name] = command
+
+    def add(self, command: AnyCommand) -> None:
+        """Add a command of a plugin; it goes again if one of ours is registered under its name later.
+
+        Raises:
+            ValueError: its name or one of its aliases is taken, or a position names no parameter.
+        """
+        if taken := next((name for name in (command.name, *command.aliases) if name in self._names), ""):
+            raise ValueError(f"there is a command {taken!r} already")
+        self.register(command)
+        self._added.update(dict.fromkeys((command.name, *command.aliases), command))
+
+    def _give_way(self, command: AnyCommand) -> None:
+        for name in (command.name, *command.aliases):
+            del self._names[name], self._added[name]
+        del self._places[command.name], self._commands[command.name]
+        self._actions = {key: one for key, one in self._actions.items() if one not in command.actions}
 
     def offer(self, names: Sequence[str], make: Callable[[], Iterable[AnyCommand]]) -> None:
         """Add commands that are created when one of them is first requested: a short call loads only what it uses.
@@ -88,6 +107,8 @@ class Registry:
 
     def _claim(self, names: Iterable[str], owner: str | _Offer) -> None:
         for name in names:
+            if (added := self._added.get(name)) is not None:
+                self._give_way(added)
             if name in self._names:
                 raise ValueError(f"two commands are called {name!r}")
             self._names[name] = owner

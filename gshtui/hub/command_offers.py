@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from gshtui.vfs.file_system import FileSystem
 
 LEFT_OUT_OF_AGENTS = frozenset(
-    {"profiles", "config", "hub", "guard", "session", "approvals", "mode", "spawn", "init", "people"}
+    {"profiles", "config", "hub", "guard", "session", "approvals", "mode", "spawn", "init", "people", "plugins"}
 )
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
 
@@ -172,8 +172,14 @@ class CommandOffers:
 
             return commands()
 
+        def plugins() -> list[AnyCommand]:
+            from gshtui.commands.plugin_commands import commands
+
+            return commands()
+
         self._offer("hub", hub)
         self._offer("people", people)
+        self._offer("plugins", plugins)
 
     @functools.cached_property
     def sandboxes(self) -> Sandboxes:

@@ -116,6 +116,7 @@ class Hub:
         for problem in self.options.loaded.problems:
             self.bus.publish(Noticed(level=problem.level, text=str(problem), about=about))
         await self.parts.attempt("commands", self._offer_commands)
+        await self.parts.attempt("plugins", self._add_plugins)
         for part, start in self._starts.items():
             if part not in self.options.parts:
                 continue
@@ -132,8 +133,21 @@ class Hub:
         )
         options = self.options
         if options.native is None and not (options.visiting or options.keeper):
-            telling = tell_unseen_programs(self.bus, self.project, options.about)
-            self._telling = start_job(telling, "what git runs here")
+            self._telling = start_job(self._tell_news(), "what is new here")
+
+    async def _add_plugins(self) -> None:
+        from gshtui.settings import plugins
+
+        if plugins.approvals_file().exists():
+            from gshtui.hub.plugin_offers import add_plugins  # few have plugins
+
+            await add_plugins(self.registry, self.bus)
+
+    async def _tell_news(self) -> None:
+        from gshtui.hub.plugin_offers import announce_plugins
+
+        await tell_unseen_programs(self.bus, self.project, self.options.about)
+        await announce_plugins(self.bus)
 
     async def stop(self) -> None:
         """Stop the parts in reverse. Turns in progress end as interrupted, with everything said so far on disk."""

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from gshtui.settings import paths
+from gshtui.settings import paths, plugins
 from gshtui.text.linear_regex import LinearError, compile_linear
 
 GENERIC = "repl"
@@ -324,8 +324,10 @@ def load(folder: Path | None = None) -> LoadedProfiles:
     profiles: dict[str, Profile] = {}
     origins: dict[str, Path] = {}
     problems: list[str] = []
-    for place in (Path(__file__).parent / "profiles", folder or paths.config_dir() / "profiles"):
-        for path in _files(place, problems):
+    shipped = _files(Path(__file__).parent / "profiles", problems)
+    own = _files(folder or paths.config_dir() / "profiles", problems)
+    for files in (shipped, _plugin_files(problems), own):
+        for path in files:
             try:
                 profile = read(path)
             except ProfileError as error:
@@ -334,6 +336,21 @@ def load(folder: Path | None = None) -> LoadedProfiles:
                 profiles[profile.name] = profile
                 origins[profile.name] = path
     return LoadedProfiles(profiles, origins, tuple(problems))
+
+
+def _plugin_files(problems: list[str]) -> list[Path]:
+    """The files of approved plugins: a path of one, or of a folder of them."""
+    found: list[Path] = []
+    try:
+        for one in plugins.load_contributions("programs"):
+            if isinstance(one.found, str | Path):
+                path = Path(one.found)
+                found += _files(path, problems) if path.is_dir() else [path]
+            else:
+                problems.append(one.problem or f"{one.name} of the plugin {one.plugin.name} is no file of a profile.")
+    except plugins.PluginError as error:
+        problems.append(error.message)
+    return found
 
 
 def _files(place: Path, problems: list[str]) -> list[Path]:

@@ -392,7 +392,10 @@ def _installed(catalog: Catalog, one: Usable, name: str, present: ModelInUse | N
     entry = catalog.find(name, "ollama")
     mine = present is not None and (present.provider, present.model) == (one.name, name)
     label = entry.label if entry is not None else name
-    return ListedModel(one.name, name, label, "installed", price_input=0.0, price_output=0.0, usable=True, in_use=mine)
+    price = 0.0 if one.api == "ollama" else None
+    return ListedModel(
+        one.name, name, label, "installed", price_input=price, price_output=price, usable=True, in_use=mine
+    )
 
 
 def _render_list(_invocation: Invocation, found: ModelList) -> Outcome:

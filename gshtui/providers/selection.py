@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from gshtui.providers.candidates import OTHER_NAMES, ModelSettings, ProviderCandidate, candidates, make_provider
 from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.ollama import Ollama
+from gshtui.providers.plugin_providers import make_offered, plugin_offers
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.probe import compatible_models, ollama_models
 from gshtui.providers.provider_errors import no_key
@@ -56,6 +57,7 @@ async def choose_model(
         candidates(settings, environ),
         settings.agent.default_provider,
         catalog if catalog is not None else Catalog.load(),
+        environ,
     )
     return await chooser.choose(provider.strip(), model.strip())
 
@@ -65,20 +67,21 @@ class _Chooser:
     found: dict[str, ProviderCandidate]
     preferred: str
     catalog: Catalog
+    environ: Mapping[str, str]
     installed: dict[str, list[str] | None] = field(default_factory=dict[str, "list[str] | None"])
     """Base URL of a server → its models, or `None` if it does not answer; asked once per choice."""
 
     async def choose(self, provider: str, model: str) -> ModelChoice:
         if not provider and "/" in model:
             head, _, tail = model.partition("/")
-            if tail and (head == OFFLINE or self._named(head) is not None):
+            if tail and (head == OFFLINE or self._named(head) is not None or head in plugin_offers()):
                 provider, model = head, tail
         if OFFLINE in (provider, model):
             return self._offline("as asked")
         if provider:
             candidate = self._named(provider)
             if candidate is None:
-                raise self._unknown_provider(provider)
+                return self._of_plugin(provider, model, "as asked")
             return await self._with(candidate, model, "as asked")
         if model:
             return await self._by_model(model)
@@ -90,14 +93,26 @@ class _Chooser:
         api = OTHER_NAMES.get(name.lower(), name.lower())
         return next((candidate for candidate in self.found.values() if candidate.api == api), None)
 
+    def _of_plugin(self, name: str, model: str, why: str) -> ModelChoice:
+        """The provider that a plugin brings under this name. Raises `ProviderError`."""
+        offer = plugin_offers().get(name)
+        if offer is None:
+            raise self._unknown_provider(name)
+        chosen = model or next(iter(offer.models), "")
+        if not chosen:
+            raise ProviderError("unknown_model", f"{name} has its own models, and none is named", hint="Name one.")
+        return ModelChoice(make_offered(name, offer, self.environ), chosen, chosen, why)
+
     def _unknown_provider(self, name: str) -> ProviderError:
-        names = ", ".join([*self.found, OFFLINE])
+        names = ", ".join([*self.found, *plugin_offers(), OFFLINE])
         return ProviderError("missing", f"There is no provider “{name}”", hint=f"The providers: {names}.")
 
     async def _best(self) -> ModelChoice:
         preferred = self.found.get(self.preferred) or self._named(self.preferred)
         if preferred is not None and await self._usable(preferred):
             return await self._with(preferred, "", f"the setting agent.default_provider is {self.preferred}")
+        if preferred is None and self.preferred in plugin_offers():
+            return self._of_plugin(self.preferred, "", f"the setting agent.default_provider is {self.preferred}")
         if self.preferred == OFFLINE:
             return self._offline("the setting agent.default_provider is offline")
         for candidate in self.found.values():
@@ -275,7 +290,7 @@ class Usable:
     name: str
     api: str
     models: tuple[str, ...] = ()
-    """What an Ollama has installed; the catalog speaks for the others."""
+    """What an Ollama has installed, or a plugin names; the catalog speaks for the others."""
 
 
 async def usable(settings: ModelSettings, environ: Mapping[str, str]) -> list[Usable]:
@@ -287,4 +302,4 @@ async def usable(settings: ModelSettings, environ: Mapping[str, str]) -> list[Us
                 out.append(Usable(candidate.name, candidate.api, tuple(installed)))
         elif candidate.keyed:
             out.append(Usable(candidate.name, candidate.api))
-    return out
+    return [*out, *(Usable(name, name, tuple(offer.models)) for name, offer in plugin_offers().items())]

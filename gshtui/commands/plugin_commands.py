@@ -1,0 +1,223 @@
+"""The command `plugins`: which installed packages bring something, and whether they may. For people only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import ClassVar, Literal, TypeVar
+
+from pydantic import Field
+
+from gshtui.commands.command_errors import command_error
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    Returns,
+    UsageError,
+    Word,
+)
+from gshtui.commands.family import Family
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellGroup
+from gshtui.settings import plugins
+from gshtui.settings.plugins import Plugin, PluginError
+from gshtui.text import markdown_table
+from gshtui.text.sanitise import one_line
+
+T = TypeVar("T")
+_AT_NEXT_START = "from the next start on"
+
+
+@dataclass(frozen=True, slots=True)
+class PluginListing:
+    """The installed plugins."""
+
+    enabled: bool
+    plugins: tuple[Plugin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginChange:
+    """What holds from the next start on."""
+
+    said: str
+
+
+class ListPlugins(Parameters, Returns[PluginListing]):
+    """List the installed packages that bring commands, tools, providers, personas or programs."""
+
+    COMMAND: ClassVar[str] = "plugins"
+    WORD: ClassVar[str] = "ls"
+    SHELL = ShellForm(summary="List the plugins and what each brings.", parts=frozenset())
+
+
+class ApprovePlugin(Parameters, Returns[PluginChange]):
+    """Let a plugin be loaded. An update of it is asked about again."""
+
+    COMMAND: ClassVar[str] = "plugins"
+    WORD: ClassVar[str] = "approve"
+    SHELL = ShellForm(places=("name",), summary="Let a plugin be loaded.", parts=frozenset())
+    name: str = Field(description="The package's name.")
+
+
+class RevokePlugin(Parameters, Returns[PluginChange]):
+    """Load a plugin no more."""
+
+    COMMAND: ClassVar[str] = "plugins"
+    WORD: ClassVar[str] = "revoke"
+    SHELL = ShellForm(places=("name",), summary="Load a plugin no more.", parts=frozenset())
+    name: str = Field(description="The package's name.")
+
+
+class SwitchPluginsOn(Parameters, Returns[PluginChange]):
+    """Load the approved plugins."""
+
+    COMMAND: ClassVar[str] = "plugins"
+    WORD: ClassVar[str] = "on"
+    SHELL = ShellForm(summary="Load the approved plugins.", parts=frozenset())
+
+
+class SwitchPluginsOff(Parameters, Returns[PluginChange]):
+    """Load no plugin, whatever is approved."""
+
+    COMMAND: ClassVar[str] = "plugins"
+    WORD: ClassVar[str] = "off"
+    SHELL = ShellForm(summary="Load no plugin, whatever is approved.", parts=frozenset())
+
+
+class PluginsParameters(Parameters):
+    """Parameters of `plugins`."""
+
+    SHELL = ShellGroup(
+        "Installed packages that extend gsh-tui.",
+        "Packages that bring commands, tools, providers, personas or programs; loaded only once you approve them.",
+    )
+    action: Literal["ls", "approve", "revoke", "on", "off"] = Field(default="ls", description="What to do.")
+    name: Word = Field(Word(""), description="approve, revoke: the package's name.")
+
+
+def commands() -> list[AnyCommand]:
+    """The family."""
+    family = Family[PluginsParameters](
+        _bind,
+        Action(ListPlugins, PluginListing, _list, _render_list),
+        Action(ApprovePlugin, PluginChange, _approve, _render_change, _ask_approval, effect=Effect.WRITE),
+        Action(RevokePlugin, PluginChange, _revoke, _render_change, effect=Effect.WRITE),
+        Action(SwitchPluginsOn, PluginChange, _switch_on, _render_change, effect=Effect.WRITE),
+        Action(SwitchPluginsOff, PluginChange, _switch_off, _render_change, effect=Effect.WRITE),
+    )
+    return [
+        Command(
+            "plugins", "Installed packages that extend gsh-tui: list, approve, revoke", PluginsParameters,
+            family.handle, access=Access.HUMAN_ONLY, effect=Effect.WRITE, positions=("action", "name"),
+            family="language", complete=_complete, actions=family.actions, bind=family.bind,
+        )
+    ]  # fmt: skip
+
+
+def _bind(given: PluginsParameters) -> Parameters:
+    if given.action in ("approve", "revoke") and not given.name:
+        raise UsageError("The plugin's name is missing.", hint="`plugins` lists them.")
+    match given.action:
+        case "ls":
+            return ListPlugins()
+        case "approve":
+            return ApprovePlugin(name=given.name)
+        case "revoke":
+            return RevokePlugin(name=given.name)
+        case "on":
+            return SwitchPluginsOn()
+        case "off":
+            return SwitchPluginsOff()
+
+
+async def _in_thread(look: Callable[[], T]) -> T:
+    try:
+        return await asyncio.to_thread(look)
+    except PluginError as error:
+        raise command_error(error) from error
+
+
+async def _list(_invocation: Invocation, _wanted: ListPlugins) -> PluginListing:
+    return await _in_thread(lambda: PluginListing(plugins.read_approvals().enabled, tuple(plugins.find_plugins())))
+
+
+async def _approve(_invocation: Invocation, wanted: ApprovePlugin) -> PluginChange:
+    plugin = await _in_thread(lambda: plugins.approve(wanted.name))
+    return PluginChange(f"{plugin.name} {plugin.version} is loaded {_AT_NEXT_START}. It brings:\n\n{_brought(plugin)}")
+
+
+async def _ask_approval(_invocation: Invocation, wanted: ApprovePlugin) -> Question | None:
+    """What it brings, and that it may do everything that gsh-tui may. Raises `CommandError`."""
+    found = await _in_thread(plugins.find_plugins)
+    plugin = next((one for one in found if one.name == wanted.name), None)
+    if plugin is None or plugin.state == "approved":
+        return None
+    source = f" It runs from {plugin.place}, whose changes are not noticed." if plugin.place else ""
+    return Question(
+        wanted,
+        f"Load the plugin {plugin.name} {plugin.version}?",
+        f"Its code may do whatever you may, and read your keys.{source} It brings:",
+        yes="Load",
+        quoted=_brought(plugin),
+    )
+
+
+def _brought(plugin: Plugin) -> str:
+    """What it brings, line by line."""
+    return "\n".join(f"{one.kind}: {one.name} ({one.value})" for one in plugin.contributions)
+
+
+async def _revoke(_invocation: Invocation, wanted: RevokePlugin) -> PluginChange:
+    await _in_thread(lambda: plugins.revoke(wanted.name))
+    return PluginChange(f"{one_line(wanted.name, 60)} is loaded no more {_AT_NEXT_START}.")
+
+
+async def _switch_on(_invocation: Invocation, _wanted: SwitchPluginsOn) -> PluginChange:
+    await _in_thread(lambda: plugins.switch(on=True))
+    return PluginChange(f"The approved plugins are loaded {_AT_NEXT_START}.")
+
+
+async def _switch_off(_invocation: Invocation, _wanted: SwitchPluginsOff) -> PluginChange:
+    await _in_thread(lambda: plugins.switch(on=False))
+    return PluginChange(f"No plugin is loaded {_AT_NEXT_START}.")
+
+
+async def _complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
+    if parameter == "action":
+        return [word for word in ("ls", "approve", "revoke", "on", "off") if word.startswith(prefix)]
+    try:
+        found = await asyncio.to_thread(plugins.find_plugins)
+    except PluginError:
+        return []
+    return [one.name for one in found if parameter == "name" and one.name.startswith(prefix)]
+
+
+def _render_list(_invocation: Invocation, found: PluginListing) -> Outcome:
+    data = {"enabled": found.enabled, "plugins": [asdict(one) for one in found.plugins]}
+    if not found.plugins:
+        return Outcome(data, "No installed package brings anything for gsh-tui.")
+    rows = [
+        (
+            one.name, one.version, one.state,
+            ", ".join(f"{brought.kind}: {brought.name}" for brought in one.contributions).replace("|", "/"),
+        )
+        for one in found.plugins
+    ]  # fmt: skip
+    text = markdown_table.table(("plugin", "version", "state", "brings"), rows)
+    if not found.enabled:
+        text += "\n\nAll plugins are switched off; `plugins on` loads the approved ones again."
+    elif any(one.state != "approved" for one in found.plugins):
+        text += "\n\n`plugins approve NAME` shows what one brings and lets it be loaded."
+    return Outcome(data, text)
+
+
+def _render_change(_invocation: Invocation, changed: PluginChange) -> Outcome:
+    return Outcome({"said": changed.said}, changed.said)

@@ -1,0 +1,241 @@
+"""Plugins: installed Python packages that bring commands, tools, providers, personas or programs by entry points.
+
+Nothing of a package is imported before a person has approved it; what was approved is its name, version and file list,
+so that an update is shown and approved again. The approvals are a file of the person's own, and have the one switch
+that turns all plugins off. What a project says changes nothing here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from gshtui.settings import paths
+from gshtui.system import private_files
+from gshtui.system.expected_error import ExpectedError
+from gshtui.text.sanitise import one_line
+
+PluginKind = Literal["commands", "tools", "providers", "personas", "programs"]
+KINDS: tuple[PluginKind, ...] = ("commands", "tools", "providers", "personas", "programs")
+PREFIX = "gshtui."
+"""Before a kind as the group of an entry point: `gshtui.commands`."""
+PluginState = Literal["approved", "new", "changed"]
+_LARGEST = 1 << 20
+"""Bytes of the approvals that are read."""
+_OWN = "gsh-tui"
+
+
+class PluginError(ExpectedError):
+    """The approvals cannot be read or written, or there is no such plugin."""
+
+
+@dataclass(frozen=True, slots=True)
+class PluginPart:
+    """One entry point."""
+
+    kind: PluginKind
+    name: str
+    value: str
+    """The object: `package.module:attribute`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """An installed package that brings something."""
+
+    name: str
+    version: str
+    summary: str
+    fingerprint: str
+    """Of its version, its entry points and its list of files with their hashes."""
+    contributions: tuple[PluginPart, ...]
+    place: str = ""
+    """Its folder, where it runs from its source, whose changes are not noticed."""
+    state: PluginState = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedContribution:
+    """What an approved plugin brings: the object, or why it could not be imported."""
+
+    plugin: Plugin
+    name: str
+    found: object = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """The file."""
+
+    enabled: bool = True
+    approved: dict[str, str] = field(default_factory=dict[str, str])
+    """Fingerprints by name."""
+    shown: dict[str, str] = field(default_factory=dict[str, str])
+    """Fingerprints, by name, of those that were announced."""
+
+
+def approvals_file(*, create: bool = False) -> Path:
+    """Where the approvals are. Raises `FolderError`."""
+    return paths.config_dir(create=create) / "plugins.json"
+
+
+def read_approvals() -> Approvals:
+    """What was approved; nothing without a file. Raises `PluginError`: then nothing counts as approved."""
+    file = approvals_file()
+    try:
+        with file.open("rb") as opened:
+            if file.stat().st_mode & 0o022:
+                raise PluginError(f"{file} can be written by others, so no plugin is loaded.", "chmod 600 it.")
+            data: Any = json.loads(opened.read(_LARGEST))
+    except FileNotFoundError:
+        return Approvals()
+    except (OSError, ValueError, RecursionError) as error:
+        raise PluginError(f"{file} cannot be read, so no plugin is loaded.", "`plugins` says what to do.") from error
+    table = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+    return Approvals(table.get("enabled", True) is True, _hashes(table.get("approved")), _hashes(table.get("shown")))
+
+
+def _hashes(given: object) -> dict[str, str]:
+    table = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    return {name: found for name, found in table.items() if isinstance(found, str)}
+
+
+def find_plugins() -> list[Plugin]:
+    """Every installed package that brings something, by name. Reads its metadata, imports nothing; may take 0.1 s.
+
+    Raises:
+        PluginError: the approvals cannot be read.
+    """
+    approved = read_approvals().approved
+    found: dict[str, Plugin] = {}
+    for distribution in importlib.metadata.distributions():
+        plugin = _plugin(distribution, approved)
+        if plugin is not None:
+            found.setdefault(plugin.name, plugin)
+    return sorted(found.values(), key=lambda one: one.name)
+
+
+def approve(name: str) -> Plugin:
+    """Approve a plugin as it is now. Raises `PluginError`."""
+    plugin = _named(name)
+    known = read_approvals()
+    _write(replace(known, approved={**known.approved, plugin.name: plugin.fingerprint}))
+    return plugin
+
+
+def announced() -> list[Plugin]:
+    """The plugins that wait for approval and were not announced before as they are now; from now on they were.
+
+    Raises:
+        PluginError: the approvals cannot be read or written.
+    """
+    known = read_approvals()
+    fresh = (
+        [one for one in find_plugins() if one.state != "approved" and known.shown.get(one.name) != one.fingerprint]
+        if known.enabled
+        else []
+    )
+    if fresh:
+        _write(replace(known, shown={**known.shown, **{one.name: one.fingerprint for one in fresh}}))
+    return fresh
+
+
+def revoke(name: str) -> None:
+    """Load a plugin no more from the next start on. Raises `PluginError`."""
+    known = read_approvals()
+    if name not in known.approved:
+        raise PluginError(f"The plugin {one_line(name, 60)!r} is not approved.", "`plugins` lists them.")
+    _write(replace(known, approved={one: found for one, found in known.approved.items() if one != name}))
+
+
+def switch(*, on: bool) -> None:
+    """Turn all plugins on or off, from the next start on. Raises `PluginError`."""
+    _write(replace(read_approvals(), enabled=on))
+
+
+def load_contributions(kind: PluginKind) -> Iterator[LoadedContribution]:
+    """Import what approved plugins bring of a kind. Costs next to nothing where none is approved.
+
+    Raises:
+        PluginError: the approvals cannot be read.
+    """
+    known = read_approvals()
+    if not known.enabled:
+        return
+    for name in sorted(known.approved):
+        try:
+            distribution = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue  # it was uninstalled
+        plugin = _plugin(distribution, known.approved)
+        if plugin is None or plugin.state != "approved":
+            continue
+        for one in plugin.contributions:
+            if one.kind == kind:
+                yield _loaded(plugin, one)
+
+
+def _loaded(plugin: Plugin, one: PluginPart) -> LoadedContribution:
+    entry = importlib.metadata.EntryPoint(one.name, one.value, PREFIX + one.kind)
+    try:
+        return LoadedContribution(plugin, one.name, entry.load())
+    except Exception as error:  # whatever a plugin does when it is imported, the rest works
+        why = one_line(f"{type(error).__name__}: {error}", 200)
+        return LoadedContribution(plugin, one.name, problem=f"The plugin {plugin.name} could not be loaded: {why}.")
+
+
+def _named(name: str) -> Plugin:
+    found = find_plugins()
+    plugin = next((one for one in found if one.name == name), None)
+    if plugin is None:
+        known = f"There are {', '.join(one.name for one in found)}." if found else "No installed package is one."
+        raise PluginError(f"There is no plugin {one_line(name, 60)!r}.", known)
+    return plugin
+
+
+def _plugin(distribution: importlib.metadata.Distribution, approved: dict[str, str]) -> Plugin | None:
+    """A package as a plugin; `None`: it brings nothing."""
+    try:
+        entries = [one for one in distribution.entry_points if one.group.startswith(PREFIX)]
+        brought = tuple(
+            PluginPart(kind, one_line(one.name, 60), one_line(one.value, 200))
+            for kind in KINDS
+            for one in entries
+            if one.group == PREFIX + kind
+        )
+        name = one_line(distribution.metadata["Name"] or "", 80)
+        if not brought or not name or name == _OWN:
+            return None
+        summary = one_line(str(distribution.metadata.json.get("summary", "")), 200)
+        version = one_line(distribution.version, 40)
+        listed = "\n".join(distribution.read_text(file) or "" for file in ("entry_points.txt", "RECORD"))
+        place = _source(distribution)
+    except Exception:  # metadata that is no metadata: such a package is none
+        return None
+    fingerprint = hashlib.sha256(f"{name} {version} {place}\n{listed}".encode(errors="replace")).hexdigest()
+    before = approved.get(name)
+    state: PluginState = "new" if before is None else "approved" if before == fingerprint else "changed"
+    return Plugin(name, version, summary, fingerprint, brought, place, state)
+
+
+def _source(distribution: importlib.metadata.Distribution) -> str:
+    """The folder of a package that is installed editable; empty otherwise."""
+    text = distribution.read_text("direct_url.json")
+    if not text:
+        return ""
+    data = json.loads(text)
+    return one_line(data["url"].removeprefix("file://"), 400) if data.get("dir_info", {}).get("editable") else ""
+
+
+def _write(approvals: Approvals) -> None:
+    data = {"enabled": approvals.enabled, "approved": approvals.approved, "shown": approvals.shown}
+    try:
+        private_files.write_whole(approvals_file(create=True), f"{json.dumps(data, indent=1)}\n".encode(), sync=True)
+    except (OSError, paths.FolderError) as error:
+        raise PluginError(f"The approvals of plugins cannot be written: {error}.") from error
