@@ -83,7 +83,7 @@ def test_every_module_says_what_it_owns() -> None:
 def test_nothing_below_a_face_imports_textual() -> None:
     for path in source.files():
         room = path.relative_to(source.PACKAGE).parts[0]
-        drawn = {"textual"} if room == "ssh" or path.name == "pane_markdown.py" else {"textual", "rich"}
+        drawn = {"textual"} if path.name == "terminal_markdown.py" else {"textual", "rich"}
         if room != "ui":  # a face lays text out, too
             found = [module for module in source.imported(path) if module.partition(".")[0] in drawn]
             assert found == [], source.name(path)
@@ -168,14 +168,51 @@ def test_what_is_sanitised_is_made_by_the_sanitiser_alone() -> None:
             if name in MADE_BY and source.module(path) != MADE_BY[name]:
                 found.append(f"{path}:{node.lineno} makes {name}")
     assert found == []
-    doors = {"write_all": "number: int, data: ShownBytes", "write_sequence": "app: App[Any], sequence: CleanText"}
     taken = {
-        node.name: ast.unparse(node.args)
+        f"{source.module(path).removeprefix('gshtui.')}.{node.name}": ast.unparse(node.args)
         for path in source.files()
         for node in ast.walk(source.tree(path))
-        if isinstance(node, ast.FunctionDef) and node.name in doors
+        if isinstance(node, ast.FunctionDef)
     }
-    assert taken == doors, "what writes to a terminal takes what is sanitised"
+    assert {door: taken.get(door) for door in TERMINAL_DOORS} == TERMINAL_DOORS
+
+
+TERMINAL_DOORS = {
+    "headless.streams.write_all": "number: int, data: ShownBytes",
+    "headless.agent_pane.pane_screen._write": "self, text: CleanText",
+    "ssh.person_shell._write": "self, *parts: LiteralString | CleanText",
+    "ui.kit.textual.driver.write_sequence": "app: App[Any], sequence: CleanText",
+}
+"""What writes to a terminal, and that it takes nothing but what is sanitised."""
+TERMINAL_WRITERS = {
+    "gshtui/cli/entry.py": "literals, the system's words, and a folder's name as one sanitised line",
+    "gshtui/cli/shell_init.py": "the text of our own plugin, for `eval`",
+    "gshtui/cli/window.py": "a literal",
+    "gshtui/guard/sandbox/escapes.py": "JSON, for the self-test that started it",
+    "gshtui/guard/sandbox/network_start.py": "the system's words, below a command whose output is sanitised",
+    "gshtui/headless/agent_pane/pane_screen.py": "a door",
+    "gshtui/headless/agent_runner.py": "the wire, for the process that started it",
+    "gshtui/headless/streams.py": "a door",
+    "gshtui/programs/report_hook.py": "JSON, for the program that started it",
+    "gshtui/python/worker/block_functions.py": "the block's output, which the hub sanitises",
+    "gshtui/ssh/person_shell.py": "a door",
+    "gshtui/ssh/ssh_server.py": "a literal",
+    "gshtui/ui/window/app.py": "what the window leaves, which is sanitised",
+}
+"""Who writes to a standard stream or to a channel, and what that is."""
+
+
+def test_no_other_module_writes_to_a_terminal() -> None:
+    found: set[str] = set()
+    for path in source.files():
+        for node in ast.walk(source.tree(path)):
+            if not isinstance(node, ast.Call):
+                continue
+            called = ast.unparse(node.func)
+            standard = called == "os.write" and node.args and ast.unparse(node.args[0]) in ("1", "2")
+            if called == "print" or standard or re.search(r"std(out|err)(\.buffer)?\.write(lines)?$", called):
+                found.add(source.name(path))
+    assert found | {"gshtui/headless/streams.py"} == set(TERMINAL_WRITERS)
 
 
 def test_tmux_is_started_in_its_own_room_only() -> None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 import time
 from collections import deque
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 import asyncssh
 
@@ -28,13 +27,14 @@ from gshtui.commands.language import read_line
 from gshtui.commands.line_values import Variables
 from gshtui.guard.people import AuthorizedPerson
 from gshtui.hub.hub import Hub
+from gshtui.system.deadline import DeadlinePassed, deadline
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.text.sanitise import one_line, plain
+from gshtui.text.sanitise import CleanText, clean_text, coloured, one_line, plain
+from gshtui.text.terminal_markdown import markdown_lines
 from gshtui.text.verbatim import bare
 
 if TYPE_CHECKING:
     from asyncssh.editor import SSHLineEditorChannel
-    from rich.console import Console
 
 GUEST_COMMANDS = frozenset(
     {"calls", "echo", "env", "help", "history", "join", "leave", "pwd", "say", "status", "talk", "topic", "wall", "who"}
@@ -45,6 +45,8 @@ MOST_LINES = 60
 _LEAVING = ("exit", "quit", "logout")
 _YES = ("y", "yes")
 _WIDEST = 120
+_LAID_OUT_WITHIN = 0.5
+"""Seconds of the processor; what takes longer, such as a table of a thousand columns, is shown as it is."""
 
 
 class PersonShell:
@@ -61,7 +63,7 @@ class PersonShell:
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._running: asyncio.Task[Any] | None = None
         self._call = ""
-        self._prompt = ""
+        self._prompt = clean_text()
         """What stands before the cursor while a line is waited for."""
         self._names: list[str] = []
         """Calls and agents, for completion."""
@@ -76,9 +78,9 @@ class PersonShell:
             if self._has_terminal:
                 editor = cast("SSHLineEditorChannel", self._process.channel)
                 editor.register_key("\t", self._complete)
-            self._write(f"Welcome, {self._who.name}. `help` lists what you can do; `exit` leaves.\n")
+            self._write("Welcome, ", one_line(self._who.name), ". `help` lists what you can do; `exit` leaves.\n")
             while True:
-                line = await self._prompted(f"gsh:{self._call}> ")
+                line = await self._prompted(clean_text("gsh:", one_line(self._call), "> "))
                 if line is None or line.strip().lower() in _LEAVING:
                     return
                 if line.strip():
@@ -123,7 +125,7 @@ class PersonShell:
             await work
         except CommandError as error:
             position = f"\n{error.position.picture}" if error.position is not None else ""
-            self._write(f"{plain(str(error))}{plain(position)}\n")
+            self._write(plain(f"{error}{position}"), "\n")
 
     async def _run_line(self, line: str) -> None:
         self._times.append(time.monotonic())
@@ -160,7 +162,7 @@ class PersonShell:
         """Say one line after another to an agent, until an empty one."""
         self._write("An empty line ends it.\n")
         while True:
-            line = await self._prompted("you> ")
+            line = await self._prompted(clean_text("you> "))
             if line is None:
                 self._lines.put_nowait(None)
                 return
@@ -173,8 +175,8 @@ class PersonShell:
     async def _ask(self, question: Question) -> bool:
         for text in (question.title, question.text, *question.losses, question.note):
             if text:
-                self._write(f"{plain(text)}\n")
-        answer = await self._prompted(f"{question.yes}? [y/N] ")
+                self._write(plain(text), "\n")
+        answer = await self._prompted(clean_text(one_line(question.yes), "? [y/N] "))
         if answer is None:
             self._lines.put_nowait(None)
         return (answer or "").strip().lower() in _YES
@@ -186,33 +188,33 @@ class PersonShell:
                 if message.author != self._who.id or message.role == "system":
                     self._interject(self._said(message))
 
-    def _said(self, message: CallMessage) -> str:
+    def _said(self, message: CallMessage) -> CleanText:
         if message.role == "system":
-            return f"* {plain(message.text)}\n"
+            return clean_text("* ", plain(message.text), "\n")
         name = one_line(message.author_name or message.author, 40)
-        return f"{self._coloured(name, agent=message.role == 'assistant')}> {self._rendered(plain(message.text))}\n"
+        shown = coloured(name, "36" if message.role == "assistant" else "32") if self._has_terminal else name
+        return clean_text(shown, "> ", self._rendered(message.text), "\n")
 
     def _show(self, outcome: Outcome) -> None:
         text = bare(outcome.text) if not self._has_terminal else outcome.text
         if outcome.aside:
-            self._write(f"{plain(outcome.aside)}\n")
+            self._write(plain(outcome.aside), "\n")
         if text.strip() and not outcome.shown:
-            self._write(f"{self._rendered(plain(text))}\n")
+            self._write(self._rendered(text), "\n")
 
-    async def _prompted(self, prompt: str) -> str | None:
+    async def _prompted(self, prompt: CleanText) -> str | None:
         """The next line, asked for with a prompt; `None`: there are no more."""
         self._prompt = prompt
         self._write(prompt)
         try:
             return await self._lines.get()
         finally:
-            self._prompt = ""
+            self._prompt = clean_text()
 
-    def _interject(self, text: str) -> None:
+    def _interject(self, text: CleanText) -> None:
         """Write above the prompt and what is being typed, which the editor then draws anew."""
         if self._prompt and self._has_terminal:
-            with contextlib.suppress(asyncssh.Error, OSError):
-                self._process.stdout.write(f"\r\x1b[K{text}{self._prompt}")
+            self._write("\r\x1b[K", text, self._prompt)
         else:
             self._write(text)
 
@@ -220,30 +222,22 @@ class PersonShell:
     def _has_terminal(self) -> bool:
         return bool(self._process.term_type)
 
-    def _coloured(self, name: str, *, agent: bool) -> str:
-        return f"\x1b[{36 if agent else 32}m{name}\x1b[0m" if self._has_terminal else name
-
-    def _rendered(self, text: str) -> str:
+    def _rendered(self, text: str) -> CleanText:
         """Markdown for a terminal; as it is without one."""
         if not self._has_terminal:
-            return text
-        from rich.markdown import Markdown
-
-        console, written = self._console()
-        console.print(Markdown(text, hyperlinks=False))
-        return "\n".join(line.rstrip() for line in written.getvalue().rstrip("\n").split("\n"))
-
-    def _console(self) -> tuple[Console, io.StringIO]:
-        from rich.console import Console
-
-        written = io.StringIO()
+            return plain(text)
         width = max(20, min(_WIDEST, self._process.term_size[0] or 80))
-        console = Console(file=written, force_terminal=True, color_system="standard", width=width)
-        return console, written
+        try:
+            with deadline(_LAID_OUT_WITHIN):
+                first, *more = markdown_lines(plain(text), width, coloured) or [clean_text()]
+        except DeadlinePassed:  # everybody else is waiting
+            return plain(text)
+        return clean_text(first, *(clean_text("\n", line) for line in more))
 
-    def _write(self, text: str) -> None:
+    def _write(self, *parts: LiteralString | CleanText) -> None:
+        """Write to their terminal: what is sanitised, and sequences of our own."""
         with contextlib.suppress(asyncssh.Error, OSError, BrokenPipeError):
-            self._process.stdout.write(text.replace("\r", ""))
+            self._process.stdout.write(clean_text(*parts))
 
     def _complete(self, line: str, place: int) -> tuple[str, int] | bool:
         """Complete the word before the cursor: a command, or the name of a call or an agent."""

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from typing import TypeVar, cast
 
+Text = TypeVar("Text", bound=str)
+"""A part of text that is sanitised and has no colours is sanitised too, so it keeps its type."""
 _JOINER = "\u200d"
 
 
@@ -17,26 +20,26 @@ def width(text: str) -> int:
     return len(text) if text.isascii() else sum(_widths(text))
 
 
-def head(text: str, cells: int) -> str:
+def head(text: Text, cells: int) -> Text:
     """The beginning of the text that fits into so many cells."""
     used = 0
     for at, cell in enumerate(_widths(text)):
         used += cell
         if used > cells:
-            return text[:at]
+            return cast("Text", text[:at])
     return text
 
 
-def rows(text: str, cells: int) -> list[str]:
+def rows(text: Text, cells: int) -> list[Text]:
     """The text in rows of at most so many cells, at least one row."""
-    found: list[str] = []
+    found: list[Text] = []
     start = used = 0
     for at, cell in enumerate(_widths(text)):
         if cell and used + cell > cells and at > start:
-            found.append(text[start:at])
+            found.append(cast("Text", text[start:at]))
             start, used = at, 0
         used += cell
-    return [*found, text[start:]]
+    return [*found, cast("Text", text[start:])]
 
 
 def _widths(text: str) -> Iterator[int]:

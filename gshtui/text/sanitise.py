@@ -195,6 +195,17 @@ def clean_text(*parts: LiteralString | CleanText | int) -> CleanText:
     return CleanText("".join(map(str, parts)))
 
 
+def coloured(text: str, *codes: LiteralString) -> CleanText:
+    """The text, sanitised, in colours of our own: the numbers of their codes."""
+    shown = plain(text)
+    return clean_text("\x1b[", ";".join(codes), "m", shown, "\x1b[0m") if codes and shown else shown
+
+
+def clean_lines(text: CleanText) -> list[CleanText]:
+    """The lines of sanitised text."""
+    return [CleanText(line) for line in text.split("\n")]
+
+
 def plain(text: str) -> CleanText:
     """The text as a terminal would show it, as plain text.
 

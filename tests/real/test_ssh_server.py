@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -231,3 +233,36 @@ async def test_a_terminal_has_an_editor_with_completion_and_a_break(tmp_path: Pa
         process.stdin.write("\x04")
         async with asyncio.timeout(8.0):
             await process.wait_closed()
+
+
+async def test_what_somebody_says_drives_no_other_s_terminal(tmp_path: Path) -> None:
+    """Also not what Markdown makes of a character reference."""
+    hostile = "**bold** &#x202e;evil &#27;]0;owned&#7; &#x9b;2J &rlm; `\\u202e` &#13;over"
+    async with (
+        door_for(tmp_path, amy="talk", bo="talk") as door,
+        door.connect("amy") as connection,
+        connection.create_process(term_type="xterm", term_size=(80, 24)) as process,
+        visit(door, "bo") as bo,
+    ):
+        amy = Visitor(process)
+        await amy.until("gsh:lobby> ")
+        await bo.run(f"say message={json.dumps(hostile)}")
+        await amy.until("bold")
+        heard = await amy.until("over")
+        assert "evil" in heard
+        rest = re.sub(r"\x1b\[[0-9;]*[mK]|\r\n", "", heard)
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e-\u200f\u2028-\u202e]", rest), rest
+
+
+async def test_a_table_that_takes_seconds_to_lay_out_is_shown_as_it_is(tmp_path: Path) -> None:
+    table = f"|{'a|' * 600}\\n|{'-|' * 600}\\n" + "|a\\n" * 200
+    async with (
+        door_for(tmp_path, amy="talk", bo="talk") as door,
+        door.connect("amy") as connection,
+        connection.create_process(term_type="xterm", term_size=(80, 24)) as process,
+        visit(door, "bo") as bo,
+    ):
+        amy = Visitor(process)
+        await amy.until("gsh:lobby> ")
+        await bo.run(f'say message="{table}|end"')
+        assert "|-|-|-|" in await amy.until("|end")

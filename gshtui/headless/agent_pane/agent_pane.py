@@ -65,7 +65,7 @@ from gshtui.system.face_mark import mark_face
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
 from gshtui.text import cells
-from gshtui.text.sanitise import one_line
+from gshtui.text.sanitise import CleanText, clean_text, one_line, plain
 
 _FRAME = 0.05
 """Seconds between two drawings."""
@@ -111,7 +111,7 @@ class AgentPane:
         self._layout = AnswerLayout(lambda: self._screen.size[0] - 1) if self._screen.is_terminal else None
         self._words = AnswerLines(self._layout)
         self._loading: asyncio.Task[None] | None = None
-        self._lines: list[str] = [styled(f"{spec.name or 'agent'} · {spec.agent} · {spec.cwd}", BOLD)]
+        self._lines: list[CleanText] = [styled(f"{spec.name or 'agent'} · {spec.agent} · {spec.cwd}", BOLD)]
         self._shown_output: dict[str, int] = {}
         self._asked: dict[str, ApprovalRequested] = {}
         self._answered = ""
@@ -226,7 +226,7 @@ class AgentPane:
         self._keys.expect_question()
         self._lines += [*self._words.rest(), *question_lines(front)]
 
-    def _output(self, event: ToolOutput) -> list[str]:
+    def _output(self, event: ToolOutput) -> list[CleanText]:
         shown = self._shown_output.get(event.call, 0)
         if shown > _OUTPUT_LINES:
             return []
@@ -273,7 +273,7 @@ class AgentPane:
         if 0 < left < math.inf:
             self._answerable = asyncio.get_running_loop().call_later(left, self._schedule_draw)
 
-    def _bottom(self) -> tuple[list[str], int, int]:
+    def _bottom(self) -> tuple[list[CleanText], int, int]:
         """The rows that are redrawn each time, and the cursor's position in them."""
         columns, most = self._screen.size
         width = columns - 1
@@ -297,7 +297,7 @@ class AgentPane:
         rows = cells.rows(_printable(shown), width - 2)[-_INPUT_ROWS:]
         row, column = len(bottom) + len(rows) - 1, 2 + cells.width(rows[-1])
         rows[-1] += cells.head(_printable(rest), max(0, width - column))
-        bottom += [f"{'› ' if n == 0 else '  '}{text}" for n, text in enumerate(rows)]
+        bottom += [clean_text("  " if n else "› ", plain(text)) for n, text in enumerate(rows)]
         return bottom, row, column
 
     def _read(self) -> None:
@@ -331,7 +331,7 @@ class AgentPane:
             case "leave":
                 self._leave()
             case "redraw":
-                self._lines.append("\x1b[2J\x1b[H")
+                self._lines.append(clean_text("\x1b[2J\x1b[H"))
             case _:
                 self._submit(wish)
 
@@ -407,10 +407,10 @@ class AgentPane:
             self._lines.append(styled(one_line(f"The command failed: {fault.why}. {fault.details}", 500), YELLOW))
         self._schedule_draw()
 
-    async def _laid_out(self, text: str) -> list[str]:
+    async def _laid_out(self, text: str) -> list[CleanText]:
         """Markdown as lines; without a terminal, its source."""
         if self._layout is None:
-            return list(visible_lines(text))
+            return visible_lines(text)
         await asyncio.to_thread(self._layout.load)
         whole = MarkdownLines(styled, self._layout)
         return [*whole.feed(text), *whole.finish()]

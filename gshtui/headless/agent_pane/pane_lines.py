@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from typing import LiteralString
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
@@ -23,35 +23,35 @@ from gshtui.guard.answer_keys import line_of, list_of, offers
 from gshtui.guard.question_text import DECISIONS, LineKind
 from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
 from gshtui.text import cells
-from gshtui.text.sanitise import one_line, plain
+from gshtui.text.sanitise import CleanText, clean_lines, clean_text, coloured, one_line, plain
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 _LOW = 16
 """Rows of a pane below which the answers are on one line."""
 _PROMPT_LINES, _QUESTION_LINES, _DIFF_LINES = 20, 60, 40
-_COLOURS: dict[LineKind, tuple[str, ...]] = {
+_COLOURS: dict[LineKind, tuple[LiteralString, ...]] = {
     "warning": (RED,), "pattern": (DIM,), "add": (GREEN,), "remove": (RED,), "hunk": (DIM,), "context": (DIM,),
 }  # fmt: skip
 
 
-def styled(text: str, *codes: str) -> str:
-    """Sanitised text, in colours of our own; with `NO_COLOR`, only in bold and the like."""
+def styled(text: str, *codes: LiteralString) -> CleanText:
+    """The text, sanitised, in colours of our own; with `NO_COLOR`, only in bold and the like."""
     if os.environ.get("NO_COLOR"):
         codes = tuple(code for code in codes if len(code) == 1)
-    return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if codes and text else text
+    return coloured(text, *codes)
 
 
-def lines_of(event: Event) -> list[str]:
+def lines_of(event: Event) -> list[CleanText]:
     """The lines that an event adds to the transcript; most add none."""
     match event:
         case TurnStarted():
-            return ["", *_block(event.text, _PROMPT_LINES, BOLD, CYAN, first="› ")]
+            return [clean_text(), *_block(event.text, _PROMPT_LINES, BOLD, CYAN, first="› ")]
         case PromptQueued():
             return [styled(f"(waits) {one_line(event.text)}", DIM)]
         case PromptWithdrawn():
             return [styled(f"(not sent) {one_line(event.text)}", DIM)]
         case ToolStarted():
-            return ["", f"{styled('●', CYAN)} {styled(one_line(event.tool), BOLD)} {one_line(event.subject, 300)}"]
+            return [clean_text(), _tool_line(event)]
         case ToolFinished():
             return _tool_ended(event)
         case ProviderRetried():
@@ -61,8 +61,8 @@ def lines_of(event: Event) -> list[str]:
             why = f": {one_line(event.reason)}" if event.reason and event.decision == "deny" else ""
             return [styled(f"  {said}{why}", GREEN if event.decision in ("once", "session", "always") else RED)]
         case Noticed():
-            colour = {"error": RED, "warning": YELLOW}.get(event.level, DIM)
-            return [styled(f"! {one_line(event.text, 500)} {one_line(event.hint, 300)}".rstrip(), colour)]
+            words = f"! {one_line(event.text, 500)} {one_line(event.hint, 300)}".rstrip()
+            return [styled(words, RED if event.level == "error" else YELLOW if event.level == "warning" else DIM)]
         case FaultReported(shown=False):
             return [styled(one_line(f"! {' '.join(in_words(event))}", 800), YELLOW)]
         case TurnFinished():
@@ -71,7 +71,7 @@ def lines_of(event: Event) -> list[str]:
             return []
 
 
-def question_keys(request: ApprovalRequested, waiting: int, width: int, height: int) -> list[str]:
+def question_keys(request: ApprovalRequested, waiting: int, width: int, height: int) -> list[CleanText]:
     """How the current question can be answered in the pane: a list, or one line in a low pane.
 
     Args:
@@ -83,27 +83,31 @@ def question_keys(request: ApprovalRequested, waiting: int, width: int, height: 
     count = f" · 1 of {waiting}" if waiting > 1 else ""
     if height < _LOW:
         tail = f" · and enter{count}"
-        return [line_of(offered, width - len(tail)) + tail]
-    return [*list_of(offered, width).split("\n"), f"  its number and enter answers{count}"]
+        return [plain(line_of(offered, width - len(tail)) + tail)]
+    return [*clean_lines(plain(list_of(offered, width))), plain(f"  its number and enter answers{count}")]
 
 
-def question_lines(event: ApprovalRequested) -> list[str]:
+def question_lines(event: ApprovalRequested) -> list[CleanText]:
     """A question, with a count of the lines that do not fit."""
     lines = question_text.shortened(question_text.question_lines(event), _QUESTION_LINES)
     shown = [styled(f"  {line.text.expandtabs(4)}".rstrip(), *_COLOURS.get(line.kind, ())) for line in lines]
-    return ["", styled(f"? {question_text.question_title(event)}", BOLD, YELLOW), *shown]
+    return [clean_text(), styled(f"? {question_text.question_title(event)}", BOLD, YELLOW), *shown]
 
 
-def rule_lines(event: ApprovalRequested) -> list[str]:
+def rule_lines(event: ApprovalRequested) -> list[CleanText]:
     """The rule that would be saved, and what it would let run. To change one, `guard rules` names the file."""
     from gshtui.guard.rule_file import own_file  # not before there is a rule
 
     told, *covered = question_text.rule_words(event.rule, own_file())
     rule = [styled(f"  {line}", CYAN) for text in event.rule.rstrip().split("\n") for line in visible_lines(text)]
-    return ["", styled(told, BOLD, YELLOW), *(f"  {line}" for line in covered), *rule]
+    return [clean_text(), styled(told, BOLD, YELLOW), *(plain(f"  {line}") for line in covered), *rule]
 
 
-def _tool_ended(event: ToolFinished) -> list[str]:
+def _tool_line(event: ToolStarted) -> CleanText:
+    return clean_text(styled("●", CYAN), " ", styled(one_line(event.tool), BOLD), " ", one_line(event.subject, 300))
+
+
+def _tool_ended(event: ToolFinished) -> list[CleanText]:
     found = diff_lines(event.diff)
     if event.status == "ok":
         return [*found, styled(f"  ✓ {event.duration:.1f} s", DIM)]
@@ -111,7 +115,7 @@ def _tool_ended(event: ToolFinished) -> list[str]:
     return [*found, styled(f"  ✗ {event.status}: {one_line(words, 300)}", RED)]
 
 
-def _turn_ended(event: TurnFinished) -> list[str]:
+def _turn_ended(event: TurnFinished) -> list[CleanText]:
     usage = event.usage
     cost = f" · ${event.cost:.4f}" if event.cost else ""
     figures = f"{event.duration:.1f} s · {usage.context:,} tokens{cost}"
@@ -121,7 +125,7 @@ def _turn_ended(event: TurnFinished) -> list[str]:
     return [styled(f"── stopped: {why} · {figures}", RED if event.stop == "error" else YELLOW)]
 
 
-def diff_lines(diff: str) -> list[str]:
+def diff_lines(diff: str) -> list[CleanText]:
     """A unified diff, cut to fit a pane."""
     lines = [line for line in visible_lines(diff) if not line.startswith(("+++", "---"))]
     shown = [
@@ -132,12 +136,12 @@ def diff_lines(diff: str) -> list[str]:
     return [*shown, styled(f"  … {more} more lines", DIM)] if more > 0 else shown
 
 
-def visible_lines(text: str) -> Iterable[str]:
+def visible_lines(text: str) -> list[CleanText]:
     """The text's lines, sanitised."""
-    return plain(text).split("\n") if text else []
+    return clean_lines(plain(text)) if text else []
 
 
-def _block(text: str, most: int, *codes: str, first: str = "") -> list[str]:
+def _block(text: str, most: int, *codes: LiteralString, first: str = "") -> list[CleanText]:
     lines = list(visible_lines(text))
     indent = " " * len(first)
     shown = [styled(f"{indent if n else first}{line}", *codes) for n, line in enumerate(lines[:most])]
@@ -160,19 +164,19 @@ class AnswerLines:
         self._layout = layout
         self._answer: MarkdownLines | None = None
         self._message = ""
-        self._codes: tuple[str, ...] = ()
+        self._codes: tuple[LiteralString, ...] = ()
         self._line = ""
         self._begun = False
 
-    def add_text(self, message: str, text: str, *codes: str) -> list[str]:
+    def add_text(self, message: str, text: str, *codes: LiteralString) -> list[CleanText]:
         """Add more text; returns the lines that are now complete."""
-        found: list[str] = []
+        found: list[CleanText] = []
         if (message, codes) != (self._message, self._codes):
             found = self.rest()
             self._message, self._codes = message, codes
         if not self._begun and text:
             self._begun = True
-            found.append("")
+            found.append(clean_text())
         if self._layout is not None and not codes:
             if self._answer is None:
                 self._answer = MarkdownLines(styled, self._layout)
@@ -186,7 +190,7 @@ class AnswerLines:
             self._line = self._line[at:]
         return found
 
-    def rest(self) -> list[str]:
+    def rest(self) -> list[CleanText]:
         """The unfinished end, now that the answer has ended."""
         line, self._line = self._line, ""
         self._begun = False
@@ -195,7 +199,7 @@ class AnswerLines:
             return answer.finish()
         return self._shown(line) if line else []
 
-    def unfinished(self, width: int, most: int) -> list[str]:
+    def unfinished(self, width: int, most: int) -> list[CleanText]:
         """The last `most` rows of the unfinished end."""
         if self._answer is not None:
             return self._answer.rows(most)
@@ -204,5 +208,5 @@ class AnswerLines:
         shown = plain(self._line).replace("\n", " ").replace("\t", "    ")
         return [styled(row, *self._codes) for row in cells.rows(shown, width)[-most:]]
 
-    def _shown(self, line: str) -> list[str]:
-        return [styled(part, *self._codes) for part in plain(line).split("\n")]
+    def _shown(self, line: str) -> list[CleanText]:
+        return [styled(part, *self._codes) for part in clean_lines(plain(line))]

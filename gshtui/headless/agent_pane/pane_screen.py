@@ -1,6 +1,6 @@
 """The terminal of an agent's own pane: lines scroll up and stay, a few rows at the bottom are redrawn in place.
 
-Owns the terminal's modes and restores them; writes only what it is given, which is already sanitised. If standard
+Owns the terminal's modes and restores them; takes only sanitised text. If standard
 output is not a terminal, it writes only the lines. Held by the pane.
 """
 
@@ -13,10 +13,13 @@ import shutil
 import termios
 import tty
 from collections.abc import Sequence
+from typing import Final, Literal
 
 from gshtui.text import cells
+from gshtui.text.sanitise import CleanText, clean_text
 
-_BRACKETED_PASTE, _NO_BRACKETED_PASTE = "\x1b[?2004h", "\x1b[?2004l"
+_BRACKETED_PASTE: Final = "\x1b[?2004h"
+_NO_BRACKETED_PASTE: Final = "\x1b[?2004l"
 _PIECE = 16 * 1024
 _MOST_WAITING = 1024 * 1024
 """Most bytes held for a terminal that is not reading."""
@@ -51,20 +54,20 @@ class PaneScreen:
             self._modes = termios.tcgetattr(0)
             tty.setraw(0, termios.TCSANOW)
             os.set_blocking(1, False)
-            self._write(_BRACKETED_PASTE)
+            self._write(clean_text(_BRACKETED_PASTE))
 
     def close(self) -> None:
         """Restore the terminal, with the cursor after the last line."""
         if self._modes is not None:
             self.draw((), (), 0, 0)
-            self._write(_NO_BRACKETED_PASTE)
+            self._write(clean_text(_NO_BRACKETED_PASTE))
             os.set_blocking(1, True)
             self.flush()
             with contextlib.suppress(termios.error):
                 termios.tcsetattr(0, termios.TCSANOW, self._modes)  # type: ignore[arg-type]
             self._modes = None
 
-    def draw(self, lines: Sequence[str], bottom: Sequence[str], row: int, column: int) -> None:
+    def draw(self, lines: Sequence[CleanText], bottom: Sequence[CleanText], row: int, column: int) -> None:
         """Add permanent lines, and redraw the bottom.
 
         Args:
@@ -74,21 +77,19 @@ class PaneScreen:
             column: the cursor's column, in cells from the left.
         """
         if not self.is_terminal:
-            self._write("".join(f"{line}\n" for line in lines))
+            self._write(clean_text(*(clean_text(line, "\n") for line in lines)))
             return
         # Each row is cleared as it is written, and the rest afterwards: so nothing flickers.
-        out = ["\x1b[?25l", f"\x1b[{up}A" if (up := self._rows_above_cursor()) else "", "\r"]
+        out = [clean_text("\x1b[?25l"), _moved(self._rows_above_cursor(), "A"), clean_text("\r")]
         columns = self.size[0]
-        out += [f"{_over(line, columns)}\r\n" for line in lines]
-        out.append("\r\n".join(_over(row, columns) for row in bottom))
-        out.append("\x1b[J")
+        out += [clean_text(_over(line, columns), "\r\n") for line in lines]
+        out += [clean_text("\r\n" if at else "", _over(one, columns)) for at, one in enumerate(bottom)]
+        out.append(clean_text("\x1b[J"))
         if bottom:
-            below = len(bottom) - 1 - row
-            out += [f"\x1b[{below}A" if below else "", "\r", f"\x1b[{column}C" if column else "", "\x1b[?25h"]
-        else:
-            out.append("\x1b[?25h")
+            out += [_moved(len(bottom) - 1 - row, "A"), clean_text("\r"), _moved(column, "C")]
+        out.append(clean_text("\x1b[?25h"))
         self._drawn, self._cursor_row = [_bare(one) for one in bottom], row
-        self._write("".join(out))
+        self._write(clean_text(*out))
 
     def _rows_above_cursor(self) -> int:
         """Rows between the bottom's first row and the cursor's, at the terminal's current width."""
@@ -106,17 +107,22 @@ class PaneScreen:
             except OSError:
                 self.gone = True
 
-    def _write(self, text: str) -> None:
+    def _write(self, text: CleanText) -> None:
         if len(self._waiting) < _MOST_WAITING:  # a terminal that does not read misses drawings, but holds nobody up
             self._waiting += text.encode("utf-8", "replace")
         self.flush()
 
 
-def _over(line: str, columns: int) -> str:
+def _moved(cells_or_rows: int, way: Literal["A", "C"]) -> CleanText:
+    """Moves the cursor up (`A`) or right (`C`)."""
+    return clean_text("\x1b[", cells_or_rows, way) if cells_or_rows else clean_text()
+
+
+def _over(line: CleanText, columns: int) -> CleanText:
     """The line over whatever was there, in all rows that it takes."""
     width = cells.width(_bare(line))
     # At the right edge, clearing would take the last character.
-    return f"\x1b[K{line}" if width and width % columns == 0 else f"\x1b[K{line}\x1b[K"
+    return clean_text("\x1b[K", line, "" if width and width % columns == 0 else "\x1b[K")
 
 
 def _bare(row: str) -> str:
