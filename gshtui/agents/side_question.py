@@ -19,11 +19,14 @@ SIDE = 0
 """The iteration of such a request in `UsageReported`: it is not of the conversation's own context."""
 
 
-async def ask_model(bus: Bus, agent: str, session: str, handle: ModelHandle, limit: TurnLimit, prompt: str) -> str:
+async def ask_model(
+    bus: Bus, agent: str, session: str, handle: ModelHandle, limit: TurnLimit, prompt: str, tokens: int = 0
+) -> str:
     """The answer's text.
 
     Args:
         limit: the agent's budgets, which may ask a person first.
+        tokens: most tokens of the answer; 0: the model's maximum.
 
     Raises:
         ProviderError: a budget is used up, or the model did not answer.
@@ -31,7 +34,9 @@ async def ask_model(bus: Bus, agent: str, session: str, handle: ModelHandle, lim
     if reached := await limit(handle):
         raise ProviderError("quota", reached)
     question = Message(new_id(), "user", (Text(prompt),), at=time.time(), agent=agent)
-    request = Request(handle.model, (), (question,), max_output=handle.max_output)
+    request = Request(
+        handle.model, (), (question,), max_output=min(filter(None, (tokens, handle.max_output)), default=0)
+    )
     try:
         async with asyncio.timeout(WITHIN):
             completed = await _completed(handle, request)

@@ -78,11 +78,13 @@ class CallWindow(msgspec.Struct, frozen=True, omit_defaults=True):
 
     kind: WindowKind = "budget"
     tokens: int = 4_000
-    """budget: most tokens of conversation. summary: most tokens of the summary."""
+    """budget: most tokens of conversation."""
     last: int = 20
     """last, summary: messages that are told word for word."""
     summarizer: str = ""
-    """summary: name of the member that writes it; empty: the small model of the settings."""
+    """summary: name of the member whose model writes it; empty: the small model of the settings."""
+    summary_tokens: int = 1_000
+    """summary: most tokens of the summary."""
 
 
 class CallInfo(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -12,7 +12,7 @@ import contextlib
 import getpass
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,6 +24,7 @@ from gshtui.bus.call_data import LOBBY, CallAsk, CallInfo, CallMember, CallMessa
 from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
 from gshtui.bus.letter import PERSON, Letter
 from gshtui.calls.call_letter import ALL, Briefing, call_section, letter_text, mentions, windowed
+from gshtui.calls.call_summary import LOOKED_AT, summary_prompt
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.context.blocks import Passage
@@ -31,10 +32,11 @@ from gshtui.context.ports import Contribution
 from gshtui.context.tokens import text_tokens
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.text.plain_name import NameRefused, plain_name
-from gshtui.text.sanitise import one_line
+from gshtui.text.sanitise import one_line, plain
 
 LONGEST = 50_000
 """Characters of one message."""
@@ -99,11 +101,22 @@ class CallPost(Protocol):
         ...
 
 
+AskModel = Callable[[str, str, int], Awaitable[str]]
+"""(prompt, agent whose model is asked or empty, most tokens) → the answer. Raises `ExpectedError`."""
+_SUMMARY_WITHIN = 60.0
+"""Seconds that a member who is asked something waits for the summary of what it missed."""
+
+
 class CallService:
     """The calls of one hub. `start` follows what all processes say; without it, commands work all the same."""
 
-    def __init__(self, bus: Bus, store: Store, post: CallPost, person: str) -> None:
-        """`person`: the name of the person who sits here."""
+    def __init__(self, bus: Bus, store: Store, post: CallPost, person: str, ask: AskModel | None = None) -> None:
+        """
+        Args:
+            person: the name of the person who sits here.
+            ask: asks a model for a summary; `None`: there is none here.
+        """
+        self._ask = ask
         self._bus = bus
         self._store = store
         self._post = post
@@ -270,10 +283,37 @@ class CallService:
             CommandError: there is no such call, or the record failed.
         """
         call = await self.find(name, who)
-        new = {} if summary is None else {"summary": summary, "summary_to": call.messages - 1}
+        new: dict[str, object] = {} if summary is None else {"summary": summary, "summary_to": call.messages - 1}
         try:
             return await self._store.calls.change(call.name, window=window, **new)
         except StoreError as error:
+            raise command_error(error) from error
+
+    async def summarise(self, name: str, who: Principal, *, upto: int | None = None) -> CallInfo:
+        """Have a model summarise what was said up to a message (all, by default), the summary until now included.
+
+        Raises:
+            CommandError: there is no model, it did not answer, or nothing was said since the last summary.
+        """
+        call = await self.find(name, who)
+        last = call.messages - 1 if upto is None else upto
+        if last <= call.summary_to or last < 0:
+            raise CommandError(f"Nothing was said in {call.name} since its last summary.")
+        if self._ask is None:
+            raise CommandError("No model can be asked here.", hint="`calls window summary=…` takes one of yours.")
+        window = call.window
+        try:
+            member = call.member(window.summarizer) if window.summarizer else None
+            if window.summarizer and (member is None or not member.is_agent):
+                raise CommandError(f"{one_line(window.summarizer, 40)} is no agent in the call {call.name}.")
+            found = await self._store.calls.messages(call.name, before=last + 1, limit=LOOKED_AT)
+            fresh = [one for one in found if one.seq > call.summary_to]
+            prompt = summary_prompt(call, fresh, window.summary_tokens)
+            text = await self._ask(prompt, "" if member is None else member.member, window.summary_tokens * 2)
+            if not text.strip():
+                raise CommandError("The model wrote no summary.", hint="Try again, or name another `summarizer`.")
+            return await self._store.calls.change(call.name, summary=plain(text).strip(), summary_to=last)
+        except (StoreError, ExpectedError) as error:
             raise command_error(error) from error
 
     async def remove(self, name: str, who: Principal) -> CallInfo:
@@ -509,9 +549,22 @@ class CallService:
         if seen >= 0:
             with contextlib.suppress(StoreError):
                 since = (await self._store.calls.message(call.name, seen)).at
+        told = windowed(unseen, call.window)
+        if told.left_out and call.window.kind == "summary":
+            call = await self._summarised(call, told.messages[0].seq - 1 if told.messages else message.seq - 1)
         pins = [] if recipient.own else [pin for pin in await self._store.calls.pins(call.name) if pin.at > since]
         instructions = "" if recipient.own or seen >= 0 else call.instructions
-        return letter_text(message, Briefing(call, windowed(unseen, call.window), pins, instructions))
+        return letter_text(message, Briefing(call, told, pins, instructions))
+
+    async def _summarised(self, call: CallInfo, upto: int) -> CallInfo:
+        """The call with a summary up to a message; with the one that it has, if no model writes one in time."""
+        if self._ask is None or upto <= call.summary_to:
+            return call
+        try:
+            async with asyncio.timeout(_SUMMARY_WITHIN):
+                return await self.summarise(call.name, self.person, upto=upto)
+        except (CommandError, TimeoutError):
+            return call
 
     def asked(
         self, call: CallInfo, who: Principal, text: str, to: Sequence[str], *, alone: bool = False

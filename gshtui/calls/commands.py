@@ -101,12 +101,16 @@ class CallHistoryParameters(ToolParameters):
     before: int | None = Field(default=None, ge=0, description="Only messages below this number")
 
 
-CallWord = Literal["ls", "show", "search", "window", "instructions", "pin", "unpin", "dismiss", "export", "rm"]
+CallWord = Literal[
+    "ls", "show", "search", "window", "summarise", "instructions", "pin", "unpin", "dismiss", "export", "rm"
+]
 _LOOKING: tuple[CallWord, ...] = ("ls", "show", "search")
 
 
 class CallsParameters(ToolParameters):
     """What to do with which call."""
+
+    FORMER_NAMES = {"keep_recent": "last", "max_history_tokens": "tokens"}
 
     action: CallWord = Field(default="ls", description="Agents can use ls, show and search.")
     call: str = Field(default="", description="Its name; empty: the one you are in.")
@@ -123,7 +127,13 @@ class CallsParameters(ToolParameters):
     )
     tokens: int | None = Field(default=None, ge=0, le=1_000_000, description="window: the budget in tokens.")
     last: int | None = Field(default=None, ge=0, le=_MOST, description="window: how many messages word for word.")
-    summary: str | None = Field(default=None, description="window: the summary of what came before.")
+    summary: str | None = Field(default=None, description="window: the summary of what came before, in your words.")
+    summarizer: str | None = Field(
+        default=None, description="window: the agent in the call whose model summarises; empty: the small model."
+    )
+    summary_max_tokens: int | None = Field(
+        default=None, ge=100, le=20_000, description="window: most tokens of the summary."
+    )
     out: str = Field(default="", description="export: the file; empty: print it.")
     limit: int = Field(default=50, ge=1, le=_MOST, description="search: most messages.")
 
@@ -298,6 +308,9 @@ class _Calls:
                 return Outcome(call_json(call), f"Every agent in {call.name} is told so from now on.")
             case "window":
                 return await self._window(invocation, parameters)
+            case "summarise":
+                call = await service.summarise(parameters.call, who)
+                return Outcome(call_json(call) | {"summary": call.summary, "summary_to": call.summary_to}, call.summary)
             case "pin":
                 if not parameters.text.strip() or not parameters.content:
                     raise UsageError("A pinned document needs a name and its content.")
@@ -343,7 +356,10 @@ class _Calls:
             kind=parameters.kind or old.kind,
             tokens=old.tokens if parameters.tokens is None else parameters.tokens,
             last=old.last if parameters.last is None else parameters.last,
-            summarizer=old.summarizer,
+            summarizer=old.summarizer if parameters.summarizer is None else parameters.summarizer.strip(),
+            summary_tokens=old.summary_tokens
+            if parameters.summary_max_tokens is None
+            else parameters.summary_max_tokens,
         )
         if window != old or parameters.summary is not None:
             call = await service.set_window(call.name, window, who, summary=parameters.summary)
@@ -463,7 +479,9 @@ def _window_words(call: CallInfo) -> str:
         case "last":
             return f"the last {call.window.last} messages since they last heard"
         case "summary":
-            return f"the summary, and the last {call.window.last} messages since they last heard"
+            by = f" by {call.window.summarizer}" if call.window.summarizer else ""
+            size = f"{call.window.summary_tokens:,} tokens"
+            return f"a summary{by} of up to {size}, and the last {call.window.last} messages since they last heard"
 
 
 def _exported(call: CallInfo, messages: Sequence[CallMessage], pins: Sequence[Pin]) -> str:

@@ -45,7 +45,20 @@ if TYPE_CHECKING:
     from gshtui.vfs.file_system import FileSystem
 
 LEFT_OUT_OF_AGENTS = frozenset(
-    {"profiles", "config", "hub", "guard", "session", "approvals", "mode", "spawn", "init", "people", "plugins"}
+    {
+        "profiles",
+        "config",
+        "hub",
+        "guard",
+        "session",
+        "approvals",
+        "mode",
+        "spawn",
+        "init",
+        "people",
+        "plugins",
+        "brief",
+    }
 )
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
 
@@ -272,6 +285,16 @@ class CommandOffers:
         self._offer("find_tool", tool_search)
         self._offer("init review", prompts)
         self.offer_local()
+
+    def offer_brief(self, ask: Callable[[str, str, int], Awaitable[str]]) -> None:
+        """`brief`, which shortens output. `ask`: asks the small model."""
+
+        def brief() -> list[AnyCommand]:
+            from gshtui.agents.brief_command import commands
+
+            return commands(ask)
+
+        self._offer("brief", brief)
 
     def offer_python(self, interpreters: Callable[[], Interpreters]) -> None:
         """`python`, unless the settings switch it off. `interpreters`: those of the hub, made when it is first used."""

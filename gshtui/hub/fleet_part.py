@@ -143,7 +143,7 @@ class _FleetMaker:
 
         hub = self._hub
         post = CallMail(self._store, self.mail.outbox, self._local_agents, self.mail)
-        return CallService(hub.bus, self._store, post, person_name(hub.settings.general.name))
+        return CallService(hub.bus, self._store, post, person_name(hub.settings.general.name), hub.small_model.ask)
 
     def _local_agents(self) -> list[str]:
         """The agents that live in this process."""

@@ -26,6 +26,7 @@ from gshtui.hub.branch_watch import BranchWatch
 from gshtui.hub.command_offers import LEFT_OUT_OF_AGENTS, AgentSources, CommandOffers, Spawner
 from gshtui.hub.hub_options import HubOptions
 from gshtui.hub.part_lifecycle import PartLifecycle
+from gshtui.hub.small_model import SmallModel
 from gshtui.hub.unseen_git_programs import tell_unseen_programs
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
@@ -99,6 +100,7 @@ class Hub:
         self.shell_log: ShellLog | None = None
         self._interpreters: Interpreters | None = None
         self._memory_owners: MemoryOwners | None = None
+        self.small_model = SmallModel(self, options.agent)
         self.make_shared_shell: Callable[[], SharedShell] | None = None
         """Gives the shell that people and agents share, once there can be one."""
         self.make_mail: Callable[[], MailService] | None = None
@@ -348,6 +350,8 @@ class Hub:
         native = self.options.native
         spawner = Spawner() if native is None else native.spawner()
         self.offers.offer_general(agents, spawner, self.files)
+        self.offers.offer_brief(self.small_model.ask)
+        self.parts.stops_with("small model", self.small_model.close)
         self.offers.offer_python(self._make_interpreters)
         self.parts.stops_with("python", self._close_interpreters)
 

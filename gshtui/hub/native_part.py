@@ -128,9 +128,8 @@ def _offer_tools(hub: Hub, spec: Spec, store: Store, build: BuildHub) -> None:
         outbox.close()
 
     hub.parts.stops_with("outbox", close_outbox)
-    calls = CallService(
-        hub.bus, store, CallMail(store, outbox, lambda: [spec.agent]), person_name(hub.settings.general.name)
-    )
+    post = CallMail(store, outbox, lambda: [spec.agent])
+    calls = CallService(hub.bus, store, post, person_name(hub.settings.general.name), hub.small_model.ask)
     hub.make_calls = lambda: calls
     hub.offers.offer_mail(store, lambda: outbox, courier=lambda: own_delivery(hub, build), calls=lambda: calls)
     hub.offers.offer_calls(lambda: calls)

@@ -225,6 +225,11 @@ class AgentSettings(SettingsTable):
         description="Tools to describe to a model in every request besides the usual ones, by name; * for all. Others"
         " are found by it when it needs them.",
     )
+    small_model: str = Field(
+        default="",
+        description="Model for short texts beside the conversations: summaries of calls, long output that you want"
+        " short. As for `model`, such as `haiku` or `provider/model`; empty: the agents' own.",
+    )
     mode: Literal["plan", "ask", "edit", "auto"] = Field(
         default="ask",
         description="What agents do unasked: plan and ask (read), edit (edit files), auto (run in the sandbox).",
