@@ -7,15 +7,7 @@ loads anything.
 from __future__ import annotations
 
 import gc
-import sys
-from types import ModuleType
-from typing import Any, cast
 
-_UNUSED = ("ssl", "_hashlib", "bz2", "lzma")
-"""OpenSSL, a tenth of the keeper's memory: it speaks to nobody over a network; and compressions of which it has no
-files. `asyncio`, `hashlib` and `shutil` do without them where they are missing."""
-_PLUGINS = "pydantic.plugin._loader"
-"""Looks through every installed package for plugins of pydantic, and loads what reads packages' metadata for that."""
 _GARBAGE = (2_000, 10, 10)
 """Thresholds of the garbage collector, which the start of a command has raised."""
 
@@ -42,19 +34,13 @@ def be_keeper(idle: float | None) -> int:
     Args:
         idle: seconds without anything to look after until it ends; 0: it stays; `None`: as long as usual.
     """
-    modules = cast("dict[str, Any]", sys.modules)
-    for name in _UNUSED:
-        modules.setdefault(name, None)
-    modules.setdefault(_PLUGINS, _no_plugins())
+    from gshtui.system import late_modules
+
+    late_modules.do_without_tls()
+    late_modules.do_without_compressions()
+    late_modules.look_for_no_plugins()
     from gshtui.headless.keeper_process import IDLE_FOR, run_keeper
 
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
     return run_keeper(IDLE_FOR if idle is None else idle)
-
-
-def _no_plugins() -> ModuleType:
-    """Stands for pydantic's module that finds plugins: there are none."""
-    made = ModuleType(_PLUGINS)
-    made.__dict__["get_plugins"] = tuple
-    return made

@@ -43,6 +43,9 @@ json.dump(loaded, sys.stdout)
 """
 
 REST = """
+from gshtui.system import late_modules
+late_modules.put_off_tls()
+late_modules.look_for_no_plugins()
 import asyncio, json, sys
 from pathlib import Path
 from gshtui.ui.kit.hub_port import OpenRequest
@@ -57,6 +60,8 @@ async def main():
 asyncio.run(main())
 """
 NOT_AT_REST = (
+    "_ssl",
+    "importlib.metadata",
     "yaml",
     "gshtui.agents.usage.commands",
     "gshtui.context.retrieval.search_commands",
