@@ -9,7 +9,7 @@ from gshtui.agents.agent import Agent, ChooseModel
 from gshtui.agents.context_assembly import make_engine
 from gshtui.agents.loop import TurnLimit, unlimited
 from gshtui.agents.ports import Record
-from gshtui.agents.toolbox import Toolbox, WorkDirs
+from gshtui.agents.toolbox import PrepareTools, Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.commands.registry import Registry
 from gshtui.context.ports import ContextStore, Contribute
@@ -34,6 +34,8 @@ class AgentSurroundings:
     dirs: WorkDirs
     redact: Callable[[str], str] | None = None
     """Takes secrets out of what tools return; `None`: they stay."""
+    prepare: PrepareTools | None = None
+    """Adds tools that can change while the agent works; `None`: there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         around.redact,
         blocks=around.settings.python.blocks,
         always_tools=around.settings.agent.always_tools,
+        prepare=around.prepare,
     )
 
     def sections() -> tuple[str, ...]:

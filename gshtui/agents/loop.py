@@ -255,6 +255,7 @@ class Turn:
 
     async def _answer(self, handle: ModelHandle, iteration: int) -> Completed:
         """Get one answer. If the provider rejects the request as too long before answering, retry with less."""
+        await self._toolbox.prepare()
         while True:
             messages = await self._conversation.messages()
             draft = request_draft(handle, self._toolbox, messages, self._id, iteration)

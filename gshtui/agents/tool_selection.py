@@ -31,7 +31,8 @@ class ToolSelector:
         """`always`: names of tools to describe in every request besides the usual ones."""
         self._registry = registry
         self._always = frozenset(always)
-        self._specs: dict[str, ToolSpec] = {}
+        self._specs: dict[str, tuple[AnyCommand, ToolSpec]] = {}
+        """By name; with the command, which another one can replace."""
 
     def select(self, messages: Iterable[Message]) -> ToolSelection:
         """The tools for the next request of a conversation.
@@ -51,6 +52,8 @@ class ToolSelector:
         return ToolSelection(tuple(specs), frozenset(rare) - set(found))
 
     def _spec(self, tool: AnyCommand) -> ToolSpec:
-        if tool.name not in self._specs:
-            self._specs[tool.name] = ToolSpec(tool.name, tool_description(tool), lean_schema(tool))
-        return self._specs[tool.name]
+        known = self._specs.get(tool.name)
+        if known is None or known[0] is not tool:
+            known = (tool, ToolSpec(tool.name, tool_description(tool), lean_schema(tool)))
+            self._specs[tool.name] = known
+        return known[1]

@@ -47,6 +47,10 @@ _AT_ONCE = 20_000
 _CANCELLED = "The person interrupted the turn; this call was not finished."
 
 
+PrepareTools = Callable[[Registry, str], Awaitable[None]]
+"""(the agent's tools, the agent) → once they are complete. Raises nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class WorkDirs:
     """Where an agent works: its folder and the project's root."""
@@ -79,6 +83,7 @@ class Toolbox:
         *,
         blocks: bool = False,
         always_tools: Collection[str] = (),
+        prepare: PrepareTools | None = None,
     ) -> None:
         """
         Args:
@@ -86,9 +91,11 @@ class Toolbox:
             redact: takes secrets out of what tools return, before anything stores, shows or sends it.
             blocks: whether `<python>` blocks in an answer's text are run, where it has the tool `python`.
             always_tools: names of tools to describe in every request besides the usual ones; `*`: all.
+            prepare: called before each request; adds tools that can change while the agent works.
         """
         self.selector = ToolSelector(registry, always_tools)
         self._blocks = blocks
+        self._prepare = prepare
         self._bus = bus
         self._registry = registry
         self._gate = gate
@@ -102,6 +109,11 @@ class Toolbox:
         """Bytes of one result that are sent; the whole of a longer one goes to the store. 0: all."""
         self.says_key = True
         """Whether a cut says how to read the whole: only to who is offered `output`."""
+
+    async def prepare(self) -> None:
+        """See to it that the tools are those that the agent may use now."""
+        if self._prepare is not None:
+            await self._prepare(self._registry, self._agent)
 
     def limit_mode(self, mode: GuardMode | Literal[""], source: str = "") -> None:
         """Hold the agent to a mode for a turn that another agent asked for; empty: no longer.

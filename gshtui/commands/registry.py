@@ -45,6 +45,8 @@ class Registry:
         self._names: dict[str, str | _Offer] = {}
         self._actions: dict[type[Any], AnyAction] = {}
         """By the type of their parameters."""
+        self._groups: dict[str, tuple[str, ...]] = {}
+        """The names of the commands of each group that can change."""
         self._where: dict[str, list[Where[Any, Any]]] = {}
         """The panes that offer actions, by key; one key can have several, such as pin and unpin."""
         self._added: dict[str, AnyCommand] = {}
@@ -78,6 +80,22 @@ class Registry:
             del self._names[name], self._added[name]
         del self._places[command.name], self._commands[command.name]
         self._actions = {key: one for key, one in self._actions.items() if one not in command.actions}
+
+    def put(self, group: str, commands: Iterable[AnyCommand]) -> None:
+        """Replace the commands of a group that can change while the hub runs; a taken name is left out.
+
+        Args:
+            group: whose they are; they are not to be part of another one.
+        """
+        for name in self._groups.pop(group, ()):
+            del self._places[name], self._commands[name], self._names[name]
+        added: list[str] = []
+        for command in commands:
+            if command.name not in self._names:
+                self.register(command)
+                added.append(command.name)
+        if added:
+            self._groups[group] = tuple(added)
 
     def offer(self, names: Sequence[str], make: Callable[[], Iterable[AnyCommand]]) -> None:
         """Add commands that are created when one of them is first requested: a short call loads only what it uses.

@@ -100,6 +100,8 @@ def _covered(rule: GuardRule) -> Iterator[str]:
         below = [path for path in rule.paths if path.endswith("/*")]
         named = f"everything below {', '.join(path[:-2] for path in below)}, at any depth" if below else ""
         yield f"{tools}: {named or ', '.join(rule.paths)}."
+    else:
+        yield f"{tools}: whatever it is called with."
     if rule.hosts:
         yield f"Only to {', '.join(rule.hosts)}."
     yield f"Only in {rule.project}." if rule.project else "In every project."

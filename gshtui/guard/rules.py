@@ -30,6 +30,8 @@ _STRICTEST: tuple[Decision, ...] = ("deny", "ask", "allow")
 _HEADING = re.compile(r"(?m)^[ \t]*\[\[[ \t]*rule[ \t]*\]\]")
 _LISTS = ("tool", "flags", "paths", "hosts", "examples", "not_examples")
 _SINGLE = ("program", "why", "exactly", "project")
+SERVER_TOOL = "__"
+"""In the name of a tool of an MCP server, between the server and the tool; `SERVER__*` stands for all of a server."""
 _NETWORK = frozenset(("push", "pull", "fetch", "clone", "ls-remote", "remote", "submodule", "archive"))
 """Git's commands that talk to another repository, and run its programs if it is on this machine."""
 
@@ -100,7 +102,9 @@ class GuardRule:
 
     def matches(self, matter: RuleMatter) -> bool:
         """Whether it is about this call: for allow, about all of it; for ask and deny, about any part of it."""
-        if self.tool and matter.tool not in self.tool:
+        if self.tool and not self._names_tool(matter.tool):
+            return False
+        if not self.tool and self.do == "allow" and SERVER_TOOL in matter.tool:
             return False
         if not matter.commands:
             if self.exactly and self.exactly != matter.about:
@@ -109,6 +113,11 @@ class GuardRule:
         if self.do == "allow":
             return matter.literal and not matter.open and all(self.allows(words) for words in matter.commands)
         return any(self._touches(words, matter.project) for words in (*matter.commands, *matter.inner))
+
+    def _names_tool(self, tool: str) -> bool:
+        """Whether it is about this tool, by its name or that of its server."""
+        server, separator, _ = tool.partition(SERVER_TOOL)
+        return tool in self.tool or (bool(separator) and f"{server}{SERVER_TOOL}*" in self.tool)
 
     def _about(self, matter: RuleMatter) -> bool:
         """Whether it names the path of a file tool; for ask and deny, also by other names, or what is looked for."""
@@ -122,7 +131,7 @@ class GuardRule:
 
         A line whose words do not say all that it runs may hide what is asked about or denied.
         """
-        if self.do == "allow" or (self.tool and matter.tool not in self.tool):
+        if self.do == "allow" or (self.tool and not self._names_tool(matter.tool)):
             return ""
         if self.exactly and not matter.line:
             return ""
@@ -374,7 +383,8 @@ def _rule(file: Path, line: int, table: dict[str, Any], *, tighten: bool) -> Gua
         raise _MistakeError(f"there is no `{one_line(str(next(iter(table))), 40)}` in a rule.")
     if do == "allow" and tighten:
         raise _MistakeError("a project's rules can only ask and deny.")
-    if do == "allow" and not (made.program or made.paths or made.exactly):
+    of_servers = made.tool and all(SERVER_TOOL in tool for tool in made.tool)
+    if do == "allow" and not (made.program or made.paths or made.exactly or of_servers):
         raise _MistakeError("a rule that allows must name a program or paths, or say `exactly` what.")
     for expected, given in ((True, examples), (False, others)):
         for example in given:

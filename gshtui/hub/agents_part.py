@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Callable
 from datetime import date
 
 from gshtui.agents.agent import Agent, LocalRoster
@@ -15,9 +16,9 @@ from gshtui.agents.loop import unlimited
 from gshtui.agents.memory.memory_section import MemorySection
 from gshtui.agents.sessions import OpenSessions
 from gshtui.agents.skills.skill_store import read_skills, skills_section
-from gshtui.agents.toolbox import WorkDirs
+from gshtui.agents.toolbox import PrepareTools, WorkDirs
 from gshtui.bus.events.agent_events import AgentAdded
-from gshtui.commands.registry import Registry
+from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.context.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.context.system_section import mode_section, system_sections
@@ -63,8 +64,15 @@ async def read_skills_section(hub: Hub) -> str:
     return await asyncio.to_thread(lambda: skills_section(read_skills(hub.options.cwd)))
 
 
-def surroundings(hub: Hub, tools: Registry, roster: LocalRoster) -> AgentSurroundings:
-    """The surroundings of an agent of this hub; `tools`: those that it may use. Raises `ProviderError`."""
+def surroundings(
+    hub: Hub, tools: Registry, roster: LocalRoster, permits: Callable[[AnyCommand], bool] = lambda _: True
+) -> AgentSurroundings:
+    """The surroundings of an agent of this hub. Raises `ProviderError`.
+
+    Args:
+        tools: those that it may use.
+        permits: whether it may have a tool that is added while it works.
+    """
     if hub.gate is None or hub.models is None:
         raise ProviderError("missing", "Agents need the guard and the providers.")
     return AgentSurroundings(
@@ -77,7 +85,18 @@ def surroundings(hub: Hub, tools: Registry, roster: LocalRoster) -> AgentSurroun
         None if hub.store is None else hub.store.contexts,
         WorkDirs(hub.options.cwd, hub.project),
         hub.telemetry.redactor.redact_certain if hub.telemetry and hub.settings.context.redact_secrets else None,
+        server_tools(hub, permits),
     )
+
+
+def server_tools(hub: Hub, permits: Callable[[AnyCommand], bool]) -> PrepareTools:
+    """Adds the tools of MCP servers, as far as the agent may have them."""
+
+    async def prepare(registry: Registry, agent: str) -> None:
+        if hub.has_mcp_servers:
+            await hub.mcp_servers().prepare(registry, agent, permits)
+
+    return prepare
 
 
 def memory_of(hub: Hub, agent: str) -> tuple[Contribute, ...]:

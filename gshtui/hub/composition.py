@@ -8,11 +8,15 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.hub.hub import Hub, StartPart
 from gshtui.hub.hub_options import HubOptions
+
+if TYPE_CHECKING:
+    from gshtui.mcp_client.server_pool import ServerPool
 
 
 def build_hub(options: HubOptions, bus: Bus | None = None) -> Hub:
@@ -21,7 +25,15 @@ def build_hub(options: HubOptions, bus: Bus | None = None) -> Hub:
     Args:
         bus: an existing one that outlives the hub; by default the hub has its own.
     """
-    return Hub(options, PARTS, bus)
+    hub = Hub(options, PARTS, bus)
+    hub.make_mcp_servers = lambda: _make_mcp_servers(hub)
+    return hub
+
+
+def _make_mcp_servers(hub: Hub) -> ServerPool:
+    from gshtui.hub.mcp_part import make_servers
+
+    return make_servers(hub)
 
 
 async def start_store(hub: Hub) -> None:

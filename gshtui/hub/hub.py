@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gshtui.fleet.terminal_tools.shared_shell import SharedShell
     from gshtui.guard.approval import Gate
     from gshtui.guard.open_approvals import ApprovalWatch, OpenApprovals
+    from gshtui.mcp_client.server_pool import ServerPool
     from gshtui.python.interpreters import InterpreterOwner, Interpreters, ToolAnswer
     from gshtui.shell.log.shell_log import ShellLog
     from gshtui.store.message_table import StoredMessage
@@ -99,6 +100,9 @@ class Hub:
         """The requests to any agent's model, once there are providers and a record."""
         self.shell_log: ShellLog | None = None
         self._interpreters: Interpreters | None = None
+        self._mcp_servers: ServerPool | None = None
+        self.make_mcp_servers: Callable[[], ServerPool] | None = None
+        """Makes the MCP servers, once one is needed."""
         self._memory_owners: MemoryOwners | None = None
         self.small_model = SmallModel(self, options.agent)
         self.make_shared_shell: Callable[[], SharedShell] | None = None
@@ -354,11 +358,28 @@ class Hub:
         self.parts.stops_with("small model", self.small_model.close)
         self.offers.offer_python(self._make_interpreters)
         self.parts.stops_with("python", self._close_interpreters)
+        self.parts.stops_with("mcp", self._close_mcp_servers)
 
     async def _look_at_agents(self) -> None:
         """A command that ends soon follows no agents, so it looks at them when it is asked. Raises `FleetError`."""
         if self.fleet is not None and self.options.visiting:
             await self.fleet.refresh()
+
+    def mcp_servers(self) -> ServerPool:
+        """The MCP servers, made when they are first needed; none of them is started by that."""
+        if self._mcp_servers is None:
+            assert self.make_mcp_servers is not None
+            self._mcp_servers = self.make_mcp_servers()
+        return self._mcp_servers
+
+    @property
+    def has_mcp_servers(self) -> bool:
+        """Whether there are MCP servers, without making anything of them."""
+        return self._mcp_servers is not None or bool(self.settings.mcp.servers)
+
+    async def _close_mcp_servers(self) -> None:
+        if self._mcp_servers is not None:
+            await self._mcp_servers.close()
 
     def _make_interpreters(self) -> Interpreters:
         if self._interpreters is None:

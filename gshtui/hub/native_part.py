@@ -26,7 +26,7 @@ from gshtui.fleet.mail.call_post import CallMail
 from gshtui.fleet.mail.delivery_state import no_call
 from gshtui.fleet.mail.inbox import MailInbox
 from gshtui.fleet.mail.outbox import Addresses, MailOutbox
-from gshtui.fleet.native.permissions import permitted_registry, spending_limit, unknown_tools
+from gshtui.fleet.native.permissions import is_permitted, permitted_registry, spending_limit, unknown_tools
 from gshtui.fleet.native.spec import Spec, SpecError, with_mode
 from gshtui.fleet.terminal_tools.commands import terminal_targets
 from gshtui.hub.agents_part import memory_of, open_roster, read_skills_section, surroundings
@@ -142,7 +142,10 @@ def _offer_tools(hub: Hub, spec: Spec, store: Store, build: BuildHub) -> None:
 
 
 def _make_agent(hub: Hub, native: NativeAgent, store: Store, roster: LocalRoster, skills: str) -> Agent:
-    around = surroundings(hub, permitted_registry(hub.registry, native.spec.limits), roster)
+    limits = native.spec.limits
+    around = surroundings(
+        hub, permitted_registry(hub.registry, limits), roster, lambda tool: is_permitted(tool, limits)
+    )
     assert hub.telemetry is not None  # it starts with the store
     spec = native.spec
     budgets = hub.telemetry.budgets(spec.agent, store, around.gate)

@@ -10,7 +10,13 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gshtui.settings.model import Settings
-from gshtui.settings.settings_tables import AccountSettings, GroupSettings, ProviderSettings, SettingsTable
+from gshtui.settings.settings_tables import (
+    AccountSettings,
+    GroupSettings,
+    McpServer,
+    ProviderSettings,
+    SettingsTable,
+)
 from gshtui.text.similar_names import similar_names
 
 NAMED_TABLES: dict[str, type[SettingsTable]] = {
@@ -19,6 +25,8 @@ NAMED_TABLES: dict[str, type[SettingsTable]] = {
     "groups": GroupSettings,
 }
 """Tables of tables whose names the user chooses, and what each of those contains."""
+SERVERS = ("mcp", "servers")
+"""The one table of tables inside a table."""
 TEXT_TABLES = ("keybindings", "shared")
 """Tables of texts whose names the user chooses."""
 FREE_TABLES = (*NAMED_TABLES, *TEXT_TABLES)
@@ -46,6 +54,8 @@ def field_of(path: tuple[str, ...]) -> FieldInfo | None:
         return TABLES[path[0]].model_fields.get(path[1])
     if len(path) == 3 and path[0] in NAMED_TABLES:
         return NAMED_TABLES[path[0]].model_fields.get(path[2])
+    if len(path) == 4 and path[:2] == SERVERS:
+        return McpServer.model_fields.get(path[3])
     return None
 
 
@@ -84,7 +94,10 @@ def flat(value: Mapping[str, Any] | BaseModel) -> Iterator[tuple[tuple[str, ...]
     top = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
     for table, fields in top.items():
         for name, entry in cast("dict[str, Any]", fields).items():
-            if table in NAMED_TABLES:
+            if (table, name) == SERVERS:
+                for server, keys in cast("dict[str, dict[str, Any]]", entry).items():
+                    yield from (((table, name, server, key), leaf) for key, leaf in keys.items())
+            elif table in NAMED_TABLES:
                 yield from (((table, name, key), leaf) for key, leaf in cast("dict[str, Any]", entry).items())
             else:
                 yield (table, name), entry
@@ -98,6 +111,9 @@ def known_keys(providers: tuple[str, ...] = ("anthropic",)) -> list[str]:
 
 def nearest(path: tuple[str, ...]) -> str:
     """The most similar dotted key, or an empty string."""
+    if path[:2] == SERVERS and len(path) == 4:
+        keys = similar_names(path[3], McpServer.model_fields)
+        return ".".join((*path[:3], keys[0])) if keys else ""
     provider = (path[1],) if len(path) == 3 and path[0] in ("providers", "provider") else ("anthropic",)
     keys = known_keys(provider)
     if len(path) == 3 and path[0] in ("accounts", "groups"):

@@ -17,6 +17,7 @@ from gshtui.settings import paths, trust
 from gshtui.settings.keys import (
     FREE_TABLES,
     NAMED_TABLES,
+    SERVERS,
     TABLES,
     field_of,
     flat,
@@ -87,6 +88,14 @@ def tightened(values: dict[str, dict[str, Any]], user: Settings, origin_of: Orig
     """The part of a project's checked values that is stricter than the user's layers."""
     out = Checked()
     for path, value in flat(values):
+        if path[:2] == SERVERS:
+            if path[2] in user.mcp.servers:
+                text = f"a project cannot change {spelled(path)}: the server {shown(path[2])} is yours."
+                out.refuse(origin_of, path, text, "Give the project's server another name.")
+            else:
+                servers = out.values.setdefault(path[0], {}).setdefault(path[1], {})
+                servers.setdefault(path[2], {})[path[3]] = value
+            continue
         info = field_of(path)
         marks = info.json_schema_extra if info is not None else None
         mark = cast("dict[str, Any]", marks) if isinstance(marks, dict) else {}
@@ -226,7 +235,10 @@ def _flags_layer(flags: Mapping[str, Any]) -> tuple[InitSettingsSource, Checked]
         for table, entries in one.values.items():
             here = out.values.setdefault(table, {})
             for name, entry in entries.items():
-                here[name] = {**here.get(name, {}), **entry} if table in NAMED_TABLES else entry
+                if (table, name) == SERVERS:
+                    before = here.get(name, {})
+                    entry = {one: {**before.get(one, {}), **keys} for one, keys in entry.items()}
+                here[name] = {**here.get(name, {}), **entry} if table in NAMED_TABLES or name == SERVERS[1] else entry
     return InitSettingsSource(Settings, dict(out.values)), out
 
 

@@ -17,6 +17,7 @@ from gshtui.settings.settings_tables import (
     General,
     GroupSettings,
     HubSettings,
+    McpSettings,
     ProviderSettings,
     Python,
     Sandbox,
@@ -65,6 +66,7 @@ class Settings(BaseSettings):
     tmux: Tmux = Field(default_factory=Tmux, description="Agents' terminals.")
     worktrees: Worktrees = Field(default_factory=Worktrees, description="Git worktrees that agents work in.")
     python: Python = Field(default_factory=Python, description="The agents' Python runtime.")
+    mcp: McpSettings = Field(default_factory=McpSettings, description="MCP servers, whose tools agents get.")
     keybindings: dict[str, str] = Field(
         default_factory=lambda: dict(DEFAULT_KEYS),
         description="Keys by id: invoke_llm … of the shell, as zsh writes them; app.palette … of the workbench.",

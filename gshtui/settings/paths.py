@@ -56,6 +56,12 @@ def state_dir(*, create: bool = True) -> Path:
     return _made(folder, tighten=True) if create else folder
 
 
+def cache_dir(*, create: bool = True) -> Path:
+    """`$XDG_CACHE_HOME/gsh`: what may be removed at any time; 0700. Raises `FolderError`."""
+    folder = _xdg("XDG_CACHE_HOME", ".cache")
+    return _made(folder, tighten=True) if create else folder
+
+
 def runtime_dir(*, create: bool = True) -> Path:
     """`$XDG_RUNTIME_DIR/gsh` for sockets; without that variable `$TMPDIR/gsh-<uid>`. 0700, ours, not a link.
 

@@ -210,6 +210,62 @@ class GroupSettings(SettingsTable):
     )
 
 
+_SERVER_NAME = re.compile(r"[A-Za-z0-9](?:_?[A-Za-z0-9-]){0,39}")
+
+
+def server_name(value: str) -> str:
+    """The name of an MCP server. Two underscores separate it from a tool's name, so it has none."""
+    if not _SERVER_NAME.fullmatch(value):
+        raise ValueError("it must be letters, digits, - and single _, at most 40 of them")
+    return value
+
+
+def _named_texts(value: dict[str, str]) -> dict[str, str]:
+    """Variables or headers of a server, none of them a secret itself."""
+    for name, text in value.items():
+        if not name or not name.isprintable() or any(ord(letter) < 32 for letter in text):
+            raise ValueError("its names and values must be plain text")
+        if looks_secret(text):
+            raise ValueError(f'{name} must not be a key itself, but name a variable that holds it: "${{NAME}}"')
+    return value
+
+
+NamedTexts = Annotated[dict[str, str], AfterValidator(_named_texts)]
+
+
+class McpServer(SettingsTable):
+    """One MCP server: a command to start, or an address. `${NAME}` in its values stands for a variable."""
+
+    command: str = Field(default="", description="Program to start; it speaks MCP over its standard input and output.")
+    args: list[str] = Field(default=[], description="The program's arguments.")
+    env: NamedTexts = Field(
+        default={}, description='Variables for the program; for a secret, "${NAME}" takes it from yours.'
+    )
+    cwd: str = Field(default="", description="Folder where the program starts; empty: the project.")
+    url: Address = Field(default="", description="Address of a server that speaks MCP over HTTP.")
+    headers: NamedTexts = Field(default={}, description='HTTP headers; for a secret, "Bearer ${NAME}".')
+    enabled: bool = Field(default=True, description="Whether agents get its tools.")
+    sandbox: bool = Field(default=True, description="Run the program in the sandbox, where that holds.")
+    hosts: list[HostWords] = Field(default=[], description="Hosts that it may reach from the sandbox.")
+    writable: list[str] = Field(
+        default=[],
+        description="Folders that it may write to in the sandbox, besides one of its own; relative ones start from the"
+        " project, and `.` is the project.",
+    )
+    timeout: Annotated[float, Field(ge=1, le=3_600)] = Field(
+        default=60.0, description="Seconds without news after which a call of a tool is given up."
+    )
+
+
+class McpSettings(SettingsTable):
+    """MCP servers, whose tools agents get."""
+
+    servers: dict[str, McpServer] = Field(default={}, description="The servers, by name: [mcp.servers.NAME].")
+    start_seconds: Annotated[float, Field(ge=1, le=300)] = Field(
+        default=20.0, description="Seconds that a server may take to start."
+    )
+
+
 class AgentSettings(SettingsTable):
     """How agents work."""
 

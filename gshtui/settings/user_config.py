@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.settings import paths
-from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, TABLES, from_text, nested, split
+from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, SERVERS, TABLES, from_text, nested, split
+from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import Origin, read_toml
 from gshtui.settings.validation import check
 from gshtui.system import private_files
@@ -35,7 +36,8 @@ def set_value(key: str, text: str) -> Any:
         EditError: no such key, a bad value, a file with a mistake, or a file that cannot be written.
     """
     path = split(key)
-    if path[0] in (*TABLES, *FREE_TABLES) and len(path) < (3 if path[0] in NAMED_TABLES else 2):
+    least = 4 if path[:2] == SERVERS else 3 if path[0] in NAMED_TABLES else 2
+    if path[0] in (*TABLES, *FREE_TABLES) and len(path) < least:
         raise EditError(f"`{key}` is a table; name one of its keys.")
     try:
         typed = from_text(path, text)
@@ -77,7 +79,7 @@ def _as_toml(path: tuple[str, ...], value: Any) -> Any:
     """The value in its field's type, as TOML represents it: a number rather than its text; paths as typed."""
     if path[0] == "keybindings":
         return value
-    model = NAMED_TABLES.get(path[0]) or TABLES[path[0]]
+    model = McpServer if path[:2] == SERVERS else NAMED_TABLES.get(path[0]) or TABLES[path[0]]
     typed = getattr(model.model_validate({path[-1]: value}), path[-1])
     return value if isinstance(typed, Path) else typed
 

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ValidationError
 
-from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, TABLES, nearest, nearest_table, shown, spelled
-from gshtui.settings.settings_tables import expanded, looks_secret, names_secret, shared_name
+from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, SERVERS, TABLES, nearest, nearest_table, shown, spelled
+from gshtui.settings.settings_tables import McpServer, expanded, looks_secret, names_secret, server_name, shared_name
 from gshtui.settings.toml_file import Origin, Problem
 
 Path = tuple[str, ...]
@@ -30,7 +30,7 @@ _PLAINER = {
     "valid list": "list in [ ]",
     "valid number": "number",
 }
-_NOT_REPEATED = frozenset({"api_key_env", "base_url", "env"})
+_NOT_REPEATED = frozenset({"api_key_env", "base_url", "env", "headers", "url"})
 
 
 @dataclass(slots=True)
@@ -57,6 +57,8 @@ def check(data: dict[str, Any], origin_of: OriginOf, *, strict: bool) -> Checked
             out.values[name] = _keybindings(out, origin_of, cast("dict[str, Any]", entries))
         elif name == "shared":
             out.values[name] = _shared(out, origin_of, cast("dict[str, Any]", entries))
+        elif name == SERVERS[0]:
+            out.values[name] = _mcp(out, origin_of, cast("dict[str, Any]", entries), strict)
         elif name in NAMED_TABLES:
             out.values[name] = _named(out, origin_of, name, cast("dict[str, Any]", entries), strict)
         else:
@@ -139,6 +141,29 @@ def _named(out: Checked, origin_of: OriginOf, table: str, entries: dict[str, Any
         else:
             out.refuse(origin_of, path, _IS_TABLE.format(spelled(path)), f"Write [{table}.NAME] above its keys.")
     return kept
+
+
+def _mcp(out: Checked, origin_of: OriginOf, entries: dict[str, Any], strict: bool) -> dict[str, Any]:
+    """The table of MCP servers: a mistake in one of them costs no other."""
+    table, key = SERVERS
+    kept = _table(out, origin_of, (table,), TABLES[table], {k: v for k, v in entries.items() if k != key}, strict)
+    servers: object = entries.get(key, {})
+    if not isinstance(servers, dict):
+        out.refuse(origin_of, SERVERS, _IS_TABLE.format(spelled(SERVERS)), "Write [mcp.servers.NAME] above its keys.")
+        return kept
+    found: dict[str, Any] = {}
+    for name, fields in cast("dict[str, Any]", servers).items():
+        path = (*SERVERS, name)
+        try:
+            server_name(name)
+        except ValueError as error:
+            out.refuse(origin_of, path, f"{spelled(path)} cannot be the name of a server: {error}.", "It is ignored.")
+            continue
+        if isinstance(fields, dict):
+            found[name] = _table(out, origin_of, path, McpServer, cast("dict[str, Any]", fields), strict)
+        else:
+            out.refuse(origin_of, path, _IS_TABLE.format(spelled(path)), f"Write [mcp.servers.{name}] above its keys.")
+    return {**kept, key: found} if found else kept
 
 
 def _shared(out: Checked, origin_of: OriginOf, entries: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+"""The MCP servers of a hub: their questions go to the inbox, their wish for a model's answer to the agent's own model.
+
+Made when the first server is needed. Starts nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gshtui.commands.declaration import Assessment, Effect
+from gshtui.guard.approval import Call
+from gshtui.hub.hub import Hub
+from gshtui.mcp_client.server_connection import ConnectionOptions
+from gshtui.mcp_client.server_definition import configured_servers
+from gshtui.mcp_client.server_pool import ServerPool, ServerQuestion
+from gshtui.mcp_client.server_requests import Elicitation, SamplingRequest, ToolCaller
+from gshtui.settings import paths
+from gshtui.system.ids import new_id
+from gshtui.text.sanitise import literal, one_line, visible
+
+_ANSWER_WITHIN = 600.0
+"""Seconds that a question of a server waits for a person."""
+
+
+def make_servers(hub: Hub) -> ServerPool:
+    """The servers of a hub's settings."""
+    host = HubServerHost(hub)
+    options = ConnectionOptions(os.environ, hub.offers.sandboxes.sandbox, host, hub.settings.mcp.start_seconds)
+    files = paths.state_dir(create=False) / "mcp-files"
+    return ServerPool(hub.bus, configured_servers(hub.options.loaded), options, host.ask, files)
+
+
+class HubServerHost:
+    """Answers what servers ask: see `ServerHost`."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def roots(self) -> list[Path]:
+        """The project."""
+        return [self._hub.project]
+
+    async def ask(self, agent: str, question: ServerQuestion) -> bool:
+        """Ask a person about a server, in the inbox."""
+        return await self._asked(agent, "", "mcp_server", question.title, question.detail, question.exact)
+
+    async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> str | None:
+        """Ask the model of the agent for whose call the server works, once the person has agreed to that."""
+        agent = self._hub.local_agent(caller.agent)
+        if agent is None:
+            return None
+        whole = f"{request.system}\n\n{request.prompt}".strip()
+        title = f"The MCP server {server} wants an answer from the model of {caller.agent}, which you pay for."
+        if not await self._asked(caller.agent, caller.session, "mcp_sampling", title, whole, ""):
+            return None
+        return await agent.ask(whole)
+
+    async def elicit(self, server: str, caller: ToolCaller, asked: Elicitation) -> Mapping[str, Any] | None:
+        """Ask the person."""
+        title = f"The MCP server {server} asks: {asked.message}"
+        if asked.url or not asked.fields:
+            agreed = await self._asked(caller.agent, caller.session, "mcp_question", title, asked.url, "")
+            return {} if agreed else None
+        return None
+
+    async def sign_in(self, server: str, url: str) -> bool:
+        """Ask the person to sign in."""
+        title = f"The MCP server {server} wants you to sign in. Open this address:"
+        return await self._asked("", "", "mcp_sign_in", title, url, "")
+
+    async def _asked(self, agent: str, session: str, tool: str, title: str, detail: str, exact: str) -> bool:
+        gate = self._hub.gate
+        if gate is None:
+            return False
+        call = Call(agent or self._hub.options.agent, session, new_id(), tool, {"question": title, "detail": detail})
+        assessment = Assessment(
+            Effect.EXECUTE,
+            one_line(literal(title), 300),
+            inside=False,
+            only_person=True,
+            detail=visible(detail),
+        )
+        try:
+            async with asyncio.timeout(_ANSWER_WITHIN):
+                return (await gate.review(call, assessment)).allowed
+        except TimeoutError:
+            return False

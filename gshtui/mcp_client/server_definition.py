@@ -1,0 +1,124 @@
+"""What is configured for one MCP server, with the variables put in that its values name; and the hash of what it runs.
+
+Pure, but for the variables that it is handed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gshtui.settings.loader import Loaded
+from gshtui.settings.settings_tables import McpServer
+from gshtui.system.expected_error import ExpectedError
+
+_NAMED = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,127})(?::-([^}$]{0,1000}))?\}")
+"""`${NAME}`, `${NAME:-default}`, and `${env:NAME}`, as other programs' files write it."""
+
+
+class McpError(ExpectedError):
+    """A server cannot be used, or its call failed; the message is one sentence, and `hint` says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedServer:
+    """A server's settings as they are used now: variables put in, the folder absolute."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str] = field(repr=False)
+    cwd: Path
+    url: str = ""
+    headers: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerDefinition:
+    """One configured server.
+
+    Attributes:
+        brought: the project brings it, so that a person must have agreed to exactly this before it is used.
+    """
+
+    name: str
+    settings: McpServer
+    project: Path
+    brought: bool = False
+
+    @property
+    def is_http(self) -> bool:
+        """Whether it is an address, not a program."""
+        return bool(self.settings.url)
+
+    @property
+    def mistake(self) -> str:
+        """Why it cannot be used as it is configured, as a sentence; empty: it can."""
+        if self.settings.command and self.settings.url:
+            return f"The MCP server {self.name} has both a command and a url."
+        if not self.settings.command and not self.settings.url:
+            return f"The MCP server {self.name} has neither a command nor a url."
+        return ""
+
+    @property
+    def line(self) -> str:
+        """What it runs, or where it is, on one line; variables are not put in."""
+        return self.settings.url or shlex.join((self.settings.command, *self.settings.args))
+
+    @property
+    def digest(self) -> str:
+        """The hash of all that decides what runs and what it gets; variables by their names."""
+        told = self.settings.model_dump(mode="json", exclude={"enabled", "timeout"})
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+    def resolved(self, environ: Mapping[str, str]) -> ResolvedServer:
+        """Put the variables in.
+
+        Raises:
+            McpError: one of them is not set, or the server is not configured whole.
+        """
+        if self.mistake:
+            raise McpError(self.mistake, "Give it one of them in [mcp.servers.…].")
+        settings = self.settings
+
+        def put(text: str) -> str:
+            return self._put(text, environ)
+
+        folder = Path(put(settings.cwd)).expanduser() if settings.cwd else self.project
+        return ResolvedServer(
+            tuple(put(word) for word in (settings.command, *settings.args)) if settings.command else (),
+            {name: put(text) for name, text in settings.env.items()},
+            folder if folder.is_absolute() else self.project / folder,
+            put(settings.url),
+            {name: put(text) for name, text in settings.headers.items()},
+        )
+
+    def _put(self, text: str, environ: Mapping[str, str]) -> str:
+        def value(found: re.Match[str]) -> str:
+            name, default = found[1], found[2]
+            if environ.get(name):
+                return environ[name]
+            if default is not None:
+                return default
+            raise McpError(
+                f"The MCP server {self.name} needs the variable {name}, which is not set.",
+                "Set it where gsh-tui runs.",
+            )
+
+        return _NAMED.sub(value, text)
+
+
+def configured_servers(loaded: Loaded) -> list[ServerDefinition]:
+    """The servers of the settings; those that a key of the project's file is about are the project's."""
+    brought = {
+        key.split(".")[2]
+        for key, origin in loaded.origins.items()
+        if key.startswith("mcp.servers.") and origin.layer == "project"
+    }
+    return [
+        ServerDefinition(name, server, loaded.project, name in brought)
+        for name, server in sorted(loaded.settings.mcp.servers.items())
+    ]

@@ -1,0 +1,332 @@
+"""The servers of one hub, and their tools in the registries of its agents.
+
+Tools that are known from earlier are offered without starting anything; a server of which nothing is known is started
+before the first turn. Nothing here is loaded, and nothing started, where no server is configured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent_events import AgentStatusChanged
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.mcp_client import consents
+from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
+from gshtui.mcp_client.server_definition import McpError, ServerDefinition
+from gshtui.mcp_client.server_tools import tool_commands, tool_names
+from gshtui.mcp_client.tool_pins import ServerPins, ToolPin, accepted, read_pins, received, tool_pin, write_pins
+from gshtui.system.tasks import cancel_and_wait, end_all, start_job
+
+if TYPE_CHECKING:
+    import mcp_types
+
+_FIRST_WAIT = 10.0
+"""Seconds that a turn waits for servers of which nothing is known yet."""
+GROUP = "mcp "
+"""What the names of the servers' groups in a registry begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerQuestion:
+    """A question about a server: whether it may run, or whether what its tools are now may be offered.
+
+    Attributes:
+        exact: what was agreed to, for the answer to hold for nothing else.
+    """
+
+    server: str
+    title: str
+    detail: str
+    exact: str
+
+
+Ask = Callable[[str, ServerQuestion], Awaitable[bool]]
+"""(agent, question) → whether the person agrees. False where nobody is there to ask."""
+Permits = Callable[[AnyCommand], bool]
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One server."""
+
+    definition: ServerDefinition
+    connection: ServerConnection
+    pins: ServerPins = field(default_factory=ServerPins)
+    version: int = 0
+    """Grows with each change of the tools that are offered."""
+    asking: asyncio.Task[None] | None = None
+    told: str = ""
+    """The last problem that the person was told."""
+
+    @property
+    def known(self) -> bool:
+        """Whether its tools are those of what is configured now."""
+        return self.pins.definition == self.definition.digest
+
+
+class ServerPool:
+    """See the module's text. Made and closed by the hub."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        definitions: Iterable[ServerDefinition],
+        options: ConnectionOptions,
+        ask: Ask,
+        files: Path,
+    ) -> None:
+        """
+        Args:
+            ask: asks a person, in the inbox.
+            files: folder for pictures and files in answers.
+        """
+        self._bus = bus
+        self._options = options
+        self._ask = ask
+        self._files = files
+        self._entries: dict[str, _Entry] = {}
+        self._seen: weakref.WeakKeyDictionary[Registry, dict[str, int]] = weakref.WeakKeyDictionary()
+        self._loaded = False
+        self._jobs: set[asyncio.Task[None]] = set()
+        self.configure(definitions)
+
+    def configure(self, definitions: Iterable[ServerDefinition]) -> None:
+        """Use these servers from now on; connections of those that changed end."""
+        wanted = {one.name: one for one in definitions}
+        for name, entry in list(self._entries.items()):
+            if wanted.get(name) != entry.definition:
+                del self._entries[name]
+                self._job(entry.connection.close(), f"the end of the MCP server {name}")
+        for name, definition in wanted.items():
+            if name not in self._entries:
+                connection = ServerConnection(
+                    definition, self._options, on_state=self._note_state, on_tools=self._note_tools
+                )
+                self._entries[name] = _Entry(definition, connection)
+        self._loaded = False
+
+    @property
+    def definitions(self) -> list[ServerDefinition]:
+        """The configured servers, by name."""
+        return [entry.definition for _, entry in sorted(self._entries.items())]
+
+    def connection(self, name: str) -> ServerConnection:
+        """The connection to a server. Raises `McpError`: there is none of this name."""
+        if name not in self._entries:
+            names = ", ".join(sorted(self._entries))
+            hint = f"There are {names}." if names else "`mcp add` adds one."
+            raise McpError(f"There is no MCP server {name[:40]!r}.", hint)
+        return self._entries[name].connection
+
+    def pins(self, name: str) -> ServerPins:
+        """What is known of a server's tools."""
+        return self._entries[name].pins if name in self._entries else ServerPins()
+
+    async def load(self) -> None:
+        """Read what is known of the servers' tools."""
+        if self._loaded:
+            return
+        self._loaded = True
+        for name, entry in self._entries.items():
+            if not entry.pins.definition:
+                entry.pins = await asyncio.to_thread(read_pins, name)
+                entry.connection.legacy = entry.known and entry.pins.legacy
+                entry.version += 1
+
+    async def prepare(self, registry: Registry, agent: str, permits: Permits) -> None:
+        """See to it that a registry has the tools that its agent may use now. Raises nothing.
+
+        Args:
+            permits: whether the agent may have a tool.
+        """
+        await self.load()
+        usable = [entry for entry in self._entries.values() if entry.definition.settings.enabled]
+        if unknown := [entry for entry in usable if not entry.known and not entry.told]:
+            await self._learn(unknown, agent)
+        seen = self._seen.setdefault(registry, {})
+        for name in [
+            name for name in seen if name not in self._entries or not self._entries[name].definition.settings.enabled
+        ]:
+            registry.put(GROUP + name, ())
+            del seen[name]
+        for entry in usable:
+            name = entry.definition.name
+            if seen.get(name) != entry.version and entry.known:
+                seen[name] = entry.version
+                registry.put(GROUP + name, filter(permits, self._commands(entry)))
+
+    async def allow(self, name: str, agent: str, *, agreed: bool = False) -> None:
+        """See to it that a project's server may run. Raises `McpError`: the person has not agreed to it.
+
+        Args:
+            agreed: the person has agreed just now.
+        """
+        definition = self.connection(name).definition
+        if not definition.brought:
+            return
+        exact = definition.digest
+        if await asyncio.to_thread(consents.is_agreed, definition.project, name, exact):
+            return
+        if agreed or await self._ask(agent, run_question(definition)):
+            await asyncio.to_thread(consents.agree, definition.project, name, exact)
+            self._entries[name].told = ""
+            return
+        raise McpError(
+            f"This folder brings the MCP server {name}, and you have not agreed to it: {definition.line[:200]}.",
+            f"`gsh-tui mcp accept {name}` shows it and lets it run.",
+        )
+
+    async def started(self, name: str, agent: str) -> ServerConnection:
+        """The connection to a server, started. Raises `McpError`."""
+        await self.load()
+        connection = self.connection(name)
+        await self.allow(name, agent)
+        await connection.ready()
+        return connection
+
+    async def accept(self, name: str) -> tuple[ToolPin, ...]:
+        """Offer a server's tools as they are now; returns those that are new or changed. Raises `McpError`."""
+        await self.load()
+        self.connection(name)
+        entry = self._entries[name]
+        changed = entry.pins.changed
+        if changed:
+            await self._keep(entry, accepted(entry.pins))
+        return changed
+
+    async def close(self) -> None:
+        """End all servers."""
+        asking = [entry.asking for entry in self._entries.values()]
+        await cancel_and_wait(*asking)
+        connections = [entry.connection for entry in self._entries.values()]
+        await asyncio.gather(*(end_all("the end of an MCP server", one.close) for one in connections))
+        await cancel_and_wait(*self._jobs, within=2.0)
+
+    async def _learn(self, unknown: Sequence[_Entry], agent: str) -> None:
+        """Start the servers of which nothing is known, all at once, and wait for a while."""
+        names = ", ".join(entry.definition.name for entry in unknown)
+        self._bus.publish(AgentStatusChanged(agent=agent, status="tool", doing=f"starting MCP servers: {names}"))
+        jobs = [self._job(self._start(entry, agent), f"the start of {entry.definition.name}") for entry in unknown]
+        await asyncio.wait(jobs, timeout=_FIRST_WAIT)
+        for entry in unknown:
+            entry.told = entry.told or "it is being started"
+        self._bus.publish(AgentStatusChanged(agent=agent, status="thinking"))
+
+    async def _start(self, entry: _Entry, agent: str) -> None:
+        try:
+            await self.allow(entry.definition.name, agent)
+            await entry.connection.ready()
+        except McpError as error:
+            self._tell(entry, error)
+
+    def _tell(self, entry: _Entry, error: McpError) -> None:
+        if entry.told != error.message:
+            entry.told = error.message
+            self._bus.publish(Noticed(level="warning", text=error.message, hint=error.hint, about="mcp"))
+
+    def _note_state(self, connection: ServerConnection) -> None:
+        entry = self._entries.get(connection.name)
+        if entry is None or entry.connection is not connection:
+            return
+        if connection.state == "ready":
+            entry.told = ""
+        elif connection.state == "failed" and connection.why:
+            self._tell(entry, McpError(connection.why, connection.hint))
+
+    async def _note_tools(self, connection: ServerConnection, tools: list[mcp_types.Tool]) -> None:
+        entry = self._entries.get(connection.name)
+        if entry is None or entry.connection is not connection:
+            return
+        pins = await asyncio.to_thread(_pinned, tools)
+        now = received(entry.pins, entry.definition.digest, pins, legacy=connection.legacy)
+        if now != entry.pins:
+            await self._keep(entry, now)
+        if now.changed and (entry.asking is None or entry.asking.done()):
+            entry.asking = self._job(self._ask_about_tools(entry), f"the tools of {connection.name}")
+
+    async def _ask_about_tools(self, entry: _Entry) -> None:
+        question = tools_question(entry.definition.name, entry.pins)
+        changed = entry.pins.changed
+        if await self._ask("", question) and entry.pins.changed == changed:
+            await self.accept(entry.definition.name)
+        elif entry.pins.changed:
+            name = entry.definition.name
+            text = (
+                f"The MCP server {name} changed {len(changed)} of its tools; they are withheld until you accept them."
+            )
+            self._bus.publish(Noticed(level="warning", text=text, hint=f"`mcp accept {name}` shows them.", about="mcp"))
+
+    async def _keep(self, entry: _Entry, pins: ServerPins) -> None:
+        entry.pins = pins
+        entry.version += 1
+        try:
+            await asyncio.to_thread(write_pins, entry.definition.name, pins)
+        except OSError as error:
+            text = f"What the tools of {entry.definition.name} are could not be kept: {error.strerror or error}."
+            self._bus.publish(Noticed(level="warning", text=text, about="mcp"))
+
+    def _commands(self, entry: _Entry) -> list[AnyCommand]:
+        name = entry.definition.name
+
+        def withheld(tool: str) -> str:
+            if tool in {pin.name for pin in entry.pins.changed}:
+                return f"The MCP server {name} changed its tool {tool}, and nobody has accepted that yet."
+            return ""
+
+        names = tool_names(name, entry.pins.accepted)
+        return tool_commands(lambda: self.connection(name), name, names, withheld, self._files)
+
+    def _job(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        job = start_job(work, name)
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+        return job
+
+
+def run_question(definition: ServerDefinition) -> ServerQuestion:
+    """Whether a project's server may run, with exactly what it runs."""
+    settings = definition.settings
+    lines = [
+        definition.line,
+        *(f"{name} = {value}" for name, value in {**settings.env, **settings.headers}.items()),
+        *([f"starts in {settings.cwd}"] if settings.cwd else []),
+        *([] if settings.url else ["in the sandbox, where that holds" if settings.sandbox else "outside the sandbox"]),
+        *([f"may reach {', '.join(settings.hosts)}"] if settings.hosts else []),
+        *([f"may write to {', '.join(settings.writable)}"] if settings.writable else []),
+    ]
+    title = f"This folder brings the MCP server {definition.name}. Let it run?"
+    return ServerQuestion(definition.name, title, "\n".join(lines), definition.digest)
+
+
+def tools_question(server: str, pins: ServerPins) -> ServerQuestion:
+    """Whether the tools that a server has changed may be offered, with each before and after."""
+    before = {pin.name: pin for pin in pins.accepted}
+    lines: list[str] = []
+    for pin in pins.changed:
+        old = before.get(pin.name)
+        lines += [f"{'changed' if old else 'new'}: {pin.name}"]
+        lines += [f"- {old.description}"] if old else []
+        lines += [f"+ {pin.description}"]
+        if old is not None and old.schema != pin.schema:
+            lines.append("its parameters are others, too")
+    title = f"The MCP server {server} changed its tools. Offer them as they are now?"
+    return ServerQuestion(server, title, "\n".join(lines), " ".join(pin.digest for pin in pins.changed))
+
+
+def _pinned(tools: list[mcp_types.Tool]) -> list[ToolPin]:
+    return [
+        tool_pin(
+            tool.name,
+            tool.description or tool.title or "",
+            tool.input_schema,
+            reads=bool(tool.annotations and tool.annotations.read_only_hint),
+        )
+        for tool in tools
+    ]

@@ -1,0 +1,89 @@
+"""What a server may ask of its client, and who answers: the port that the hub implements.
+
+Free of the SDK, so that it can be imported before a server is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCaller:
+    """The agent for whose call a server works."""
+
+    agent: str = ""
+    session: str = ""
+    call: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingRequest:
+    """A server wants a model's answer."""
+
+    prompt: str
+    """Its messages as one text, each with its role."""
+    system: str = ""
+    max_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Elicitation:
+    """A server wants to know something from the person.
+
+    Attributes:
+        fields: the JSON schema of each value that it asks for, by name; empty: it asks only for agreement.
+        required: names of those that it needs.
+        url: it asks that the person opens this address instead.
+    """
+
+    message: str
+    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    required: tuple[str, ...] = ()
+    url: str = ""
+
+
+class ServerHost(Protocol):
+    """Answers what servers ask."""
+
+    def roots(self) -> list[Path]:
+        """The folders that a server may work in."""
+        ...
+
+    async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> str | None:
+        """A model's answer; `None`: the person, or the mode, does not allow it. Raises `ExpectedError`."""
+        ...
+
+    async def elicit(self, server: str, caller: ToolCaller, asked: Elicitation) -> Mapping[str, Any] | None:
+        """The person's values; `None`: they decline, or nobody is there to ask."""
+        ...
+
+    async def sign_in(self, server: str, url: str) -> bool:
+        """Ask the person to sign in at an address, and show it; whether they agreed."""
+        ...
+
+
+class NobodyAnswers:
+    """Answers for programs without an agent and without a person: the folders, and nothing else."""
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+
+    def roots(self) -> list[Path]:
+        """The project."""
+        return [self._project]
+
+    async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> str | None:
+        """Refuse."""
+        return None
+
+    async def elicit(self, server: str, caller: ToolCaller, asked: Elicitation) -> Mapping[str, Any] | None:
+        """Decline."""
+        return None
+
+    async def sign_in(self, server: str, url: str) -> bool:
+        """Refuse."""
+        return False
