@@ -8,35 +8,27 @@ end.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import enum
 import os
 import signal
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from gshtui.commands.declaration import Assessment, CommandError, Invocation, Mark, Outcome, SandboxUse
+from gshtui.commands.declaration import Assessment, CommandError, Invocation, Mark, Outcome
 from gshtui.commands.schema import PLAIN, RARE, ToolParameters
 from gshtui.guard import shell_policy
 from gshtui.guard.child_environment import agent_environment, command_environment
-from gshtui.system import processes
-from gshtui.system.environment import MARK
-from gshtui.system.ids import new_id
 from gshtui.text.sanitise import literal, one_line
-from gshtui.tools import file_access, path_location
+from gshtui.tools import path_location
 from gshtui.tools.command_output import Capture, Spool, output_text, show_output
 from gshtui.tools.shell_assessment import assess_line, leads_to
+from gshtui.tools.shell_process import End, Run, Start, run_in_sandbox, run_supervised
 from gshtui.tools.workspace import AssessedLine, ToolConfig, Workspace
 
 if TYPE_CHECKING:
-    from gshtui.guard.sandbox.sandbox import ObeyedFiles, ProjectSandbox
-    from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal
-    from gshtui.guard.sandbox.sandbox_run import SandboxRun
+    from gshtui.guard.sandbox.sandbox import ProjectSandbox
     from gshtui.guard.shell_policy import Judgement
 
 DESCRIPTION = """\
@@ -62,37 +54,6 @@ class BashParameters(ToolParameters):
         default="", description="Folder to run in; empty: the working folder", json_schema_extra=RARE
     )
     sandbox: bool = Field(default=False, description="It can change only the project, without network")
-
-
-class _End(enum.Enum):
-    EXIT = "exit"
-    TIMEOUT = "timeout"
-    CANCELLED = "cancelled"
-
-
-@dataclass(slots=True)
-class _Run:
-    """How a run ended."""
-
-    end: _End
-    code: int
-    seconds: float
-    ended: list[str]
-    """Processes that had to be ended with the command."""
-    kept: list[str]
-    """Processes that detached themselves and are still running."""
-    sandboxed: str = ""
-    """What it could reach, if it ran in the sandbox."""
-    networked: bool = False
-    """Whether it had the network there, or some hosts of it."""
-    moved: list[str] = field(default_factory=list[str])
-    """What it made that other programs would obey, and where it is kept now."""
-    refused: list[SandboxRefusal] = field(default_factory=list["SandboxRefusal"])
-    """What the sandbox refused to it."""
-    read_in: Path | None = None
-    """Where it started, if it is a line that only reads, in a sandbox of its own."""
-    began: bool = True
-    """The command itself was started, not only its sandbox."""
 
 
 async def assess(workspace: Workspace, invocation: Invocation, parameters: BashParameters) -> Assessment:
@@ -141,7 +102,7 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
     # A read-only command may run without a question, so it must not start programs that the repository supplies.
     reads = judged.reads and invocation.caller.is_agent
     environ = _environment(config, invocation) | (dict(ENVIRONMENT) if reads else {})
-    start = _Start((config.bash, "--norc", "--noprofile", "-c", command), folder.real, environ)
+    start = Start((config.bash, "--norc", "--noprofile", "-c", command), folder.real, environ)
     must = invocation.sandboxed or parameters.sandbox
     view = await _reading_sandbox(workspace, invocation, folder, judged) if reads and not must else None
     spool = Spool(config.max_full_bytes)
@@ -151,10 +112,10 @@ async def run(workspace: Workspace, invocation: Invocation, parameters: BashPara
             if must:
                 done = await _in_sandbox(workspace, invocation, start, limit, capture)
             else:
-                done = await _supervised(invocation, start, limit, capture, view)
+                done = await run_supervised(start, limit, invocation.cancelled, capture, sandbox=view)
         finally:
             capture.close()
-        if view is not None and not done.began and done.end is _End.EXIT:
+        if view is not None and not done.began and done.end is End.EXIT:
             raise await asyncio.to_thread(_not_started, config, folder.project, spool)
         most = invocation.limit(config.max_output_bytes)
         return await asyncio.to_thread(_outcome, spool, done, limit, capture.fault, most)
@@ -247,186 +208,50 @@ def _folder(invocation: Invocation, asked: str) -> path_location.Location:
     return place
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """What is started, where, and with which variables."""
-
-    argv: tuple[str, ...]
-    folder: Path
-    environ: Mapping[str, str]
-
-
 async def _in_sandbox(
-    workspace: Workspace, invocation: Invocation, start: _Start, limit: float, capture: Capture
-) -> _Run:
+    workspace: Workspace, invocation: Invocation, start: Start, limit: float, capture: Capture
+) -> Run:
     """Run it where it can change nothing but the project. Raises `CommandError` where that is impossible by now."""
     sandbox = await _sandbox(workspace, invocation)
     if isinstance(sandbox, str):
         raise CommandError(f"The command may run in the sandbox only, and cannot run there: {sandbox}.")
-    absent = await asyncio.to_thread(sandbox.absent)
-    try:
-        done = await _supervised(invocation, start, limit, capture, sandbox)
-    finally:  # also of a call that was cancelled
-        moved = await asyncio.shield(asyncio.to_thread(_taken_out, sandbox, absent))
-    networked = sandbox.network or bool(sandbox.hosts)
-    return replace(
-        done, sandboxed=sandbox.reach, networked=networked, moved=[f"{path.name} → {path}" for path in moved]
-    )
+    return await run_in_sandbox(sandbox, start, limit, invocation.cancelled, capture)
 
 
-def _taken_out(sandbox: ProjectSandbox, absent: ObeyedFiles) -> list[Path]:
-    try:
-        return sandbox.take_out(absent)
-    except OSError as error:
-        raise file_access.explained(error, "Cannot take out of the project what other programs would obey") from error
-
-
-async def _supervised(
-    invocation: Invocation, start: _Start, limit: float, capture: Capture, sandbox: ProjectSandbox | None = None
-) -> _Run:
-    """Start the shell and wait until it and everything it started are dealt with, even when this task is cancelled."""
-    call = new_id()
-    environ = {**start.environ, MARK: call, "PWD": str(start.folder)}
-    async with contextlib.AsyncExitStack() as surroundings:
-        run: SandboxRun | None = None
-        if sandbox is not None:
-            run = await _prepared(surroundings, sandbox, start, environ)
-        try:
-            shell = await asyncio.create_subprocess_exec(
-                *(start.argv if run is None else run.argv),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=capture.write_end,
-                stderr=capture.write_end,
-                cwd=start.folder,
-                env=environ if run is None else {},
-                start_new_session=True,
-                pass_fds=() if run is None else run.descriptors,
-            )
-        except OSError as error:
-            raise file_access.explained(error, f"Cannot start {start.argv[0]} in {start.folder}") from error
-        if run is not None:
-            run.started(shell.pid)
-        done = await _ended(shell, invocation.cancelled, limit, capture, call)
-        if run is None or sandbox is None:
-            return done
-        if sandbox.view is not None:
-            return replace(done, sandboxed=sandbox.reach, read_in=start.folder, began=run.began)
-    return replace(done, refused=run.refusals)
-
-
-async def _prepared(
-    surroundings: contextlib.AsyncExitStack, sandbox: ProjectSandbox, start: _Start, environ: Mapping[str, str]
-) -> SandboxRun:
-    from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox
-
-    reads = sandbox.view is not None  # a reader starts nothing and fills no disk: there is nothing to watch
-    run = SandboxRun(sandbox, start.argv, start.folder, environ, watched=not reads, asked=reads)
-    try:
-        return await surroundings.enter_async_context(run)
-    except OSError as error:
-        raise file_access.explained(error, "Cannot prepare the sandbox") from error
-
-
-async def _ended(
-    shell: asyncio.subprocess.Process, cancelled: asyncio.Event, limit: float, capture: Capture, call: str
-) -> _Run:
-    started = time.monotonic()
-    capture.close_write_end()
-    try:
-        end = await _end_of(shell, cancelled, limit)
-    except asyncio.CancelledError:
-        # Ends even if this task is cancelled again: the thread carries on by itself.
-        await asyncio.shield(asyncio.to_thread(processes.end_call_processes, shell.pid, call))
-        raise
-    kept: list[str] = []
-    if end is _End.EXIT:
-        await capture.ended(0.05)
-        ended, kept = await asyncio.shield(asyncio.to_thread(_survivors, shell.pid, call))
-    else:
-        ended = await asyncio.shield(asyncio.to_thread(processes.end_call_processes, shell.pid, call))
-    await capture.ended(0.05 if kept else 1.0)
-    return _Run(end, await _exit_code(shell), time.monotonic() - started, ended, kept)
-
-
-async def _end_of(shell: asyncio.subprocess.Process, cancelled: asyncio.Event, limit: float) -> _End:
-    exited = asyncio.ensure_future(shell.wait())
-    stopped = asyncio.ensure_future(cancelled.wait())
-    try:
-        await asyncio.wait((exited, stopped), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-        if exited.done():
-            return _End.EXIT
-        return _End.CANCELLED if stopped.done() else _End.TIMEOUT
-    finally:
-        exited.cancel()
-        stopped.cancel()
-
-
-async def _exit_code(shell: asyncio.subprocess.Process) -> int:
-    """Return the shell's exit code; SIGKILL's when the shell cannot even be killed because it hangs in the kernel."""
-    try:
-        async with asyncio.timeout(2):
-            return await shell.wait()
-    except TimeoutError:
-        return -signal.SIGKILL
-
-
-def _survivors(leader: int, call: str) -> tuple[list[str], list[str]]:
-    """After a normal end, end background jobs and leave processes in other sessions. Return both names."""
-    living = processes.call_processes(leader, call)
-    jobs = processes.in_session(living, leader)
-    names = [processes.process_name(job) for job in jobs]
-    processes.end_processes(jobs)
-    apart = [process for process in living if process not in jobs]
-    return names, [processes.process_name(process) for process in apart]
-
-
-def _outcome(spool: Spool, done: _Run, limit: float, fault: str, most: int) -> Outcome:
+def _outcome(spool: Spool, done: Run, limit: float, fault: str, most: int) -> Outcome:
     full, gap, size = output_text(spool)
-    if done.sandboxed and done.code:
-        from gshtui.guard.sandbox.sandbox_refusal import hidden_in, refusals_in
-
-        known = {each.subject for each in done.refused}
-        told = refusals_in(full, network=done.networked) if done.read_in is None else hidden_in(full, done.read_in)
-        done = replace(done, refused=[*done.refused, *(each for each in told if each.subject not in known)])
+    done = done.with_refusals_in(full)
     notes = "\n".join(_notes(done, limit, fault))
     seen = show_output(full, most, notes, "(no output)", gap)
     return Outcome(
         data={
             "exit_code": done.code,
-            "timed_out": done.end is _End.TIMEOUT,
-            "cancelled": done.end is _End.CANCELLED,
+            "timed_out": done.end is End.TIMEOUT,
+            "cancelled": done.end is End.CANCELLED,
             "seconds": round(done.seconds, 3),
             "bytes": spool.size,
             "sandboxed": bool(done.sandboxed),
             "refused": [{"kind": each.kind, "subject": each.subject, "allow": each.allow} for each in done.refused],
             "output": seen.output,
         },
-        sandbox=_sandbox_use(done),
+        sandbox=done.sandbox_use,
         text=seen.text,
-        is_error=done.code != 0 or done.end is not _End.EXIT,
+        is_error=done.code != 0 or done.end is not End.EXIT,
         full=full,
         notes=notes,
         gap=gap,
         cut=seen.cut,
         bytes=size,
-        timed_out=done.end is _End.TIMEOUT,
+        timed_out=done.end is End.TIMEOUT,
     )
 
 
-def _sandbox_use(done: _Run) -> SandboxUse | None:
-    if not done.sandboxed:
-        return None
-    hosts = tuple(dict.fromkeys(each.host for each in done.refused if each.host))
-    only_hosts = all(each.host for each in done.refused)
-    return SandboxUse(tuple(each.sentence for each in done.refused), hosts if only_hosts else ())
-
-
-def _notes(done: _Run, limit: float, fault: str) -> list[str]:
+def _notes(done: Run, limit: float, fault: str) -> list[str]:
     notes: list[str] = []
     others = f"; ended with it: {_few(done.ended)}" if done.ended else ""
-    if done.end is _End.TIMEOUT:
+    if done.end is End.TIMEOUT:
         notes.append(f"[timed out after {limit:g} s and was ended{others}]")
-    elif done.end is _End.CANCELLED:
+    elif done.end is End.CANCELLED:
         notes.append(f"[cancelled after {done.seconds:.1f} s{others}]")
     else:
         if done.code < 0:
@@ -437,7 +262,7 @@ def _notes(done: _Run, limit: float, fault: str) -> list[str]:
             notes.append(f"[background jobs ended with the call: {_few(done.ended)}; `setsid` keeps one alive]")
     if done.kept:
         notes.append(f"[still running, detached: {_few(done.kept)}]")
-    failed = done.code or done.end is not _End.EXIT
+    failed = done.code or done.end is not End.EXIT
     if done.sandboxed and failed and (done.read_in is None or done.refused):
         notes.append(f"[ran in the sandbox: {done.sandboxed}]")
     notes += [f"[the sandbox: {each.sentence}]" for each in done.refused[:5]]

@@ -1,0 +1,249 @@
+"""A shell's process and everything that it starts: begun in the sandbox or outside, waited for, ended without a rest.
+
+Its output goes to pipes of its own. When it ends, is cancelled or times out, every process it started is ended too,
+except those that detached on purpose before a normal end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import enum
+import signal
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from gshtui.commands.declaration import SandboxUse
+from gshtui.system import processes
+from gshtui.system.environment import MARK
+from gshtui.system.ids import new_id
+from gshtui.tools import file_access
+from gshtui.tools.command_output import Capture
+
+if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandbox import ObeyedFiles, ProjectSandbox
+    from gshtui.guard.sandbox.sandbox_refusal import SandboxRefusal
+    from gshtui.guard.sandbox.sandbox_run import SandboxRun
+
+
+class End(enum.Enum):
+    """What ended a run."""
+
+    EXIT = "exit"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+
+
+@dataclass(slots=True)
+class Run:
+    """How a run ended."""
+
+    end: End
+    code: int
+    seconds: float
+    ended: list[str]
+    """Processes that had to be ended with the command."""
+    kept: list[str]
+    """Processes that detached themselves and are still running."""
+    sandboxed: str = ""
+    """What it could reach, if it ran in the sandbox."""
+    networked: bool = False
+    """Whether it had the network there, or some hosts of it."""
+    moved: list[str] = field(default_factory=list[str])
+    """What it made that other programs would obey, and where it is kept now."""
+    refused: list[SandboxRefusal] = field(default_factory=list["SandboxRefusal"])
+    """What the sandbox refused to it."""
+    read_in: Path | None = None
+    """Where it started, if it is a line that only reads, in a sandbox of its own."""
+    began: bool = True
+    """The command itself was started, not only its sandbox."""
+
+    @property
+    def shell_code(self) -> int:
+        """Its exit code as a shell says it: 128 and the signal that ended it."""
+        return self.code if self.code >= 0 else 128 - self.code
+
+    def with_refusals_in(self, output: str) -> Run:
+        """The run with the refusals that only its output tells of, where it failed in the sandbox."""
+        if not (self.sandboxed and self.code):
+            return self
+        from gshtui.guard.sandbox.sandbox_refusal import hidden_in, refusals_in
+
+        known = {each.subject for each in self.refused}
+        told = refusals_in(output, network=self.networked) if self.read_in is None else hidden_in(output, self.read_in)
+        return replace(self, refused=[*self.refused, *(each for each in told if each.subject not in known)])
+
+    @property
+    def sandbox_use(self) -> SandboxUse | None:
+        """What became of it in the sandbox; `None`: it ran in none."""
+        if not self.sandboxed:
+            return None
+        hosts = tuple(dict.fromkeys(each.host for each in self.refused if each.host))
+        only_hosts = all(each.host for each in self.refused)
+        return SandboxUse(tuple(each.sentence for each in self.refused), hosts if only_hosts else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What is started, where, with which variables and which standard input."""
+
+    argv: tuple[str, ...]
+    folder: Path
+    environ: Mapping[str, str]
+    stdin: bytes = b""
+
+
+async def run_in_sandbox(
+    sandbox: ProjectSandbox,
+    start: Start,
+    limit: float,
+    cancelled: asyncio.Event,
+    capture: Capture,
+    errors: Capture | None = None,
+) -> Run:
+    """Run it where it can change nothing but the project. Arguments and errors are those of `run_supervised`."""
+    absent = await asyncio.to_thread(sandbox.absent)
+    try:
+        done = await run_supervised(start, limit, cancelled, capture, errors, sandbox)
+    finally:  # also of a call that was cancelled
+        moved = await asyncio.shield(asyncio.to_thread(_taken_out, sandbox, absent))
+    networked = sandbox.network or bool(sandbox.hosts)
+    return replace(
+        done, sandboxed=sandbox.reach, networked=networked, moved=[f"{path.name} → {path}" for path in moved]
+    )
+
+
+def _taken_out(sandbox: ProjectSandbox, absent: ObeyedFiles) -> list[Path]:
+    try:
+        return sandbox.take_out(absent)
+    except OSError as error:
+        raise file_access.explained(error, "Cannot take out of the project what other programs would obey") from error
+
+
+async def run_supervised(
+    start: Start,
+    limit: float,
+    cancelled: asyncio.Event,
+    capture: Capture,
+    errors: Capture | None = None,
+    sandbox: ProjectSandbox | None = None,
+) -> Run:
+    """Start it and wait until it and everything it started are dealt with, even when this task is cancelled.
+
+    Args:
+        limit: seconds that it may take.
+        cancelled: once set, it is ended.
+        errors: reads its standard error; by default that joins the output.
+
+    Raises:
+        CommandError: it cannot be started.
+    """
+    call = new_id()
+    environ = {**start.environ, MARK: call, "PWD": str(start.folder)}
+    async with contextlib.AsyncExitStack() as surroundings:
+        run: SandboxRun | None = None
+        if sandbox is not None:
+            run = await _prepared(surroundings, sandbox, start, environ)
+        given = surroundings.enter_context(_input(start.stdin)) if start.stdin else None
+        try:
+            shell = await asyncio.create_subprocess_exec(
+                *(start.argv if run is None else run.argv),
+                stdin=asyncio.subprocess.DEVNULL if given is None else given,
+                stdout=capture.write_end,
+                stderr=capture.write_end if errors is None else errors.write_end,
+                cwd=start.folder,
+                env=environ if run is None else {},
+                start_new_session=True,
+                pass_fds=() if run is None else run.descriptors,
+            )
+        except OSError as error:
+            raise file_access.explained(error, f"Cannot start {start.argv[0]} in {start.folder}") from error
+        if run is not None:
+            run.started(shell.pid)
+        done = await _ended(shell, cancelled, limit, [capture] if errors is None else [capture, errors], call)
+        if run is None or sandbox is None:
+            return done
+        if sandbox.view is not None:
+            return replace(done, sandboxed=sandbox.reach, read_in=start.folder, began=run.began)
+    return replace(done, refused=run.refusals)
+
+
+def _input(data: bytes) -> IO[bytes]:
+    """A file to read standard input from: a pipe would have to be fed."""
+    file = tempfile.TemporaryFile(prefix="gsh-input-")  # noqa: SIM115 - its reader closes it
+    file.write(data)
+    file.seek(0)
+    return file
+
+
+async def _prepared(
+    surroundings: contextlib.AsyncExitStack, sandbox: ProjectSandbox, start: Start, environ: Mapping[str, str]
+) -> SandboxRun:
+    from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox
+
+    reads = sandbox.view is not None  # a reader starts nothing and fills no disk: there is nothing to watch
+    run = SandboxRun(sandbox, start.argv, start.folder, environ, watched=not reads, asked=reads)
+    try:
+        return await surroundings.enter_async_context(run)
+    except OSError as error:
+        raise file_access.explained(error, "Cannot prepare the sandbox") from error
+
+
+async def _ended(
+    shell: asyncio.subprocess.Process, cancelled: asyncio.Event, limit: float, captures: list[Capture], call: str
+) -> Run:
+    started = time.monotonic()
+    for capture in captures:
+        capture.close_write_end()
+    try:
+        end = await _end_of(shell, cancelled, limit)
+    except asyncio.CancelledError:
+        # Ends even if this task is cancelled again: the thread carries on by itself.
+        await asyncio.shield(asyncio.to_thread(processes.end_call_processes, shell.pid, call))
+        raise
+    kept: list[str] = []
+    if end is End.EXIT:
+        for capture in captures:
+            await capture.ended(0.05)
+        ended, kept = await asyncio.shield(asyncio.to_thread(_survivors, shell.pid, call))
+    else:
+        ended = await asyncio.shield(asyncio.to_thread(processes.end_call_processes, shell.pid, call))
+    for capture in captures:
+        await capture.ended(0.05 if kept else 1.0)
+    return Run(end, await _exit_code(shell), time.monotonic() - started, ended, kept)
+
+
+async def _end_of(shell: asyncio.subprocess.Process, cancelled: asyncio.Event, limit: float) -> End:
+    exited = asyncio.ensure_future(shell.wait())
+    stopped = asyncio.ensure_future(cancelled.wait())
+    try:
+        await asyncio.wait((exited, stopped), timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+        if exited.done():
+            return End.EXIT
+        return End.CANCELLED if stopped.done() else End.TIMEOUT
+    finally:
+        exited.cancel()
+        stopped.cancel()
+
+
+async def _exit_code(shell: asyncio.subprocess.Process) -> int:
+    """Return the shell's exit code; SIGKILL's when the shell cannot even be killed because it hangs in the kernel."""
+    try:
+        async with asyncio.timeout(2):
+            return await shell.wait()
+    except TimeoutError:
+        return -signal.SIGKILL
+
+
+def _survivors(leader: int, call: str) -> tuple[list[str], list[str]]:
+    """After a normal end, end background jobs and leave processes in other sessions. Return both names."""
+    living = processes.call_processes(leader, call)
+    jobs = processes.in_session(living, leader)
+    names = [processes.process_name(job) for job in jobs]
+    processes.end_processes(jobs)
+    apart = [process for process in living if process not in jobs]
+    return names, [processes.process_name(process) for process in apart]
