@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,6 +36,8 @@ from gshtui.text.sanitise import literal, one_line
 from gshtui.text.unified_diff import count_changes, make_diff
 
 _NOTHING = LineValue("", "")
+RealPath = Callable[[Invocation, str], Path]
+"""The real file that a path means for a caller. Raises `CommandError`."""
 _SHOWN = 72
 """Characters of a variable in the list."""
 PIPE = (
@@ -171,25 +174,32 @@ async def _assess_diff(_invocation: Invocation, given: DiffParameters) -> Assess
     return Assessment(Effect.READ, one_line(f"{given.a.text} {given.b.text}"))
 
 
-async def _exec(invocation: Invocation, given: ExecParameters) -> Outcome:
-    folder = _real(invocation, given.dir or ".")
-    if not folder.is_dir():
-        raise CommandError(f"There is no folder {one_line(given.dir)}.", hint="`dir=` takes an existing folder.")
-    line = given.cmd if folder == invocation.cwd else f"(cd {shlex.quote(str(folder))} || exit; {given.cmd})"
-    return _in_terminal(line, {"cmd": given.cmd, "dir": str(folder)})
+class _Programs:
+    """The commands that run a program where the person can type."""
+
+    def __init__(self, real_path: RealPath) -> None:
+        self._real_path = real_path
+
+    async def exec(self, invocation: Invocation, given: ExecParameters) -> Outcome:
+        """Run a shell line."""
+        folder = self._real_path(invocation, given.dir or ".")
+        if not folder.is_dir():
+            raise CommandError(f"There is no folder {one_line(given.dir)}.", hint="`dir=` takes an existing folder.")
+        line = given.cmd if folder == invocation.cwd else f"(cd {shlex.quote(str(folder))} || exit; {given.cmd})"
+        return _in_terminal(line, {"cmd": given.cmd, "dir": str(folder)})
+
+    async def vim(self, invocation: Invocation, given: VimParameters) -> Outcome:
+        """Edit a file."""
+        if shutil.which("vim") is None:
+            raise CommandError("There is no vim here.", hint='Install it, or `exec cmd="nano FILE"` opens another.')
+        file = self._real_path(invocation, given.path)
+        if file.is_dir() or not file.parent.is_dir():
+            raise CommandError(f"{one_line(given.path)} cannot be edited.", hint="Name a file in an existing folder.")
+        return _in_terminal(f"vim -- {shlex.quote(str(file))}", {"path": str(file)}, needs_screen=True)
 
 
-async def _vim(invocation: Invocation, given: VimParameters) -> Outcome:
-    if shutil.which("vim") is None:
-        raise CommandError("There is no vim here.", hint='Install it, or `exec cmd="nano FILE"` opens another editor.')
-    file = _real(invocation, given.path)
-    if file.is_dir() or not file.parent.is_dir():
-        raise CommandError(f"{one_line(given.path)} cannot be edited.", hint="Name a file in an existing folder.")
-    return _in_terminal(f"vim -- {shlex.quote(str(file))}", {"path": str(file)}, needs_screen=True)
-
-
-def _real(invocation: Invocation, path: str) -> Path:
-    """The file or folder on disk."""
+def path_on_disk(invocation: Invocation, path: str) -> Path:
+    """The file or folder on disk; without virtual files, each path is a real one. Raises `CommandError`."""
     try:
         return (invocation.cwd / Path(path).expanduser()).resolve()
     except (OSError, RuntimeError, ValueError) as error:
@@ -200,9 +210,10 @@ def _in_terminal(line: str, data: dict[str, str], *, needs_screen: bool = False)
     return Outcome(data, f"In a terminal: {line}", view=ProgramView(line, needs_screen))
 
 
-def commands(registry: Registry) -> list[AnyCommand]:
-    """The family, for lines of this registry."""
+def commands(registry: Registry, real_path: RealPath = path_on_disk) -> list[AnyCommand]:
+    """The family, for lines of this registry. `real_path`: the real file that a path means."""
     lines = _Lines(registry)
+    programs = _Programs(real_path)
     return [
         Command("echo", "Print a message", EchoParameters, _echo, positions=("message",), family=LANGUAGE),
         Command(
@@ -219,11 +230,11 @@ def commands(registry: Registry) -> list[AnyCommand]:
             assess=_assess_pipe, description=PIPE,
         ),
         Command(
-            "exec", "Run a shell line in a terminal", ExecParameters, _exec, positions=("cmd",), family=LANGUAGE,
-            access=Access.HUMAN_ONLY, effect=Effect.EXECUTE,
+            "exec", "Run a shell line in a terminal", ExecParameters, programs.exec, positions=("cmd",),
+            family=LANGUAGE, access=Access.HUMAN_ONLY, effect=Effect.EXECUTE,
         ),
         Command(
-            "vim", "Edit a file in vim", VimParameters, _vim, positions=("path",), family=LANGUAGE,
+            "vim", "Edit a file in vim", VimParameters, programs.vim, positions=("path",), family=LANGUAGE,
             access=Access.HUMAN_ONLY, effect=Effect.EXECUTE,
         ),
     ]  # fmt: skip

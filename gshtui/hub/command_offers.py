@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gshtui.python.interpreters import Interpreters
     from gshtui.store.grant_table import Grant
     from gshtui.store.store import Store
+    from gshtui.tools.file_paths import FilePaths
     from gshtui.tools.worktree_setup import Consent
     from gshtui.vfs.file_system import FileSystem
 
@@ -223,14 +224,18 @@ class CommandOffers:
     def offer_general(self, agents: AgentSources, spawner: Spawner, files: FileSystem | None = None) -> None:
         """The commands that need no part of the hub. `files`: the virtual files, to which parts add theirs."""
 
-        def tools() -> list[AnyCommand]:
-            from gshtui.tools.commands import commands
+        @functools.cache
+        def paths() -> FilePaths:
             from gshtui.tools.file_paths import FilePaths
-            from gshtui.tools.workspace import ToolConfig
             from gshtui.vfs.file_system import FileSystem
 
-            paths = FilePaths(files or FileSystem(), self._settings.shared)
-            return commands(ToolConfig.from_settings(self._settings, self.sandboxes), paths)
+            return FilePaths(files or FileSystem(), self._settings.shared)
+
+        def tools() -> list[AnyCommand]:
+            from gshtui.tools.commands import commands
+            from gshtui.tools.workspace import ToolConfig
+
+            return commands(ToolConfig.from_settings(self._settings, self.sandboxes), paths())
 
         def statuses() -> list[AnyCommand]:
             from gshtui.fleet.status_commands import commands
@@ -263,7 +268,7 @@ class CommandOffers:
         def lines() -> list[AnyCommand]:
             from gshtui.commands.line_commands import commands
 
-            return commands(self._registry)
+            return commands(self._registry, lambda invocation, path: paths().real_path(invocation, path))
 
         def prompts() -> list[AnyCommand]:
             from gshtui.agents.prompt_commands import commands

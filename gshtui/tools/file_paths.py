@@ -18,6 +18,7 @@ from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.settings.settings_tables import PROJECT
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
+from gshtui.tools import path_location
 from gshtui.vfs.file_system import FileSystem
 from gshtui.vfs.mount import Node
 from gshtui.vfs.virtual_path import SHARED, VirtualPath, joined
@@ -70,6 +71,15 @@ class FilePaths:
         """The virtual path that it means; `None`: it is a real one. Raises `CommandError`."""
         found = self.resolve(invocation, asked)
         return found if isinstance(found, VirtualPath) else None
+
+    def real_path(self, invocation: Invocation, asked: str) -> Path:
+        """The real file or folder that it means, for a program. Raises `CommandError`."""
+        found = self.resolve(invocation, asked)
+        if isinstance(found, VirtualPath):
+            raise CommandError(
+                f"{found} is a virtual file, which no program can open.", hint="`cat` shows it, and `write` changes it."
+            )
+        return path_location.locate(found.invocation, found.asked).real
 
     def folder(self, invocation: Invocation) -> VirtualPath:
         """The folder that this caller works in."""
