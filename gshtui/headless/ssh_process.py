@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from gshtui.guard.people import AuthorizedPerson
 
 _PARTS = frozenset({"store", "fleet"})
+_WORKBENCH = (sys.executable, "-m", "gshtui")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,10 @@ def serve_people(options: ServeOptions) -> int:
 async def _run(options: ServeOptions, stop: Stop) -> int:
     from gshtui.guard.people import people_file
     from gshtui.settings import paths
-    from gshtui.ssh.person_shell import PersonShell
+    from gshtui.ssh.person_files import PersonFiles, ReadableFiles
+    from gshtui.ssh.person_shell import PersonShell, Visit, caller_of
     from gshtui.ssh.ssh_server import DoorError, DoorOptions, SshDoor
+    from gshtui.tools.file_paths import FilePaths
 
     loaded = load_settings()
     own = loaded.settings.ssh
@@ -55,10 +59,18 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
             return exits.ERROR
         calls = hub.make_calls()
 
-        async def open_shell(process: asyncssh.SSHServerProcess[str], person: AuthorizedPerson) -> None:
-            await PersonShell(hub, calls, process, person).run()
+        own_files = FilePaths(hub.files, hub.settings.shared)
 
-        door = SshDoor(DoorOptions(host, port, people_file(), paths.data_dir(create=True) / "ssh_host_key"), open_shell)
+        async def open_shell(
+            process: asyncssh.SSHServerProcess[bytes], person: AuthorizedPerson, command: str | None
+        ) -> None:
+            await PersonShell(Visit(hub, calls, person, _WORKBENCH), process).run(command)
+
+        def open_files(channel: asyncssh.SSHServerChannel[bytes], person: AuthorizedPerson) -> asyncssh.SFTPServer:
+            return PersonFiles(channel, ReadableFiles(own_files, hub.invocation, caller_of(person)))
+
+        key = paths.data_dir(create=True) / "ssh_host_key"
+        door = SshDoor(DoorOptions(host, port, people_file(), key), open_shell, open_files)
         try:
             await calls.start()
             port = await door.open()

@@ -1,40 +1,43 @@
 """The shell of one person who came in over SSH: lines of the command language, and what is said in their call.
 
-Asyncssh edits the line; this runs it on the hub with the person's own rights, variables and place. `ctrl+c` stops what
-runs, `ctrl+d` or `exit` leaves. `talk to=NAME` alone talks until an empty line.
+It runs lines on the hub with the person's own rights, variables and place. `ctrl+c` stops what runs, `ctrl+d` or `exit`
+leaves. `talk to=NAME` alone talks until an empty line. Programs (`vim`, `exec`) and the `workbench` get the person's
+screen; they can do anything, so they are for people who may do anything.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import re
 import time
 from collections import deque
-from collections.abc import Coroutine, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, LiteralString, cast
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, LiteralString
 
 import asyncssh
 
 from gshtui.bus.call_data import CallMessage
 from gshtui.bus.event import Event
-from gshtui.bus.events.call_events import CallMessageAdded
+from gshtui.bus.events.call_events import CallMessageAdded, PresenceReported
 from gshtui.calls.call_service import CallService, Principal
-from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, Question, UsageError
+from gshtui.commands.completion import complete
+from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, ProgramView, Question, UsageError
 from gshtui.commands.evaluation import asking, run_line
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import read_line
 from gshtui.commands.line_values import Variables
 from gshtui.guard.people import AuthorizedPerson
 from gshtui.hub.hub import Hub
+from gshtui.ssh.person_terminal import LineRefused, PersonTerminal
 from gshtui.system.deadline import DeadlinePassed, deadline
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import CleanText, clean_text, coloured, one_line, plain
 from gshtui.text.terminal_markdown import markdown_lines
 from gshtui.text.verbatim import bare
-
-if TYPE_CHECKING:
-    from asyncssh.editor import SSHLineEditorChannel
 
 GUEST_COMMANDS = frozenset(
     {"calls", "echo", "env", "help", "history", "join", "leave", "pwd", "say", "status", "talk", "topic", "wall", "who"}
@@ -42,72 +45,104 @@ GUEST_COMMANDS = frozenset(
 """What somebody with the right to talk may run."""
 MOST_LINES = 60
 """Lines of a guest within a minute."""
+WORKBENCH = "workbench"
+"""Opens the whole window in the person's terminal."""
 _LEAVING = ("exit", "quit", "logout")
 _YES = ("y", "yes")
 _WIDEST = 120
 _LAID_OUT_WITHIN = 0.5
 """Seconds of the processor; what takes longer, such as a table of a thousand columns, is shown as it is."""
+_COMPLETIONS = 40
+_MARKUP = re.compile(r"[&*_`#|\[\]<>~\\]|^\s*(?:[-+]|\d+[.)])\s", re.MULTILINE)
+"""What may be Markdown: a line of words alone costs nothing to show."""
+_OF_TERMINALS = frozenset(
+    ("TMUX", "TMUX_PANE", "STY", "WINDOW", "WINDOWID", "LINES", "COLUMNS", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
+)
+_TYPING_EVERY, _TYPING_FOR = 3.0, 6.0
+"""Seconds between two notes that somebody types, and for which each holds."""
+
+
+def caller_of(person: AuthorizedPerson) -> Caller:
+    """On whose behalf a person's commands run, and which these may be."""
+    return Caller(person.name, commands=GUEST_COMMANDS if person.rights == "talk" else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Who came, and what the house has for them."""
+
+    hub: Hub
+    calls: CallService
+    person: AuthorizedPerson
+    workbench: Sequence[str]
+    """The words of the program that is the window."""
 
 
 class PersonShell:
     """Serves one connection; `run` returns when the person leaves."""
 
-    def __init__(self, hub: Hub, calls: CallService, process: asyncssh.SSHServerProcess[str], person: AuthorizedPerson):
-        self._hub = hub
-        self._calls = calls
-        self._process = process
+    def __init__(self, visit: Visit, process: asyncssh.SSHServerProcess[bytes]) -> None:
+        self._hub = visit.hub
+        self._calls = visit.calls
+        self._workbench = visit.workbench
+        self._terminal = PersonTerminal(process)
+        person = visit.person
         self._who = Principal(person.name, person.name, mode="ask" if person.rights == "talk" else None)
-        self._caller = Caller(person.name, commands=GUEST_COMMANDS if person.rights == "talk" else None)
+        self._caller = caller_of(person)
         self._times: deque[float] = deque(maxlen=MOST_LINES)
         self._variables = Variables()
-        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._running: asyncio.Task[Any] | None = None
         self._call = ""
-        self._prompt = clean_text()
-        """What stands before the cursor while a line is waited for."""
-        self._names: list[str] = []
-        """Calls and agents, for completion."""
+        self._asking = clean_text()
+        """The prompt of a question or a talk; empty: the shell's own."""
+        self._typing: dict[str, tuple[CleanText, float]] = {}
+        """Who types in this call: name, and until when that is shown."""
+        self._typed = 0.0
 
-    async def run(self) -> None:
-        """Until they leave or the connection ends."""
-        self._call = (await self._calls.find("", self._who)).name
-        self._names = [*await self._calls.names(), *await self._calls.agent_names()]
-        heard = self._hub.bus.subscribe(self._hear, CallMessageAdded, name=f"ssh {self._who.name}")
-        reader = start_job(self._read(), f"ssh input of {self._who.name}")
+    async def run(self, command: str | None = None) -> None:
+        """Until they leave or the connection ends. `command`: what they asked for instead of the shell."""
+        self._terminal.on_break = self._stop_running
+        self._terminal.on_typing = self._note_typing
+        self._terminal.complete = self._complete
+        self._terminal.open()
+        heard = self._hub.bus.subscribe(self._hear, CallMessageAdded, PresenceReported, name=f"ssh {self._who.name}")
+        watch = start_job(self._forget_typing(), "who types in a call")
         try:
-            if self._has_terminal:
-                editor = cast("SSHLineEditorChannel", self._process.channel)
-                editor.register_key("\t", self._complete)
-            self._write("Welcome, ", one_line(self._who.name), ". `help` lists what you can do; `exit` leaves.\n")
-            while True:
-                line = await self._prompted(clean_text("gsh:", one_line(self._call), "> "))
-                if line is None or line.strip().lower() in _LEAVING:
+            self._call = (await self._calls.find("", self._who)).name
+            if command is not None:
+                await self._guarded(self._run_line(command))
+                return
+            self._terminal.show(
+                "Welcome, ", one_line(self._who.name), ". `help` lists what you can do; `exit` leaves.\n"
+            )
+            while (line := await self._read_line()) is not None:
+                if line.strip().lower() in _LEAVING:
                     return
                 if line.strip():
                     await self._guarded(self._run_line(line.strip()))
+        except CommandError as error:
+            self._terminal.show(plain(str(error)), "\n")
         finally:
             heard.unsubscribe()
-            await cancel_and_wait(reader, self._running)
+            await cancel_and_wait(watch, self._running)
+            await self._terminal.close()
 
-    async def _read(self) -> None:
-        """Put lines into the queue; a break stops what runs."""
+    async def _read_line(self, asking: CleanText | None = None) -> str | None:
+        """The next line that can be used; `asking`: another prompt than the shell's."""
+        self._asking = asking or clean_text()
         while True:
             try:
-                line = await self._process.stdin.readline()
-            except asyncssh.BreakReceived:
-                if self._running is not None:
-                    self._running.cancel()
-                else:
-                    self._lines.put_nowait("")
-                continue
-            except asyncssh.TerminalSizeChanged:
-                continue
-            except (asyncssh.Error, OSError):
-                line = ""
-            if not line:
-                self._lines.put_nowait(None)
-                return
-            self._lines.put_nowait(line.rstrip("\r\n"))
+                return await self._terminal.read_line(self._prompt())
+            except LineRefused as why:
+                self._terminal.show(plain(str(why)), " It was not run.\n")
+
+    def _prompt(self) -> CleanText:
+        if self._asking:
+            return self._asking
+        typing = [name for name, _ in self._typing.values()]
+        note = clean_text(" (", typing[0], " types)") if len(typing) == 1 else clean_text()
+        note = clean_text(" (", len(typing), " type)") if len(typing) > 1 else note
+        return clean_text(self._coloured(one_line(self._who.name), "32"), ":", one_line(self._call), note, "> ")
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         """Do the work; a break or an error ends it, never the connection."""
@@ -118,14 +153,18 @@ class PersonShell:
             self._running = None
             await cancel_and_wait(running)
         if running.cancelled():
-            self._write("\n(stopped)\n")
+            self._terminal.show("\n(stopped)\n")
+
+    def _stop_running(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
 
     async def _reported(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except CommandError as error:
             position = f"\n{error.position.picture}" if error.position is not None else ""
-            self._write(plain(f"{error}{position}"), "\n")
+            self._terminal.show(plain(f"{error}{position}"), "\n")
 
     async def _run_line(self, line: str) -> None:
         self._times.append(time.monotonic())
@@ -133,12 +172,19 @@ class PersonShell:
             raise CommandError(
                 f"That was {MOST_LINES} lines within a minute, which is the most.", hint="Wait a moment."
             )
-        if partner := self._partner(line):
+        if line == WORKBENCH:
+            await self._open_workbench()
+        elif partner := self._partner(line):
             await self._talk(partner)
-            return
-        outcome = await run_line(self._hub.registry, line, self._invocation())
-        self._call = (await self._calls.find("", self._who)).name
-        self._show(outcome)
+        else:
+            outcome = await run_line(self._hub.registry, line, self._invocation())
+            self._enter((await self._calls.find("", self._who)).name)
+            await self._show(outcome)
+
+    def _enter(self, call: str) -> None:
+        if call != self._call:
+            self._call = call
+            self._typing.clear()
 
     def _invocation(self) -> Invocation:
         invocation = self._hub.invocation(self._caller)
@@ -147,6 +193,23 @@ class PersonShell:
             variables=self._variables,
             run_stage=asking(self._hub.registry, self._ask, run_parsed),
         )
+
+    async def _open_workbench(self) -> None:
+        """The window, for somebody who may start any program anyway."""
+        if self._caller.is_guest:
+            raise UsageError("You may not open the workbench here.", hint="`help` lists what you can do.")
+        if not self._terminal.has_colours:
+            raise UsageError("The workbench needs a terminal.", hint="Connect with `ssh -t`.")
+        await self._run_program(self._workbench)
+
+    async def _run_program(self, words: Sequence[str]) -> None:
+        cwd = self._hub.options.cwd
+        try:
+            status = await self._terminal.run_program(words, cwd=cwd, env=_environment(os.environ))
+        except OSError as error:
+            raise CommandError(f"Cannot start {Path(words[0]).name}: {error.strerror or error}.") from error
+        if status:
+            self._terminal.show("It ended with ", status, ".\n")
 
     def _partner(self, line: str) -> str:
         """The agent that `talk to=NAME` alone names; empty: it is another line."""
@@ -160,73 +223,80 @@ class PersonShell:
 
     async def _talk(self, partner: str) -> None:
         """Say one line after another to an agent, until an empty one."""
-        self._write("An empty line ends it.\n")
-        while True:
-            line = await self._prompted(clean_text("you> "))
-            if line is None:
-                self._lines.put_nowait(None)
-                return
-            if not line.strip():
-                return
-            command = self._hub.registry.get("talk")
+        self._terminal.show("An empty line ends it.\n")
+        command = self._hub.registry.get("talk")
+        while line := (await self._read_line(clean_text("you> ")) or "").strip():
             parameters = command.parameters.model_validate({"to": partner, "message": line})
-            self._show(await run_parsed(command, parameters, self._invocation()))
+            await self._show(await run_parsed(command, parameters, self._invocation()))
 
     async def _ask(self, question: Question) -> bool:
         for text in (question.title, question.text, *question.losses, question.note):
             if text:
-                self._write(plain(text), "\n")
-        answer = await self._prompted(clean_text(one_line(question.yes), "? [y/N] "))
-        if answer is None:
-            self._lines.put_nowait(None)
+                self._terminal.show(plain(text), "\n")
+        answer = await self._read_line(clean_text(one_line(question.yes), "? [y/N] "))
         return (answer or "").strip().lower() in _YES
 
     def _hear(self, batch: Sequence[Event]) -> None:
+        said: list[CleanText] = []
         for event in batch:
-            if isinstance(event, CallMessageAdded) and event.call == self._call:
-                message = event.message
-                if message.author != self._who.id or message.role == "system":
-                    self._interject(self._said(message))
+            match event:
+                case CallMessageAdded(call=self._call, message=message):
+                    self._typing.pop(message.author, None)
+                    if message.author != self._who.id or message.role == "system":
+                        said.append(self._said(message))
+                case PresenceReported(call=self._call) if event.member != self._who.id:
+                    if event.doing == "typing":
+                        self._typing[event.member] = (one_line(event.name, 40), time.monotonic() + _TYPING_FOR)
+                    else:
+                        self._typing.pop(event.member, None)
+                case _:
+                    continue
+        self._terminal.interject(clean_text(*said), self._prompt())
+
+    def _note_typing(self) -> None:
+        """Tell the others that this person types, now and then."""
+        now = time.monotonic()
+        if not self._asking and now - self._typed > _TYPING_EVERY:
+            self._typed = now
+            self._hub.bus.publish(
+                PresenceReported(call=self._call, member=self._who.id, name=self._who.name, doing="typing")
+            )
+
+    async def _forget_typing(self) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            now = time.monotonic()
+            if any(until < now for _, until in self._typing.values()):
+                self._typing = {who: one for who, one in self._typing.items() if one[1] >= now}
+                self._terminal.interject(clean_text(), self._prompt())
 
     def _said(self, message: CallMessage) -> CleanText:
         if message.role == "system":
             return clean_text("* ", plain(message.text), "\n")
         name = one_line(message.author_name or message.author, 40)
-        shown = coloured(name, "36" if message.role == "assistant" else "32") if self._has_terminal else name
+        shown = self._coloured(name, "36" if message.role == "assistant" else "33")
         return clean_text(shown, "> ", self._rendered(message.text), "\n")
 
-    def _show(self, outcome: Outcome) -> None:
-        text = bare(outcome.text) if not self._has_terminal else outcome.text
+    async def _show(self, outcome: Outcome) -> None:
+        if isinstance(outcome.view, ProgramView):
+            if outcome.view.needs_screen and not self._terminal.has_screen:
+                raise CommandError("This needs a terminal.", hint="Connect with `ssh -t`.")
+            await self._run_program(("/bin/sh", "-c", outcome.view.command))
+            return
+        text = outcome.text if self._terminal.has_colours else bare(outcome.text)
         if outcome.aside:
-            self._write(plain(outcome.aside), "\n")
+            self._terminal.show(plain(outcome.aside), "\n")
         if text.strip() and not outcome.shown:
-            self._write(self._rendered(text), "\n")
+            self._terminal.show(self._rendered(text), "\n")
 
-    async def _prompted(self, prompt: CleanText) -> str | None:
-        """The next line, asked for with a prompt; `None`: there are no more."""
-        self._prompt = prompt
-        self._write(prompt)
-        try:
-            return await self._lines.get()
-        finally:
-            self._prompt = clean_text()
-
-    def _interject(self, text: CleanText) -> None:
-        """Write above the prompt and what is being typed, which the editor then draws anew."""
-        if self._prompt and self._has_terminal:
-            self._write("\r\x1b[K", text, self._prompt)
-        else:
-            self._write(text)
-
-    @property
-    def _has_terminal(self) -> bool:
-        return bool(self._process.term_type)
+    def _coloured(self, name: CleanText, colour: LiteralString) -> CleanText:
+        return coloured(name, colour) if self._terminal.has_colours else name
 
     def _rendered(self, text: str) -> CleanText:
         """Markdown for a terminal; as it is without one."""
-        if not self._has_terminal:
+        if not self._terminal.has_colours or not _MARKUP.search(text):
             return plain(text)
-        width = max(20, min(_WIDEST, self._process.term_size[0] or 80))
+        width = max(20, min(_WIDEST, self._terminal.size[0]))
         try:
             with deadline(_LAID_OUT_WITHIN):
                 first, *more = markdown_lines(plain(text), width, coloured) or [clean_text()]
@@ -234,27 +304,24 @@ class PersonShell:
             return plain(text)
         return clean_text(first, *(clean_text("\n", line) for line in more))
 
-    def _write(self, *parts: LiteralString | CleanText) -> None:
-        """Write to their terminal: what is sanitised, and sequences of our own."""
-        with contextlib.suppress(asyncssh.Error, OSError, BrokenPipeError):
-            self._process.stdout.write(clean_text(*parts))
-
-    def _complete(self, line: str, place: int) -> tuple[str, int] | bool:
-        """Complete the word before the cursor: a command, or the name of a call or an agent."""
-        before, after = line[:place], line[place:]
-        start = max(before.rfind(" "), before.rfind("="), before.rfind("@"), before.rfind("|"), before.rfind("(")) + 1
-        word = before[start:]
-        first = not before[:start].strip() or before[:start].rstrip().endswith(("|", ";", "("))
-        known = sorted(self._commands()) if first else self._names
-        fits = [one for one in known if one.startswith(word)]
-        if not fits:
-            return False
-        common = fits[0]
-        while not all(one.startswith(common) for one in fits):
-            common = common[:-1]
-        done = before[:start] + common + (" " if len(fits) == 1 else "")
-        return done + after, len(done)
-
-    def _commands(self) -> list[str]:
+    async def _complete(self, line: str, place: int) -> tuple[str, int] | None:
+        """Complete what stands before the cursor as far as all that fits begins alike; else show what fits."""
+        found = await complete(self._hub.registry, self._invocation(), line, place)
         allowed = self._caller.commands
-        return [name for name in self._hub.registry.offered_names if allowed is None or name in allowed]
+        found = [one for one in found if one.kind != "command" or allowed is None or one.value.strip() in allowed]
+        if not found:
+            return None
+        start, end = found[0].start, found[0].end
+        values = [one.value for one in found if one.start == start]
+        common = os.path.commonprefix(values)  # noqa: RUF071 - these are texts, not paths
+        if len(values) > 1 and len(common) <= end - start:
+            self._terminal.interject(clean_text(one_line("  ".join(values[:_COMPLETIONS]), 1_000), "\n"))
+            return None
+        more = " " if len(values) == 1 and not common.endswith(("=", "/", " ")) else ""
+        done = line[:start] + common + more
+        return done + line[end:], len(done)
+
+
+def _environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """This process's variables, without those that tell of its own terminal."""
+    return {name: value for name, value in environ.items() if name not in _OF_TERMINALS}

@@ -1,8 +1,8 @@
-"""The door for people elsewhere: an SSH server that knows only public keys and opens only a shell of our own.
+"""The door for people elsewhere: an SSH server that knows only public keys, and opens a shell of our own and our files.
 
-Every other channel and request is refused: commands, forwarding, agents, X11. It listens on loopback unless told
-otherwise, bars an address whose logins keep failing, and reads the list of people anew for each connection. Raises
-`DoorError` where it cannot open.
+Every other channel and request is refused: commands (but `workbench`), forwarding, agents, X11, variables. It listens
+on loopback unless told otherwise, bars an address whose logins keep failing, and reads the list of people anew for each
+connection. Raises `DoorError` where it cannot open.
 """
 
 from __future__ import annotations
@@ -28,19 +28,24 @@ LOGIN_WITHIN = 15.0
 KEEPALIVE = 30.0
 """Seconds between two signs of life; three that are missed end the connection."""
 MOST_CONNECTIONS = 100
+MOST_PENDING = 20
+"""Connections that have not logged in."""
 MOST_KEYS = 20
 """Keys that one connection may offer."""
 MOST_REFUSED = 10
 """Failed logins of one address within `REFUSED_WITHIN` seconds; then its connections are closed at once."""
 REFUSED_WITHIN = 60.0
-_LONGEST_LINE = 256 * 1024
-"""Characters of an input line."""
-_HISTORY = 500
+MOST_SESSIONS = 10
+"""Shells and transfers of one connection at a time."""
 _LOOK_EVERY = 2.0
 """Seconds between looks for people who may enter no more."""
 
-OpenShell = Callable[[asyncssh.SSHServerProcess[str], AuthorizedPerson], Awaitable[None]]
-"""Serves one person until they leave. Raises nothing but cancellation."""
+OpenShell = Callable[[asyncssh.SSHServerProcess[bytes], AuthorizedPerson, str | None], Awaitable[None]]
+"""Serves one person until they leave; the text is what they asked for instead of the shell. Raises nothing but
+cancellation."""
+OpenFiles = Callable[[asyncssh.SSHServerChannel[bytes], AuthorizedPerson], asyncssh.SFTPServer]
+COMMANDS = frozenset({"workbench"})
+"""What may be asked for instead of the shell."""
 
 
 class DoorError(ExpectedError):
@@ -61,9 +66,10 @@ class DoorOptions:
 class SshDoor:
     """Listens between `open` and `close`."""
 
-    def __init__(self, options: DoorOptions, open_shell: OpenShell) -> None:
+    def __init__(self, options: DoorOptions, open_shell: OpenShell, open_files: OpenFiles) -> None:
         self._options = options
         self._open_shell = open_shell
+        self._open_files = open_files
         self._acceptor: asyncssh.SSHAcceptor | None = None
         self._connections: dict[_DoorConnection, asyncssh.SSHServerConnection] = {}
         self._refused: dict[str, deque[float]] = {}
@@ -80,11 +86,8 @@ class SshDoor:
                 server_factory=lambda: _DoorConnection(self),
                 process_factory=self._serve,
                 server_host_keys=[key],
-                encoding="utf-8",
-                errors="replace",
-                line_editor=True,
-                line_history=_HISTORY,
-                max_line_length=_LONGEST_LINE,
+                encoding=None,
+                line_editor=False,
                 login_timeout=LOGIN_WITHIN,
                 keepalive_interval=KEEPALIVE,
                 password_auth=False,
@@ -94,7 +97,7 @@ class SshDoor:
                 agent_forwarding=False,
                 x11_forwarding=False,
                 allow_scp=False,
-                sftp_factory=None,
+                sftp_factory=self._serve_files,
                 server_version="gsh-tui",
                 reuse_address=True,
             )
@@ -133,7 +136,8 @@ class SshDoor:
     def accept(self, connection: _DoorConnection, raw: asyncssh.SSHServerConnection, address: str) -> bool:
         """Whether a connection may go on to log in."""
         self._connections[connection] = raw
-        return len(self._connections) <= MOST_CONNECTIONS and not self._is_barred(address)
+        pending = sum(one.person is None for one in self._connections)
+        return len(self._connections) <= MOST_CONNECTIONS and pending <= MOST_PENDING and not self._is_barred(address)
 
     def note_refusal(self, address: str) -> None:
         """Note that a login from an address failed."""
@@ -160,17 +164,34 @@ class SshDoor:
                 if connection.person not in known and connection in self._connections:
                     self._connections[connection].close()
 
-    async def _serve(self, process: asyncssh.SSHServerProcess[str]) -> None:
-        person: AuthorizedPerson | None = process.get_extra_info("gsh_person")
-        if person is None or process.command is not None or process.subsystem is not None:
-            process.stderr.write("gsh-tui: only its own shell is open here: connect without a command.\n")
-            process.exit(1)
-            return
-        try:
-            await self._open_shell(process, person)
-            process.exit(0)
-        except (BrokenPipeError, ConnectionError, asyncssh.Error):
-            process.close()
+    async def _serve(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
+        visitor: _DoorConnection | None = process.get_extra_info("gsh_visitor")
+        if visitor is None or visitor.person is None or process.subsystem is not None:
+            self._refuse(process, "only its own shell is open here")
+        elif process.command is not None and process.command.strip() not in COMMANDS:
+            self._refuse(process, "only its own shell is open here: connect without a command")
+        elif visitor.sessions >= MOST_SESSIONS:
+            self._refuse(process, f"one connection has at most {MOST_SESSIONS} shells")
+        else:
+            visitor.sessions += 1
+            try:
+                command = None if process.command is None else process.command.strip()
+                await self._open_shell(process, visitor.person, command)
+                process.exit(0)
+            except (BrokenPipeError, ConnectionError, asyncssh.Error):
+                process.close()
+            finally:
+                visitor.sessions -= 1
+
+    def _refuse(self, process: asyncssh.SSHServerProcess[bytes], why: str) -> None:
+        process.stderr.write(f"gsh-tui: {why}.\n".encode())
+        process.exit(1)
+
+    def _serve_files(self, channel: asyncssh.SSHServerChannel[bytes]) -> asyncssh.SFTPServer:
+        visitor: _DoorConnection | None = channel.get_extra_info("gsh_visitor")
+        if visitor is None or visitor.person is None:
+            raise asyncssh.SFTPPermissionDenied("Nobody has logged in.")
+        return self._open_files(channel, visitor.person)
 
 
 class _DoorConnection(asyncssh.SSHServer):
@@ -184,6 +205,8 @@ class _DoorConnection(asyncssh.SSHServer):
         """Whose the key is that was offered last; only a signature proves it."""
         self._keys = 0
         self.person: AuthorizedPerson | None = None
+        self.sessions = 0
+        """Shells that are open."""
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self._raw = conn
@@ -216,7 +239,7 @@ class _DoorConnection(asyncssh.SSHServer):
     def auth_completed(self) -> None:
         self.person = self._offered
         if self._raw is not None:
-            self._raw.set_extra_info(gsh_person=self.person)
+            self._raw.set_extra_info(gsh_visitor=self)
 
 
 def host_key(path: Path) -> asyncssh.SSHKey:

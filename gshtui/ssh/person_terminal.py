@@ -1,0 +1,300 @@
+"""What one person elsewhere types and sees: lines, with an editor where they have a terminal, and programs on it.
+
+What is written is sanitised, but for a program's own output, which is the person's. What cannot be sent any more is
+dropped: the reader finds that the connection has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import re
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, LiteralString, cast
+
+import asyncssh
+from asyncssh.editor import SSHLineEditor
+
+from gshtui.system.pty_process import PtyProcess
+from gshtui.system.tasks import attempt, cancel_and_wait, start_job
+from gshtui.text.cells import width
+from gshtui.text.sanitise import CleanText, clean_text
+
+LONGEST_LINE = 64 * 1024
+"""Characters of a line; a longer one is refused."""
+LONGEST_TYPED = 16 * 1024
+"""Characters of a line where there is an editor, which keeps those that were typed."""
+_HISTORY = 200
+_CHUNK = 32 * 1024
+_MOST_WAITING = 1_000
+"""Lines that may wait; then what is sent waits in the person's own program."""
+_MOST_HELD = 500
+"""Messages that are kept while a program has the screen."""
+_AFTER_CRASH = (
+    "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[?1l\x1b>\x1b[<u\x1b[?25h\x1b[0m"
+)
+"""Gives the person an ordinary terminal again after a program that could not."""
+_TO_TABS = re.compile(r"[^\t]*\t|[^\t]+")
+_COMPLETES_WITHIN = 2.0
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+Complete = Callable[[str, int], Awaitable[tuple[str, int] | None]]
+"""The line and place of the cursor after a completion of (line, cursor); `None`: there is none."""
+
+
+class LineRefused(Exception):
+    """A line that is too long; it is not kept."""
+
+
+class PersonTerminal:
+    """Use it between `open` and `close`."""
+
+    def __init__(self, process: asyncssh.SSHServerProcess[bytes]) -> None:
+        self._process = process
+        self.has_screen = bool(process.term_type)
+        self.has_colours = self.has_screen and process.term_type != "dumb"
+        self._lines: deque[str | LineRefused | None] = deque()
+        self._came, self._taken = asyncio.Event(), asyncio.Event()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._editor: SSHLineEditor | None = None
+        self._rest = ""
+        """Without a terminal: the beginning of a line."""
+        self._refusing = False
+        self._tab: tuple[str, int] | None = None
+        """The line and the place of the cursor where a tab was pressed."""
+        self._program: PtyProcess | None = None
+        self._held: deque[CleanText] = deque(maxlen=_MOST_HELD)
+        self._prompt = clean_text()
+        """What stands before the cursor while a line is waited for."""
+        self._reader: asyncio.Task[None] | None = None
+        self.on_break: Callable[[], None] = lambda: None
+        """Called at `ctrl+c` while no line is waited for."""
+        self.on_typing: Callable[[], None] = lambda: None
+        """Called when something is typed at a prompt."""
+        self.complete: Complete | None = None
+
+    def open(self) -> None:
+        """Begin to read."""
+        if self.has_screen:
+            port = _EditorPort(self)
+            kind = "xterm" if self.has_colours else "dumb"
+            self._editor = SSHLineEditor(
+                cast("Any", port), cast("Any", port), True, _HISTORY, LONGEST_TYPED + 1, kind, self.size[0]
+            )
+            self._editor.register_key("\t", self._note_tab)
+        self._reader = start_job(self._read(), "input of a person over SSH")
+
+    async def close(self) -> None:
+        """End what runs here, and read no more."""
+        await cancel_and_wait(self._reader)
+        if self._program is not None:
+            await self._program.close()
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows."""
+        columns, rows, *_ = self._process.term_size
+        return columns or 80, rows or 24
+
+    async def read_line(self, prompt: CleanText) -> str | None:
+        """The next line; `None`: there are no more. Raises `LineRefused`."""
+        self._prompt = prompt
+        self.show(prompt)
+        try:
+            while not self._lines:
+                self._came.clear()
+                await self._came.wait()
+            line = self._lines[0]
+            if line is not None:
+                self._lines.popleft()
+            self._taken.set()
+        finally:
+            self._prompt = clean_text()
+        if isinstance(line, LineRefused):
+            raise line
+        return line
+
+    def show(self, *parts: LiteralString | CleanText | int) -> None:
+        """Print what is sanitised, or our own; the line that is being typed is drawn anew behind it."""
+        text = clean_text(*parts)
+        if self._editor is not None:
+            self._editor.process_output(text)
+        else:
+            self.send(text)
+
+    def interject(self, text: CleanText, prompt: CleanText | None = None) -> None:
+        """Print whole lines above the prompt; they wait while a program has the screen.
+
+        Args:
+            prompt: the prompt from now on; `None`: as it is.
+        """
+        if self._program is not None:
+            self._held.append(text)
+        elif self._editor is None or not self._prompt:
+            self.show(text)
+        elif text or (prompt and prompt != self._prompt):
+            begin = self._above_prompt()
+            self._prompt = prompt or self._prompt
+            self._editor.process_output(clean_text(begin, text, self._prompt))
+
+    async def run_program(self, words: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> int:
+        """Give the screen to a program until it ends; returns its exit status. Raises `OSError` if it cannot start."""
+
+        async def pass_on(data: bytes) -> None:
+            self._process.stdout.write(data)
+            await self._process.stdout.drain()
+
+        term = self._process.term_type or "dumb"
+        program = await PtyProcess.start(words, pass_on, cwd=cwd, env={**env, "TERM": term}, size=self.size)
+        self._program = program
+        clean = False
+        try:
+            status = await program.wait()
+            clean = status <= 128
+            return status
+        finally:
+            await program.close()
+            self._program = None
+            if not clean:
+                self.send(_AFTER_CRASH)
+            held, self._held = self._held, deque(maxlen=_MOST_HELD)
+            for text in held:
+                self.show(text)
+
+    def _above_prompt(self) -> CleanText:
+        """Goes to the beginning of the prompt, and removes what is below."""
+        rows = _width(self._prompt) // max(1, self.size[0])
+        return clean_text("\x1b[", rows, "A\r\x1b[J") if rows else clean_text("\r\x1b[J")
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                data = await self._process.stdin.read(_CHUNK)
+            except (asyncssh.BreakReceived, asyncssh.SignalReceived):
+                self.take_break()
+                continue
+            except asyncssh.TerminalSizeChanged:
+                self._resize()
+                continue
+            except (asyncssh.Error, OSError):
+                data = b""
+            if not data:
+                self._end()
+                return
+            if self._program is not None:
+                await self._program.write(data)
+                continue
+            await self._take(self._decoder.decode(data))
+            while len(self._lines) > _MOST_WAITING:
+                self._taken.clear()
+                await self._taken.wait()
+
+    def _resize(self) -> None:
+        if self._program is not None:
+            self._program.resize(self.size)
+        if self._editor is not None:
+            self._editor.set_width(self.size[0])
+
+    async def _take(self, text: str) -> None:
+        if self._editor is not None:
+            if self._prompt and text.isprintable():
+                self.on_typing()
+            for piece in _TO_TABS.findall(text):
+                self._editor.process_input(piece, None)
+                await self._complete()
+            return
+        *whole, rest = text.split("\n")
+        for line in whole:
+            line, self._rest = self._rest + line, ""
+            if not self._refusing:
+                self.take_line(line)
+            self._refusing = False
+        if not self._refusing:
+            self._rest += rest
+            if len(self._rest) > LONGEST_LINE:
+                self.take_line(self._rest)
+                self._rest, self._refusing = "", True
+
+    def _end(self) -> None:
+        if self._rest and not self._refusing:
+            self.take_line(self._rest)
+        self._put(None)
+        if self._program is not None:
+            start_job(self._program.close(), "the end of a program whose terminal is gone")
+
+    def _put(self, line: str | LineRefused | None) -> None:
+        self._lines.append(line)
+        self._came.set()
+
+    def _note_tab(self, line: str, place: int) -> tuple[str, int]:
+        self._tab = line, place
+        return line, place
+
+    async def _complete(self) -> None:
+        """Complete at a tab; what is typed behind it waits, since a command may ask the record what fits."""
+        asked, self._tab = self._tab, None
+        if asked is None or self.complete is None or not self._prompt or self._editor is None:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_COMPLETES_WITHIN):
+                found = await attempt("completion over SSH", self.complete(*asked))
+                if found is not None:
+                    self._editor.set_input(*found)
+                    self._editor.process_output("")
+
+    def take_line(self, line: str) -> None:
+        """Take a line that is complete."""
+        line = line.rstrip("\r\n")
+        longest = LONGEST_LINE if self._editor is None else LONGEST_TYPED
+        self._put(LineRefused(f"That line is longer than {longest:,} characters.") if len(line) > longest else line)
+
+    def take_end(self) -> None:
+        """Take `ctrl+d`: there are no more lines."""
+        self._put(None)
+
+    def take_break(self) -> None:
+        """Take `ctrl+c`: it ends the line that is typed, or what runs."""
+        if self._program is not None:
+            return
+        if not self._prompt:
+            self.on_break()
+            return
+        if self._editor is not None:
+            self._editor.set_input("", 0)
+            self._editor.process_output("^C\n")
+        self._put("")
+
+    def send(self, text: str) -> None:
+        """Send to the person's screen, as it is."""
+        with contextlib.suppress(asyncssh.Error, OSError):
+            self._process.stdout.write(text.encode(errors="replace"))
+
+
+class _EditorPort:
+    """What asyncssh's line editor takes for its channel and its session."""
+
+    def __init__(self, terminal: PersonTerminal) -> None:
+        self._terminal = terminal
+
+    def write(self, data: str, _datatype: Any = None) -> None:
+        self._terminal.send(data)
+
+    def data_received(self, data: str, _datatype: Any = None) -> None:
+        self._terminal.take_line(data)
+
+    def soft_eof_received(self) -> None:
+        self._terminal.take_end()
+
+    def break_received(self, _milliseconds: int) -> bool:
+        self._terminal.take_break()
+        return True
+
+    def signal_received(self, _signal: str) -> None:
+        """No key is bound to a signal."""
+
+
+def _width(text: str) -> int:
+    """Columns of a prompt, without its colours."""
+    return width(_COLOUR.sub("", text))

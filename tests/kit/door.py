@@ -1,0 +1,117 @@
+"""The door for people elsewhere as tests use it: a running server with people on its list, and ways to come in."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncssh
+
+from tests.kit.command import run_gsh, start_gsh
+from tests.kit.pty_child import PtyChild
+
+
+@dataclass
+class Door:
+    """A running server, and keys to it."""
+
+    port: int
+    keys: dict[str, Path]
+    pid: int
+    folder: Path
+
+    def openssh(self, program: str, who: str, *options: str) -> list[str]:
+        """The words of OpenSSH's `ssh` or `sftp` for one person; the host has to follow."""
+        port = "-P" if program == "sftp" else "-p"
+        own = ("IdentitiesOnly=yes", "StrictHostKeyChecking=no", f"UserKnownHostsFile={self.folder / 'known'}",
+               "LogLevel=ERROR")  # fmt: skip
+        flags = [word for one in own for word in ("-o", one)]
+        return [f"/usr/bin/{program}", "-F", "none", port, str(self.port), "-i", str(self.keys[who]), *flags, *options]
+
+    def terminal(self, who: str, *command: str, columns: int = 100, rows: int = 30) -> PtyChild:
+        """`ssh -t` in a terminal of its own, started."""
+        child = PtyChild([*self.openssh("ssh", who, "-tt"), f"{who}@127.0.0.1", *command], self.folder, columns, rows)
+        child.go()
+        return child
+
+    async def sftp(self, who: str, *lines: str) -> tuple[str, str, int]:
+        """What OpenSSH's `sftp` prints for these lines, on both streams, and how it ends."""
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [*self.openssh("sftp", who, "-b", "-"), f"{who}@127.0.0.1"],
+            input="".join(f"{line}\n" for line in lines).encode(), capture_output=True, timeout=25, check=False,
+            cwd=self.folder,
+        )  # fmt: skip
+        return done.stdout.decode(), done.stderr.decode(), done.returncode
+
+    def connect(self, who: str, **options: Any) -> Any:
+        """A connection of one person."""
+        return asyncssh.connect(
+            "127.0.0.1",
+            self.port,
+            username=who,
+            client_keys=[str(self.keys[who])],
+            known_hosts=None,
+            config=None,
+            agent_path=None,
+            **options,
+        )
+
+
+@dataclass
+class Visitor:
+    """A person at their shell."""
+
+    process: asyncssh.SSHClientProcess[str]
+    seen: str = ""
+
+    async def until(self, text: str) -> str:
+        """What was printed up to and with this text."""
+        async with asyncio.timeout(20.0):
+            while text not in self.seen:
+                more = await self.process.stdout.read(4_096)
+                assert more, f"the connection ended before {text!r}: {self.seen!r}"
+                self.seen += more
+        before, _, self.seen = self.seen.partition(text)
+        return before + text
+
+    async def run(self, line: str) -> str:
+        """What a line prints, up to the next prompt."""
+        self.process.stdin.write(line + "\n")
+        return await self.until("> ")
+
+
+@asynccontextmanager
+async def door_for(tmp_path: Path, **rights: str) -> AsyncGenerator[Door]:
+    """A running server for people with these rights; `eve` has a key that is not on the list."""
+    keys: dict[str, Path] = {}
+    for name in (*rights, "eve"):
+        key = asyncssh.generate_private_key("ssh-ed25519")
+        keys[name] = tmp_path / f"key-{name}"
+        key.write_private_key(str(keys[name]))
+        keys[name].chmod(0o600)
+        if name in rights:
+            public = key.export_public_key("openssh").decode().strip()
+            allowed = await asyncio.to_thread(
+                run_gsh, "people", "allow", name, public, "--rights", rights[name], cwd=tmp_path
+            )
+            assert allowed.code == 0, allowed.err
+    with start_gsh("serve", "--ssh", "--port", "0", cwd=tmp_path) as process:
+        assert process.stdout is not None
+        said = (await asyncio.to_thread(process.stdout.readline)).decode()
+        assert said.startswith("Listening on 127.0.0.1 port "), said
+        yield Door(int(said.split("port ")[1].split(";")[0]), keys, process.pid, tmp_path)
+
+
+@asynccontextmanager
+async def visit(door: Door, who: str) -> AsyncGenerator[Visitor]:
+    """One person at their shell, without a terminal."""
+    async with door.connect(who) as connection, connection.create_process() as process:
+        visitor = Visitor(process)
+        await visitor.until(":lobby> ")
+        yield visitor
