@@ -23,7 +23,7 @@ SESSION_GROUP = ShellGroup(
     """\
 Conversations: list, show, resume, export, search, rename, remove. These also work while a window is open.
 
-For an ID you can write a unique part of its beginning or end, or `latest`.""",
+For an ID you can write a unique part of its beginning or end, its number in the list, or `latest`.""",
     tuple(SESSION_SYNONYMS.items()),
 )
 
@@ -39,6 +39,8 @@ class SessionList:
     sessions: list[SessionInfo]
     everywhere: bool
     """Whether the conversations of every folder were listed."""
+    numbered: bool = True
+    """Whether a conversation can be named by its position, counted from 1: all those of this folder are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,9 @@ class ListSessions(Parameters, Returns[SessionList]):
     everywhere: Annotated[bool, ShellOption("--all")] = Field(
         default=False, description="List the conversations of every folder."
     )
+    agent: str = Field(default="", description="List only this agent's.")
+    provider: str = Field(default="", description="List only those that used this provider last.")
+    model: str = Field(default="", description="List only those whose last model has this in its name.")
     limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of conversations.")
 
 
@@ -116,25 +121,31 @@ class ResumeSession(Parameters, Returns[SessionInfo]):
 
 
 class RemoveSessions(Parameters, Returns[RemovedSessions]):
-    """Remove conversations permanently. In a terminal it first asks."""
+    """Remove conversations permanently. In a terminal it first asks.
+
+    With --keep N: all of this folder but the newest N, and those that are open.
+    """
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "rm"
     SHELL = _shell("sessions")
-    sessions: Annotated[tuple[str, ...], ShellOption("ids", metavar="ID…", kind="session", required=True)] = ()
+    sessions: Annotated[tuple[str, ...], ShellOption("ids", metavar="ID…", kind="session")] = ()
+    keep: int | None = Field(
+        default=None, ge=0, le=100_000, description="How many of this folder's newest conversations to keep."
+    )
 
 
 class ExportSession(Parameters, Returns[SessionExport]):
     """Export a conversation.
 
-    JSONL contains everything; Markdown is for reading.
+    JSONL contains everything; Markdown and HTML are for reading. The HTML is one file that loads nothing.
     """
 
     COMMAND: ClassVar[str] = "session"
     WORD: ClassVar[str] = "export"
     SHELL = _shell("session")
     session: Annotated[str, ShellOption("id", kind="session")] = ""
-    format: Literal["", "jsonl", "markdown"] = Field(
+    format: Literal["", "jsonl", "markdown", "html"] = Field(
         default="", description="Format; by default it follows from the file's name."
     )
     out: Annotated[str, ShellOption("--out -o", metavar="FILE", kind="file")] = Field(

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -16,7 +15,7 @@ import msgspec
 from pydantic import Field
 
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.commands.command_errors import raising_command_errors
+from gshtui.commands.command_errors import command_error, raising_command_errors
 from gshtui.commands.declaration import (
     Access,
     Action,
@@ -35,65 +34,26 @@ from gshtui.commands.declaration import (
 from gshtui.commands.schema import FOR_PEOPLE
 from gshtui.store import session_calls as calls
 from gshtui.store import session_export
-from gshtui.store.encoding import visible
-from gshtui.store.message_table import SearchHit
+from gshtui.store.session_listing import details_text, hits_text, sessions_text, single_line
 from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system import private_files
 
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"))
-
-
-def sessions_text(found: Sequence[SessionInfo], *, folders: bool) -> str:
-    """One line each: id, age, messages, title, and where it is open; with its folder if several are shown."""
-    rows = [
-        (
-            info.id,
-            age(info.updated),
-            str(info.messages),
-            _title(info) + (f"  {single_line(info.cwd)}" if folders else ""),
-        )
-        for info in found
-    ]
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
-    return "\n".join(
-        f"{name:<{widths[0]}}  {when:>{widths[1]}}  {count:>{widths[2]}}  {title}" for name, when, count, title in rows
-    )
-
-
-def hits_text(hits: Sequence[SearchHit]) -> str:
-    """Two lines for each: where it is, and the words around it."""
-    return "\n".join(
-        f"{hit.session} #{hit.seq} {hit.role}, {age(hit.at)}: {single_line(hit.title)}\n    {single_line(hit.excerpt)}"
-        for hit in hits
-    )
-
-
-def age(at: float) -> str:
-    """How long ago, in its largest unit; a dash for an unknown time."""
-    if at <= 0:
-        return "-"
-    seconds = max(time.time() - at, 0.0)
-    for size, unit in _UNITS:
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit}"
-    return "now"
-
-
-def single_line(text: str) -> str:
-    """The text on one line, control characters escaped."""
-    return visible(" ".join(text.split()))
-
-
-def _title(info: SessionInfo) -> str:
-    title = single_line(info.title) or "(no title)"
-    return f"{title}  [open in {single_line(info.held_by)}]" if info.held_by else title
-
-
 Word = Literal["ls", "show", "resume", "rm", "export", "search", "rename"]
+_FORMATS: dict[str, session_export.Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".html": "html",
+    ".htm": "html",
+}
 _LOOKING = frozenset({"ls", "show", "search"})
 _SHOWN_IDS = 50
+_MOST = 100_000
+_DIGITS = 3
+"""Of a conversation's number in the list; longer ones are parts of ids."""
+_NAMED = 10
+"""Conversations that a question about their removal lists."""
 A = TypeVar("A", bound=Parameters)
 R = TypeVar("R")
 
@@ -107,10 +67,21 @@ class SessionParameters(Parameters):
     )
     target: str = Field(
         default="",
-        description="An id, or its beginning or end; search: the words to find. Empty: the current conversation.",
+        description="An id, its beginning or end, or its number in the list; search: the words to find. Empty: the"
+        " current conversation.",
     )
     text: str = Field(default="", description="The new title (rename), more words (search), more ids (rm).")
-    format: Literal["", "jsonl", "markdown"] = Field(
+    agent: str = Field(default="", description="ls: only this agent's.")
+    provider: str = Field(default="", description="ls: only those that used this provider last.")
+    model: str = Field(default="", description="ls: only those whose last model has this in its name.")
+    keep: int | None = Field(
+        default=None,
+        ge=0,
+        le=100_000,
+        description="rm: remove all of this folder but its newest ones, so many.",
+        json_schema_extra=FOR_PEOPLE,
+    )
+    format: Literal["", "jsonl", "markdown", "html"] = Field(
         default="",
         description="export: the format; empty: by the file's name, else Markdown.",
         json_schema_extra=FOR_PEOPLE,
@@ -174,13 +145,14 @@ def _bindings(given: SessionParameters) -> Parameters:
     target = given.target
     match given.action:
         case "ls":
-            return calls.ListSessions(everywhere=given.all, limit=given.limit)
+            chosen = {"agent": given.agent, "provider": given.provider, "model": given.model}
+            return calls.ListSessions(everywhere=given.all, limit=given.limit, **chosen)
         case "show":
             return calls.ShowSession(session=target, whole=given.all, limit=given.limit)
         case "resume":
             return calls.ResumeSession(session=target)
         case "rm":
-            return calls.RemoveSessions(sessions=tuple(filter(None, (target, *given.text.split()))))
+            return calls.RemoveSessions(sessions=tuple(filter(None, (target, *given.text.split()))), keep=given.keep)
         case "export":
             return calls.ExportSession(session=target, format=given.format, out=given.out)
         case "search":
@@ -217,7 +189,7 @@ class _Family:
                 _action(calls.ListSessions, calls.SessionList, self._ls, _render_list, access=shared),
                 _action(calls.ShowSession, calls.ShownSession, self._show, _render_shown, access=shared),
                 _action(calls.ResumeSession, SessionInfo, self._resume, _render_resumed),
-                _action(calls.RemoveSessions, calls.RemovedSessions, self._rm, _render_removed, asks=_ask_removal),
+                _action(calls.RemoveSessions, calls.RemovedSessions, self._rm, _render_removed, asks=self._ask_removal),
                 _action(calls.ExportSession, calls.SessionExport, self._export, _render_export),
                 _action(calls.SearchSessions, calls.SessionHits, self._search, _render_hits, access=shared),
                 _action(calls.RenameSession, SessionInfo, self._rename, _render_renamed),
@@ -253,9 +225,11 @@ class _Family:
         return [info.id for info in found if info.id.startswith(prefix)]
 
     async def _ls(self, invocation: Invocation, parameters: calls.ListSessions) -> calls.SessionList:
+        chosen = {"agent": parameters.agent, "provider": parameters.provider, "model": parameters.model}
         cwd = None if parameters.everywhere else str(invocation.cwd)
-        found = await self._store.sessions.find_all(cwd=cwd, limit=parameters.limit)
-        return calls.SessionList(found, parameters.everywhere)
+        found = await self._store.sessions.find_all(cwd=cwd, limit=parameters.limit, **chosen)
+        numbered = not parameters.everywhere and not any(chosen.values())
+        return calls.SessionList(found, parameters.everywhere, numbered)
 
     async def _show(self, invocation: Invocation, parameters: calls.ShowSession) -> calls.ShownSession:
         info = await self._wanted(invocation, parameters.session)
@@ -266,18 +240,43 @@ class _Family:
         return await self._wanted(invocation, parameters.session, other=True)
 
     async def _rm(self, invocation: Invocation, parameters: calls.RemoveSessions) -> calls.RemovedSessions:
-        if not parameters.sessions:
-            raise UsageError("The conversation to remove is missing.", hint="`session ls` lists them.")
-        found = {info.id: info for name in parameters.sessions if (info := await self._wanted(invocation, name))}
-        if invocation.session in found:
+        found = await self._unwanted(invocation, parameters)
+        if invocation.session in {info.id for info in found}:
             raise CommandError("This conversation is open here.", hint="Start a new one first, then remove this one.")
-        for session in found:
-            await self._store.sessions.delete(session)
-        return calls.RemovedSessions(list(found.values()))
+        for info in found:
+            await self._store.sessions.delete(info.id)
+        return calls.RemovedSessions(found)
+
+    async def _ask_removal(self, invocation: Invocation, parameters: calls.RemoveSessions) -> Question | None:
+        try:
+            found = await self._unwanted(invocation, parameters)
+        except StoreError as error:
+            raise command_error(error) from error
+        if not found:
+            return None
+        what = f"{len(found)} conversations" if len(found) > 1 else "this conversation"
+        exactly = calls.RemoveSessions(sessions=tuple(info.id for info in found))
+        details = sessions_text(found[:_NAMED], folders=False)
+        more = f"\nand {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+        return Question(exactly, f"Permanently remove {what}?", details + more, yes="Remove")
+
+    async def _unwanted(self, invocation: Invocation, parameters: calls.RemoveSessions) -> list[SessionInfo]:
+        """The conversations to remove."""
+        if parameters.keep is None and not parameters.sessions:
+            raise UsageError(
+                "The conversation to remove is missing.", hint="`session ls` lists them; `keep=N` keeps the newest N."
+            )
+        if parameters.keep is not None and parameters.sessions:
+            raise UsageError("Name conversations or say how many to keep, not both.")
+        if parameters.keep is None:
+            named = [await self._wanted(invocation, name) for name in parameters.sessions]
+            return list({info.id: info for info in named}.values())
+        found = await self._store.sessions.find_all(cwd=str(invocation.cwd), limit=_MOST)
+        return [info for info in found[parameters.keep :] if not info.held_by and info.id != invocation.session]
 
     async def _export(self, invocation: Invocation, parameters: calls.ExportSession) -> calls.SessionExport:
         info = await self._wanted(invocation, parameters.session)
-        form = parameters.format or ("jsonl" if parameters.out.endswith((".jsonl", ".ndjson")) else "markdown")
+        form = parameters.format or _FORMATS.get(Path(parameters.out).suffix, "markdown")
         redact = None if self._redactor is None else await asyncio.to_thread(self._redactor)
         if not parameters.out:
             text = "".join([line async for line in session_export.lines(self._store, info.id, form, redact)])
@@ -304,6 +303,12 @@ class _Family:
     async def _wanted(self, invocation: Invocation, name: str, *, other: bool = False) -> SessionInfo:
         """The named conversation, or else the current one (unless `other`), or else the folder's latest."""
         name = name or ("" if other else invocation.session)
+        if name.isdecimal() and len(name) <= _DIGITS and int(name):
+            listed = await self._store.sessions.find_all(cwd=str(invocation.cwd), limit=int(name))
+            if len(listed) < int(name):
+                why = f"There is no conversation {name} in this folder: it has {len(listed)}."
+                raise StoreError("unknown", why, hint="`session ls` lists them with their numbers.")
+            return listed[-1]
         if name and name != "latest":
             return await self._store.sessions.find(name)
         if info := await self._store.sessions.latest(str(invocation.cwd)):
@@ -315,16 +320,10 @@ class _Family:
         )
 
 
-async def _ask_removal(_invocation: Invocation, parameters: calls.RemoveSessions) -> Question | None:
-    if not parameters.sessions:
-        return None
-    return Question(parameters, f"Permanently remove {', '.join(parameters.sessions)}?", yes="Remove")
-
-
 def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
-    text = sessions_text(found.sessions, folders=found.everywhere)
+    text = sessions_text(found.sessions, folders=found.everywhere, numbered=found.numbered)
     if not found.sessions:
-        text = "There are no conversations yet."
+        text = "There are no conversations yet." if found.numbered or found.everywhere else "No conversation matches."
         text += "" if found.everywhere else " `session ls all=true` lists those of other folders."
     return Outcome([_data(info) for info in found.sessions], text)
 
@@ -332,7 +331,7 @@ def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
 def _render_shown(_invocation: Invocation, shown: calls.ShownSession) -> Outcome:
     info = shown.session
     data = {"session": _data(info), "messages": msgspec.to_builtins(shown.messages)}
-    head = sessions_text([info], folders=True)
+    head = details_text(info)
     left_out = info.messages - len(shown.messages)
     note = f"({left_out} earlier messages; `session show {info.id} all=true` shows them too)" if left_out > 0 else ""
     said = [session_export.message_markdown(stored.message) for stored in shown.messages]
@@ -348,7 +347,8 @@ def _render_resumed(invocation: Invocation, info: SessionInfo) -> Outcome:
 
 def _render_removed(_invocation: Invocation, gone: calls.RemovedSessions) -> Outcome:
     titles = ", ".join(single_line(info.title) or info.id for info in gone.sessions)
-    return Outcome({"removed": [info.id for info in gone.sessions]}, f"Removed: {titles}.")
+    said = f"Removed: {titles}." if gone.sessions else "There was nothing to remove."
+    return Outcome({"removed": [info.id for info in gone.sessions]}, said)
 
 
 def _render_export(_invocation: Invocation, made: calls.SessionExport) -> Outcome:

@@ -1,4 +1,4 @@
-"""A conversation as a file: lossless JSON lines, or Markdown for people.
+"""A conversation as a file: lossless JSON lines, or Markdown or HTML (`session_html`) for people.
 
 Lines come a page at a time; the whole conversation is never in memory.
 """
@@ -6,6 +6,7 @@ Lines come a page at a time; the whole conversation is never in memory.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import re
 import time
@@ -27,7 +28,7 @@ VERSION = 1
 _PAGE = 200
 _FILES = frozenset(("data", "colours"))
 """Fields that are files."""
-Format = Literal["jsonl", "markdown"]
+Format = Literal["jsonl", "markdown", "html"]
 
 
 async def lines(
@@ -44,6 +45,10 @@ async def lines(
         StoreError: there is no such conversation, or it cannot be read.
     """
     info = await store.sessions.find(session)
+    if form == "html":
+        async for piece in _html(store, info, redact):
+            yield piece
+        return
     made = _json_lines(store, info) if form == "jsonl" else _markdown(store, info)
     async for line in made:
         if redact is None:
@@ -113,6 +118,18 @@ async def _markdown(store: Store, info: SessionInfo) -> AsyncIterator[str]:
     yield " · ".join(visible(part) for part in about if part) + "\n"
     async for _, message in _all(store, info.id):
         yield "\n" + message_markdown(message)
+
+
+async def _html(store: Store, info: SessionInfo, redact: Callable[[str], str] | None) -> AsyncIterator[str]:
+    from gshtui.store.session_html import html_pieces  # most exports are of another form
+
+    async def find_picture(key: str) -> str:
+        with contextlib.suppress(StoreError):
+            return await store.outputs.get(key)
+        return ""
+
+    async for piece in html_pieces(info, _all(store, info.id), find_picture, redact):
+        yield piece
 
 
 async def _all(store: Store, session: str) -> AsyncIterator[tuple[int, Message]]:

@@ -24,7 +24,11 @@ TITLE_LENGTH = 80
 EMPTY_KEPT = 7 * 86_400.0
 """Seconds after which a conversation without messages is deleted."""
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
-_FIELDS = "id, title, cwd, agent, provider, model, parent, created, updated, messages"
+_USED = (
+    "(SELECT coalesce(sum(input + output + cache_read + cache_write), 0) FROM usage WHERE session = sessions.id),"
+    " (SELECT CASE WHEN sum(cost IS NULL) THEN NULL ELSE sum(cost) END FROM usage WHERE session = sessions.id)"
+)
+_FIELDS = f"id, title, cwd, agent, provider, model, parent, created, updated, messages, {_USED}"
 _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM sessions)"
 
 
@@ -43,6 +47,10 @@ class SessionInfo(msgspec.Struct, frozen=True):
     parent: str = ""
     held_by: str = ""
     """Where it is open for writing; empty: nowhere."""
+    tokens: int = 0
+    """Of all its requests and answers."""
+    cost: float | None = None
+    """US dollars; `None`: nothing was sent, or the price of something is unknown."""
 
 
 def create_session(
@@ -131,13 +139,28 @@ def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
     raise StoreError("unknown", f"There is no conversation {name!r}.", hint="`session ls` lists them.")
 
 
-def list_sessions(connection: sqlite3.Connection, *, cwd: str | None, limit: int, empty: bool) -> list[SessionInfo]:
+def list_sessions(
+    connection: sqlite3.Connection,
+    *,
+    cwd: str | None,
+    agent: str = "",
+    provider: str = "",
+    model: str = "",
+    limit: int,
+    empty: bool,
+) -> list[SessionInfo]:
     """Conversations, most recently used first."""
     conditions = ["1"] if empty else ["messages > 0"]
     parameters: list[Any] = []
-    if cwd is not None:
-        conditions.append("cwd = ?")
-        parameters.append(cwd)
+    for condition, value in (
+        ("cwd = ?", cwd),
+        ("agent = ?", agent),
+        ("provider = ?", provider),
+        ("instr(lower(model), lower(?))", model),
+    ):
+        if value:
+            conditions.append(condition)
+            parameters.append(clean_text(value))
     found = connection.execute(
         f"SELECT {_FIELDS} FROM sessions WHERE {' AND '.join(conditions)} ORDER BY touched DESC LIMIT ?",
         (*parameters, limit),
@@ -216,10 +239,11 @@ def title_of(text: str) -> str:
 
 
 def _info(connection: sqlite3.Connection, row: tuple[Any, ...]) -> SessionInfo:
-    session, title, cwd, agent, provider, model, parent, created, updated, messages = row
+    session, title, cwd, agent, provider, model, parent, created, updated, messages, tokens, cost = row
     holder = hold_of(connection, session)
     place = (holder.place or f"process {holder.pid}") if holder else ""
-    return SessionInfo(session, title, cwd, agent, provider, model, created, updated, messages, parent, place)
+    entry = (session, title, cwd, agent, provider, model)
+    return SessionInfo(*entry, created, updated, messages, parent, place, tokens, cost)
 
 
 class SessionTable(Table):
@@ -245,9 +269,28 @@ class SessionTable(Table):
         """
         return await self._read(lambda connection: find_session(connection, id_or_prefix))
 
-    async def find_all(self, *, cwd: str | None = None, limit: int = 100, empty: bool = False) -> list[SessionInfo]:
-        """Conversations (of one folder), most recently used first; those without messages only if `empty`."""
-        return await self._read(partial(list_sessions, cwd=cwd, limit=limit, empty=empty))
+    async def find_all(
+        self,
+        *,
+        cwd: str | None = None,
+        agent: str = "",
+        provider: str = "",
+        model: str = "",
+        limit: int = 100,
+        empty: bool = False,
+    ) -> list[SessionInfo]:
+        """Conversations, most recently used first.
+
+        Args:
+            cwd: only those of this folder.
+            agent: only this agent's.
+            provider: only those that used this provider last.
+            model: only those whose last model has this in its name, in letters of either case.
+            limit: the most.
+            empty: those without messages, too.
+        """
+        chosen = {"cwd": cwd, "agent": agent, "provider": provider, "model": model}
+        return await self._read(partial(list_sessions, **chosen, limit=limit, empty=empty))
 
     async def latest(self, cwd: str) -> SessionInfo | None:
         """The folder's most recently used conversation without a parent; `None` if there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from pathlib import Path
 
@@ -28,4 +29,6 @@ async def declared(folder: Path) -> str:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
+        # Whoever runs this has a record and settings of their own, which have nothing to do with it.
+        os.environ |= {f"XDG_{kind}_HOME": f"{name}/{kind}" for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
         WRITTEN.write_text(asyncio.run(declared(Path(name))), encoding="utf-8")

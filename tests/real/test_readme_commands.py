@@ -185,7 +185,7 @@ def test_conversations(shop: Shop) -> None:
             shop.opened(line, "transaction", b"\x11")
         else:
             shop.run(line)
-    assert (shop.project / "conversation.md").exists()
+    assert (shop.project / "conversation.html").exists()
 
 
 def test_the_doctor(shop: Shop) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import stat
 from collections.abc import AsyncGenerator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +15,37 @@ import pytest
 
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.bus.messages import (
+    Document,
+    Image,
+    Message,
+    Picture,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+    png_text,
+)
+from gshtui.bus.usage_data import UsageRow
 from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation, Outcome, UsageError
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
 from gshtui.store import session_export
+from gshtui.store.session_calls import RemoveSessions
 from gshtui.store.session_commands import commands
 from gshtui.store.store import Store
 from tests.kit.home import Home
 from tests.kit.record import numbered_prompt, open_record
 
-COVERS = ("gshtui.store.sent_texts", "gshtui.store.session_export", "gshtui.store.session_table")
+COVERS = (
+    "gshtui.store.sent_texts",
+    "gshtui.store.session_export",
+    "gshtui.store.session_html",
+    "gshtui.store.session_listing",
+    "gshtui.store.session_table",
+)
 
 CONVERSATION = (
     Message("p", "user", (Text("why?\x1b]0;owned\x07"), Image("image/png", "QUJD", "shot.png")), at=5.0, turn="t"),
@@ -146,7 +167,7 @@ async def test_ls_lists_this_folder_or_all(shell: Shell, tmp_path: Path) -> None
     here, there = await _conversation(shell), await _conversation(shell, tmp_path)
     outcome = await shell.run("session ls")
     assert [row["id"] for row in outcome.data] == [here]
-    assert outcome.text.startswith(here)
+    assert outcome.text.split()[:2] == ["1", here]
     assert "\x1b" not in outcome.text
     everywhere = await shell.run("session ls all=true")
     assert [row["id"] for row in everywhere.data] == [there, here]
@@ -207,6 +228,146 @@ async def test_export_writes_a_private_file_and_no_other(shell: Shell) -> None:
     with pytest.raises(CommandError, match="no conversation"):
         await shell.run("session export zzzz out=other.md")
     assert [entry.name for entry in shell.cwd.iterdir()] == ["talk.jsonl"]
+
+
+async def _used(shell: Shell, session: str, cost: float | None, *, model: str = "m1", provider: str = "p") -> None:
+    usage = Usage(input=100, output=20)
+    await shell.store.usage.add(UsageRow(session, "main", "t", 1, 1.0, provider, model, usage, cost=cost))
+
+
+async def test_ls_shows_agent_model_and_cost_and_is_filtered(shell: Shell) -> None:
+    dear, free = await _conversation(shell), await _conversation(shell)
+    fixer = (await shell.store.sessions.create(cwd=str(shell.cwd), agent="fixer", model="m1")).id
+    await shell.store.messages.append(fixer, numbered_prompt(1))
+    await _used(shell, dear, 0.5, model="Opus-5", provider="anthropic")
+    await _used(shell, free, None, model="local")
+    outcome = await shell.run("session ls")
+    assert [(row["id"], row["cost"], row["tokens"]) for row in outcome.data] == [
+        (fixer, None, 0),
+        (free, None, 120),
+        (dear, 0.5, 120),
+    ]
+    assert [line.split()[5:7] for line in outcome.text.splitlines()] == [
+        ["m1", "-"],
+        ["local", "-"],
+        ["Opus-5", "$0.50"],
+    ]
+    for words, wanted in (
+        ("agent=fixer", [fixer]),
+        ("provider=anthropic", [dear]),
+        ("model=opus", [dear]),
+        ("model=opus agent=fixer", []),
+    ):
+        found = await shell.run(f"session ls {words}")
+        assert [row["id"] for row in found.data] == wanted
+        assert not found.text.startswith("1 "), "the numbers are those of the whole list"
+
+
+async def test_a_number_of_the_list_names_a_conversation(shell: Shell) -> None:
+    old, new = await _conversation(shell), await _conversation(shell)
+    assert (await shell.run("session show 1")).data["session"]["id"] == new
+    assert (await shell.run("session resume 2")).data["session"] == old
+    with pytest.raises(CommandError, match="no conversation 3 in this folder: it has 2"):
+        await shell.run("session show 3")
+    assert (await shell.run("session rm 2")).data == {"removed": [old]}
+
+
+async def test_show_begins_with_what_is_known_of_the_conversation(shell: Shell) -> None:
+    session = await _conversation(shell)
+    await _used(shell, session, 0.25, model="Opus-5", provider="anthropic")
+    lines = dict(line.split(None, 1) for line in (await shell.run("session show")).text.splitlines()[:7])
+    assert lines["model"] == "anthropic Opus-5"
+    assert lines["used"] == "120 tokens, $0.2500"
+    assert (lines["agent"], lines["messages"], lines["folder"]) == ("main", "4", str(shell.cwd))
+    assert lines["conversation"].startswith(session)
+
+
+async def test_rm_can_keep_the_newest_and_says_what_it_would_remove(shell: Shell, tmp_path: Path) -> None:
+    old = [await _conversation(shell) for _ in range(12)]
+    held, here, new = [await _conversation(shell) for _ in range(3)]
+    elsewhere = await _conversation(shell, tmp_path)
+    await shell.store.holds.acquire(held, "window 1")
+    parsed = parse(shell.registry, "session rm keep=1")
+    (asks,) = [action.asks for action in parsed.command.actions if action.parameters is RemoveSessions]
+    assert asks is not None
+    question = await asks(shell.invocation(session=here), RemoveSessions(keep=1))
+    assert question is not None
+    assert question.title == "Permanently remove 12 conversations?"
+    assert isinstance(question.agreed, RemoveSessions)
+    assert set(question.agreed.sessions) == set(old), "not what becomes old between the question and the answer"
+    assert len(question.text.splitlines()) == 11
+    assert question.text.endswith("and 2 more")
+    outcome = await shell.run("session rm keep=1", session=here)
+    assert set(outcome.data["removed"]) == set(old)
+    left = {info.id for info in await shell.store.sessions.find_all()}
+    assert left == {held, here, new, elsewhere}
+    assert (await shell.run("session rm keep=5", session=here)).text == "There was nothing to remove."
+    with pytest.raises(UsageError, match="not both"):
+        await shell.run(f"session rm {new} keep=1")
+
+
+HOSTILE = (
+    "<script>alert(1)</script> ![p](https://spy.example/p.png) [x](javascript:alert(1)) <img src=x onerror=y>\x1b[2J"
+    "\n\n| a | b |\n|---|---|\n| <b> | 2 |\n"
+)
+
+
+async def test_html_is_one_file_that_loads_and_runs_nothing(shell: Shell) -> None:
+    info = await shell.store.sessions.create(cwd=str(shell.cwd), agent="main", title='"><script>1</script>')
+    key = await shell.store.outputs.put(info.id, "c", png_text(b"PNG"))
+    drawn = Picture("plot <1>", key, 4, 3, 3)
+    for message in (
+        Message(
+            "p", "user", (Text(HOSTILE), Image("image/svg+xml", "PHN2Zz4=", "<x>.svg"), Image("image/png", "QUJD"))
+        ),
+        Message(
+            "a", "assistant", (Thinking(HOSTILE), Text(HOSTILE), ToolCall("c", HOSTILE, {"k": HOSTILE})), model="<m>"
+        ),
+        Message("r", "tool", (ToolResult("c", "bash", HOSTILE, "error", diff="-<a>\n+<b>", pictures=(drawn,)),)),
+    ):
+        await shell.store.messages.append(info.id, message)
+    await shell.run(f"session export {info.id} out=talk.html")
+    text = (shell.cwd / "talk.html").read_text()
+    tags = TagReader()
+    tags.feed(text)
+    assert {name for name, _ in tags.found} <= ALLOWED
+    for name, attributes in tags.found:
+        assert not {one for one in attributes if one.startswith("on")}
+        assert name == "a" or "href" not in attributes
+        assert attributes.get("src", "data:image/png;base64,").startswith("data:image/png;base64,")
+        assert attributes.get("href", "https://").startswith("https://")
+    assert [values["src"] for name, values in tags.found if name == "img"] == [
+        "data:image/png;base64,QUJD",
+        f"data:image/png;base64,{base64.b64encode(b'PNG').decode()}",
+    ]
+    assert ("table", {}) in tags.found
+    assert "default-src 'none'" in text
+    assert "\x1b" not in text
+    assert '<span class="add">+&lt;b&gt;</span>' in text
+
+
+async def test_html_is_redacted_as_every_export_is(shell: Shell) -> None:
+    session = await _conversation(shell)
+    pieces = session_export.lines(shell.store, session, "html", lambda text: text.replace("Let me look", "•••"))
+    text = "".join([piece async for piece in pieces])
+    assert "•••" in text
+    assert "Let me look" not in text
+
+
+class TagReader(HTMLParser):
+    """The tags of a file, with their attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, {name: value or "" for name, value in attrs}))
+
+
+ALLOWED = {"html", "head", "meta", "title", "style", "body", "header", "h1", "section", "p", "small", "div", "pre"} | {
+    *("code", "details", "summary", "span", "img", "a", "table", "thead", "tbody", "tr", "th", "td")
+}
 
 
 async def test_search_and_rename_take_the_rest_of_the_line(shell: Shell, tmp_path: Path) -> None:
