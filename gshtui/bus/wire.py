@@ -21,6 +21,7 @@ from gshtui.bus.events import (
     hub_events,
     session_events,
     shell_events,
+    workflow_events,
 )
 
 VERSION = 1
@@ -51,6 +52,7 @@ EVENT_TYPES: dict[str, type[Event]] = {
         hub_events,
         session_events,
         shell_events,
+        workflow_events,
     )
     for k, v in _family(module).items()
 }

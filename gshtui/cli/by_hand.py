@@ -28,6 +28,10 @@ MODULES = {
     "config edit": "gshtui.cli.config_edit",
     # A face of its own for people elsewhere: a process, not a call of one.
     "serve": "gshtui.cli.serve",
+    # Its options are a workflow's parameters, known once its file is read; it lends steps this terminal.
+    "workflow run": "gshtui.cli.workflow",
+    # Goes on with such a run, and lends the terminal in the same way.
+    "workflow resume": "gshtui.cli.workflow",
     # Is the keeper: a process, not a call of one.
     "hub run": "gshtui.cli.hub_run",
 }

@@ -19,6 +19,7 @@ GROUPS = (
     GroupForm('plugins', summary='Installed packages that extend gsh-tui.', help='Packages that bring commands, tools, providers, personas or programs; loaded only once you approve them.'),
     GroupForm('python', summary='The Python of agents.', help='The Python that agents run their blocks with.'),
     GroupForm('session', summary='Conversations: list, show, resume, export …', help='Conversations: list, show, resume, export, search, rename, remove. These also work while a window is open.\n\nFor an ID you can write a unique part of its beginning or end, its number in the list, or `latest`.', synonyms=(('list', 'ls'), ('remove', 'rm'), ('delete', 'rm'))),
+    GroupForm('workflow', summary='Chains of steps: list, show, run, resume.', help='Workflows: chains of steps around a model.\n\nThey are read from ~/.config/gsh/workflows/*.yml and, once the folder is trusted, .gsh/workflows/*.yml.', synonyms=(('list', 'ls'),)),
     GroupForm('worktree', summary='Git worktrees of agents: finish one.', help='The git worktrees that agents work in.\n\n`agent spawn --worktree BRANCH` and `agent fork` make one; `worktree finish` merges it and removes it.'),
 )
 COMMANDS = (
@@ -253,6 +254,14 @@ COMMANDS = (
         FormValue('model', '--model', 'model', help='Only this model', metavar='NAME'),
         FormValue('session', '--session', 'session', help='Only this conversation and the agents started from it', metavar='ID'),
         help='Show the usage of model requests in all folders, by day, agent, model or conversation.\n\nToken counts come from the providers. `estimate` shows how far off our own estimate of the input was. Claude, Codex,\nGemini and OpenCode count by their transcripts, at the prices that they or the catalog know.', summary='Show the tokens, money and time used.'),
+    CommandForm('workflow ls', 'gshtui.workflows.workflow_calls', 'ListWorkflows',
+        help='List the workflows of this folder, with their parameters.'),
+    CommandForm('workflow runs', 'gshtui.workflows.workflow_calls', 'ListRuns',
+        FormValue('everywhere', '--all', 'flag', help='Those of every folder.'),
+        help='List the runs of workflows in this folder, newest first.'),
+    CommandForm('workflow show', 'gshtui.workflows.workflow_calls', 'ShowWorkflow',
+        FormValue('name', 'name', metavar='NAME', required=True),
+        help='Show a workflow: its parameters and steps; or a run of one: its steps with what they printed.\n\n\x08\nExamples:\n  gsh-tui workflow show create-git-commit'),
     CommandForm('worktree finish', 'gshtui.fleet.worktree_commands', 'FinishWorktree',
         FormValue('name', 'name', 'agent', required=True),
         FormValue('commit', '--commit', 'flag', help='Commit what is uncommitted first, with --message.'),

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -113,6 +113,37 @@ def _parser() -> Parser:
     from tree_sitter import Language, Parser
 
     return Parser(Language(tree_sitter_bash.language()))
+
+
+Quoting = Literal["none", "single", "double", "heredoc", "plain heredoc"]
+
+
+def quoting_at(script: str, at: int) -> Quoting:
+    """How the word that begins there is quoted. `heredoc`: in a here-document in which the shell expands nothing.
+
+    A script that is broken there counts as single-quoted, where nothing may be put in a word's place.
+    """
+    raw = script.encode("utf-8", "replace")
+    start = len(script[:at].encode("utf-8", "replace"))
+    node = _parser().parse(raw).root_node.descendant_for_byte_range(start, start + 1)
+    while node is not None:
+        kind = node.type
+        if kind in ("raw_string", "ansi_c_string", "ERROR"):
+            return "single"
+        if kind == "string":
+            return "double"
+        if kind == "heredoc_body":
+            opening = (
+                next((one for one in node.parent.children if one.type == "heredoc_start"), None)
+                if node.parent
+                else None
+            )
+            written = "" if opening is None or opening.text is None else opening.text.decode("utf-8", "replace")
+            return "heredoc" if not written or set(written) & set("'\"\\") else "plain heredoc"
+        if kind in ("command_substitution", "process_substitution", "command", "variable_assignment", "test_command"):
+            return "none"
+        node = node.parent
+    return "none"
 
 
 def is_bounded(command: str) -> bool:

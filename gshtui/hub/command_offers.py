@@ -59,6 +59,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "people",
         "plugins",
         "brief",
+        "workflow",
     }
 )
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
@@ -433,6 +434,10 @@ class CommandOffers:
             return commands(calls)
 
         self._offer("create join leave calls topic invite history", rooms)
+
+    def offer_workflows(self, make: Callable[[], list[AnyCommand]]) -> None:
+        """`workflow`, which lists and runs chains of steps."""
+        self._offer("workflow workflows", make)
 
     def offer_terminals(self, targets: Callable[[], TerminalTargets]) -> None:
         """The tools for terminals."""

@@ -91,8 +91,10 @@ async def start_guard(hub: Hub) -> None:
     hub.approvals = ApprovalWatch(hub.bus)
     hub.parts.stops_with("guard", hub.approvals.close)
     from gshtui.hub.mode_part import offer_modes, prove_auto
+    from gshtui.hub.workflow_part import offer_workflows
 
     offer_modes(hub, hub.gate)
+    offer_workflows(hub)
     if mode == "auto" and hub.options.respondent != "policy":
         await prove_auto(hub, hub.gate)
 

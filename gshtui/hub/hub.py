@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from gshtui.store.prompt_table import PromptTable
     from gshtui.store.shell_tables import ShellTables
     from gshtui.store.store import Store
+    from gshtui.workflows.workflow_service import WorkflowService
 
 StartPart = Callable[["Hub"], Awaitable[None]]
 """Starts one part of a hub. Raises an `ExpectedError` if it cannot."""
@@ -111,6 +112,8 @@ class Hub:
         """Gives the mail between agents, once there is a fleet."""
         self.make_calls: Callable[[], CallService] | None = None
         """Gives the calls, once there can be some."""
+        self.make_workflows: Callable[[], WorkflowService] | None = None
+        """Gives the runs of workflows, once there can be some."""
 
     async def start(self) -> None:
         """Start the parts that the options name, in order. Never raises: failures are in `failed` and on the bus."""

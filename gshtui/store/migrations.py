@@ -352,7 +352,27 @@ CREATE TABLE call_presence (
 """
 
 
-MIGRATIONS: tuple[str, ...] = (RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL, MEMORY, CALLS)
+WORKFLOWS = """
+CREATE TABLE workflow_runs (
+    id TEXT PRIMARY KEY,
+    workflow TEXT NOT NULL,
+    cwd TEXT NOT NULL,
+    state TEXT NOT NULL,
+    started REAL NOT NULL,
+    data TEXT NOT NULL                 -- all of it, as JSON
+);
+CREATE INDEX workflow_runs_folder ON workflow_runs (cwd, started);
+CREATE TABLE workflow_steps (
+    run TEXT NOT NULL REFERENCES workflow_runs (id) ON DELETE CASCADE,
+    number INTEGER NOT NULL,
+    state TEXT NOT NULL,               -- `running` from before it begins until it has ended
+    data TEXT NOT NULL,
+    PRIMARY KEY (run, number)
+);
+"""
+
+
+MIGRATIONS: tuple[str, ...] = (RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL, MEMORY, CALLS, WORKFLOWS)
 """SQL of each step; the file's `user_version` counts the completed ones."""
 VERSION = len(MIGRATIONS)
 

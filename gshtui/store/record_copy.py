@@ -52,6 +52,8 @@ _TABLES = (
     "call_messages",
     "call_pins",
     "call_presence",
+    "workflow_runs",
+    "workflow_steps",
 )
 """What is recovered; holds are not, because their processes take them again."""
 

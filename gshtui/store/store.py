@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gshtui.store.session_table import SessionTable
     from gshtui.store.shell_tables import ShellTables
     from gshtui.store.usage_table import UsageTable
+    from gshtui.store.workflow_table import WorkflowTable
     from gshtui.system.folder_watch import FolderWatch
 
 CLOSE_DEADLINE = 10.0
@@ -178,6 +179,13 @@ class Store:
         from gshtui.store.prompt_table import PromptTable
 
         return PromptTable(self._database, self._writer)
+
+    @cached_property
+    def workflows(self) -> WorkflowTable:
+        """Runs of workflows, and what became of their steps."""
+        from gshtui.store.workflow_table import WorkflowTable
+
+        return WorkflowTable(self._database, self._writer)
 
     @cached_property
     def changes(self) -> FolderWatch:

@@ -1,0 +1,91 @@
+"""The hub's side of workflows: what their runs work with, and the commands about them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gshtui.hub.hub import Hub
+
+if TYPE_CHECKING:
+    from gshtui.commands.registry import AnyCommand
+    from gshtui.store.store import Store
+    from gshtui.workflows.step_process import LendTerminal
+    from gshtui.workflows.workflow_run import RunParts
+    from gshtui.workflows.workflow_service import WorkflowService
+
+
+def offer_workflows(hub: Hub) -> None:
+    """Offer `workflow`, where there are a record and a guard. What runs ends with the hub."""
+    store, gate = hub.store, hub.gate
+    if store is None or gate is None:
+        return
+    made: list[WorkflowService] = []
+
+    def service() -> WorkflowService:
+        if not made:
+            made.append(make_service(hub, store))
+        return made[0]
+
+    async def stop() -> None:
+        for one in made:
+            await one.stop()
+
+    def commands() -> list[AnyCommand]:
+        from gshtui.workflows.commands import commands
+
+        return commands(service)
+
+    hub.make_workflows = service
+    hub.parts.stops_with("workflows", stop)
+    hub.offers.offer_workflows(commands)
+
+
+def make_service(hub: Hub, store: Store) -> WorkflowService:
+    """The runs of this hub."""
+    from gshtui.workflows.workflow_service import WorkflowService
+
+    return WorkflowService(
+        hub.bus, store.workflows, hub.options.cwd, lambda run, cwd, lend: _parts(hub, store, run, cwd, lend)
+    )
+
+
+def _parts(hub: Hub, store: Store, run: str, cwd: Path, lend: LendTerminal | None) -> RunParts:
+    from gshtui.agents.toolbox import Toolbox, WorkDirs
+    from gshtui.hub.step_agents import HubAgents
+    from gshtui.settings.paths import project_root
+    from gshtui.workflows.step_process import KEPT, StepPlace
+    from gshtui.workflows.tool_step import StepTools
+    from gshtui.workflows.workflow_run import RunParts
+
+    gate, settings = hub.gate, hub.settings
+    assert gate is not None  # nothing is offered without it
+    agent = f"workflow-{run[:6]}"
+    own = gate.modes.mode_of(hub.options.agent)
+    if own != gate.modes.start:
+        from gshtui.guard.modes import inherited
+
+        gate.modes.change(agent, inherited(own))
+    project = hub.project if cwd == hub.options.cwd else project_root(cwd)
+    redact = hub.telemetry.redactor.redact_certain if hub.telemetry and settings.context.redact_secrets else str
+    toolbox = Toolbox(
+        hub.bus,
+        hub.registry,
+        gate,
+        agent,
+        WorkDirs(cwd, project),
+        _keep_nothing,
+        KEPT,
+        redact,
+    )
+    toolbox.says_key = False
+    place = StepPlace(gate, hub.offers.sandboxes, agent, run, cwd, project, settings.python, dict(os.environ), lend)
+    return RunParts(
+        hub.bus, store.workflows, place, StepTools(hub.registry, toolbox, run), HubAgents(hub, run, cwd), redact
+    )
+
+
+async def _keep_nothing(_session: str, _call: str, _text: str) -> str:
+    """The whole of a step's output is in its result, as far as that keeps it."""
+    return ""

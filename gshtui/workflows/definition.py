@@ -1,0 +1,168 @@
+"""What a workflow is: its parameters, and its steps with what they do, when they run and what a failure means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from gshtui.bus.workflow_data import WorkflowSource
+from gshtui.system.expected_error import ExpectedError
+
+ParameterType = Literal["string", "bool", "int", "float", "enum"]
+OnFailure = Literal["exit", "continue", "ask", "retry"]
+Value = str | bool | int | float | None
+
+
+class WorkflowError(ExpectedError):
+    """A workflow cannot be read or begun. `code`: the exit code that says so."""
+
+    def __init__(self, message: str, hint: str = "", code: int = 2) -> None:
+        super().__init__(message, hint)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text to be rendered, and the line of its file in which it begins."""
+
+    text: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter; without a value and a default it is empty."""
+
+    name: str
+    type: ParameterType
+    default: Value = None
+    required: bool = False
+    help: str = ""
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often a failed step is tried again, and after how long."""
+
+    max: int = 2
+    base_ms: int = 500
+    factor: float = 2.0
+    jitter_ms: int = 250
+
+
+@dataclass(frozen=True, slots=True)
+class ShellAction:
+    """Runs a script in a shell."""
+
+    command: Template
+    shell: Literal["bash", "sh", "zsh"] = "bash"
+    cwd: Template | None = None
+    env: Mapping[str, Template] = field(default_factory=dict[str, Template])
+    stdin: Template | None = None
+    terminal: bool = False
+    """It is given the person's terminal where there is one; what it prints there is not captured."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonAction:
+    """Runs Python code, or a module as a program."""
+
+    code: str = ""
+    module: str = ""
+    env: Mapping[str, Template] = field(default_factory=dict[str, Template])
+    stdin: Template | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAction:
+    """Calls a tool; without a server, one of our own."""
+
+    name: str
+    server: str = ""
+    args: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Texts in it, at any depth, are `Template`s."""
+
+
+@dataclass(frozen=True, slots=True)
+class LlmAction:
+    """Asks a model: an agent of this process, or one in a terminal of its own."""
+
+    user: Template
+    system: Template | None = None
+    agent: str = ""
+    """A persona; empty: the one that the workflow was started with."""
+    provider: str = ""
+    model: str = ""
+    tools: bool = False
+    """It may use tools, behind the guard."""
+    terminal: bool = False
+    """It works in a terminal of its own."""
+    worktree: Template | None = None
+    """The branch of the git worktree that it works in."""
+
+
+Action = ShellAction | PythonAction | ToolAction | LlmAction
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a workflow."""
+
+    number: int
+    """From 1."""
+    action: Action
+    line: int
+    id: str = ""
+    description: str = ""
+    when: Template | None = None
+    timeout_seconds: Template | None = None
+    on_failure: OnFailure = "exit"
+    retry: Retry = Retry()
+    artifacts: tuple[str, ...] = ()
+    """Patterns of files that it makes or changes."""
+    needs: frozenset[int] = frozenset()
+    """Numbers of the steps that must have ended before it begins."""
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.description or self.id or f"step {self.number}"
+
+    @property
+    def kind(self) -> str:
+        """shell, python, tool or llm."""
+        return type(self.action).__name__.removesuffix("Action").lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """One workflow, checked: every reference in it leads somewhere."""
+
+    name: str
+    parameters: Mapping[str, Parameter]
+    steps: tuple[Step, ...]
+    file: Path
+    line: int
+    description: str = ""
+    source: WorkflowSource = "yours"
+    text: str = ""
+    """The file's whole text, so that a run can go on as it began."""
+
+    def step_named(self, word: str) -> Step | None:
+        """The step with this id or number."""
+        return next((step for step in self.steps if word in (step.id, str(step.number)) and word), None)
+
+
+def templates_in(value: object) -> Iterator[Template]:
+    """The templates of an action's argument, at any depth."""
+    if isinstance(value, Template):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():  # pyright: ignore[reportUnknownVariableType]
+            yield from templates_in(each)  # pyright: ignore[reportUnknownArgumentType]
+    elif isinstance(value, list | tuple):
+        for each in value:  # pyright: ignore[reportUnknownVariableType]
+            yield from templates_in(each)  # pyright: ignore[reportUnknownArgumentType]

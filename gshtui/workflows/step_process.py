@@ -1,0 +1,342 @@
+"""The steps that are processes: shell and python. Judged by the guard, run in the sandbox where that is the verdict.
+
+Values reach a script only as variables of its environment. A step ends with everything that it started. Output beyond
+a limit loses its middle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from gshtui.bus.workflow_data import StepResult, StepState
+from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation
+from gshtui.guard.approval import Call, Gate, Verdict
+from gshtui.guard.child_environment import command_environment
+from gshtui.settings.settings_tables import Python as PythonSettings
+from gshtui.system.ids import new_id
+from gshtui.text.sanitise import literal, one_line, visible
+from gshtui.text.truncation import shorten
+from gshtui.tools.command_output import Capture, Spool, output_text
+from gshtui.tools.path_location import Location, locate
+from gshtui.tools.shell_assessment import assess_line, leads_to
+from gshtui.tools.shell_process import End, Run, Start, run_in_sandbox, run_supervised
+from gshtui.workflows import templates
+from gshtui.workflows.definition import PythonAction, ShellAction, Step, Template, Value
+from gshtui.workflows.parameters import environment_of
+
+if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandbox import ProjectSandbox
+    from gshtui.guard.sandbox.sandboxes import Sandboxes
+
+KEPT = 1024 * 1024
+"""Bytes of each stream of a step that its result keeps."""
+_SHOWN_VALUE = 300
+_LONGEST_VALUE = 130_000
+_HARMLESS = "abcdefghijklmnopqrstuvwxyz0123456789_"
+_STEERING = ("proxy", "npm_config_", "gcc_", "cargo_", "rustc")
+"""In names that are small letters alone, and all the same change what programs do."""
+_QUIET = ("PAGER", "GIT_PAGER", "MANPAGER", "SYSTEMD_PAGER", "TERM", "NO_COLOR", "GIT_TERMINAL_PROMPT", "GIT_EDITOR")
+"""Variables for commands without a terminal."""
+Stream = Literal["stdout", "stderr"]
+LendTerminal = Callable[["Start"], Awaitable[int]]
+"""Runs a program on the person's own terminal; its exit code. Cancelling it ends the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepPlace:
+    """Where the steps of a run work, and who judges them."""
+
+    gate: Gate
+    sandboxes: Sandboxes | None
+    agent: str
+    """The name under which the guard knows the run."""
+    run: str
+    cwd: Path
+    project: Path
+    python: PythonSettings
+    environ: Mapping[str, str]
+    lend_terminal: LendTerminal | None = None
+    """`None`: there is no terminal to lend."""
+
+    def invocation(self, call: str, cancelled: asyncio.Event) -> Invocation:
+        """The surroundings of one step's call."""
+        return Invocation(
+            Caller(self.agent, is_agent=True),
+            self.cwd,
+            self.project,
+            session=self.run,
+            agent=self.agent,
+            call=call,
+            cancelled=cancelled,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StepCall:
+    """One attempt of a step.
+
+    Args:
+        values: what templates know.
+        parameters: the workflow's.
+        seconds: its time limit.
+        output: receives what it prints, sanitised.
+        cancelled: once set, it ends.
+    """
+
+    step: Step
+    values: Mapping[str, object]
+    parameters: Mapping[str, Value]
+    seconds: float
+    output: Callable[[str, Stream], None]
+    cancelled: asyncio.Event
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    """What is to run, as the guard judges it."""
+
+    start: Start
+    assessment: Assessment
+    tool: str
+    arguments: dict[str, object]
+    terminal: bool = False
+    check: Callable[[], str] = lambda: ""
+    """What has changed since it was judged, as a sentence; empty: nothing."""
+
+
+async def run_shell(place: StepPlace, call: StepCall, action: ShellAction) -> StepResult:
+    """Run a shell step. Raises `CommandError`, `TemplateError`."""
+    script, spliced = templates.shell_script(action.command, call.values)
+    named = {name: templates.render(each, call.values) for name, each in action.env.items()}
+    variables = {**environment_of(call.parameters), **named, **spliced}
+    invocation = place.invocation(new_id(), call.cancelled)
+    wanted = templates.render(action.cwd, call.values) if action.cwd is not None else "."
+    terminal = action.terminal and place.lend_terminal is not None
+    stdin = templates.render(action.stdin, call.values).encode("utf-8", "replace") if action.stdin else b""
+
+    def prepare() -> tuple[Location, Assessment, tuple[str, ...]]:
+        folder = locate(invocation, wanted)
+        if not folder.real.is_dir():
+            raise CommandError(f"The folder {folder.shown} does not exist, so the step cannot run there.")
+        assessed = assess_line(script, folder, place.project, own_shell=action.shell == "zsh")
+        return folder, _with_variables(assessed, variables), leads_to(script, folder.real, place.project)
+
+    folder, assessment, ends = await asyncio.to_thread(prepare)
+    environ = _environment(place, variables, terminal=terminal)
+    argv = _shell_words(action.shell, script)
+
+    def changed() -> str:
+        again = locate(invocation, wanted)
+        fresh = [end for end in leads_to(script, folder.real, place.project) if end not in ends]
+        if again.real != folder.real:
+            return f"{folder.shown} leads elsewhere now"
+        return fresh[0] if fresh else ""
+
+    program = _Program(
+        Start(argv, folder.real, environ, stdin), assessment, "bash", {"command": script}, terminal, changed
+    )
+    return await _run(place, call, invocation, program)
+
+
+async def run_python(place: StepPlace, call: StepCall, action: PythonAction) -> StepResult:
+    """Run a python step. Raises `CommandError`, `TemplateError`."""
+    from gshtui.python.interpreter import InterpreterError
+    from gshtui.python.python_choice import choose_python
+
+    named = {name: templates.render(each, call.values) for name, each in action.env.items()}
+    stdin = templates.render(action.stdin, call.values) if action.stdin is not None else ""
+    try:
+        choice = await asyncio.to_thread(choose_python, place.python, os.environ)
+    except InterpreterError as error:
+        raise CommandError(error.message, hint=error.hint) from error
+    context = {name: value for name, value in call.values.items() if name != "agent"}
+    given = {"values": context, "stdin": stdin, "code": action.code, "module": action.module, "name": call.step.name}
+    source = _PRELUDE.format(repr(json.dumps(given, default=str)))
+    shown = action.code or f"python -m {action.module}"
+    first = next((line for line in shown.splitlines() if line.strip()), "")
+    assessment = Assessment(
+        Effect.EXECUTE,
+        one_line(literal(first), 200),
+        inside=False,
+        detail=f"in {place.cwd}\n{visible(shown)}",
+        key=f"{place.cwd}\0{shown}",
+        why="Python code can do whatever you can (rule python)",
+        sandbox=True,
+    )
+    environ = _environment(place, {**environment_of(call.parameters), **named}, terminal=False)
+    start = Start((choice.program, "-"), Path(os.path.realpath(place.cwd)), environ, source.encode())
+    program = _Program(start, _with_variables(assessment, named), "python", {"code": shown})
+    return await _run(place, call, place.invocation(new_id(), call.cancelled), program)
+
+
+_PRELUDE = """\
+import io as _io, json as _json, sys as _sys
+_given = _json.loads({})
+_names = dict(_given["values"], __name__="__main__")
+_sys.stdin = _io.StringIO(_given["stdin"])
+if _given["module"]:
+    import runpy as _runpy
+    _sys.argv = [_given["module"]]
+    _runpy.run_module(_given["module"], init_globals=_given["values"], run_name="__main__", alter_sys=True)
+else:
+    import linecache as _linecache
+    _file = "<" + _given["name"] + ">"
+    _linecache.cache[_file] = (len(_given["code"]), None, _given["code"].splitlines(True), _file)
+    exec(compile(_given["code"], _file, "exec"), _names)
+"""
+
+
+def _shell_words(shell: str, script: str) -> tuple[str, ...]:
+    if shell == "bash":
+        return ("bash", "--norc", "--noprofile", "-c", script)
+    return ("zsh", "-f", "-c", script) if shell == "zsh" else ("sh", "-c", script)
+
+
+def _environment(place: StepPlace, variables: Mapping[str, str], *, terminal: bool) -> dict[str, str]:
+    environ = command_environment(place.environ)
+    if terminal:
+        environ = {name: value for name, value in environ.items() if name not in _QUIET}
+        environ |= {name: place.environ[name] for name in _QUIET if name in place.environ}
+    for name, value in variables.items():
+        if len(value.encode("utf-8", "replace")) > _LONGEST_VALUE:
+            raise CommandError(
+                f"The variable {one_line(name, 60)} has {len(value):,} characters; a process takes at most 128 KB.",
+                hint="Give a long text to the step as `stdin`.",
+            )
+    return environ | {name: value.replace("\0", "") for name, value in variables.items()}
+
+
+def _with_variables(assessment: Assessment, variables: Mapping[str, str]) -> Assessment:
+    """The assessment with what the step's variables add: their values, and what some of them change."""
+    steering = [
+        name for name in variables if set(name) - set(_HARMLESS) or name.startswith(_STEERING) or "proxy" in name
+    ]
+    shown = [
+        f"{name}={one_line(literal(value), _SHOWN_VALUE)}"
+        for name, value in variables.items()
+        if value or name in steering
+    ]
+    detail = "\n".join(filter(None, (assessment.detail, "with" if shown else "", *(f"  {line}" for line in shown))))
+    # A line that only reads runs unasked elsewhere because nothing in its surroundings is the workflow's.
+    assessment = replace(assessment, detail=detail, reads=False, key=f"{assessment.key}\0{json.dumps(dict(variables))}")
+    if not steering:
+        return assessment
+    why = f"it sets {', '.join(steering[:3])}, which changes what programs do (rule variables)"
+    return replace(assessment, inside=False, pattern="", why=assessment.why or why)
+
+
+async def _sandbox(place: StepPlace) -> ProjectSandbox | str:
+    if place.sandboxes is None:
+        return "there is none here"
+    return await place.sandboxes.sandbox(Path(os.path.realpath(place.project)), place.run)
+
+
+async def _run(place: StepPlace, call: StepCall, invocation: Invocation, program: _Program) -> StepResult:
+    assessment = program.assessment
+    if assessment.sandbox and (program.terminal or isinstance(await _sandbox(place), str)):
+        assessment = replace(assessment, sandbox=False)
+    asked = Call(place.agent, place.run, invocation.call, program.tool, dict(program.arguments))
+    verdict = await place.gate.review(asked, assessment)
+    if not verdict.allowed:
+        return _refused(verdict)
+    if why := await asyncio.to_thread(program.check):
+        raise CommandError(f"What the step names has changed since it was allowed: {why}.", hint="Nothing was run.")
+    if program.terminal and place.lend_terminal is not None:
+        return await _on_terminal(place.lend_terminal, call, program.start)
+    result, run = await _captured(place, call, invocation, program, verdict)
+    use = run.sandbox_use
+    if verdict.sandboxed and use is not None and use.refused and result.state == "failed":
+        wider = await place.gate.review_wider(asked, assessment, use)
+        if wider.allowed:
+            for host in use.hosts if place.sandboxes is not None else ():
+                place.sandboxes.grant_host(place.run, host) if place.sandboxes is not None else None
+            result, _ = await _captured(place, call, invocation, program, wider)
+    return result
+
+
+def _refused(verdict: Verdict) -> StepResult:
+    now = time.time()
+    return StepResult(state="denied", exit_code=4, error=verdict.reason, started_at=now, ended_at=now)
+
+
+async def _on_terminal(lend: LendTerminal, call: StepCall, start: Start) -> StepResult:
+    began = time.time()
+    state: StepState = "done"
+    try:
+        async with asyncio.timeout(call.seconds):
+            code = await lend(start)
+    except TimeoutError:
+        state, code = "timeout", 124
+    if state == "done" and code:
+        state = "failed"
+    return StepResult(state=state, exit_code=code, started_at=began, ended_at=time.time())
+
+
+async def _captured(
+    place: StepPlace, call: StepCall, invocation: Invocation, program: _Program, verdict: Verdict
+) -> tuple[StepResult, Run]:
+    out, err = Spool(2 * KEPT), Spool(2 * KEPT)
+    began = time.time()
+    try:
+        capture = Capture(out, lambda text: call.output(text, "stdout"))
+        errors = Capture(err, lambda text: call.output(text, "stderr"))
+        try:
+            if verdict.sandboxed:
+                sandbox = await _sandbox(place)
+                if isinstance(sandbox, str):
+                    raise CommandError(f"The step may run in the sandbox only, and cannot run there: {sandbox}.")
+                run = await run_in_sandbox(sandbox, program.start, call.seconds, invocation.cancelled, capture, errors)
+            else:
+                run = await run_supervised(program.start, call.seconds, invocation.cancelled, capture, errors)
+        finally:
+            capture.close()
+            errors.close()
+        stdout, stderr = await asyncio.to_thread(_texts, out, err)
+    finally:
+        out.close()
+        err.close()
+    run = run.with_refusals_in(f"{stdout}\n{stderr}")
+    code = run.shell_code
+    state: StepState = "failed" if code else "done"
+    notes: list[str] = [f"the sandbox: {each.sentence}" for each in run.refused[:3]] if code else []
+    if run.end is End.TIMEOUT:
+        state, code = "timeout", 124
+        others = f", with {', '.join(run.ended[:3])}" if run.ended else ""
+        notes.insert(0, f"it took longer than {call.seconds:g} s and was ended{others}")
+    elif run.end is End.CANCELLED:
+        state, code = "cancelled", 130
+    notes += [f"{moved} (other programs would obey it)" for moved in run.moved]
+    error = one_line("; ".join(notes), 600)
+    return (
+        StepResult(
+            state=state,
+            stdout=stdout,
+            stderr=stderr,
+            exit_code=code,
+            started_at=began,
+            ended_at=time.time(),
+            error=error,
+            sandboxed=bool(run.sandboxed),
+        ),
+        run,
+    )
+
+
+def _texts(out: Spool, err: Spool) -> tuple[str, str]:
+    return shorten(output_text(out)[0], KEPT), shorten(output_text(err)[0], KEPT)
+
+
+def step_seconds(limit: Template | None, values: Mapping[str, object]) -> float:
+    """A step's time limit in seconds. Raises `TemplateError`."""
+    return LONGEST_STEP if limit is None else templates.number(limit, values)
+
+
+LONGEST_STEP = 3_600.0
+"""Seconds that a step without a limit of its own may take."""

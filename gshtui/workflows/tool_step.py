@@ -1,0 +1,108 @@
+"""The steps that call a tool: one of our own, or one of a server; through the same door as an agent's calls."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from gshtui.agents.toolbox import Toolbox
+from gshtui.bus.messages import ResultStatus, ToolCall
+from gshtui.bus.workflow_data import StepResult, StepState
+from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.system.ids import new_id
+from gshtui.text.sanitise import one_line
+from gshtui.text.similar_names import similar_names
+from gshtui.workflows import templates
+from gshtui.workflows.definition import Step, Template, ToolAction, WorkflowError, templates_in
+
+_STATES: Mapping[ResultStatus, tuple[StepState, int]] = {
+    "ok": ("done", 0),
+    "denied": ("denied", 4),
+    "timeout": ("timeout", 124),
+    "cancelled": ("cancelled", 130),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StepTools:
+    """The tools that steps can call."""
+
+    registry: Registry
+    toolbox: Toolbox
+    run: str
+
+    def check(self, step: Step, action: ToolAction) -> None:
+        """Raise `WorkflowError`: there is no such server or tool (exit code 3), or its arguments do not fit (2)."""
+        command = self._command(action)
+        where = f"line {step.line}: the tool {command.name}"
+        fields = command.parameters.model_fields
+        for name in action.args:
+            if name not in fields:
+                near = similar_names(name, tuple(fields), most=1)
+                raise WorkflowError(
+                    f"{where} has no argument {one_line(name, 60)!r}.", f"Did you mean {near[0]}?" if near else ""
+                )
+        templated = {name for name, value in action.args.items() if _is_open(value)}
+        try:
+            command.parameters.model_validate({name: _rendered(value, None) for name, value in action.args.items()})
+        except ValidationError as error:
+            for wrong in error.errors(include_url=False, include_context=False):
+                if not wrong["loc"] or wrong["loc"][0] not in templated:
+                    named = ".".join(map(str, wrong["loc"]))
+                    raise WorkflowError(f"{where}: {named}: {one_line(wrong['msg'], 200)}.") from None
+
+    def _command(self, action: ToolAction) -> AnyCommand:
+        name = f"{action.server}__{action.name}" if action.server else action.name
+        tools = {command.name: command for command in self.registry.tools()}
+        if (command := tools.get(name)) is not None:
+            return command
+        if action.server and not any(each.startswith(f"{action.server}__") for each in tools):
+            raise WorkflowError(
+                f"There is no server {one_line(action.server, 60)!r} with tools here.",
+                "`gsh-tui mcp ls` lists the servers; leave out `server` for a tool of gsh-tui.",
+                code=3,
+            )
+        near = similar_names(name, tuple(tools), most=1)
+        hint = f"Did you mean {near[0]}?" if near else ""
+        raise WorkflowError(f"There is no tool {one_line(name, 80)!r}.", hint, code=3)
+
+    async def call(self, action: ToolAction, values: Mapping[str, object]) -> StepResult:
+        """Call the tool. Raises `TemplateError`."""
+        began = time.time()
+        arguments = cast("dict[str, Any]", _rendered(dict(action.args), values))
+        call = ToolCall(f"step-{new_id()}", self._command(action).name, arguments)
+        results, interrupted = await self.toolbox.run([call], self.run, call.id)
+        result = results[0]
+        state, code = _STATES.get(result.status, ("failed", 1))
+        if interrupted:
+            state, code = "cancelled", 130
+        text = result.content
+        return StepResult(
+            state=state,
+            stdout=text if state == "done" else "",
+            stderr="" if state == "done" else text,
+            exit_code=code,
+            started_at=began,
+            ended_at=time.time(),
+            sandboxed=result.sandboxed,
+        )
+
+
+def _is_open(value: object) -> bool:
+    """Whether what it is depends on values that are not there yet."""
+    return any("{{" in template.text for template in templates_in(value))
+
+
+def _rendered(value: object, values: Mapping[str, object] | None) -> object:
+    """The argument with its templates rendered; with `None`, as they are written."""
+    if isinstance(value, Template):
+        return value.text if values is None else templates.render(value, values)
+    if isinstance(value, dict):
+        return {name: _rendered(each, values) for name, each in cast("dict[str, object]", value).items()}
+    if isinstance(value, list):
+        return [_rendered(each, values) for each in cast("list[object]", value)]
+    return value

@@ -1,0 +1,106 @@
+"""The workflows of a folder: those that come with gsh-tui, the person's own, and a trusted project's.
+
+A later one of the same name replaces an earlier one, except that a project's replaces none that is not the project's
+own. A bad file is reported, with its line, and never stops the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gshtui.bus.workflow_data import WorkflowSource
+from gshtui.settings import paths, trust
+from gshtui.settings.toml_file import read_bytes
+from gshtui.text.sanitise import one_line
+from gshtui.text.similar_names import similar_names
+from gshtui.workflows.definition import Workflow, WorkflowError
+from gshtui.workflows.workflow_parser import MOST_BYTES, read_workflows
+
+PROJECT_FOLDER = ".gsh/workflows"
+MOST_FILES = 100
+_BUILT_IN = Path(__file__).parent / "builtin"
+
+
+@dataclass(slots=True)
+class WorkflowLibrary:
+    """The workflows by name, and one sentence for each file that cannot be used."""
+
+    found: dict[str, Workflow] = field(default_factory=dict[str, Workflow])
+    problems: list[str] = field(default_factory=list[str])
+
+    def get(self, name: str) -> Workflow:
+        """Raises `WorkflowError`: there is none, or its file is not valid."""
+        if (workflow := self.found.get(name)) is not None:
+            return workflow
+        near = similar_names(name, tuple(self.found), most=1)
+        hint = f"Did you mean {near[0]}?" if near else "`gsh-tui workflow ls` lists them."
+        raise WorkflowError(
+            f"There is no workflow {one_line(name, 60)!r}.",
+            " ".join([*self.problems[:3], hint]) if self.problems else hint,
+        )
+
+
+def own_folder() -> Path:
+    """Where a person's own workflows are."""
+    return paths.config_dir(create=False) / "workflows"
+
+
+def read_library(cwd: Path) -> WorkflowLibrary:
+    """All workflows for a folder. Reads files; blocks for a moment. Never raises for what a file holds."""
+    library = WorkflowLibrary()
+    _read_folder(library, _BUILT_IN, "built in")
+    _read_folder(library, own_folder(), "yours")
+    root = paths.project_root(cwd)
+    folder = root / PROJECT_FOLDER
+    if not folder.is_dir():
+        return library
+    if trust.state(root, None) == "untrusted":
+        library.problems.append(f"{folder} is not used: this folder is not trusted; run `gsh-tui config trust`.")
+        return library
+    _read_folder(library, folder, "the project's", root)
+    return library
+
+
+def _read_folder(library: WorkflowLibrary, folder: Path, source: WorkflowSource, root: Path | None = None) -> None:
+    """Add the workflows of a folder. `root`: of the project that must be trusted with each file."""
+    try:
+        files = sorted(file for file in folder.iterdir() if file.suffix in (".yml", ".yaml"))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        library.problems.append(f"Cannot read {folder}: {error.strerror or error}.")
+        return
+    if len(files) > MOST_FILES:
+        library.problems.append(f"{folder} has {len(files)} files; only the first {MOST_FILES} are read.")
+    for file in files[:MOST_FILES]:
+        try:
+            found = read_workflows(file, _content(file, root), source)
+            for name, workflow in found.items():
+                before = library.found.get(name)
+                if source == "the project's" and before is not None and before.source != source:
+                    raise WorkflowError(
+                        f"{file}, line {workflow.line}: there is already a workflow {name!r} ({before.source}), which "
+                        "a project cannot replace."
+                    )
+            library.found |= found
+        except WorkflowError as error:
+            library.problems.append(error.message)
+
+
+def _content(file: Path, root: Path | None) -> bytes:
+    try:
+        if root is not None:
+            if file.is_symlink():
+                raise WorkflowError(f"{file} is not used: it is a link.")
+            if trust.file_state(root, file) != "trusted":
+                raise WorkflowError(
+                    f"{file} is not used: it is new or changed since you trusted this folder; run "
+                    "`gsh-tui config trust`."
+                )
+        if file.stat().st_size > MOST_BYTES:
+            raise WorkflowError(f"{file} has {file.stat().st_size:,} bytes; the limit is {MOST_BYTES:,}.")
+        raw = read_bytes(file)
+    except OSError as error:
+        raise WorkflowError(f"Cannot read {file}: {error.strerror or error}.") from error
+    return b"" if raw is None else raw

@@ -1,0 +1,181 @@
+"""The runs of one hub: begins them, goes on with those that stopped, ends them, and knows those of other processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.workflow_events import WorkflowCancelRequested
+from gshtui.bus.workflow_data import StepResult, WorkflowRunRow
+from gshtui.system.ids import new_id
+from gshtui.system.process_identity import Process, is_alive
+from gshtui.system.tasks import cancel_and_wait
+from gshtui.workflows.definition import Value, WorkflowError
+from gshtui.workflows.parameters import given_words, values_of
+from gshtui.workflows.step_process import LendTerminal
+from gshtui.workflows.workflow_library import WorkflowLibrary, read_library
+from gshtui.workflows.workflow_parser import read_workflows
+from gshtui.workflows.workflow_run import RunEnd, RunParts, RunRecord, WorkflowRun
+
+MakeParts = Callable[[str, Path, LendTerminal | None], RunParts]
+"""(run, folder, the terminal to lend) → what the run works with."""
+
+
+class RunTable(RunRecord, Protocol):
+    """Where runs are kept and found. Raises `StoreError`."""
+
+    async def find(self, word: str) -> WorkflowRunRow:
+        """The run with this id, or a unique beginning of one."""
+        ...
+
+    async def find_all(self, cwd: str | None = None, limit: int = 50) -> list[WorkflowRunRow]:
+        """The newest runs of a folder, newest first."""
+        ...
+
+    async def steps(self, run: str) -> dict[int, StepResult]:
+        """What is known of each step of a run."""
+        ...
+
+    async def claim(self, row: WorkflowRunRow, before: WorkflowRunRow) -> bool:
+        """Write the row if the run is still as it was read; returns whether it was."""
+        ...
+
+
+class WorkflowService:
+    """Made by the hub when it is first needed."""
+
+    def __init__(self, bus: Bus, table: RunTable, cwd: Path, make_parts: MakeParts) -> None:
+        self._table = table
+        self._cwd = cwd
+        self._make_parts = make_parts
+        self._running: dict[str, tuple[WorkflowRun, asyncio.Task[RunEnd]]] = {}
+        self._subscription = bus.subscribe(self._handle_events, WorkflowCancelRequested, name="workflows")
+
+    async def stop(self) -> None:
+        """End every run, with what it started."""
+        self._subscription.unsubscribe()
+        await cancel_and_wait(*(task for _, task in self._running.values()))
+
+    def _handle_events(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, WorkflowCancelRequested) and (found := self._running.get(event.run)) is not None:
+                found[0].cancel()
+
+    async def library(self) -> WorkflowLibrary:
+        """The workflows of this folder."""
+        return await asyncio.to_thread(read_library, self._cwd)
+
+    async def start(
+        self, name: str, given: Mapping[str, Value] | Sequence[str], lend: LendTerminal | None = None
+    ) -> tuple[WorkflowRun, asyncio.Task[RunEnd]]:
+        """Check a workflow and its values, and begin a run.
+
+        Raises:
+            WorkflowError: it cannot be begun; its `code` is the exit code.
+        """
+        workflow = (await self.library()).get(name)
+        words = given if isinstance(given, Mapping) else given_words(workflow, given)
+        values = values_of(workflow, words)
+        parts = self._make_parts(new_id(), self._cwd, lend)
+        run = WorkflowRun(parts, workflow, values)
+        await asyncio.to_thread(run.check)
+        return run, self._begin(run)
+
+    async def runs(self, *, everywhere: bool = False, limit: int = 50) -> list[WorkflowRunRow]:
+        """The newest runs; those whose process is gone are interrupted. Raises `StoreError`."""
+        rows = await self._table.find_all(None if everywhere else str(self._cwd), limit)
+        return [_as_it_is(row) for row in rows]
+
+    async def find(self, word: str) -> tuple[WorkflowRunRow, dict[int, StepResult]]:
+        """A run, and what became of its steps; one that a dead process was running is interrupted.
+
+        Raises `StoreError`.
+        """
+        row = _as_it_is(await self._table.find(word))
+        steps = await self._table.steps(row.id)
+        if row.state != "running":
+            steps = {number: _as_left(result) for number, result in steps.items()}
+        return row, steps
+
+    async def resume(
+        self, word: str, *, again: bool, lend: LendTerminal | None = None
+    ) -> tuple[WorkflowRun, asyncio.Task[RunEnd]]:
+        """Go on with a run where it stopped; no finished step runs again.
+
+        Args:
+            again: a step that had begun when its process died may run again.
+
+        Raises:
+            WorkflowError: it is done, is still running, or has such a step (exit code 4) and `again` is false.
+            StoreError: there is no such run.
+        """
+        recorded = await self._table.find(word)
+        row, steps = await self.find(row_id := recorded.id)
+        if row.state == "running":
+            raise WorkflowError(f"The run {row.id} is still going on, in process {row.pid}.", code=1)
+        if row.state == "done":
+            raise WorkflowError(f"The run {row.id} is done; there is nothing to go on with.", code=1)
+        if not again and (begun := unknown_steps(row, steps)):
+            raise WorkflowError(stopped_sentence(row, steps), f"`--yes` runs {begun[0]} again.", code=4)
+        try:
+            workflow = read_workflows(Path(row.file), row.text.encode(), row.source)[row.workflow]
+        except KeyError:
+            raise WorkflowError(f"The run {row.id} has no workflow {row.workflow} any more.", code=1) from None
+        cwd = Path(row.cwd)
+        if not cwd.is_dir():
+            raise WorkflowError(f"The folder {cwd} of this run does not exist any more.", code=1)
+        run = WorkflowRun(self._make_parts(row_id, cwd, lend), workflow, values_of(workflow, row.values), before=steps)
+        await asyncio.to_thread(run.check)
+        if not await self._table.claim(run.row, recorded):
+            raise WorkflowError(f"Another process goes on with the run {row.id}.", code=1)
+        return run, self._begin(run)
+
+    def cancel(self, word: str) -> str:
+        """End a run of this process. Returns its id. Raises `WorkflowError`."""
+        found = [run for run in self._running if run.startswith(word)] if word else list(self._running)
+        if len(found) != 1:
+            said = "no run" if not found else f"{len(found)} runs"
+            raise WorkflowError(f"There is {said} of that name here.", "`workflow runs` lists them.", code=1)
+        self._running[found[0]][0].cancel()
+        return found[0]
+
+    def _begin(self, run: WorkflowRun) -> asyncio.Task[RunEnd]:
+        task = asyncio.create_task(run.run(), name=f"workflow {run.id}")
+        self._running[run.id] = (run, task)
+        task.add_done_callback(lambda _: self._running.pop(run.id, None))
+        return task
+
+
+def _as_it_is(row: WorkflowRunRow) -> WorkflowRunRow:
+    process = Process(row.machine, row.pid, row.process_started)
+    if row.state == "running" and not is_alive(process):
+        return msgspec.structs.replace(row, state="interrupted")
+    return row
+
+
+def _as_left(result: StepResult) -> StepResult:
+    return msgspec.structs.replace(result, state="interrupted") if result.state == "running" else result
+
+
+def unknown_steps(row: WorkflowRunRow, steps: Mapping[int, StepResult]) -> list[str]:
+    """The names of steps that had begun and of which nobody knows how far they got."""
+    return [head.name for head in row.steps if (one := steps.get(head.number)) and one.state == "interrupted"]
+
+
+def stopped_sentence(row: WorkflowRunRow, steps: Mapping[int, StepResult]) -> str:
+    """Where a run stopped, for people; empty: it did not."""
+    if begun := unknown_steps(row, steps):
+        return f"The run stopped in {' and '.join(begun)}, which had begun: how far it got is not known."
+    for head in row.steps:
+        result = steps.get(head.number)
+        if row.state != "done" and (result is None or not result.is_over):
+            if result is None:
+                return f"The run stopped before step {head.number} ({head.name})."
+            return f"The run stopped in step {head.number} ({head.name}), with exit code {result.exit_code}."
+    return ""
