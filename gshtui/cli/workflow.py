@@ -93,7 +93,7 @@ def _command(workflow: Workflow) -> click.Command:
         return run_workflow(WorkflowOptions(workflow.name, values, provider, model, mode, yes, as_json, flags))
 
     made: Any = _options(call)
-    for parameter in reversed(workflow.parameters.values()):
+    for parameter in reversed(list(workflow.parameters.values())):
         made = _option(parameter)(made)
     return click.command(workflow.name, help=workflow.description or None)(made)
 

@@ -68,7 +68,11 @@ async def _run(options: WorkflowOptions, stop: Stop) -> int:
     from gshtui.workflows.workflow_calls import RUN_PARTS
 
     loop = asyncio.get_running_loop()
-    writer = Writer(lambda: loop.call_soon_threadsafe(stop.nobody_reads))
+
+    def unread() -> None:
+        loop.call_soon_threadsafe(stop.nobody_reads)
+
+    writer = Writer(unread)
     hub_options = HubOptions(
         cwd=working_folder(),
         loaded=await asyncio.to_thread(load_settings, options.flags),
@@ -88,9 +92,12 @@ async def _run(options: WorkflowOptions, stop: Stop) -> int:
                     complain(failed.why, failed.hint)
                     return exits.ERROR
             reporter = _Reporter(writer, as_json=options.json)
-            hub.bus.subscribe(reporter.handle_events, name="workflow report")
-            async with _asking(hub, options, writer):
-                return await _to_its_end(hub, options, stop, writer)
+            report = hub.bus.subscribe(reporter.handle_events, name="workflow report")
+            try:
+                async with _asking(hub, options, writer):
+                    return await _to_its_end(hub, options, stop, writer)
+            finally:
+                report.unsubscribe()
     finally:
         await asyncio.to_thread(writer.close)
 

@@ -128,9 +128,12 @@ class HubAgents:
         if own != modes.start:  # a person changed it; `yolo` is for the agent that they gave it to
             modes.change(name, inherited(own))
         limit = unlimited
+
+        def session_of(_name: str) -> str:
+            return agent.session  # the conversation that it is in by then
+
         if hub.telemetry is not None:
-            session = lambda _: agent.session  # noqa: E731 - the conversation that it is in by then
-            limit = hub.telemetry.limit(name, hub.store, around.gate, session)
+            limit = hub.telemetry.limit(name, hub.store, around.gate, session_of)
         agent = make_agent(
             around,
             AgentCharacter(

@@ -27,7 +27,9 @@ from gshtui.system.file_lock import blocking_lock
 State = Literal["trusted", "changed", "untrusted"]
 INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 """Files that agents are given, in any folder of a project."""
-BROUGHT_FOLDERS = (".gsh/skills", ".claude/skills", ".gsh/agents")
+BROUGHT_FOLDERS = (
+    *(".gsh/skills", ".claude/skills", ".gsh/agents", ".gsh/workflows", ".gsh/prompts", ".claude/commands"),
+)
 """Folders of a project whose files may all enter a prompt, or be run."""
 GIT = "git: "
 """Before the name of what git runs, among the files of a folder."""

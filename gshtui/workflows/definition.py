@@ -108,7 +108,7 @@ Action = ShellAction | PythonAction | ToolAction | LlmAction
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WorkflowStep:
     """One step of a workflow."""
 
     number: int
@@ -143,7 +143,7 @@ class Workflow:
 
     name: str
     parameters: Mapping[str, Parameter]
-    steps: tuple[Step, ...]
+    steps: tuple[WorkflowStep, ...]
     file: Path
     line: int
     description: str = ""
@@ -151,7 +151,7 @@ class Workflow:
     text: str = ""
     """The file's whole text, so that a run can go on as it began."""
 
-    def step_named(self, word: str) -> Step | None:
+    def step_named(self, word: str) -> WorkflowStep | None:
         """The step with this id or number."""
         return next((step for step in self.steps if word in (step.id, str(step.number)) and word), None)
 

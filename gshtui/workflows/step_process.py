@@ -28,7 +28,7 @@ from gshtui.tools.path_location import Location, locate
 from gshtui.tools.shell_assessment import assess_line, leads_to
 from gshtui.tools.shell_process import End, Run, Start, run_in_sandbox, run_supervised
 from gshtui.workflows import templates
-from gshtui.workflows.definition import PythonAction, ShellAction, Step, Template, Value
+from gshtui.workflows.definition import PythonAction, ShellAction, Template, Value, WorkflowStep
 from gshtui.workflows.parameters import environment_of
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class StepCall:
         cancelled: once set, it ends.
     """
 
-    step: Step
+    step: WorkflowStep
     values: Mapping[str, object]
     parameters: Mapping[str, Value]
     seconds: float

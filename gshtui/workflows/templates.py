@@ -11,7 +11,7 @@ import functools
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from liquid import Environment, Mode
 from liquid.ast import Node
@@ -86,10 +86,11 @@ def _bounded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def checked(value: Any, *arguments: Any, **named: Any) -> Any:
         if name in _GROWS:
             longest = sum(len(str(each)) for each in arguments) or 1
-            pieces = len(value) if isinstance(value, str | list | tuple) else len(str(value))
+            text = str(value)
+            pieces = len(cast("list[Any]", value)) if name == "join" and isinstance(value, list | tuple) else len(text)
             if name == "replace" and arguments and str(arguments[0]):
-                pieces = str(value).count(str(arguments[0]))
-            made = pieces * longest + (len(str(value)) if name != "join" else 0)
+                pieces = text.count(str(arguments[0]))
+            made = pieces * longest + (len(text) if name != "join" else 0)
             if made > LONGEST * (1 + _GROWS[name]):
                 raise LiquidError(f"`{name}` would make more than {LONGEST:,} characters", token=None)
         return function(value, *arguments, **named)

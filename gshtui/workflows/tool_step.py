@@ -17,7 +17,7 @@ from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import similar_names
 from gshtui.workflows import templates
-from gshtui.workflows.definition import Step, Template, ToolAction, WorkflowError, templates_in
+from gshtui.workflows.definition import Template, ToolAction, WorkflowError, WorkflowStep, templates_in
 
 _STATES: Mapping[ResultStatus, tuple[StepState, int]] = {
     "ok": ("done", 0),
@@ -35,7 +35,7 @@ class StepTools:
     toolbox: Toolbox
     run: str
 
-    def check(self, step: Step, action: ToolAction) -> None:
+    def check(self, step: WorkflowStep, action: ToolAction) -> None:
         """Raise `WorkflowError`: there is no such server or tool (exit code 3), or its arguments do not fit (2)."""
         command = self._command(action)
         where = f"line {step.line}: the tool {command.name}"

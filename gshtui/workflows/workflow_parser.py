@@ -26,12 +26,12 @@ from gshtui.workflows.definition import (
     PythonAction,
     Retry,
     ShellAction,
-    Step,
     Template,
     ToolAction,
     Value,
     Workflow,
     WorkflowError,
+    WorkflowStep,
     templates_in,
 )
 from gshtui.workflows.parameters import parameter_value
@@ -250,7 +250,7 @@ _STEP = (
 )
 
 
-def _step(reader: _Reader, number: int, node: yaml.Node) -> tuple[Step, list[tuple[str, yaml.Node]] | None]:
+def _step(reader: _Reader, number: int, node: yaml.Node) -> tuple[WorkflowStep, list[tuple[str, yaml.Node]] | None]:
     """A step, and what it names in `needs`; `None`: it waits for all before it."""
     fields = reader.fields(node, f"step {number}", _STEP)
     kinds = [kind for kind in ("shell", "llm", "tool", "python") if kind in fields]
@@ -271,7 +271,7 @@ def _step(reader: _Reader, number: int, node: yaml.Node) -> tuple[Step, list[tup
     artifacts: tuple[str, ...] = ()
     if "artifacts" in fields:
         artifacts = tuple(reader.text(each, "a pattern") for each in reader.sequence(fields["artifacts"], "it"))
-    step = Step(
+    step = WorkflowStep(
         number=number,
         action=action,
         line=node.start_mark.line + 1,
@@ -385,10 +385,16 @@ def _llm(reader: _Reader, node: yaml.Node) -> Action:
         system = _optional(prompt, "system", lambda each: reader.template(each, "`system`"))
     else:
         user, system = reader.template(fields["prompt"], "`prompt`"), None
+    named = {
+        name: reader.text(fields[name], f"`{name}`") if name in fields else ""
+        for name in ("agent", "provider", "model")
+    }
     action = LlmAction(
         user,
         system,
-        *(reader.text(fields[name], f"`{name}`") if name in fields else "" for name in ("agent", "provider", "model")),
+        named["agent"],
+        named["provider"],
+        named["model"],
         reader.flag(fields["tools"], "`tools`") if "tools" in fields else False,
         reader.flag(fields["terminal"], "`terminal`") if "terminal" in fields else "worktree" in fields,
         _optional(fields, "worktree", lambda each: reader.template(each, "`worktree`")),
@@ -406,7 +412,9 @@ _ACTIONS: dict[str, Callable[[_Reader, yaml.Node], Action]] = {
 }
 
 
-def _connected(reader: _Reader, drafts: list[tuple[Step, list[tuple[str, yaml.Node]] | None]]) -> tuple[Step, ...]:
+def _connected(
+    reader: _Reader, drafts: list[tuple[WorkflowStep, list[tuple[str, yaml.Node]] | None]]
+) -> tuple[WorkflowStep, ...]:
     """The steps with the numbers of those that each waits for. Raises `WorkflowError`: twice an id, or a circle."""
     ids: dict[str, int] = {}
     for step, _ in drafts:
@@ -428,7 +436,7 @@ def _connected(reader: _Reader, drafts: list[tuple[Step, list[tuple[str, yaml.No
     try:
         order = tuple(graphlib.TopologicalSorter(needed).static_order())
     except graphlib.CycleError as error:
-        circle = [drafts[number - 1][0] for number in error.args[1]]
+        circle = [drafts[number - 1][0] for number in cast("list[int]", error.args[1])]
         raise reader.error(
             circle[0].line,
             "these steps wait for each other: " + " → ".join(step.id or str(step.number) for step in circle),
@@ -439,7 +447,7 @@ def _connected(reader: _Reader, drafts: list[tuple[Step, list[tuple[str, yaml.No
     return tuple(replace(step, needs=before[step.number]) for step, _ in drafts)
 
 
-def _check_references(reader: _Reader, workflow: Workflow, step: Step) -> None:
+def _check_references(reader: _Reader, workflow: Workflow, step: WorkflowStep) -> None:
     """Raise `WorkflowError` where a template is not valid or names what is not there when its step begins."""
     used = [*templates_in({name: getattr(step.action, name) for name in type(step.action).__slots__})]
     checks = [(template, False) for template in used]
@@ -457,7 +465,7 @@ def _check_references(reader: _Reader, workflow: Workflow, step: Step) -> None:
                 raise reader.error(reference.line, said)
 
 
-def _missing(workflow: Workflow, step: Step, parts: tuple[object, ...]) -> str:
+def _missing(workflow: Workflow, step: WorkflowStep, parts: tuple[object, ...]) -> str:
     """What is wrong with a variable; empty: nothing."""
     root, rest = str(parts[0]), parts[1:]
     if root not in templates.ROOTS:

@@ -37,7 +37,7 @@ from gshtui.text.glob_pattern import compile_glob
 from gshtui.text.sanitise import one_line
 from gshtui.workflows import templates
 from gshtui.workflows.agent_step import AgentRequest, StepAgents
-from gshtui.workflows.definition import LlmAction, PythonAction, ShellAction, Step, ToolAction, Value, Workflow
+from gshtui.workflows.definition import LlmAction, PythonAction, ShellAction, ToolAction, Value, Workflow, WorkflowStep
 from gshtui.workflows.step_process import StepCall, StepPlace, Stream, run_python, run_shell, step_seconds
 from gshtui.workflows.templates import TemplateError
 from gshtui.workflows.tool_step import StepTools
@@ -82,7 +82,7 @@ class RunEnd:
     state: RunState
     exit_code: int
     error: str = ""
-    step: Step | None = None
+    step: WorkflowStep | None = None
     results: Mapping[int, StepResult] = field(default_factory=dict[int, StepResult])
 
 
@@ -154,12 +154,12 @@ class WorkflowRun:
             )
         )
 
-    def _ended(self, state: RunState, code: int, error: str = "", step: Step | None = None) -> RunEnd:
+    def _ended(self, state: RunState, code: int, error: str = "", step: WorkflowStep | None = None) -> RunEnd:
         return RunEnd(self.id, state, code, error, step, dict(self._results))
 
     async def _steps(self) -> RunEnd:
         waiting = [step for step in self._workflow.steps if step.number not in self._results]
-        going: dict[asyncio.Task[StepResult], Step] = {}
+        going: dict[asyncio.Task[StepResult], WorkflowStep] = {}
         stopped = asyncio.ensure_future(self._cancelled.wait())
         try:
             while waiting or going:
@@ -181,19 +181,21 @@ class WorkflowRun:
             stopped.cancel()
             await cancel_and_wait(*going)
 
-    async def _stopped_by(self, step: Step, result: StepResult, going: dict[asyncio.Task[StepResult], Step]) -> RunEnd:
+    async def _stopped_by(
+        self, step: WorkflowStep, result: StepResult, going: dict[asyncio.Task[StepResult], WorkflowStep]
+    ) -> RunEnd:
         self._cancelled.set()  # those beside it end, too
         await self._end_others(going)
         said = result.error or f"{step.name} ended with exit code {result.exit_code}"
         return self._ended("failed", result.exit_code or 1, f"Step {step.number} ({step.name}): {said}", step)
 
-    async def _end_others(self, going: dict[asyncio.Task[StepResult], Step]) -> None:
+    async def _end_others(self, going: dict[asyncio.Task[StepResult], WorkflowStep]) -> None:
         if going:
             await asyncio.wait(going)
             self._results |= {step.number: task.result() for task, step in going.items() if not task.cancelled()}
             going.clear()
 
-    async def _step(self, step: Step) -> StepResult:
+    async def _step(self, step: WorkflowStep) -> StepResult:
         """Run one step with its retries, and record it. Raises `StoreError`."""
         bus, record = self.bus, self._parts.record
         try:
@@ -219,14 +221,14 @@ class WorkflowRun:
                 result = msgspec.structs.replace(result, continued=True)
             return await self._settled(step, result)
 
-    async def _settled(self, step: Step, result: StepResult) -> StepResult:
+    async def _settled(self, step: WorkflowStep, result: StepResult) -> StepResult:
         if result.state == "denied" and step.on_failure == "continue":
             result = msgspec.structs.replace(result, continued=True)
         await self._parts.record.put_step(self.id, step.number, result)
         self.bus.publish(WorkflowStepFinished(run=self.id, step=step.number, name=step.name, result=result))
         return result
 
-    async def _pause(self, step: Step, attempt: int) -> None:
+    async def _pause(self, step: WorkflowStep, attempt: int) -> None:
         """Wait before the next attempt, unless the run is cancelled."""
         retry = step.retry
         milliseconds = retry.base_ms * retry.factor ** (attempt - 1) + random.uniform(0, retry.jitter_ms)
@@ -236,7 +238,7 @@ class WorkflowRun:
         except TimeoutError:
             pass
 
-    async def _goes_on(self, step: Step, result: StepResult) -> bool:
+    async def _goes_on(self, step: WorkflowStep, result: StepResult) -> bool:
         """Ask a person whether the workflow goes on after a failed step; nobody there: it does not."""
         place = self._parts.place
         said = result.error or f"it ended with exit code {result.exit_code}"
@@ -251,7 +253,7 @@ class WorkflowRun:
         call = Call(place.agent, place.run, new_id(), "workflow_continue", {"step": step.number})
         return (await place.gate.review(call, assessment)).allowed
 
-    async def _attempt(self, step: Step) -> StepResult:
+    async def _attempt(self, step: WorkflowStep) -> StepResult:
         started = time.time()
         try:
             values = self._context(step)
@@ -274,7 +276,7 @@ class WorkflowRun:
             result = msgspec.structs.replace(result, artifacts=found)
         return result
 
-    async def _limited(self, step: Step, values: dict[str, object], seconds: float) -> StepResult:
+    async def _limited(self, step: WorkflowStep, values: dict[str, object], seconds: float) -> StepResult:
         def output(text: str, stream: Stream) -> None:
             shown = self._parts.redact(text)
             self.bus.publish(WorkflowStepOutput(run=self.id, step=step.number, text=shown, stream=stream))
@@ -331,7 +333,7 @@ class WorkflowRun:
         said = f"it took longer than {seconds:g} s and was ended"
         return StepResult(state="timeout", exit_code=124, started_at=began, ended_at=time.time(), error=said)
 
-    def _context(self, step: Step) -> dict[str, object]:
+    def _context(self, step: WorkflowStep) -> dict[str, object]:
         place = self._parts.place
         steps: dict[object, object] = {}
         done = [each for each in self._workflow.steps if each.number in step.needs and each.number in self._results]
@@ -368,7 +370,9 @@ class WorkflowRun:
         )
 
 
-def _request(workflow: Workflow, step: Step, action: LlmAction, user: str, system: str, branch: str) -> AgentRequest:
+def _request(
+    workflow: Workflow, step: WorkflowStep, action: LlmAction, user: str, system: str, branch: str
+) -> AgentRequest:
     return AgentRequest(
         name=f"{workflow.name}-{step.id or step.number}",
         prompt=user,

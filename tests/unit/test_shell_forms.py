@@ -69,6 +69,8 @@ BY_HAND = {
     "agent run",
     "hub run",
     "serve",
+    "workflow run",
+    "workflow resume",
     "config edit",
 }
 

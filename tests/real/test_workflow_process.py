@@ -1,0 +1,251 @@
+"""`gsh-tui workflow` as a process: real shells, a real repository, a provider on loopback, a record that survives."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kit.command import DEADLINE, run_gsh, start_gsh
+from tests.kit.configuration import made_project
+from tests.kit.home import Home
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Say
+from tests.kit.tool_harness import processes_mentioning
+
+COVERS = (
+    "gshtui.bus.events.workflow_events",
+    "gshtui.bus.workflow_data",
+    "gshtui.cli.workflow",
+    "gshtui.headless.workflow_process",
+    "gshtui.hub.step_agents",
+    "gshtui.hub.workflow_part",
+    "gshtui.store.workflow_table",
+    "gshtui.tools.shell_process",
+    "gshtui.workflows.agent_step",
+    "gshtui.workflows.commands",
+    "gshtui.workflows.step_process",
+    "gshtui.workflows.tool_step",
+    "gshtui.workflows.workflow_calls",
+    "gshtui.workflows.workflow_run",
+    "gshtui.workflows.workflow_service",
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return made_project(tmp_path / "project")
+
+
+def workflow(home: Home, steps: str, parameters: str = "") -> None:
+    """The person's own workflow `made`."""
+    folder = home.config / "gsh" / "workflows"
+    folder.mkdir(parents=True, exist_ok=True)
+    head = f"workflows:\n  made:\n{'    parameters:' if parameters else ''}\n{parameters}    steps:\n"
+    (folder / "made.yml").write_text(head + steps, encoding="utf-8")
+
+
+def last(ran: Any) -> dict[str, Any]:
+    """The end of a run with `--json`."""
+    end = ran.lines[-1]
+    assert end["type"] == "WorkflowFinished"
+    return end
+
+
+def results(ran: Any) -> list[dict[str, Any]]:
+    return [event["result"] for event in ran.lines if event["type"] == "WorkflowStepFinished"]
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+async def test_a_commit_is_made_from_what_is_staged(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    await asyncio.to_thread(git, tmp_path, "init", "-q", "repository")
+    (repository / "a.txt").write_text("hello\n", encoding="utf-8")
+    await asyncio.to_thread(git, repository, "add", "-A")
+    async with loopback("anthropic", [[Say("Greet\n\n$(touch pwned) `touch pwned`; touch pwned")]]) as server:
+        env = variables("anthropic", server.url)
+        ran = await asyncio.to_thread(
+            run_gsh, "workflow", "run", "create-git-commit", "--mode", "yolo", cwd=repository, env=env
+        )
+        assert (ran.code, "1 file changed" in ran.out) == (0, True), ran.err
+        asked = server.requests[-1].body
+    assert "+hello" in str(asked)
+    said = await asyncio.to_thread(git, repository, "log", "--format=%B")
+    assert said.strip() == "Greet\n\n$(touch pwned) `touch pwned`; touch pwned"
+    assert not (repository / "pwned").exists()
+    again = await asyncio.to_thread(run_gsh, "workflow", "run", "create-git-commit", "--mode", "yolo", cwd=repository)
+    assert again.code == 1
+    assert "No staged changes to commit!" in again.err
+
+
+def test_nothing_runs_unasked_without_a_person(project: Path, home: Home) -> None:
+    workflow(home, "      - shell: {command: 'touch made.txt'}\n")
+    ran = run_gsh("workflow", "run", "made", cwd=project)
+    assert ran.code == 4
+    assert "nobody is there to ask" in ran.err
+    assert not (project / "made.txt").exists()
+    assert run_gsh("workflow", "run", "made", "--mode", "plan", cwd=project).code == 4
+    allowed = run_gsh("workflow", "run", "made", "--yes", cwd=project)
+    assert allowed.code == 0, allowed.err
+    assert (project / "made.txt").exists()
+
+
+def test_parameters_are_options_and_variables(project: Path, home: Home) -> None:
+    parameters = (
+        "      amend: {type: bool, default: false}\n      level: {type: enum, choices: [low, high], default: low}\n"
+        "      dry-run-it: {type: string}\n"
+    ).replace("dry-run-it", "dry_run")
+    workflow(home, "      - shell: {command: 'echo $amend $level $dry_run {{ params.amend }}'}\n", parameters)
+    ran = run_gsh(
+        "workflow", "run", "made", "--mode", "yolo", "--amend", "--level", "high", "--dry-run", "x y", cwd=project
+    )
+    assert (ran.code, ran.out) == (0, "1 high x y true\n"), ran.err
+    assert run_gsh("workflow", "run", "made", "--level", "middle", cwd=project).code == 2
+    assert "--amend / --no-amend" in run_gsh("workflow", "run", "made", "--help", cwd=project).out
+    listed = run_gsh("workflow", "ls", "--json", cwd=project).json["workflows"]
+    made = next(one for one in listed if one["name"] == "made")
+    assert [one["name"] for one in made["parameters"]] == ["amend", "level", "dry_run"]
+
+
+def test_steps_feed_each_other_skip_retry_and_go_on(project: Path, home: Home) -> None:
+    workflow(
+        home,
+        """\
+      - {id: out, artifacts: ['*.txt'], shell: {command: 'echo words; echo bad >&2; echo x > made.txt'}}
+      - {id: never, when: "step['out'].exit_code == 9", shell: {command: 'touch never'}}
+      - {id: soft, on_failure: continue, shell: {command: 'exit 3'}}
+      - id: tries
+        on_failure: retry
+        retry: {max: 3, backoff: {base_ms: 1, jitter_ms: 0}}
+        shell: {command: 'echo . >> tries; [ $(wc -l < tries) -eq 3 ]'}
+      - id: code
+        python: {code: "import sys\\nprint(step['out']['stdout'].upper(), sys.stdin.read(), params)", stdin: "in"}
+      - {id: tool, tool: {name: read, args: {path: "{{ step['out'].artifacts | first }}"}}}
+      - {shell: {command: cat, stdin: "{{ step.tool.stdout }}{{ step[-2].exit_code }}{{ step.soft.exit_code }}"}}
+""",
+    )
+    ran = run_gsh("workflow", "run", "made", "--mode", "yolo", "--json", cwd=project)
+    assert last(ran)["state"] == "done", ran.out[-600:]
+    found = results(ran)
+    assert found[0]["stdout"] == "words\n"
+    assert found[0]["stderr"] == "bad\n"
+    assert found[0]["artifacts"] == ["made.txt"]
+    assert found[1]["state"] == "skipped"
+    assert (found[2]["exit_code"], found[2]["continued"]) == (3, True)
+    assert found[3]["attempts"] == 3
+    assert found[4]["stdout"] == "WORDS\n in {}\n"
+    assert "x" in found[5]["stdout"]
+    assert found[6]["stdout"].endswith("03")
+    assert not (project / "never").exists()
+
+
+def test_steps_that_do_not_wait_for_each_other_run_side_by_side(project: Path, home: Home) -> None:
+    """Each waits until the other has begun, so one after the other would never end."""
+    meet = "touch {0}; until [ -e {1} ]; do sleep 0.01; done"
+    steps = "".join(
+        f"      - {{id: {mine}, needs: [], timeout_seconds: 20, shell: {{command: '{meet.format(mine, other)}'}}}}\n"
+        for mine, other in (("a", "b"), ("b", "a"))
+    )
+    workflow(home, steps + "      - shell: {command: 'echo {{ step.a.exit_code }}{{ step.b.exit_code }}'}\n")
+    ran = run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project)
+    assert (ran.code, ran.out) == (0, "00\n"), ran.err
+
+
+def test_a_step_that_forks_and_hangs_ends_with_its_limit(project: Path, home: Home) -> None:
+    mark = f"hang-{os.getpid()}"
+    command = f'(exec -a {mark} sleep 600) & setsid bash -c "exec -a {mark} sleep 600" & wait'
+    workflow(home, f"      - {{timeout_seconds: 0.5, shell: {{command: '{command}'}}}}\n")
+    ran = run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project)
+    assert ran.code == 124
+    assert "took longer than 0.5 s" in ran.err
+    assert processes_mentioning(mark) == []
+
+
+def test_the_exit_code_is_the_failed_steps(project: Path, home: Home) -> None:
+    workflow(home, "      - shell: {command: 'exit 42'}\n      - shell: {command: 'touch after'}\n")
+    assert run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project).code == 42
+    assert not (project / "after").exists()
+    workflow(home, "      - tool: {server: nowhere, name: x}\n")
+    assert run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project).code == 3
+    workflow(home, "      - tool: {name: read, args: {pth: x}}\n")
+    assert run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project).code == 2
+    workflow(home, "      - llm: {prompt: hello}\n")
+    assert run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project).code == 3
+    workflow(home, "      - llm: {prompt: hello, agent: nobody-like-this}\n")
+    assert run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project).code == 2
+    workflow(home, "      - shel: {command: x}\n")
+    broken = run_gsh("workflow", "run", "made", cwd=project)
+    assert broken.code == 2
+    assert "made.yml, line" in broken.err
+
+
+def until_begun(process: subprocess.Popen[bytes], step: int) -> str:
+    """Read events until this step begins; returns the run."""
+    import json
+
+    assert process.stdout is not None
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["type"] == "WorkflowStepStarted" and event["step"] == step:
+            return str(event["run"])
+    raise AssertionError("it ended before")
+
+
+def test_after_kill_9_it_goes_on_and_runs_no_finished_step_again(project: Path, home: Home) -> None:
+    workflow(
+        home,
+        """\
+      - {id: first, shell: {command: 'echo once >> log; echo result'}}
+      - shell: {command: 'echo begun >> log; [ -e go ] || exec sleep 600'}
+      - shell: {command: 'echo {{ step.first.stdout }} >> log'}
+""",
+    )
+    arguments = ("workflow", "run", "made", "--mode", "yolo", "--json")
+    with start_gsh(*arguments, cwd=project) as process:
+        run = until_begun(process, 2)
+        process.send_signal(signal.SIGKILL)
+        process.wait(DEADLINE)
+    rows = run_gsh("workflow", "runs", "--json", cwd=project).json
+    assert [(row["id"], row["state"]) for row in rows] == [(run, "interrupted")]
+    assert "how far it got is not known" in run_gsh("workflow", "show", run, cwd=project).out
+    refused = run_gsh("workflow", "resume", run, cwd=project)
+    assert refused.code == 4
+    assert "which had begun" in refused.err
+    (project / "go").touch()
+    # With `--yes` it may run again; what it does still needs the guard's word.
+    ended = run_gsh("workflow", "resume", run[:10], "--yes", cwd=project)
+    assert ended.code == 0, ended.err
+    lines = (project / "log").read_text(encoding="utf-8").split()
+    assert lines.count("once") == 1
+    assert lines[-1] == "result"
+    again = run_gsh("workflow", "resume", run, cwd=project)
+    assert (again.code, "is done" in again.err) == (1, True)
+
+
+def test_an_interrupt_ends_the_run_and_what_it_started(project: Path, home: Home) -> None:
+    mark = f"interrupted-{os.getpid()}"
+    workflow(home, f"      - shell: {{command: 'exec -a {mark} sleep 600'}}\n")
+    with start_gsh("workflow", "run", "made", "--mode", "yolo", "--json", cwd=project) as process:
+        run = until_begun(process, 1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(DEADLINE) == 130
+    assert processes_mentioning(mark) == []
+    rows = run_gsh("workflow", "runs", "--json", cwd=project).json
+    assert [(row["id"], row["state"]) for row in rows] == [(run, "cancelled")]
+
+
+def test_a_variable_that_steers_programs_is_never_unasked(project: Path, home: Home) -> None:
+    """`git status` runs unasked with --yes; with a variable of the workflow that changes what git runs, it does not."""
+    workflow(home, "      - shell: {command: 'git --version', env: {GIT_EXEC_PATH: ./evil, PATH: './evil:$PATH'}}\n")
+    shown = run_gsh("workflow", "run", "made", "--yes", "--json", "--set", "sandbox.enabled=false", cwd=project)
+    assert last(shown)["exit_code"] == 4
+    asked = next(event for event in shown.lines if event["type"] == "ApprovalSettled")
+    assert "it sets GIT_EXEC_PATH, PATH" in asked["reason"]
