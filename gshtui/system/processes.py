@@ -47,19 +47,21 @@ _GRACE = 1.0
 _ROUNDS = 8
 
 
-def call_processes(leader: int, call: str) -> list[psutil.Process]:
+def call_processes(leader: int | None, call: str) -> list[psutil.Process]:
     """Every living process of the call: descendants, its session, and all that carry its mark.
 
     Args:
-        leader: pid of the shell, which leads its own session; it may have ended.
+        leader: pid of the shell, which leads its own session; it may have ended. `None`: not known any more.
         call: value of the mark in the environment.
     """
     import psutil  # not needed for the first screen
 
     found: dict[int, psutil.Process] = {}
     try:
-        shell = psutil.Process(leader)
-        found |= {process.pid: process for process in (shell, *shell.children(recursive=True))}
+        shell = psutil.Process(os.getpid() if leader is None else leader)
+        found |= (
+            {} if leader is None else {process.pid: process for process in (shell, *shell.children(recursive=True))}
+        )
     except psutil.NoSuchProcess:
         pass  # it has ended; what it left behind is found below
     own = os.getpid()
@@ -74,7 +76,7 @@ def in_session(processes: Iterable[psutil.Process], leader: int) -> list[psutil.
     return [process for process in processes if _session(process) == leader]
 
 
-def end_call_processes(leader: int, call: str) -> list[str]:
+def end_call_processes(leader: int | None, call: str) -> list[str]:
     """End every process of the call, asking first. Return the names of those besides the shell."""
     names: dict[int, str] = {}
     for attempt in range(_ROUNDS):
@@ -144,10 +146,10 @@ def send_signal(processes: Iterable[psutil.Process], number: signal.Signals) -> 
             continue  # it ended by itself, or is another user's (sudo) and not ours to end
 
 
-def _belongs(process: psutil.Process, leader: int, call: str) -> bool:
+def _belongs(process: psutil.Process, leader: int | None, call: str) -> bool:
     import psutil  # not needed for the first screen
 
-    if _session(process) == leader:
+    if leader is not None and _session(process) == leader:
         return True
     try:
         return process.environ().get(MARK) == call

@@ -95,6 +95,8 @@ class Start:
     folder: Path
     environ: Mapping[str, str]
     stdin: bytes = b""
+    mark: str = ""
+    """Names the call in its processes' environment, so that another process can find them; empty: a new one."""
 
 
 async def run_in_sandbox(
@@ -142,7 +144,7 @@ async def run_supervised(
     Raises:
         CommandError: it cannot be started.
     """
-    call = new_id()
+    call = start.mark or new_id()
     environ = {**start.environ, MARK: call, "PWD": str(start.folder)}
     async with contextlib.AsyncExitStack() as surroundings:
         run: SandboxRun | None = None

@@ -140,7 +140,12 @@ async def run_shell(place: StepPlace, call: StepCall, action: ShellAction) -> St
         return fresh[0] if fresh else ""
 
     program = _Program(
-        Start(argv, folder.real, environ, stdin), assessment, "bash", {"command": script}, terminal, changed
+        Start(argv, folder.real, environ, stdin, step_mark(place.run, call.step.number)),
+        assessment,
+        "bash",
+        {"command": script},
+        terminal,
+        changed,
     )
     return await _run(place, call, invocation, program)
 
@@ -171,7 +176,13 @@ async def run_python(place: StepPlace, call: StepCall, action: PythonAction) -> 
         sandbox=True,
     )
     environ = _environment(place, {**environment_of(call.parameters), **named}, terminal=False)
-    start = Start((choice.program, "-"), Path(os.path.realpath(place.cwd)), environ, source.encode())
+    start = Start(
+        (choice.program, "-"),
+        Path(os.path.realpath(place.cwd)),
+        environ,
+        source.encode(),
+        step_mark(place.run, call.step.number),
+    )
     program = _Program(start, _with_variables(assessment, named), "python", {"code": shown})
     return await _run(place, call, place.invocation(new_id(), call.cancelled), program)
 
@@ -331,6 +342,11 @@ async def _captured(
 
 def _texts(out: Spool, err: Spool) -> tuple[str, str]:
     return shorten(output_text(out)[0], KEPT), shorten(output_text(err)[0], KEPT)
+
+
+def step_mark(run: str, step: int) -> str:
+    """What the processes of a step carry in their environment."""
+    return f"{run}-{step}"
 
 
 def step_seconds(limit: Template | None, values: Mapping[str, object]) -> float:

@@ -15,10 +15,11 @@ from gshtui.bus.events.workflow_events import WorkflowCancelRequested
 from gshtui.bus.workflow_data import StepResult, WorkflowRunRow
 from gshtui.system.ids import new_id
 from gshtui.system.process_identity import Process, is_alive
+from gshtui.system.processes import end_call_processes
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.workflows.definition import Value, WorkflowError
 from gshtui.workflows.parameters import given_words, values_of
-from gshtui.workflows.step_process import LendTerminal
+from gshtui.workflows.step_process import LendTerminal, step_mark
 from gshtui.workflows.workflow_library import WorkflowLibrary, read_library
 from gshtui.workflows.workflow_parser import read_workflows
 from gshtui.workflows.workflow_run import RunEnd, RunParts, RunRecord, WorkflowRun
@@ -127,6 +128,9 @@ class WorkflowService:
             workflow = read_workflows(Path(row.file), row.text.encode(), row.source)[row.workflow]
         except KeyError:
             raise WorkflowError(f"The run {row.id} has no workflow {row.workflow} any more.", code=1) from None
+        for number, result in steps.items():
+            if result.state == "interrupted":  # what its dead process has left running must not run beside it
+                await asyncio.to_thread(end_call_processes, None, step_mark(row.id, number))
         cwd = Path(row.cwd)
         if not cwd.is_dir():
             raise WorkflowError(f"The folder {cwd} of this run does not exist any more.", code=1)

@@ -200,13 +200,14 @@ def until_begun(process: subprocess.Popen[bytes], step: int) -> str:
 
 
 def test_after_kill_9_it_goes_on_and_runs_no_finished_step_again(project: Path, home: Home) -> None:
+    mark = f"left-{os.getpid()}"
     workflow(
         home,
         """\
       - {id: first, shell: {command: 'echo once >> log; echo result'}}
-      - shell: {command: 'echo begun >> log; [ -e go ] || exec sleep 600'}
+      - shell: {command: 'echo begun >> log; [ -e go ] || exec -a MARK sleep 600'}
       - shell: {command: 'echo {{ step.first.stdout }} >> log'}
-""",
+""".replace("MARK", mark),
     )
     arguments = ("workflow", "run", "made", "--mode", "yolo", "--json")
     with start_gsh(*arguments, cwd=project) as process:
@@ -223,6 +224,7 @@ def test_after_kill_9_it_goes_on_and_runs_no_finished_step_again(project: Path, 
     # With `--yes` it may run again; what it does still needs the guard's word.
     ended = run_gsh("workflow", "resume", run[:10], "--yes", cwd=project)
     assert ended.code == 0, ended.err
+    assert processes_mentioning(mark) == [], "what the dead process left ran beside its repetition"
     lines = (project / "log").read_text(encoding="utf-8").split()
     assert lines.count("once") == 1
     assert lines[-1] == "result"
