@@ -22,7 +22,6 @@ COVERS = (
     "gshtui.bus.events.workflow_events",
     "gshtui.bus.workflow_data",
     "gshtui.cli.workflow",
-    "gshtui.headless.workflow_process",
     "gshtui.hub.step_agents",
     "gshtui.hub.workflow_part",
     "gshtui.store.workflow_table",

@@ -14,7 +14,7 @@ from gshtui.workflows.workflow_parser import read_workflows
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 
-COVERS = ("gshtui.workflows.workflow_library", "gshtui.workflows.parameters", "gshtui.workflows.workflow_parser")
+COVERS = ("gshtui.workflows.workflow_library", "gshtui.workflows.parameters")
 
 FILE = Path("made.yml")
 GOOD = """\
@@ -114,7 +114,7 @@ def test_a_circle_is_named() -> None:
         "workflows: [",
         "workflows:\n  release: 3\n",
         "a: 1\n",
-        "workflows:\n  a:\n    steps:\n      - shell:\n          command:\n           a=1\n           # y\n           b\n",
+        "workflows:\n  a:\n    steps:\n    - shell:\n       command:\n        a=1\n        # y\n        b\n",
         "x" * 600_000,
         "workflows: " + "[" * 5_000,
         "\x00",
