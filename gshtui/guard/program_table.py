@@ -22,6 +22,7 @@ Kind = Literal["path", "text", "number", "rev"]
 """The kind of a word. path: inside the project, not secret. rev: a git revision or a path."""
 Role = Literal[
     "agent_program",
+    "copies_files",
     "makes_file_systems",
     "ours",
     "prints_only",

@@ -67,7 +67,7 @@ def refused_line(command: str, depth: int = 0) -> str:
         if program in ("cd", "pushd"):
             folder = arguments[0] if arguments else "~"
             continue
-        programs.append((program, arguments))
+        programs += [(program, arguments), *_started(program, arguments)]
         if why := _refused_command(program, arguments, folder, depth):
             return why
     if why := next((why for redirect in line.redirects if (why := _refused_redirect(redirect, folder))), ""):
@@ -132,12 +132,10 @@ def _refused_command(program: str, arguments: list[str], folder: str, depth: int
             [" ".join(arguments)] if program == "eval" else [text for text in arguments if re.search(r"[ ;>]", text)]
         )
         return next((why for text in inner if text and (why := refused_line(text, depth + 1))), "")
-    if program == "find" and depth < _NESTED:
-        for flag in ("-exec", "-execdir", "-ok", "-okdir"):
-            if flag in arguments:
-                what = [*arguments[arguments.index(flag) + 1 :], *arguments[:1]]
-                if why := _refused_command(*_unwrapped(what), folder, depth + 1):
-                    return why
+    if depth < _NESTED:
+        for inner_program, inner_arguments in _started(program, arguments):
+            if why := _refused_command(inner_program, inner_arguments, folder, depth + 1):
+                return why
     flags, operands = _split(arguments)
     if why := _named(program, arguments):
         return why
@@ -155,6 +153,14 @@ def _refused_command(program: str, arguments: list[str], folder: str, depth: int
     if program == "mv" and any(map(_is_everything, operands[:1])):
         return f"it moves everything under {operands[0]}"
     return _harms_machine(program, arguments, operands, folder) or _takes_hold(program, arguments, operands, folder)
+
+
+def _started(program: str, arguments: list[str]) -> list[tuple[str, list[str]]]:
+    """What `find` runs for each file, the first of its folders behind it."""
+    flags = ("-exec", "-execdir", "-ok", "-okdir") if program == "find" else ()
+    return [
+        _unwrapped([*arguments[arguments.index(flag) + 1 :], *arguments[:1]]) for flag in flags if flag in arguments
+    ]
 
 
 def _named(program: str, arguments: list[str]) -> str:
@@ -301,6 +307,8 @@ def _gives_keys(line: ShellLine, programs: list[tuple[str, list[str]]], folder: 
             return "it prints a key from the environment"
         if _is("shows_files", program) or sends:
             touched += _files(program, arguments)
+        if _is("copies_files", program):
+            touched += _copied(program, arguments)
         if program in ("echo", "printf") or sends:
             names = [name for word in arguments for name in _VARIABLE.findall(word)]
             if any(name.isupper() and name not in line.assigned and is_secret_name(name) for name in names):
@@ -323,6 +331,15 @@ def _files(program: str, arguments: list[str]) -> list[str]:
     return arguments
 
 
+def _copied(program: str, arguments: list[str]) -> list[str]:
+    """What is copied or packed: not what the copy is called, which may well be `.env`."""
+    operands = _split(arguments)[1]
+    if not (_is("writes_last_operand", program) or program in ("mv", "ditto")):
+        return [*arguments, *operands]
+    names_target = any(re.match(r"-[a-su-zA-Z]*t|--target-directory", word) for word in arguments)
+    return operands if names_target or len(operands) == 1 else operands[:-1]
+
+
 _PUBLIC = re.compile(r"\.pub$|/\.ssh/(?:known_hosts|config|authorized_keys)[^/]*$")
 _KEY_FILE = re.compile(r"\.(?:pem|key|p12|pfx|jks|keystore|ppk|kdbx)$|/credentials(?:\.\w+)?$|secrets?\.\w+$")
 
@@ -340,7 +357,7 @@ def _key(word: str, folder: str) -> str:
         return ""  # a project's own certificates and samples are a question, not a refusal
     if re.search(r"/\.(?:mozilla|thunderbird)/|/\.config/(?:google-chrome|chromium)", path):
         return f"{word[:80]} holds {kind}"
-    return f"{word[:80]} holds {kind}; no shell line may print or send them"
+    return f"{word[:80]} holds {kind}; no shell line may print, copy or send them"
 
 
 _HERE = "/\x01"

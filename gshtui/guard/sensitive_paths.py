@@ -37,7 +37,7 @@ _SECRET = re.compile(
     | /fish_history$ | /atuin/history\.db
     | /id_(?:rsa|dsa|ecdsa|ed25519)(?:_[^/]*)?$ | \.(?:pem|p12|pfx|jks|keystore|kdbx|ppk)$ | /[^/]*\.key$
     | /credentials(?:\.json|\.ya?ml|\.toml)?$ | /service[-_]account[^/]*\.json$ | /\.?secrets?\.(?:json|ya?ml|toml|env)$
-    | /gsh/agents/\d{4,}\.json$
+    | /gsh/(?:agents/\d{4,}\.json|ssh_host_key)$
     | /\.env(?:rc)?(?:\.[^/]*)?$ | /[^/]+\.env$ | /\.htpasswd$
     | ^/proc/(?:[^/]+/)+(?:environ|mem|maps|auxv|cmdline|fd|root|cwd)(?:/|$) | ^/proc/kcore$
     | ^/dev/(?:mem|kmem|fd)(?:/|$)
@@ -47,7 +47,8 @@ _SECRET = re.compile(
 _HISTORY = re.compile(r"hist(?:ory|file)?(?:\.db)?$")
 _EXAMPLE = re.compile(r"/\.env\.(?:example|sample|template|dist|defaults?|test\.example)$")
 _GUARDED = re.compile(
-    r"/\.git(?:/|$)|/\.gsh(?:/|$)|/gsh/(?:config\.toml|rules\.toml|policy[^/]*|trusted\.json|agents/\d{4,}\.json)$"
+    r"/\.git(?:/|$)|/\.gsh(?:/|$)|/\.config/gsh/(?:people$|(?:hooks|profiles)(?:/|$))"
+    r"|/gsh/(?:config\.toml|rules\.toml|policy[^/]*|trusted\.json|plugins\.json|ssh_host_key|agents/\d{4,}\.json)$"
 )
 _STARTS_LATER = re.compile(
     r"""(?xs)(?:^|/)(?:

@@ -145,6 +145,13 @@ def test_what_is_too_long_to_judge_is_refused() -> None:
         "gsh-tui prompt --mode yolo 'rm x'",
         "gsh-tui agent spawn --mode=auto x",
         "gsh-tui prompt --yes x",
+        "gsh-tui people allow eve 'ssh-ed25519 AAAA'",
+        "gsh-tui people revoke amy",
+        "python -m gshtui plugins approve evil",
+        "gsh-tui plugins on",
+        "gsh-tui serve --ssh --host 0.0.0.0",
+        "gsh-tui run 'people allow eve x'",
+        "env -u GSH_AGENT gsh-tui run plugins approve evil",
     ],
 )
 def test_our_own_program_widens_nothing_however_it_is_called(command: str) -> None:
@@ -178,6 +185,8 @@ def test_what_proves_an_agent_or_a_hub_is_neither_shown_nor_planted(command: str
         "gsh-tui prompt --mode plan x",
         "gsh-tui run 'ls'",
         "gsh-tui agent ls",
+        "gsh-tui people ls",
+        "gsh-tui plugins ls",
     ],
 )
 def test_other_calls_of_it_are_no_refused(command: str) -> None:
@@ -187,3 +196,54 @@ def test_other_calls_of_it_are_no_refused(command: str) -> None:
 def test_a_wrapper_with_a_value_hides_nothing() -> None:
     assert refused("sudo -u root rm -rf /")
     assert refused("env -C /tmp rm -rf /")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp ~/.ssh/id_rsa X",
+        "cp -t . ~/.ssh/id_rsa",
+        "cp --target-directory=. ~/.ssh/id_rsa",
+        "cp README.md ~/.ssh/id_rsa .",
+        "cp -r ~/.aws X",
+        "sudo -u me cp ~/.ssh/id_rsa X",
+        "bash -c 'cp ~/.ssh/id_rsa X'",
+        "cd ~/.ssh && cp id_rsa /tmp/x",
+        "ln ~/.ssh/id_rsa X",
+        "ln -s ~/.ssh/id_rsa X",
+        "mv .env X",
+        "install -m 644 ~/.ssh/id_rsa X",
+        "rsync -a ~/.ssh/ X",
+        "tar cf x.tar ~/.ssh",
+        "tar -C ~ -cf x.tar .ssh/id_rsa",
+        "zip x.zip ~/.ssh/id_rsa",
+        "gzip -k ~/.netrc",
+        "7z a x.7z ~/.aws/credentials",
+        "split ~/.ssh/id_rsa x",
+        "openssl enc -in ~/.ssh/id_rsa -out x",
+        "gpg --export-secret-keys",
+        "find . -exec cp ~/.ssh/id_rsa X ;",
+        "cp .env .env.bak",
+    ],
+)
+def test_a_copy_of_a_key_is_refused_as_reading_it_is(command: str) -> None:
+    assert refused(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cp .env.example .env",
+        "cp a b",
+        "cp ~/.ssh/id_rsa.pub X",
+        "tar xzf release.tgz",
+        "mv a .env",
+        "ln -s ../.env.example .env",
+        "install -m 600 sample.pem key.pem",
+        "cp tests/server.pem tests/other.pem",
+        "gzip -9 log.txt",
+        "git add .",
+    ],
+)
+def test_other_copies_are_not(command: str) -> None:
+    assert not refused(command)

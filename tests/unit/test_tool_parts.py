@@ -255,6 +255,10 @@ def test_ordinary_files_are_no_secrets(path: str) -> None:
 
 def test_what_decides_what_runs() -> None:
     assert guarded(Path("/p/.git/hooks/pre-commit"))
+    for name in ("people", "plugins.json", "rules.toml", "hooks/claude.json", "profiles/own.toml"):
+        assert guarded(Path("/home/me/.config/gsh") / name), name
+    assert guarded(Path("/home/me/.local/share/gsh/ssh_host_key")) and secret(Path("/x/gsh/ssh_host_key"))
+    assert not guarded(Path("/home/me/gsh/people")) and not guarded(Path("/home/me/.config/gsh/skills/x/SKILL.md"))
     assert guarded(Path("/p/.GIT/config"))
     assert guarded(Path("/p/.gsh/config.toml"))
     assert guarded(Path("/home/x/.config/gsh/config.toml"))
