@@ -18,7 +18,7 @@ from pydantic import Field
 from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage, CallWindow, Pin, WindowKind
 from gshtui.bus.events.call_events import CallOpenRequested
 from gshtui.bus.letter import PERSON
-from gshtui.calls.call_service import CallService
+from gshtui.calls.call_service import CallService, Principal
 from gshtui.calls.call_values import (
     CallListing,
     CallPage,
@@ -32,6 +32,7 @@ from gshtui.calls.call_values import (
 from gshtui.commands.declaration import (
     Access,
     Action,
+    Assessment,
     Command,
     CommandError,
     Effect,
@@ -183,7 +184,7 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
             "calls", "The calls: list, show, search, export, remove, and what their agents are told", CallsParameters,
             calls.handle, effect=Effect.WRITE, positions=("action", "call", "text"), family="calls",
             description="List the calls, the shared rooms of people and agents; `show` one, or `search` in it.",
-            tool=True, assess=None, complete=family.complete, actions=actions, bind=_bound, opens="calls",
+            tool=True, assess=family.assess_look, complete=family.complete, actions=actions, bind=_bound, opens="calls",
         ),
         Command(
             "topic", "Show or set the topic of a call", TopicParameters, family.topic, access=human,
@@ -195,7 +196,7 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
         ),
         Command(
             "history", "What was said in a call", CallHistoryParameters, family.history, positions=("n",),
-            family="calls", tool=True, complete=family.complete,
+            family="calls", tool=True, assess=family.assess_history, complete=family.complete,
         ),
     ]  # fmt: skip
 
@@ -252,9 +253,9 @@ class _Calls:
     async def topic(self, invocation: Invocation, parameters: TopicParameters) -> Outcome:
         service = self._service()
         who = await service.principal(invocation.caller)
-        if parameters.set is None:
-            call = await service.find(parameters.call, who)
-        else:
+        call = await service.find(parameters.call, who)
+        _refuse_outsider(invocation, call, who)
+        if parameters.set is not None:
             call = await service.set_topic(parameters.call, parameters.set, who)
         said = (
             one_line(call.topic, 400) if call.topic else f"The call {call.name} has no topic. `topic set=…` gives one."
@@ -268,9 +269,32 @@ class _Calls:
         text = f"{agent.name} is in the call {call.name}. `talk to={agent.name} …` or `@{agent.name}` asks it."
         return Outcome(call_json(call), text)
 
+    async def assess_history(self, invocation: Invocation, parameters: CallHistoryParameters) -> Assessment:
+        """Judge reading what was said in a call. Raises `CommandError`."""
+        return await self._assess_reading(invocation, parameters.call, "history")
+
+    async def assess_look(self, invocation: Invocation, parameters: CallsParameters) -> Assessment:
+        """Judge looking at the calls, or at what was said in one. Raises `CommandError`."""
+        if parameters.action in ("show", "search"):
+            return await self._assess_reading(invocation, parameters.call, f"calls {parameters.action}")
+        effect = Effect.READ if parameters.action == "ls" else Effect.WRITE
+        return Assessment(effect, parameters.action, detail=f"calls {parameters.action}")
+
+    async def _assess_reading(self, invocation: Invocation, name: str, doing: str) -> Assessment:
+        """An agent asks before it reads a call that it is not in, as it does before it reads its files."""
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        call = await service.find(name, who)
+        subject = f"{doing} {call.name}"
+        if is_in(call, who):
+            return Assessment(Effect.READ, subject)
+        why = "it is a call that the agent is not in"
+        return Assessment(Effect.READ, subject, inside=False, detail=subject, key=subject, pattern=subject, why=why)
+
     async def history(self, invocation: Invocation, parameters: CallHistoryParameters) -> Outcome:
         service = self._service()
         who = await service.principal(invocation.caller)
+        _refuse_outsider(invocation, await service.find(parameters.call, who), who)
         limit = _MOST if parameters.agent else parameters.n
         found = await service.history(parameters.call, who, limit=limit, before=parameters.before)
         if parameters.agent:
@@ -294,11 +318,13 @@ class _Calls:
                 return Outcome([call_json(call, who.id) for call in found], _calls_table(found, who.id, here))
             case "show":
                 call = await service.find(parameters.call, who)
+                _refuse_outsider(invocation, call, who)
                 pins = await service.pins(call.name)
                 return Outcome(call_json(call) | {"pinned": [pin.name for pin in pins]}, _details(call, pins))
             case "search":
                 if not parameters.text.strip():
                     raise UsageError("Give the words to search for.", hint="For example: calls search lobby flaky test")
+                _refuse_outsider(invocation, await service.find(parameters.call, who), who)
                 hits = await service.search(parameters.call, parameters.text, who, limit=parameters.limit)
                 return Outcome([message_json(one) for one in hits], messages_text(hits) or "Nothing found.")
             case "export":
@@ -378,6 +404,17 @@ class _Calls:
         except FileExistsError as error:
             raise CommandError(f"{target} already exists.", hint="Choose another name.") from error
         return Outcome({"call": call.name, "file": str(target)}, f"Wrote {call.messages} messages to {target}.")
+
+
+def is_in(call: CallInfo, who: Principal) -> bool:
+    """Whether somebody is in a call; everybody is in the lobby."""
+    return call.name == LOBBY or call.member(who.id) is not None
+
+
+def _refuse_outsider(invocation: Invocation, call: CallInfo, who: Principal) -> None:
+    """Raise `CommandError` for a guest who is not in the call."""
+    if invocation.caller.is_guest and not is_in(call, who):
+        raise CommandError(f"You are not in the call {call.name}.", hint=f"`join call={call.name}` enters it.")
 
 
 def call_json(call: CallInfo, who: str = "") -> dict[str, Any]:

@@ -375,6 +375,8 @@ class Assessment:
     """Though it executes, it only reads the project: known programs, with flags and operands that are."""
     only_person: bool = False
     """No mode decides it: only a person's answer counts."""
+    every: tuple[Assessment, ...] = ()
+    """The same run, judged for each thing that it touches, where there are several: what rules say of each counts."""
     drops: bool = False
     """It drops something from what the calling agent itself is sent: free, but not where an agent only reads."""
 

@@ -137,6 +137,8 @@ class _Lines:
     async def _text(self, invocation: Invocation, value: LineValue) -> str:
         if value.origin != "written":
             return value.text
+        if invocation.caller.is_agent and invocation.run_stage is None:
+            raise CommandError("Nothing here can judge reading a file, so it was not read.")
         command = self._registry.get("cat" if "cat" in self._registry else "read")
         run = invocation.run_stage or run_parsed
         found = result_of(await run(command, validate(command, {"path": value.text}), invocation))

@@ -371,7 +371,13 @@ def _strictness(rule: GuardRule) -> int:
 
 
 def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | None:
-    """The rule that decides on the call."""
+    """The rule that decides on the call: where it touches several things, each that asks needs one."""
+    if assessment.every:
+        found = [(_rule(book, call, one), one.inside) for one in assessment.every]
+        strictest = min((rule for rule, _ in found if rule is not None), key=_strictness, default=None)
+        if strictest is not None and strictest.do == "allow" and (None, False) in found:
+            return None
+        return strictest
     command = call.arguments.get("command")
     if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
         path = assessment.subject if assessment.effect in (Effect.READ, Effect.WRITE) else ""

@@ -50,7 +50,7 @@ WORKBENCH = "workbench"
 _LEAVING = ("exit", "quit", "logout")
 _YES = ("y", "yes")
 _WIDEST = 120
-_LAID_OUT_WITHIN = 0.5
+_LAID_OUT_WITHIN = 0.3
 """Seconds of the processor; what takes longer, such as a table of a thousand columns, is shown as it is."""
 _COMPLETIONS = 40
 _MARKUP = re.compile(r"[&*_`#|\[\]<>~\\]|^\s*(?:[-+]|\d+[.)])\s", re.MULTILINE)

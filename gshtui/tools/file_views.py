@@ -136,15 +136,19 @@ class FileViews:
         return Outcome({"path": folder}, folder)
 
     async def assess_cat(self, invocation: Invocation, parameters: CatParameters) -> Assessment:
-        """Judge reading the files: the strictest of them counts. Raises `CommandError`."""
-        found = [await self._assess(invocation, asked, "cat") for asked in _wanted(parameters)]
-        return next((one for one in found if not one.inside), found[0])
+        """Judge reading the files: each of them counts. Raises `CommandError`."""
+        return _together([one for asked in _wanted(parameters) for one in await self._each(invocation, asked, "cat")])
 
     async def assess_part(self, invocation: Invocation, parameters: PartParameters) -> Assessment:
         """Judge reading a part of a file. Raises `CommandError`."""
         if parameters.text is not None:
             return Assessment(Effect.READ, "what is piped")
-        return await self._assess(invocation, _named(parameters), "read")
+        found = self._paths.resolve(invocation, _named(parameters))
+        if not isinstance(found, VirtualPath) or (await self._stat(invocation, found)).kind != "folder":
+            return _together(await self._each(invocation, _named(parameters), "read"))
+        files = [node for node in await self._list(invocation, found) if node.kind == "file" and not node.hidden]
+        inside = [await assess_virtual(self._paths, invocation, found.below(node.name), "read") for node in files]
+        return _together([await assess_virtual(self._paths, invocation, found, "read"), *inside])
 
     async def assess_ls(self, invocation: Invocation, parameters: LsParameters) -> Assessment:
         """Judge listing a folder. Raises `CommandError`."""
@@ -173,6 +177,18 @@ class FileViews:
             return []
         fits = [node for node in nodes if node.name.startswith(start) and (start.startswith(".") or not node.hidden)]
         return [f"{head}{slash}{node.name}{'/' if node.kind != 'file' else ''}" for node in fits][:200]
+
+    async def _each(self, invocation: Invocation, asked: str, tool: str) -> list[Assessment]:
+        """Judge every file that a path means. Raises `CommandError`."""
+        found = self._paths.resolve(invocation, asked)
+        if not isinstance(found, VirtualPath):
+            return [await self._assess(invocation, asked, tool)]
+        own = await assess_virtual(self._paths, invocation, found, tool)
+        try:
+            files = await self._paths.files.matching(invocation.caller, found) if own.inside else [found]
+        except FileError as error:
+            raise command_error(error) from error
+        return [await assess_virtual(self._paths, invocation, file, tool) for file in files[:_MOST_FILES]]
 
     async def _assess(self, invocation: Invocation, asked: str, tool: str) -> Assessment:
         found = self._paths.resolve(invocation, asked)
@@ -276,6 +292,24 @@ def _shown(invocation: Invocation, data: dict[str, Any], text: str) -> Outcome:
 def as_read(assessment: Assessment) -> Assessment:
     """Reading as another tool than `read` needs what `read` needs."""
     return replace(assessment, reads=True)
+
+
+def _together(found: Sequence[Assessment]) -> Assessment:
+    """One run that reads several files: a question names each of them that is a reason to ask."""
+    asked = [one for one in found if not one.inside]
+    if len(found) == 1 or not asked:
+        return found[0] if len(found) == 1 else replace(found[0], every=tuple(found))
+    return Assessment(
+        Effect.READ,
+        one_line(", ".join(one.subject for one in asked), 200),
+        inside=False,
+        detail="\n".join(one.detail for one in asked),
+        key="\0".join(one.key for one in found),
+        warnings=tuple(dict.fromkeys(f"{one.subject}: {warning}" for one in asked for warning in one.warnings)),
+        why=next((one.why for one in asked if one.why), ""),
+        reads=True,
+        every=tuple(found),
+    )
 
 
 async def assess_virtual(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, RuleScope, Unconfirmed, UsageError
 from gshtui.guard.approval import Call, Gate
 from gshtui.guard.rule_file import RuleFileError, add_rule, own_file, remove_rule
-from gshtui.guard.rules import RuleFiles, read_rules
+from gshtui.guard.rules import RuleFiles, parse_rules, read_rules
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
@@ -223,3 +224,34 @@ async def test_nothing_unknown_becomes_a_yes() -> None:
     assert settled == [(one.approval, "deny"), (other.approval, "once")]
     await gate.close()
     await bus.close(timeout=2)
+
+
+async def test_rules_count_for_each_of_several_files() -> None:
+    """A file that a rule denies is not read behind another, and a rule that allows one does not allow the rest."""
+    deny = '[[rule]]\ntool = "read"\npaths = "secret/*"\ndo = "deny"\n'
+    allow = '[[rule]]\ntool = "read"\npaths = "/tmp/ok.txt"\ndo = "allow"\n'
+    free, denied = (
+        Assessment(Effect.READ, path, key=f"/p/{path}", reads=True) for path in ("README.md", "secret/a.txt")
+    )
+    ok, other = (
+        Assessment(Effect.READ, path, inside=False, key=path, reads=True) for path in ("/tmp/ok.txt", "/tmp/other.txt")
+    )
+    bus = Bus()
+    for text, parts, allowed in (
+        (deny, (free, denied), False),
+        (deny, (free, free), True),
+        (allow, (ok, other), False),
+        (allow, (other, ok), False),
+        (allow, (ok, ok), True),
+        (allow, (free, ok), True),
+    ):
+        book = replace(parse_rules(Path("/p/rules.toml"), text), project=Path("/p"))
+        assert book.rules and not book.mistakes
+        gate = Gate(bus, respondent="nobody", auto_approve=frozenset({"read"}), rules=lambda book=book: book)
+        inside = all(part.inside for part in parts)
+        whole = Assessment(
+            Effect.READ, "files", inside=inside, reads=True, key="\0".join(p.key for p in parts), every=parts
+        )
+        verdict = await gate.review(Call("main", "s", "c", "cat", {}), whole)
+        await gate.close()
+        assert verdict.allowed is allowed, (text, [part.subject for part in parts])

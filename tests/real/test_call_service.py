@@ -295,6 +295,23 @@ async def test_agents_say_in_their_call_and_ask_only_with_a_question(tmp_path: P
             await m.run("say", outside.id, message="hello", call="audio")
 
 
+async def test_an_agent_asks_before_it_reads_a_call_that_it_is_not_in(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        one = await m.add_agent("one", kind="native")
+        out = await m.add_agent("out", kind="native")
+        await call_of(m, "one")
+        for command, arguments in (
+            ("history", {"call": "audio"}),
+            ("calls", {"action": "show", "call": "audio"}),
+            ("calls", {"action": "search", "call": "audio", "text": "x"}),
+        ):
+            assert (await m.assess(command, one.id, **arguments)).inside, command
+            asking = await m.assess(command, out.id, **arguments)
+            assert not asking.inside and "audio" in asking.subject and "not in" in asking.why, command
+        assert (await m.assess("history", out.id)).inside, "the lobby is everybody's"
+        assert (await m.assess("calls", out.id)).effect.value == "read"
+
+
 async def test_a_shell_cannot_be_in_a_call(tmp_path: Path) -> None:
     async with open_mail(tmp_path / "gsh.db", start=False) as m:
         await m.add_agent("sh", kind="cli", profile="shell", argv=("bash",))

@@ -69,6 +69,9 @@ async def test_two_people_hear_each_other_at_once_and_a_guest_can_only_talk(tmp_
         ):
             refused = await amy.run(line)
             assert "may not run" in refused or "Only the person" in refused, f"{line}: {refused}"
+        await bo.run("create call=board")
+        for line in ("history call=board", "calls show board", "calls search board x", "topic set=owned call=board"):
+            assert "not in the call board" in await amy.run(line), line
         assert not (tmp_path / "owned").exists()
         assert "no agent in the call" in await amy.run("say to=0001 message=hello")
         assert "no agent" in await amy.run("talk to=nobody message=hello")

@@ -180,6 +180,36 @@ async def test_an_agent_writes_only_its_own_memory(files: Files) -> None:
     assert (await files.data("grep pattern=brief in=/memory"))["count"] == 1
 
 
+async def test_a_question_about_several_files_names_each(files: Files, tmp_path: Path) -> None:
+    """What one of them needs is not hidden behind another."""
+    harmless, key = tmp_path / "harmless.txt", tmp_path / "home" / ".ssh" / "id_rsa"
+    key.parent.mkdir(parents=True, exist_ok=True)
+    for file in (harmless, key):
+        file.write_text("x")
+    judged = await files.judged(f"cat paths=[README.md, {harmless}, {key}]")
+    assert not judged.inside
+    assert str(harmless) in judged.detail and str(key) in judged.detail and str(key) in judged.subject
+    assert any("may hold" in warning for warning in judged.warnings) and not judged.pattern
+    assert [one.subject for one in judged.every] == ["README.md", str(harmless), str(key)]
+    assert judged.key != (await files.judged(f"cat paths=[README.md, {harmless}]")).key
+    assert (await files.judged("cat paths=[README.md, README.md]")).inside
+
+
+async def test_a_folder_of_files_that_ask_is_no_way_round_the_question(files: Files) -> None:
+    await Here(files.hub).ask("read README.md")
+    store = files.hub.store
+    assert store is not None
+    row = await store.agents.add(AgentRow(id="", name="bob", home=str(files.project)), SpawnRequest())
+    bob = Caller(row.id, is_agent=True)
+    for line in ("head path=/context/main n=900", "tail path=/context/main", "cat /context/main/*"):
+        judged = await files.judged(line, bob)
+        assert not judged.inside and "/context/main/" in judged.detail, line
+        assert (await files.judged(line)).inside, line
+    assert (await files.judged("ls /context/main", bob)).inside, "which files there are is no secret"
+    notes = await files.judged("cat paths=[/memory/bob/a.mem, /memory/main/b.mem]", bob)
+    assert not notes.inside and notes.subject == "/memory/main/b.mem"
+
+
 async def test_contexts_and_statuses_are_computed(files: Files) -> None:
     await files.hub.run("remember key=style value=tabs")
     await Here(files.hub).ask("read README.md")
