@@ -99,7 +99,7 @@ def test_without_a_sandbox_yes_is_as_wide_as_the_policy_and_says_what_stopped_it
         ("ls; touch made", "`touch made`: `touch` changes things (rule change)"),
         ("python3 -c 1", "`python3 -c` is not known to be harmless (rule program)"),
         ("echo x > made", "it redirects input or output (rule redirection)"),
-        ("cat .env", "no shell line may print or send them"),
+        ("cat .env", "no shell line may print, copy or send them"),
     ):
         ran = run_gsh("run", "--as", "main", "--yes", f'bash "{line}"', cwd=project)
         assert ran.code == 4 and named in ran.err, (line, ran)
