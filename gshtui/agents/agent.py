@@ -71,6 +71,8 @@ class Agent:
         self._limit = limit
         self._conversation: Conversation | None = None
         self._model: ModelHandle | None = None
+        self.attend: Callable[[str], Awaitable[None]] | None = None
+        """Opens its conversation in a call (empty: its own), where it has one for each. Raises `StoreError`."""
         self._expects_prompt = False
         self._inbox: deque[InboxPrompt] = deque()
         self._wake = asyncio.Event()
@@ -184,7 +186,7 @@ class Agent:
             match event:
                 case PromptSubmitted():
                     self._queue_prompt(
-                        InboxPrompt(event.prompt, event.text, event.attachments, event.source, event.mode)
+                        InboxPrompt(event.prompt, event.text, event.attachments, event.source, event.mode, event.call)
                     )
                 case PromptEditRequested():
                     self._edit(event)
@@ -219,7 +221,7 @@ class Agent:
             return
         old = self._inbox[at]
         if event.text.strip():
-            self._inbox[at] = InboxPrompt(old.id, event.text, old.attachments, old.source, old.mode)
+            self._inbox[at] = InboxPrompt(old.id, event.text, old.attachments, old.source, old.mode, old.call)
             self._bus.publish(PromptEdited(prompt=old.id, agent=self.name, text=event.text))
         else:
             del self._inbox[at]
@@ -239,12 +241,22 @@ class Agent:
     async def _run(self) -> None:
         while True:
             while self._inbox and self._conversation is not None:
-                await self._answer(self._inbox.popleft(), self._conversation)
+                prompt = self._inbox.popleft()
+                await self._turn_to(prompt.call)
+                await self._answer(prompt, self._conversation)
             if self._inbox:
                 self._refuse()
             await self._cut()
             await self._wake.wait()
             self._wake.clear()
+
+    async def _turn_to(self, call: str) -> None:
+        """Open the conversation that it has in a call; where that fails, it goes on in the present one."""
+        if self.attend is not None:
+            try:
+                await self.attend(call)
+            except StoreError as error:
+                self._bus.publish(Noticed(level="warning", text=error.message, hint=error.hint, about=self.name))
 
     async def _cut(self) -> None:
         """Make the requested cuts that no request has made yet."""

@@ -48,6 +48,8 @@ class InboxPrompt:
     source: str = "person"
     mode: GuardMode | Literal[""] = ""
     """The widest mode for its turn; empty: the agent's own."""
+    call: str = ""
+    """The call in which it is asked; empty: in none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,8 @@ class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """A fork that works in the original's folder, instead of a git worktree of its own."""
     mode: GuardMode | Literal[""] = ""
     """How much it may do before a person is asked, at most; empty: as its starter or the settings say."""
+    paths: tuple[str, ...] = ()
+    """The only files and folders that its tools reach; empty: no such limit."""
 
 
 class QuestionChoice(msgspec.Struct, frozen=True):

@@ -117,6 +117,8 @@ class CallService:
             ask: asks a model for a summary; `None`: there is none here.
         """
         self._ask = ask
+        self.named: Sequence[str] = ()
+        """Agents of the settings, which start when they are invited."""
         self._bus = bus
         self._store = store
         self._post = post
@@ -397,8 +399,8 @@ class CallService:
     async def agent_names(self) -> list[str]:
         """The agents that can be invited, for completion."""
         with contextlib.suppress(CommandError):
-            return [one.name for one in await self._post.everyone()]
-        return []
+            return [*dict.fromkeys((*(one.name for one in await self._post.everyone()), *self.named))]
+        return list(self.named)
 
     async def post_message(
         self,

@@ -222,15 +222,26 @@ class CommandOffers:
         """What was always allowed there before there were rules; nothing without a record."""
         return () if self._store is None else await self._store.grants.find_all(str(project))
 
-    def offer_general(self, agents: AgentSources, spawner: Spawner, files: FileSystem | None = None) -> None:
-        """The commands that need no part of the hub. `files`: the virtual files, to which parts add theirs."""
+    def offer_general(
+        self,
+        agents: AgentSources,
+        spawner: Spawner,
+        files: FileSystem | None = None,
+        allowed_paths: Sequence[Sequence[str]] = (),
+    ) -> None:
+        """The commands that need no part of the hub.
+
+        Args:
+            files: the virtual files, to which parts add theirs.
+            allowed_paths: lists of the only paths that an agent's file tools reach here.
+        """
 
         @functools.cache
         def paths() -> FilePaths:
             from gshtui.tools.file_paths import FilePaths
             from gshtui.vfs.file_system import FileSystem
 
-            return FilePaths(files or FileSystem(), self._settings.shared)
+            return FilePaths(files or FileSystem(), self._settings.shared, allowed_paths)
 
         def tools() -> list[AnyCommand]:
             from gshtui.tools.commands import commands

@@ -133,6 +133,10 @@ class _FleetMaker:
             answered=lambda letter: self.calls.post_answer(letter),
         )
         hub.parts.stops_with("mail", mail.stop)
+        if hub.fleet is not None and not hub.options.keeper:
+            from gshtui.hub.named_agents import NamedAgents
+
+            mail.outbox.addresses.start_named = NamedAgents(hub.settings, hub.fleet, self._store).start
         return mail
 
     @functools.cached_property
@@ -143,7 +147,9 @@ class _FleetMaker:
 
         hub = self._hub
         post = CallMail(self._store, self.mail.outbox, self._local_agents, self.mail)
-        return CallService(hub.bus, self._store, post, person_name(hub.settings.general.name), hub.small_model.ask)
+        calls = CallService(hub.bus, self._store, post, person_name(hub.settings.general.name), hub.small_model.ask)
+        calls.named = tuple(hub.settings.agents)
+        return calls
 
     def _local_agents(self) -> list[str]:
         """The agents that live in this process."""

@@ -356,7 +356,8 @@ class Hub:
         )
         native = self.options.native
         spawner = Spawner() if native is None else native.spawner()
-        self.offers.offer_general(agents, spawner, self.files)
+        allowed = [] if native is None else [limit.paths for limit in native.spec.limits if limit.paths]
+        self.offers.offer_general(agents, spawner, self.files, allowed)
         self.offers.offer_brief(self.small_model.ask)
         self.parts.stops_with("small model", self.small_model.close)
         self.offers.offer_python(self._make_interpreters)

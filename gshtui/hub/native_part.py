@@ -30,6 +30,7 @@ from gshtui.fleet.native.permissions import is_permitted, permitted_registry, sp
 from gshtui.fleet.native.spec import Spec, SpecError, with_mode
 from gshtui.fleet.terminal_tools.commands import terminal_targets
 from gshtui.hub.agents_part import memory_of, open_roster, read_skills_section, surroundings
+from gshtui.hub.call_contexts import IN_CALL, CallContexts
 from gshtui.hub.courier import BuildHub, own_delivery
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import NATIVE_PARTS, HubOptions
@@ -93,6 +94,8 @@ async def start_native(hub: Hub, build: BuildHub) -> None:
         hub.parts.fail("providers", error.message, error.hint)
         return
     await _converse(native, store, roster, agent)
+    contexts = CallContexts(store, roster, agent, native.spec)
+    agent.attend = contexts.attend
     inbox = MailInbox(
         hub.bus,
         store,
@@ -171,6 +174,9 @@ def _make_agent(hub: Hub, native: NativeAgent, store: Store, roster: LocalRoster
 async def _converse(native: NativeAgent, store: Store, roster: LocalRoster, agent: Agent) -> None:
     """Open the agent's conversation for writing, and add up its cost so far."""
     spec, session = native.spec, native.spec.session
+    if session and (await store.sessions.find(session)).parent.startswith(IN_CALL):
+        own = await store.sessions.latest_of(spec.agent, f"agent {spec.agent}")
+        session = "" if own is None else own.id
     if not session:
         info = await store.sessions.create(
             cwd=spec.cwd, agent=spec.agent, title=spec.name, parent=f"agent {spec.agent}"

@@ -14,6 +14,7 @@ from gshtui.settings.settings_tables import (
     AccountSettings,
     GroupSettings,
     McpServer,
+    NamedAgentSettings,
     ProviderSettings,
     SettingsTable,
 )
@@ -23,6 +24,7 @@ NAMED_TABLES: dict[str, type[SettingsTable]] = {
     "providers": ProviderSettings,
     "accounts": AccountSettings,
     "groups": GroupSettings,
+    "agents": NamedAgentSettings,
 }
 """Tables of tables whose names the user chooses, and what each of those contains."""
 SERVERS = ("mcp", "servers")

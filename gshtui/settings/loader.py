@@ -27,7 +27,7 @@ from gshtui.settings.keys import (
     spelled,
     split,
 )
-from gshtui.settings.model import DEFAULT_KEYS, DEFAULT_PROVIDERS, Settings
+from gshtui.settings.model import DEFAULT_AGENTS, DEFAULT_KEYS, DEFAULT_PROVIDERS, Settings
 from gshtui.settings.toml_file import Origin, Problem, TomlFile, read_toml
 from gshtui.settings.validation import Checked, OriginOf, check
 
@@ -196,7 +196,9 @@ def load(cwd: Path, *, flags: Mapping[str, Any] | None = None, environ: Mapping[
 
 def _defaults() -> InitSettingsSource:
     """The lowest layer, whose entries a file's table of the same name changes in part."""
-    return InitSettingsSource(Settings, {"providers": DEFAULT_PROVIDERS, "keybindings": DEFAULT_KEYS})
+    return InitSettingsSource(
+        Settings, {"providers": DEFAULT_PROVIDERS, "agents": DEFAULT_AGENTS, "keybindings": DEFAULT_KEYS}
+    )
 
 
 def _user_layer() -> CheckedFile:

@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from gshtui.settings.settings_tables import (
     AccountSettings,
+    AgentName,
     AgentSettings,
     Budgets,
     Context,
@@ -18,6 +19,7 @@ from gshtui.settings.settings_tables import (
     GroupSettings,
     HubSettings,
     McpSettings,
+    NamedAgentSettings,
     ProviderSettings,
     Python,
     Sandbox,
@@ -38,11 +40,23 @@ DEFAULT_PROVIDERS: dict[str, dict[str, object]] = {
 }
 """A table of the same name in a file changes only the keys it contains."""
 
+DEFAULT_AGENTS: dict[str, dict[str, object]] = {
+    "claude": {"provider": "anthropic"},
+    "gemini": {"provider": "gemini"},
+    "gpt": {"provider": "openai"},
+    "local": {"provider": "local"},
+}
+"""A table of the same name in a file changes only the keys it contains."""
+
 DEFAULT_KEYS = {"invoke_llm": "^G", "attach_agent": "^X^A", "list_agents": "^X^L", "cancel_agent": "^X^C"}
 
 
 def _providers() -> dict[str, ProviderSettings]:
     return {name: ProviderSettings.model_validate(fields) for name, fields in DEFAULT_PROVIDERS.items()}
+
+
+def _agents() -> dict[str, NamedAgentSettings]:
+    return {name: NamedAgentSettings.model_validate(fields) for name, fields in DEFAULT_AGENTS.items()}
 
 
 class Settings(BaseSettings):
@@ -62,6 +76,9 @@ class Settings(BaseSettings):
     accounts: dict[str, AccountSettings] = Field(default={}, description="Accounts that agents work under, by name.")
     groups: dict[str, GroupSettings] = Field(default={}, description="Groups of agents, by name.")
     agent: AgentSettings = Field(default_factory=AgentSettings, description="How agents work.")
+    agents: dict[AgentName, NamedAgentSettings] = Field(
+        default_factory=_agents, description="Your agents, by the names under which they are in calls."
+    )
     sandbox: Sandbox = Field(default_factory=Sandbox, description="What agents' commands may reach.")
     tmux: Tmux = Field(default_factory=Tmux, description="Agents' terminals.")
     worktrees: Worktrees = Field(default_factory=Worktrees, description="Git worktrees that agents work in.")

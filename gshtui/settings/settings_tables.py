@@ -110,6 +110,7 @@ def shared_name(value: str) -> str:
         raise ValueError(error.message) from error
 
 
+AgentName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
 SharedName = Annotated[str, AfterValidator(shared_name)]
 Folder = Annotated[Path, BeforeValidator(expanded)]
 """A path; `~` and `$VARIABLES` are expanded."""
@@ -263,6 +264,22 @@ class McpSettings(SettingsTable):
     servers: dict[str, McpServer] = Field(default={}, description="The servers, by name: [mcp.servers.NAME].")
     start_seconds: Annotated[float, Field(ge=1, le=300)] = Field(
         default=20.0, description="Seconds that a server may take to start."
+    )
+
+
+class NamedAgentSettings(SettingsTable):
+    """One of your agents, which starts in a terminal when you first invite it or speak to it by its name."""
+
+    provider: str = Field(default="", description="Its provider, by the name of its table; empty: as usual.")
+    model: str = Field(default="", description="Its model, or an alias such as `sonnet`; empty: the provider's.")
+    persona: str = Field(default="", description="Its persona, whose memory it has, too; empty: none.")
+    mode: Literal["", "plan", "ask", "edit", "auto"] = Field(
+        default="", description="What it does unasked, at most; empty: as agents begin here."
+    )
+    allowed_paths: list[str] = Field(
+        default=[],
+        description="The only files and folders that its tools reach: paths of the project such as `src`, `docs/*.md`,"
+        " and virtual ones such as /calls. It then gets no tool that could reach others. Empty: no such limit.",
     )
 
 

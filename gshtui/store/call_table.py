@@ -55,7 +55,8 @@ def branch_call(connection: sqlite3.Connection, call: CallInfo, origin: str, upt
     """
     source = get_call(connection, origin)
     mine = {one.member for one in call.members}
-    agents = [msgspec.structs.replace(one, seen=min(one.seen, upto)) for one in source.members
+    # what an agent heard there it knows only in that call, so that it is told again here
+    agents = [msgspec.structs.replace(one, seen=-1) for one in source.members
               if one.is_agent and one.member not in mine]  # fmt: skip
     me = [msgspec.structs.replace(one, seen=upto) for one in call.members]
     made = msgspec.structs.replace(

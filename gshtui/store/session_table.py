@@ -177,6 +177,15 @@ def latest_session(connection: sqlite3.Connection, cwd: str) -> SessionInfo | No
     return _info(connection, row) if row else None
 
 
+def latest_of(connection: sqlite3.Connection, agent: str, parent: str) -> SessionInfo | None:
+    """An agent's most recently used conversation with this parent."""
+    row = connection.execute(
+        f"SELECT {_FIELDS} FROM sessions WHERE agent = ? AND parent = ? ORDER BY touched DESC LIMIT 1",
+        (clean_text(agent), clean_text(parent)),
+    ).fetchone()
+    return _info(connection, row) if row else None
+
+
 def update_session(connection: sqlite3.Connection, session: str, changes: dict[str, str | None]) -> None:
     """Set the fields that are not `None`. Raises `StoreError` (`unknown`)."""
     given = {name: clean_text(value) for name, value in changes.items() if value is not None}
@@ -291,6 +300,10 @@ class SessionTable(Table):
         """
         chosen = {"cwd": cwd, "agent": agent, "provider": provider, "model": model}
         return await self._read(partial(list_sessions, **chosen, limit=limit, empty=empty))
+
+    async def latest_of(self, agent: str, parent: str) -> SessionInfo | None:
+        """An agent's most recently used conversation with this parent; `None` if there is none."""
+        return await self._read(lambda connection: latest_of(connection, agent, parent))
 
     async def latest(self, cwd: str) -> SessionInfo | None:
         """The folder's most recently used conversation without a parent; `None` if there is none."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from gshtui.settings.settings_tables import PROJECT
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
 from gshtui.tools import path_location
+from gshtui.tools.allowed_paths import AllowedPaths
 from gshtui.vfs.file_system import FileSystem
 from gshtui.vfs.mount import Node
 from gshtui.vfs.virtual_path import SHARED, VirtualPath, joined
@@ -39,9 +40,15 @@ class RealPath:
 class FilePaths:
     """The paths of one hub's file commands, and the folder that each caller works in."""
 
-    def __init__(self, files: FileSystem, shared: Mapping[str, Path]) -> None:
-        """`shared`: the real folders below `/shared`, by name, besides the project's."""
+    def __init__(self, files: FileSystem, shared: Mapping[str, Path], allowed: Sequence[Sequence[str]] = ()) -> None:
+        """
+        Args:
+            shared: the real folders below `/shared`, by name, besides the project's.
+            allowed: lists of paths, each of which must allow what an agent asks for.
+        """
         self.files = files
+        self._allowed = allowed
+        self._limits: list[AllowedPaths] | None = None
         self._shared = dict(shared)
         self._folders: OrderedDict[tuple[str, str], VirtualPath] = OrderedDict()
 
@@ -49,8 +56,23 @@ class FilePaths:
         """What a path means for this caller.
 
         Raises:
-            CommandError: it is no path that can be used.
+            CommandError: it is no path that can be used, or none that this agent may reach.
         """
+        found = self._resolved(invocation, asked)
+        if self._allowed and invocation.caller.is_agent:
+            for limit in self._allowed_paths():
+                if isinstance(found, VirtualPath):
+                    limit.check_virtual(found)
+                else:
+                    limit.check_real(invocation.project, found.invocation.cwd / os.path.expanduser(found.asked))  # noqa: PTH111  # never raises
+        return found
+
+    def _allowed_paths(self) -> list[AllowedPaths]:
+        if self._limits is None:  # the mounts are known once the hub's parts have started
+            self._limits = [AllowedPaths(one, self.files.names) for one in self._allowed]
+        return self._limits
+
+    def _resolved(self, invocation: Invocation, asked: str) -> VirtualPath | RealPath:
         try:
             path = self.files.path(asked)
             here = self._folders.get(_whose(invocation))

@@ -26,6 +26,8 @@ class PromptSubmitted(Event, frozen=True, kw_only=True):
     source: str = "person"
     mode: GuardMode | Literal[""] = ""
     """The widest mode for its turn, if another agent asks for it; empty: the agent's own."""
+    call: str = ""
+    """The call in which it is asked; empty: in none."""
 
 
 class PromptQueued(Event, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, GuardMode
 from gshtui.bus.call_data import CallAsk, CallMessage
+from gshtui.bus.letter import PERSON
 from gshtui.calls.call_service import Recipient
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError
@@ -40,7 +41,7 @@ class CallMail:
 
     async def find(self, wanted: str, sender: str) -> Recipient:
         """The agent of this id or name. Raises `CommandError`, also for a shell or an interpreter."""
-        return (await self._address(wanted, sender))[1]
+        return (await self._address(wanted, sender, starts=sender == PERSON))[1]
 
     async def everyone(self) -> list[Recipient]:
         """Those that live here, and those in terminals, whatever their folder. Raises `CommandError`."""
@@ -71,8 +72,8 @@ class CallMail:
             with contextlib.suppress(CommandError):  # it stays queued
                 await self._room.deliver(letter)
 
-    async def _address(self, wanted: str, sender: str) -> tuple[Address, Recipient]:
-        to = await self._outbox.addresses.find(wanted, sender)
+    async def _address(self, wanted: str, sender: str, *, starts: bool = False) -> tuple[Address, Recipient]:
+        to = await self._outbox.addresses.find(wanted, sender, starts=starts)
         if to.row is not None and await self._runs_code(to.row):
             raise CommandError(
                 f"{to.name} is a shell or an interpreter, which would run what is said in a call.",

@@ -345,7 +345,7 @@ class _Family:
                 await service.post_message(who, parameters.call, parameters.message, to=(parameters.to,))
             )
         sender = _sender(invocation)
-        to = await self._outbox.addresses.find(parameters.to, sender)
+        to = await self._outbox.addresses.find(parameters.to, sender, starts=sender == PERSON)
         letter = await self._outbox.post(sender, to, parameters.message, defer=not parameters.now)
         if self._room is not None:
             await self._room.deliver(letter)
@@ -366,7 +366,8 @@ class _Family:
 
     async def talk(self, invocation: Invocation, parameters: TalkParameters) -> Outcome:
         sender = _sender(invocation)
-        to = await self._outbox.addresses.find(parameters.to, sender)
+        starts = sender == PERSON and not invocation.caller.is_guest
+        to = await self._outbox.addresses.find(parameters.to, sender, starts=starts)
         until = time.monotonic() + parameters.timeout_s
         letter = await self._asked_in_call(invocation, to, parameters.message)
         if letter is None and invocation.caller.is_guest:

@@ -111,7 +111,9 @@ class MailInbox:
         source = letter.sender if letter.sender == PERSON else f"agent {letter.sender}"
         text = framed_letter(letter, replies=True)
         self._bus.publish(
-            PromptSubmitted(prompt=letter.id, agent=self._agent, text=text, source=source, mode=letter.limit)
+            PromptSubmitted(
+                prompt=letter.id, agent=self._agent, text=text, source=source, mode=letter.limit, call=letter.call
+            )
         )
         self._progress.said(letter, "submitted")
         await self._progress.submitted(letter)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -127,9 +127,18 @@ class Addresses:
         """`here`: name of an agent in this window → its conversation; empty if there is none."""
         self._store = store
         self._here = here
+        self.start_named: Callable[[str], Awaitable[AgentRow | None]] | None = None
+        """Starts an agent that the settings name; `None`: nothing here can. Raises `CommandError`."""
 
-    async def find(self, wanted: str, sender: str) -> Address:
-        """The recipient of this id or name. Raises `CommandError`."""
+    async def find(self, wanted: str, sender: str, *, starts: bool = False) -> Address:
+        """The recipient of this id or name.
+
+        Args:
+            starts: one that the settings name is started if it does not run.
+
+        Raises:
+            CommandError: there is none, it has ended, or it could not be started.
+        """
         name = wanted.strip()
         if name == PARENT:
             return await self.parent(sender)
@@ -138,6 +147,8 @@ class Addresses:
         found = await self._local(name, sender)
         if found is None:
             row = await self.row(name)
+            if starts and self.start_named is not None and (row is None or row.killed or row.ended):
+                row = await self.start_named(name) or row
             if row is None:
                 raise CommandError(f"There is no agent {name[:40]!r}.", hint="`agent ls` lists them.")
             found = Address(row.id, row.name, row=row)

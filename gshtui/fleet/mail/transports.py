@@ -211,7 +211,14 @@ class MailTransports:
             source = letter.sender if letter.sender == PERSON else f"agent {letter.sender}"
             text = framed_letter(letter, replies=True)
             self._bus.publish(
-                PromptSubmitted(prompt=letter.id, agent=letter.recipient, text=text, source=source, mode=letter.limit)
+                PromptSubmitted(
+                    prompt=letter.id,
+                    agent=letter.recipient,
+                    text=text,
+                    source=source,
+                    mode=letter.limit,
+                    call=letter.call,
+                )
             )
             told("submitted")
             return

@@ -33,7 +33,18 @@ def permitted_registry(registry: Registry, limits: Sequence[ToolLimit]) -> Regis
 def is_permitted(command: AnyCommand, limits: Sequence[ToolLimit]) -> bool:
     """Whether every limit allows this tool."""
     reads = command.effect is Effect.READ
+    if any(limit.paths for limit in limits) and not _keeps_to_paths(command):
+        return False
     return all(limit.allows(command.name, reads=reads) for limit in limits)
+
+
+_TALK = frozenset({"say", "talk", "wall", "pipe"})
+"""What executes and reaches no file by itself: what it says or runs is judged where it arrives."""
+
+
+def _keeps_to_paths(command: AnyCommand) -> bool:
+    """Whether a tool reaches only files that the agent may reach: no program and no other agent works for it."""
+    return (command.effect in (Effect.READ, Effect.WRITE) and command.name != "git_worktree") or command.name in _TALK
 
 
 def unknown_tools(registry: Registry, limits: Iterable[ToolLimit]) -> list[str]:

@@ -54,6 +54,8 @@ class ToolLimit(msgspec.Struct, frozen=True, omit_defaults=True):
     tools: tuple[str, ...] = ()
     """The only allowed tools; empty: no such limit."""
     read_only: bool = False
+    paths: tuple[str, ...] = ()
+    """The only paths that its tools reach, and then only tools that can be held to them; empty: no such limit."""
 
     def allows(self, tool: str, *, reads: bool) -> bool:
         """Whether this tool may be used; `reads`: it only reads."""
@@ -244,6 +246,8 @@ def _tool_limits(request: SpawnRequest, persona: Persona | None, parent: Spec | 
         limits += (ToolLimit(persona.tools, persona.read_only),)
     if request.tools:
         limits += (ToolLimit(request.tools),)
+    if request.paths:
+        limits += (ToolLimit(paths=request.paths),)
     return tuple(dict.fromkeys(limits))
 
 

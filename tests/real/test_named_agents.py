@@ -1,0 +1,99 @@
+"""Agents that the settings name, as people meet them: invited by name, each with a context of its own in each call."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.settings import paths
+from tests.kit.command import CommandResult, run_gsh
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Say
+from tests.kit.tmux import eventually
+from tests.real.test_keeper import Place, place
+
+pytestmark = [pytest.mark.tmux, pytest.mark.timeout(180)]
+__all__ = ["place"]
+COVERS = ("gshtui.hub.call_contexts",)
+_SETTINGS = """\
+[agents.claude]
+model = "haiku"
+persona = "explore"
+
+[agents.reader]
+provider = "anthropic"
+allowed_paths = ["src", "/calls"]
+"""
+
+
+@pytest.fixture(autouse=True)
+def settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+    folder = paths.config_dir(create=True)
+    with (folder / "config.toml").open("a", encoding="utf-8") as file:
+        file.write(_SETTINGS)
+
+
+async def gsh(place: Place, env: dict[str, str], line: str, *, code: int = 0) -> CommandResult:
+    ran = await asyncio.to_thread(run_gsh, "run", "--json", line, cwd=place.project, env=env)
+    assert ran.code == code, (line, ran.err)
+    return ran
+
+
+async def test_an_agent_starts_when_it_is_invited_and_has_a_context_in_each_call(place: Place) -> None:
+    async with loopback("anthropic", [[Say("Understood.")]], repeat=True) as server:
+        env = variables("anthropic", server.url)
+        for line in ("create alpha", "create beta", "join alpha", "invite claude"):
+            await gsh(place, env, line)
+        row = await place.row(lambda row: bool(row.pane), id="0001")
+        assert (row.name, row.persona, row.provider) == ("claude", "explore", "anthropic")
+        await gsh(place, env, "talk to=claude message='the word of alpha is oboe' timeout_s=60")
+        for line in ("join beta", "invite claude", "talk to=claude message='the word of beta is viola' timeout_s=60"):
+            await gsh(place, env, line)
+        in_beta = str(server.requests[-1].body)
+        assert "viola" in in_beta and "oboe" not in in_beta and "call beta" in in_beta
+
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(row.pid, signal.SIGKILL)
+        await eventually(lambda: statuses(place, env), until=lambda found: found[0] in ("lost", "failed"), within=60)
+        await asyncio.to_thread(run_gsh, "agent", "restart", "0001", cwd=place.project, env=env)
+        await gsh(place, env, "join alpha")
+        await gsh(place, env, "talk to=claude message='which word?' timeout_s=60")
+        again = str(server.requests[-1].body)
+        assert "oboe" in again and "viola" not in again
+    assert server.refused == []
+
+
+async def statuses(place: Place, env: dict[str, str]) -> list[str]:
+    ran = await asyncio.to_thread(run_gsh, "agent", "ls", "--json", cwd=place.project, env=env)
+    found: list[dict[str, Any]] = json.loads(ran.out)
+    return [one["status"] for one in found]
+
+
+async def test_only_a_person_starts_one_and_only_with_a_key(place: Place) -> None:
+    async with loopback("anthropic", [[Say("Understood.")]], repeat=True) as server:
+        env = variables("anthropic", server.url)
+        await gsh(place, env, "create alpha")
+        await gsh(place, env, "join alpha")
+        assert "needs an API key" in (await gsh(place, env, "invite gpt", code=1)).err
+        ran = await asyncio.to_thread(
+            run_gsh, "run", "--as", "main", "talk to=claude message=hello", cwd=place.project, env=env
+        )
+        assert ran.code == 1 and "There is no agent 'claude'" in ran.err
+        assert await statuses(place, env) == []
+
+
+async def test_an_agent_with_allowed_paths_reaches_nothing_else(place: Place) -> None:
+    async with loopback("anthropic", [[Say("Understood.")]], repeat=True) as server:
+        env = variables("anthropic", server.url)
+        await gsh(place, env, "talk to=reader message=hello timeout_s=60")
+        tools = {tool["name"] for tool in server.requests[-1].body["tools"]}
+    assert "read" in tools and "say" in tools
+    assert not tools & {"bash", "python", "spawn_agent", "git_worktree", "tmux", "terminal"}
