@@ -343,6 +343,7 @@ class CommandOffers:
         sync_programs: Callable[[], Awaitable[None]],
         open_now: Callable[[], OpenApprovals],
         owners: Callable[[], MemoryOwners],
+        ask: Callable[[str, str, int], Awaitable[str]],
     ) -> None:
         """The commands on the record alone.
 
@@ -352,13 +353,14 @@ class CommandOffers:
             sync_programs: records what other programs have used until now.
             open_now: the questions asked here now.
             owners: whose memories agents have.
+            ask: asks the small model.
         """
         self._store = store
 
         def sessions() -> list[AnyCommand]:
             from gshtui.store.session_commands import commands
 
-            return commands(store, lambda: self._redactor().redact_certain)
+            return commands(store, lambda: self._redactor().redact_certain, ask)
 
         def record() -> list[AnyCommand]:
             from gshtui.agents.commands import commands

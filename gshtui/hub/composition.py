@@ -58,7 +58,7 @@ async def start_store(hub: Hub) -> None:
     mount_record(hub, hub.store)
     hub.offers.offer_record(
         hub.store, hub.project, hub.session_of, hub.sync_shells, hub.sync_programs, hub.open_approvals,
-        hub.memory_owners,
+        hub.memory_owners, hub.small_model.ask,
     )  # fmt: skip
 
 

@@ -17,11 +17,11 @@ from gshtui.store.session_table import SessionInfo
 
 STORE_PARTS = frozenset({"store"})
 """The parts of the hub that these commands need."""
-SESSION_SYNONYMS = {"list": "ls", "remove": "rm", "delete": "rm"}
+SESSION_SYNONYMS = {"list": "ls", "remove": "rm", "delete": "rm", "summarize": "summarise"}
 SESSION_GROUP = ShellGroup(
     "Conversations: list, show, resume, export …",
     """\
-Conversations: list, show, resume, export, search, rename, remove. These also work while a window is open.
+Conversations: list, show, resume, export, search, summarise, rename, remove. These also work while a window is open.
 
 For an ID you can write a unique part of its beginning or end, its number in the list, or `latest`.""",
     tuple(SESSION_SYNONYMS.items()),
@@ -67,6 +67,14 @@ class SessionExport:
     text: str = ""
     file: str = ""
     bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """What a conversation was about."""
+
+    session: SessionInfo
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +172,21 @@ class SearchSessions(Parameters, Returns[SessionHits]):
         default=False, description="Search the conversations of every folder."
     )
     limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of hits.")
+
+
+class SummariseSession(Parameters, Returns[SessionSummary]):
+    """Have the small model summarise a conversation; by default this folder's latest.
+
+    `[agent] small_model` names it. The summary is printed; the conversation stays as it is.
+    """
+
+    COMMAND: ClassVar[str] = "session"
+    WORD: ClassVar[str] = "summarise"
+    SHELL = ShellForm(("session",), parts=STORE_PARTS | {"guard"})
+    session: Annotated[str, ShellOption("id", kind="session")] = ""
+    length: Annotated[int, ShellOption("--words")] = Field(
+        default=200, ge=20, le=2_000, description="Most words of the summary."
+    )
 
 
 class RenameSession(Parameters, Returns[SessionInfo]):

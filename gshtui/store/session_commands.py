@@ -1,4 +1,4 @@
-"""The commands `session` (list, show, resume, remove, export, search and rename conversations) and `resume`.
+"""The commands `session` (list, show, resume, remove, export, search, summarise and rename conversations) and `resume`.
 
 An open conversation cannot be removed.
 """
@@ -35,12 +35,14 @@ from gshtui.commands.schema import FOR_PEOPLE
 from gshtui.store import session_calls as calls
 from gshtui.store import session_export
 from gshtui.store.session_listing import details_text, hits_text, sessions_text, single_line
+from gshtui.store.session_summary import AskModel, summarised
 from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system import private_files
+from gshtui.system.expected_error import ExpectedError
 
-Word = Literal["ls", "show", "resume", "rm", "export", "search", "rename"]
+Word = Literal["ls", "show", "resume", "rm", "export", "search", "summarise", "rename"]
 _FORMATS: dict[str, session_export.Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -87,6 +89,9 @@ class SessionParameters(Parameters):
         json_schema_extra=FOR_PEOPLE,
     )
     out: str = Field(default="", description="export: the file; empty: print it.", json_schema_extra=FOR_PEOPLE)
+    words: int = Field(
+        default=200, ge=20, le=2_000, description="summarise: the most words.", json_schema_extra=FOR_PEOPLE
+    )
     all: bool = Field(default=False, description="ls, search: in every folder. show: all messages.")
     limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of entries.")
 
@@ -97,14 +102,17 @@ class ResumeParameters(Parameters):
     target: str = Field(default="latest", description="An id, or its beginning or end; `latest`: this folder's.")
 
 
-def commands(store: Store, redactor: Callable[[], Callable[[str], str]] | None = None) -> list[Command[Any]]:
+def commands(
+    store: Store, redactor: Callable[[], Callable[[str], str]] | None = None, ask: AskModel | None = None
+) -> list[Command[Any]]:
     """The session family, on this store.
 
     Args:
         store: the record.
-        redactor: gives what takes secrets out of an export.
+        redactor: gives what takes secrets out of an export, and out of what is summarised.
+        ask: asks the small model; `None`: there is none.
     """
-    family = _Family(store, redactor)
+    family = _Family(store, redactor, ask)
 
     async def resume(invocation: Invocation, parameters: ResumeParameters) -> Outcome:
         return await family.session(invocation, SessionParameters(action="resume", target=parameters.target))
@@ -112,7 +120,7 @@ def commands(store: Store, redactor: Callable[[], Callable[[str], str]] | None =
     return [
         Command(
             "session",
-            "Conversations: list, show, resume, remove, export, search, rename",
+            "Conversations: list, show, resume, remove, export, search, summarise, rename",
             SessionParameters,
             family.session,
             effect=Effect.WRITE,
@@ -158,6 +166,8 @@ def _bindings(given: SessionParameters) -> Parameters:
         case "search":
             query = f"{target} {given.text}".strip()
             return calls.SearchSessions(query=query, everywhere=given.all, limit=given.limit)
+        case "summarise":
+            return calls.SummariseSession(session=target, length=given.words)
         case "rename":
             return calls.RenameSession(session=target, title=given.text)
 
@@ -179,9 +189,10 @@ def _action(
 class _Family:
     """The handlers and renderings."""
 
-    def __init__(self, store: Store, redactor: Callable[[], Callable[[str], str]] | None) -> None:
+    def __init__(self, store: Store, redactor: Callable[[], Callable[[str], str]] | None, ask: AskModel | None) -> None:
         self._store = store
         self._redactor = redactor
+        self._ask = ask
         shared = Access.SHARED
         self.actions: dict[str, AnyAction] = {
             action.parameters.WORD: action
@@ -192,6 +203,7 @@ class _Family:
                 _action(calls.RemoveSessions, calls.RemovedSessions, self._rm, _render_removed, asks=self._ask_removal),
                 _action(calls.ExportSession, calls.SessionExport, self._export, _render_export),
                 _action(calls.SearchSessions, calls.SessionHits, self._search, _render_hits, access=shared),
+                _action(calls.SummariseSession, calls.SessionSummary, self._summarise, _render_summary),
                 _action(calls.RenameSession, SessionInfo, self._rename, _render_renamed),
             )
         }
@@ -225,10 +237,15 @@ class _Family:
         return [info.id for info in found if info.id.startswith(prefix)]
 
     async def _ls(self, invocation: Invocation, parameters: calls.ListSessions) -> calls.SessionList:
-        chosen = {"agent": parameters.agent, "provider": parameters.provider, "model": parameters.model}
-        cwd = None if parameters.everywhere else str(invocation.cwd)
-        found = await self._store.sessions.find_all(cwd=cwd, limit=parameters.limit, **chosen)
-        numbered = not parameters.everywhere and not any(chosen.values())
+        agent, provider, model = parameters.agent, parameters.provider, parameters.model
+        found = await self._store.sessions.find_all(
+            cwd=None if parameters.everywhere else str(invocation.cwd),
+            agent=agent,
+            provider=provider,
+            model=model,
+            limit=parameters.limit,
+        )
+        numbered = not parameters.everywhere and not (agent or provider or model)
         return calls.SessionList(found, parameters.everywhere, numbered)
 
     async def _show(self, invocation: Invocation, parameters: calls.ShowSession) -> calls.ShownSession:
@@ -291,6 +308,18 @@ class _Family:
         cwd = None if parameters.everywhere else str(invocation.cwd)
         hits = await self._store.messages.search(parameters.query, cwd=cwd, limit=parameters.limit)
         return calls.SessionHits(hits, parameters.everywhere)
+
+    async def _summarise(self, invocation: Invocation, parameters: calls.SummariseSession) -> calls.SessionSummary:
+        info = await self._wanted(invocation, parameters.session)
+        if self._ask is None:
+            raise CommandError("No model is connected that could summarise it.")
+        redact = str if self._redactor is None else await asyncio.to_thread(self._redactor)
+        messages = (message async for _, message in session_export.all_messages(self._store, info.id))
+        try:
+            text = await summarised(info, messages, self._ask, words=parameters.length, redact=redact)
+        except ExpectedError as error:
+            raise command_error(error) from error
+        return calls.SessionSummary(info, text)
 
     async def _rename(self, _invocation: Invocation, parameters: calls.RenameSession) -> SessionInfo:
         if not parameters.session or not parameters.title.strip():
@@ -358,6 +387,10 @@ def _render_export(_invocation: Invocation, made: calls.SessionExport) -> Outcom
         return Outcome(data | {"text": made.text}, made.text)
     said = f"Wrote {info.messages} messages to {single_line(made.file)} ({made.bytes:,} bytes)."
     return Outcome(data | {"file": made.file, "bytes": made.bytes}, said)
+
+
+def _render_summary(_invocation: Invocation, made: calls.SessionSummary) -> Outcome:
+    return Outcome({"session": made.session.id, "summary": made.text}, made.text or "Nothing was said there yet.")
 
 
 def _render_hits(_invocation: Invocation, found: calls.SessionHits) -> Outcome:

@@ -73,7 +73,7 @@ def _cleaned(value: Any, redact: Callable[[str], str]) -> Any:
 
 async def _json_lines(store: Store, info: SessionInfo) -> AsyncIterator[str]:
     yield _line("session", v=VERSION, **msgspec.to_builtins(info))
-    async for seq, message in _all(store, info.id):
+    async for seq, message in all_messages(store, info.id):
         yield _line("message", seq=seq, message=msgspec.to_builtins(message))
     for message in await store.messages.partials(info.id):
         yield _line("partial", message=msgspec.to_builtins(message))
@@ -116,7 +116,7 @@ async def _markdown(store: Store, info: SessionInfo) -> AsyncIterator[str]:
     yield f"# {visible(info.title) or 'Conversation'}\n\n"
     about = [info.id, info.cwd, info.model, f"{info.messages} messages", _when(info.created)]
     yield " · ".join(visible(part) for part in about if part) + "\n"
-    async for _, message in _all(store, info.id):
+    async for _, message in all_messages(store, info.id):
         yield "\n" + message_markdown(message)
 
 
@@ -128,11 +128,12 @@ async def _html(store: Store, info: SessionInfo, redact: Callable[[str], str] | 
             return await store.outputs.get(key)
         return ""
 
-    async for piece in html_pieces(info, _all(store, info.id), find_picture, redact):
+    async for piece in html_pieces(info, all_messages(store, info.id), find_picture, redact):
         yield piece
 
 
-async def _all(store: Store, session: str) -> AsyncIterator[tuple[int, Message]]:
+async def all_messages(store: Store, session: str) -> AsyncIterator[tuple[int, Message]]:
+    """A conversation's messages with their numbers, a page at a time. Raises `StoreError`."""
     seq = 0
     while page := await store.messages.read_after(session, seq, _PAGE):
         for stored in page:

@@ -36,6 +36,7 @@ from gshtui.store import session_export
 from gshtui.store.session_calls import RemoveSessions
 from gshtui.store.session_commands import commands
 from gshtui.store.store import Store
+from gshtui.system.expected_error import ExpectedError
 from tests.kit.home import Home
 from tests.kit.record import numbered_prompt, open_record
 
@@ -44,6 +45,7 @@ COVERS = (
     "gshtui.store.session_export",
     "gshtui.store.session_html",
     "gshtui.store.session_listing",
+    "gshtui.store.session_summary",
     "gshtui.store.session_table",
 )
 
@@ -67,14 +69,21 @@ CONVERSATION = (
 
 
 class Shell:
-    """A person's command line on a store, in a folder."""
+    """A person's command line on a store, in a folder; its model answers with the number of the question."""
 
     def __init__(self, store: Store, cwd: Path) -> None:
         self.store = store
         self.cwd = cwd
+        self.asked = list[str]()
         self.registry = Registry()
-        for command in commands(store):
+        for command in commands(store, lambda: lambda text: text.replace("hunter2", "•••"), self._ask):
             self.registry.register(command)
+
+    async def _ask(self, prompt: str, agent: str, tokens: int) -> str:
+        if len(self.asked) == 3:
+            raise ExpectedError("The model did not answer.", "Try again.")
+        self.asked.append(prompt)
+        return f"summary {len(self.asked)}\x1b[2J of {tokens}"
 
     def invocation(self, *, agent: bool = False, session: str = "") -> Invocation:
         return Invocation(Caller("main", is_agent=agent), self.cwd, self.cwd, session=session)
@@ -354,6 +363,33 @@ async def test_html_is_redacted_as_every_export_is(shell: Shell) -> None:
     assert "Let me look" not in text
 
 
+async def test_a_conversation_is_summarised_a_part_at_a_time_without_its_secrets(shell: Shell) -> None:
+    info = await shell.store.sessions.create(cwd=str(shell.cwd), agent="main", title="Parser")
+    result = ToolResult("c", "bash", "all is well\n" * 1_000)
+    await shell.store.messages.append(info.id, Message("r", "tool", (result,)))
+    outcome = await shell.run("session summarise words=100")
+    assert outcome.data == {"session": info.id, "summary": "summary 1\\x1b[2J of 400"}
+    (prompt,) = shell.asked
+    assert "is all of a conversation between a person and an AI agent, called 'Parser'" in prompt
+    assert "> bash ok: all is well" in prompt
+    assert "more characters)" in prompt
+    assert len(prompt) < 1_500
+    for number in range(30):
+        text = f"message {number}: the password is hunter2. " + "x" * 3_000
+        await shell.store.messages.append(info.id, Message(f"m{number}", "user", (Text(text),)))
+    shell.asked.clear()
+    await shell.run(f"session summarise {info.id}")
+    assert len(shell.asked) == 3
+    assert all(prompt.count(f"message {number}:") == 0 for prompt, number in zip(shell.asked, (29, 0, 0), strict=True))
+    assert sum(prompt.count("message ") for prompt in shell.asked) == 30
+    assert "> summary 1" in shell.asked[1] and "> summary 2" in shell.asked[2]
+    assert "part 3, the last one, of" in shell.asked[2]
+    assert all(line.startswith("> ") for line in shell.asked[1].split("\n\n", 1)[1].split("\n")[2:] if line)
+    assert not any("hunter2" in prompt for prompt in shell.asked)
+    with pytest.raises(CommandError, match="did not answer"):
+        await shell.run("session summarise")
+
+
 class TagReader(HTMLParser):
     """The tags of a file, with their attributes."""
 
@@ -388,7 +424,7 @@ async def test_agents_may_look_at_this_folders_conversations_and_no_more(shell: 
     mine, foreign = await _conversation(shell), await _conversation(shell, tmp_path)
     for line in ("session ls", f"session show {mine}", "session search look"):
         assert (await shell.run(line, agent=True)).text
-    for action in ("resume", "rm", "export", "rename"):
+    for action in ("resume", "rm", "export", "summarise", "rename"):
         with pytest.raises(UsageError, match="Only a person"):
             await shell.run(f"session {action} {mine} x", agent=True)
     for line, effect, inside in (
