@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import click
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="Give up after this many seconds, with exit code 124.",
 )
+@click.option(
+    "--prompt", "kept", default="", metavar="NAME", help="Send this prompt that you keep; TEXT: its arguments."
+)
 @mode_option("What runs unasked: plan (reads), ask, edit (the project), auto (in the sandbox), yolo (everything).")
 @yes_option("Allow, without asking, what fits in the sandbox or clearly stays inside the project.")
 @set_option
@@ -48,6 +52,7 @@ def prompt(
     session: str,
     max_iterations: int | None,
     timeout: float | None,
+    kept: str,
     mode: GuardMode | None,
     yes: bool,
     flags: dict[str, str],
@@ -64,15 +69,17 @@ def prompt(
       git diff | gsh-tui prompt "review this"
       gsh-tui prompt --yes --timeout 300 --json "make the tests pass"
       gsh-tui prompt /review main
+      gsh-tui prompt --prompt standup yesterday
     """
     if yes and mode:
         raise click.UsageError("--yes and --mode cannot be combined; choose one.")
     from gshtui.headless.prompt_turn import PromptOptions
     from gshtui.headless.prompt_turn import prompt as do
 
+    words = " ".join(text) if not kept else shlex.join(text)
     return do(
         PromptOptions(
-            text=" ".join(text),
+            text=f"/prompt {kept} {words}".rstrip() if kept else words,
             agent=agent,
             provider=provider,
             model=model,

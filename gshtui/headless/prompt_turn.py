@@ -141,14 +141,20 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
 
 
 async def _expanded(hub: Hub, text: str) -> str | int:
-    """The prompt that `/init` or `/review` stands for, any other text as it is, or the exit code if it cannot be."""
+    """The text that `/init` or a kept prompt stands for, any other as it is; or the exit code if it cannot be made."""
     from gshtui.agents.prompt_commands import PROMPT_COMMANDS
+    from gshtui.agents.prompts.commands import FAMILY
     from gshtui.bus.events.agent_events import PromptSubmitted
     from gshtui.commands.declaration import CommandError, UsageError
 
     line = text.strip()
-    if "\n" in line or line.partition(" ")[0].removeprefix("/") not in PROMPT_COMMANDS or not line.startswith("/"):
+    name = line.partition(" ")[0].removeprefix("/")
+    if "\n" in line or not line.startswith("/") or not name or "/" in name:
         return text
+    if name not in (*PROMPT_COMMANDS, "prompt"):
+        await hub.read_prompts()
+        if name not in hub.registry or hub.registry.get(name).family != FAMILY:
+            return text
     try:
         outcome = await hub.run(line)
     except CommandError as error:

@@ -60,6 +60,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "plugins",
         "brief",
         "workflow",
+        "prompt",
     }
 )
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
@@ -447,6 +448,10 @@ class CommandOffers:
             return commands(calls)
 
         self._offer("create join leave calls topic invite history", rooms)
+
+    def offer_prompts(self, make: Callable[[], list[AnyCommand]]) -> None:
+        """`prompt` and `prompts`: those that people keep as files."""
+        self._offer("prompt prompts", make)
 
     def offer_workflows(self, make: Callable[[], list[AnyCommand]]) -> None:
         """`workflow`, which lists and runs chains of steps."""

@@ -39,6 +39,7 @@ def _make_mcp_servers(hub: Hub) -> ServerPool:
 async def start_store(hub: Hub) -> None:
     """Open the record and the log, and start recording events. Raises `StoreError`."""
     from gshtui.agents.telemetry import Journal, Telemetry
+    from gshtui.hub.prompt_part import offer_prompts
     from gshtui.hub.virtual_files import mount_record
     from gshtui.store.store import Store
 
@@ -56,6 +57,7 @@ async def start_store(hub: Hub) -> None:
     hub.journal = Journal(hub.bus, hub.store)
     telemetry.keep_usage(hub.store)
     mount_record(hub, hub.store)
+    offer_prompts(hub)
     hub.offers.offer_record(
         hub.store, hub.project, hub.session_of, hub.sync_shells, hub.sync_programs, hub.open_approvals,
         hub.memory_owners, hub.small_model.ask,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -58,6 +58,10 @@ if TYPE_CHECKING:
 
 StartPart = Callable[["Hub"], Awaitable[None]]
 """Starts one part of a hub. Raises an `ExpectedError` if it cannot."""
+
+
+async def _nothing() -> None:
+    """The default: there are no prompts."""
 
 
 class Hub:
@@ -112,6 +116,8 @@ class Hub:
         """Gives the mail between agents, once there is a fleet."""
         self.make_calls: Callable[[], CallService] | None = None
         """Gives the calls, once there can be some."""
+        self.read_prompts: Callable[[], Coroutine[Any, Any, None]] = _nothing
+        """Makes commands of the prompts that people keep as files."""
         self.make_workflows: Callable[[], WorkflowService] | None = None
         """Gives the runs of workflows, once there can be some."""
 

@@ -80,9 +80,14 @@ def _parts(hub: Hub, store: Store, run: str, cwd: Path, lend: LendTerminal | Non
         redact,
     )
     toolbox.says_key = False
+
+    async def load() -> None:
+        if hub.has_mcp_servers:
+            await hub.mcp_servers().prepare(hub.registry, agent, lambda _: True)
+
     place = StepPlace(gate, hub.offers.sandboxes, agent, run, cwd, project, settings.python, dict(os.environ), lend)
     return RunParts(
-        hub.bus, store.workflows, place, StepTools(hub.registry, toolbox, run), HubAgents(hub, run, cwd), redact
+        hub.bus, store.workflows, place, StepTools(hub.registry, toolbox, run, load), HubAgents(hub, run, cwd), redact
     )
 
 

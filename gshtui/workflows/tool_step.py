@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -34,14 +34,16 @@ class StepTools:
     registry: Registry
     toolbox: Toolbox
     run: str
+    load: Callable[[], Awaitable[None]]
+    """Makes the tools of servers known."""
 
     def check(self, step: WorkflowStep, action: ToolAction) -> None:
         """Raise `WorkflowError`: there is no such server or tool (exit code 3), or its arguments do not fit (2)."""
         command = self._command(action)
         where = f"line {step.line}: the tool {command.name}"
-        fields = command.parameters.model_fields
+        fields: dict[str, object] = command.parameters.model_json_schema().get("properties", {})
         for name in action.args:
-            if name not in fields:
+            if fields and name not in fields:
                 near = similar_names(name, tuple(fields), most=1)
                 raise WorkflowError(
                     f"{where} has no argument {one_line(name, 60)!r}.", f"Did you mean {near[0]}?" if near else ""

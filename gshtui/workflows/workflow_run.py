@@ -112,8 +112,10 @@ class WorkflowRun:
         """End it: steps that are running end with everything they started."""
         self._cancelled.set()
 
-    def check(self) -> None:
+    async def check(self) -> None:
         """Raise `WorkflowError` where a tool, a server or an agent that it needs is not there."""
+        if any(isinstance(step.action, ToolAction) and step.action.server for step in self._workflow.steps):
+            await self._parts.tools.load()
         for step in self._workflow.steps:
             if isinstance(step.action, ToolAction):
                 self._parts.tools.check(step, step.action)

@@ -85,7 +85,7 @@ class WorkflowService:
         values = values_of(workflow, words)
         parts = self._make_parts(new_id(), self._cwd, lend)
         run = WorkflowRun(parts, workflow, values)
-        run.check()
+        await run.check()
         return run, self._begin(run)
 
     async def runs(self, *, everywhere: bool = False, limit: int = 50) -> list[WorkflowRunRow]:
@@ -135,7 +135,7 @@ class WorkflowService:
         if not cwd.is_dir():
             raise WorkflowError(f"The folder {cwd} of this run does not exist any more.", code=1)
         run = WorkflowRun(self._make_parts(row_id, cwd, lend), workflow, values_of(workflow, row.values), before=steps)
-        run.check()
+        await run.check()
         if not await self._table.claim(run.row, recorded):
             raise WorkflowError(f"Another process goes on with the run {row.id}.", code=1)
         return run, self._begin(run)

@@ -1,0 +1,1 @@
+"""Prompts that people keep as files, and send by name."""

@@ -1,0 +1,212 @@
+"""The prompts of a folder: a person's own Markdown files, those of Claude Code and Codex, and a trusted project's.
+
+Earlier sources win, and a project replaces nothing. A bad file is reported with its reason and never stops the others.
+A list that a server of tools brings is one more source (`PromptSource`).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from gshtui.settings import paths, trust
+from gshtui.settings.toml_file import read_bytes
+from gshtui.system.expected_error import ExpectedError
+from gshtui.text.front_matter import FrontMatter, FrontMatterError, has_front_matter, parse
+from gshtui.text.sanitise import one_line, plain
+from gshtui.text.similar_names import similar_names
+
+MAX_BYTES = 256 * 1024
+"""Of one file: more than any prompt that somebody keeps."""
+MAX_FILES = 500
+"""Files that are read of one folder."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
+_ARGUMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
+_KEYS = frozenset(
+    (
+        "name",
+        "description",
+        "argument-hint",
+        "arguments",
+        "agents",
+        "allowed-tools",
+        "model",
+        "disable-model-invocation",
+    )
+)
+"""`allowed-tools` and `model` are Claude Code's: a file here neither allows anything nor chooses a model."""
+
+
+class PromptError(ExpectedError):
+    """A prompt is not available, or cannot be made. One sentence; `hint` says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPrompt:
+    """One prompt: its text with its places for arguments.
+
+    Args:
+        source: where it is from, for people: `yours`, `Claude Code`, `Codex`, `the project's`, or a server's name.
+        arguments: the names of its arguments, in order; without any it has places such as `$1`.
+        agents: the only agents that it is for; empty: all.
+    """
+
+    name: str
+    source: str
+    body: str = ""
+    file: Path | None = None
+    description: str = ""
+    hint: str = ""
+    arguments: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+    remote: PromptSource | None = None
+    """What makes its text, where that is not `body`."""
+
+
+class PromptSource(Protocol):
+    """Something else that has prompts, such as a server of tools. Raises `PromptError`."""
+
+    @property
+    def name(self) -> str:
+        """For people, and before the names of its prompts: `NAME:prompt`."""
+        ...
+
+    async def prompts(self) -> list[KeptPrompt]:
+        """Those that it has now."""
+        ...
+
+    async def text(self, prompt: KeptPrompt, arguments: Mapping[str, str]) -> str:
+        """The text of one of them with its arguments."""
+        ...
+
+
+@dataclass(slots=True)
+class PromptStore:
+    """The prompts by name, and one sentence for each file that cannot be used."""
+
+    found: dict[str, KeptPrompt] = field(default_factory=dict[str, KeptPrompt])
+    problems: list[str] = field(default_factory=list[str])
+
+    def get(self, name: str) -> KeptPrompt:
+        """Raises `PromptError`."""
+        if (prompt := self.found.get(name)) is not None:
+            return prompt
+        near = similar_names(name, tuple(self.found), most=2)
+        bad = [problem for problem in self.problems if f"/{name}.md" in problem]
+        hint = f"Did you mean {' or '.join(near)}?" if near else "`prompts ls` lists them."
+        raise PromptError(f"There is no prompt {one_line(name, 80)!r}.", " ".join([*bad, hint]) if bad else hint)
+
+    def add(self, prompt: KeptPrompt) -> None:
+        """Add one, unless there is one of its name already."""
+        before = self.found.setdefault(prompt.name, prompt)
+        if before is not prompt:
+            where = prompt.file or prompt.source
+            self.problems.append(
+                f"The prompt {where} is not used: there is already a prompt {prompt.name!r} ({before.source})."
+            )
+
+
+def read_prompts(cwd: Path) -> PromptStore:
+    """All prompts for a folder. Reads files; blocks for a moment. Never raises for what a file holds."""
+    store = PromptStore()
+    home = Path.home()
+    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude")
+    codex = Path(os.environ.get("CODEX_HOME") or home / ".codex")
+    _read_folder(store, paths.config_dir(create=False) / "prompts", "yours")
+    _read_folder(store, claude / "commands", "Claude Code")
+    _read_folder(store, codex / "prompts", "Codex")
+    root = paths.project_root(cwd)
+    theirs = [folder for folder in (root / ".gsh" / "prompts", root / ".claude" / "commands") if folder.is_dir()]
+    if theirs and trust.state(root, None) == "untrusted":
+        store.problems.append(f"{theirs[0]} is not used: this folder is not trusted; run `gsh-tui config trust`.")
+        return store
+    for folder in theirs:
+        if folder != claude / "commands":
+            _read_folder(store, folder, "the project's", root)
+    return store
+
+
+def _read_folder(store: PromptStore, folder: Path, source: str, root: Path | None = None) -> None:
+    """Add the prompts of a folder; those of its folders are called `folder:name`.
+
+    `root`: of the project that must be trusted with each file.
+    """
+    looked = 0
+    for where, folders, names in os.walk(folder):  # links to folders are not followed
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            file = Path(where, name)
+            if file.suffix != ".md" or name.startswith("."):
+                continue
+            looked += 1
+            if looked > MAX_FILES:
+                store.problems.append(f"{folder} has more than {MAX_FILES} prompts; the others are not read.")
+                return
+            try:
+                store.add(_read(file, folder, source, root))
+            except (PromptError, FrontMatterError) as error:
+                why = error.message if isinstance(error, PromptError) else str(error)
+                store.problems.append(f"The prompt {one_line(str(file), 300)} is not used: {why.rstrip('.')}.")
+
+
+def _read(file: Path, folder: Path, source: str, root: Path | None) -> KeptPrompt:
+    if root is not None:
+        if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(root)):
+            raise PromptError("a link leads out of the project")
+        if trust.file_state(root, file) != "trusted":
+            raise PromptError("it is new or has changed since you trusted this folder; run `gsh-tui config trust`")
+    text = _text(file)
+    front = parse(text) if has_front_matter(text) else FrontMatter(body=text.strip("\n"))
+    unknown = sorted(set(front.fields) - _KEYS)
+    if unknown and source in ("yours", "the project's"):
+        raise PromptError(f"line {front.line[unknown[0]]}: there is no key {unknown[0]!r}")
+    relative = file.relative_to(folder).with_suffix("")
+    name = front.text("name") or ":".join(relative.parts)
+    if not _NAME.fullmatch(name):
+        raise PromptError(f"its name {one_line(name, 80)!r} must consist of letters, digits, and _ . : or -")
+    if not front.body.strip():
+        raise PromptError("it has no text")
+    arguments = _names(front, "arguments")
+    if wrong := next((each for each in arguments if not _ARGUMENT.fullmatch(each)), ""):
+        raise PromptError(f"the argument {one_line(wrong, 60)!r} must consist of letters, digits and _")
+    body = plain(front.body)
+    description = front.text("description") or next(
+        (line.strip("# ") for line in body.splitlines() if line.strip()), ""
+    )
+    return KeptPrompt(
+        name,
+        source,
+        body,
+        file,
+        one_line(description, 200),
+        one_line(front.text("argument-hint"), 100),
+        arguments,
+        _names(front, "agents"),
+    )
+
+
+def _names(front: FrontMatter, key: str) -> tuple[str, ...]:
+    value = front.fields.get(key, "")
+    words = value.strip("[]").split(",") if isinstance(value, str) else value
+    return tuple(word.strip() for word in words if word.strip())
+
+
+def _text(file: Path) -> str:
+    try:
+        size = file.stat().st_size
+        if size > MAX_BYTES:
+            raise PromptError(f"it has {size:,} bytes; the limit is {MAX_BYTES:,}")
+        raw = read_bytes(file)
+    except OSError as error:
+        raise PromptError(f"it cannot be read: {error.strerror or error}") from error
+    try:
+        text = (raw or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise PromptError("it is not UTF-8 text") from error
+    if "\0" in text:
+        raise PromptError("it is not a text file")
+    return text

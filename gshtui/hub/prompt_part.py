@@ -1,0 +1,60 @@
+"""The hub's side of kept prompts: their commands and files go through the tools of the agent in front."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from gshtui.hub.hub import Hub
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.tasks import start_job
+
+if TYPE_CHECKING:
+    from gshtui.agents.prompts.commands import PromptCommands
+    from gshtui.agents.prompts.prompt_expansion import ToolAnswer
+    from gshtui.commands.registry import AnyCommand
+
+
+def offer_prompts(hub: Hub) -> None:
+    """Offer `prompt` and `prompts`, and soon a command for each kept prompt of the folder."""
+    made: list[PromptCommands] = []
+
+    async def use_tool(agent: str, tool: str, arguments: dict[str, object]) -> ToolAnswer:
+        return await _use_tool(hub, agent, tool, arguments)
+
+    def prompts() -> PromptCommands:
+        if not made:
+            from gshtui.agents.prompts.commands import PromptCommands
+
+            made.append(PromptCommands(hub.options.cwd, use_tool))
+        return made[0]
+
+    def commands() -> list[AnyCommand]:
+        return prompts().commands()
+
+    hub.offers.offer_prompts(commands)
+    hub.read_prompts = lambda: register_prompts(hub, prompts())
+    if "agents" in hub.options.parts and not hub.options.visiting:
+        job = start_job(hub.read_prompts(), "the kept prompts")
+
+        async def end() -> None:
+            job.cancel()
+            await asyncio.wait({job})
+
+        hub.parts.stops_with("prompts", end)
+
+
+async def register_prompts(hub: Hub, prompts: PromptCommands) -> None:
+    """Register a command for each prompt whose name no other command has. Raises nothing for what a file holds."""
+    store = await prompts.store()
+    for prompt in store.found.values():
+        if prompt.name not in hub.registry:
+            hub.registry.register(prompts.of_prompt(prompt))
+
+
+async def _use_tool(hub: Hub, agent: str, tool: str, arguments: dict[str, object]) -> ToolAnswer:
+    """A call of the agent that gets the prompt; where it lives elsewhere, of this hub's own. Raises `ExpectedError`."""
+    local = hub.local_agent(agent) or hub.local_agent(hub.options.agent)
+    if local is None:
+        raise ExpectedError("A prompt with commands or files needs an agent of this window, and there is none.")
+    return await local.use_tool(tool, arguments)
