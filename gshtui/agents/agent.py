@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from gshtui.agents.conversation import Conversation, answered_turn
 from gshtui.agents.loop import Turn, TurnLimit, request_draft, unlimited
 from gshtui.agents.ports import InboxPrompt, ModelHandle, Record
+from gshtui.agents.prompt_inbox import PromptInbox
 from gshtui.agents.sessions import OpenedSession, OpenSessions
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.agent_data import EffortChoice
@@ -20,11 +20,8 @@ from gshtui.bus.events.agent_events import (
     InterruptRequested,
     ModelChanged,
     ModelChangeRequested,
-    PromptEdited,
     PromptEditRequested,
-    PromptQueued,
     PromptSubmitted,
-    PromptWithdrawn,
     Status,
     TurnFinished,
 )
@@ -74,8 +71,7 @@ class Agent:
         self.attend: Callable[[str], Awaitable[None]] | None = None
         """Opens its conversation in a call (empty: its own), where it has one for each. Raises `StoreError`."""
         self._expects_prompt = False
-        self._inbox: deque[InboxPrompt] = deque()
-        self._wake = asyncio.Event()
+        self._inbox = PromptInbox(bus, name, lambda: self.working)
         self._turn: asyncio.Task[TurnFinished] | None = None
         self._turn_id = ""
         self._life: asyncio.Task[None] | None = None
@@ -131,7 +127,7 @@ class Agent:
         if conversation is not None:
             self.engine.converse(conversation.session)
         self._publish_status("starting" if self._expects_prompt else "idle")
-        self._wake.set()
+        self._inbox.wake.set()
 
     def expect_prompt(self) -> None:
         """Its first prompt is on its way: it is not idle before that."""
@@ -185,11 +181,9 @@ class Agent:
                 continue
             match event:
                 case PromptSubmitted():
-                    self._queue_prompt(
-                        InboxPrompt(event.prompt, event.text, event.attachments, event.source, event.mode, event.call)
-                    )
+                    self._inbox.add(event)
                 case PromptEditRequested():
-                    self._edit(event)
+                    self._inbox.edit(event)
                 case InterruptRequested():
                     if self._turn is not None:
                         self._turn.cancel()
@@ -199,33 +193,9 @@ class Agent:
                     self.engine.request_cut(
                         event.kind, CutRequest(event.by, "It was requested.", event.focus, event.request)
                     )
-                    self._wake.set()
+                    self._inbox.wake.set()
                 case _:
                     pass
-
-    def _queue_prompt(self, prompt: InboxPrompt) -> None:
-        if any(waiting.id == prompt.id for waiting in self._inbox):
-            return
-        self._inbox.append(prompt)
-        if self.working or len(self._inbox) > 1:
-            self._bus.publish(
-                PromptQueued(prompt=prompt.id, agent=self.name, text=prompt.text, position=len(self._inbox))
-            )
-        self._wake.set()
-
-    def _edit(self, event: PromptEditRequested) -> None:
-        at = next((i for i, prompt in enumerate(self._inbox) if prompt.id == event.prompt), None)
-        if at is None:
-            text = "That prompt is no longer waiting: the agent has already started it."
-            self._bus.publish(Noticed(level="warning", text=text, about=self.name))
-            return
-        old = self._inbox[at]
-        if event.text.strip():
-            self._inbox[at] = InboxPrompt(old.id, event.text, old.attachments, old.source, old.mode, old.call)
-            self._bus.publish(PromptEdited(prompt=old.id, agent=self.name, text=event.text))
-        else:
-            del self._inbox[at]
-            self._bus.publish(PromptWithdrawn(prompt=old.id, agent=self.name, text=old.text))
 
     async def _change_model(self, event: ModelChangeRequested) -> None:
         try:
@@ -241,14 +211,13 @@ class Agent:
     async def _run(self) -> None:
         while True:
             while self._inbox and self._conversation is not None:
-                prompt = self._inbox.popleft()
-                await self._turn_to(prompt.call)
-                await self._answer(prompt, self._conversation)
+                await self._answer(self._inbox.pop(), self._conversation)
             if self._inbox:
-                self._refuse()
+                why = "This conversation is open for reading only, so the prompt was not sent."
+                self._inbox.refuse(why, "`/clear` starts a new conversation.")
             await self._cut()
-            await self._wake.wait()
-            self._wake.clear()
+            await self._inbox.wake.wait()
+            self._inbox.wake.clear()
 
     async def _turn_to(self, call: str) -> None:
         """Open the conversation that it has in a call; where that fails, it goes on in the present one."""
@@ -291,19 +260,6 @@ class Agent:
     async def messages(self) -> list[Message]:
         """The log of the conversation in hand; empty without one. Raises `StoreError`."""
         return [] if self._conversation is None else await self._conversation.messages()
-
-    def _refuse(self) -> None:
-        for prompt in self._inbox:
-            self._bus.publish(PromptWithdrawn(prompt=prompt.id, agent=self.name, text=prompt.text))
-        self._inbox.clear()
-        self._bus.publish(
-            Noticed(
-                level="warning",
-                text="This conversation is open for reading only, so the prompt was not sent.",
-                hint="`/clear` starts a new conversation.",
-                about=self.name,
-            )
-        )
 
     async def _answer(self, prompt: InboxPrompt, conversation: Conversation) -> None:
         """Answer one prompt. Whatever happens, the agent can take the next one."""

@@ -18,6 +18,7 @@ from gshtui.bus.events.agent_events import (
     IterationStarted,
     MessageAppended,
     ModelChanged,
+    ProgramSessionChanged,
     TextDelta,
     ThinkingDelta,
     ToolFinished,
@@ -30,7 +31,7 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.subscription import merged
 
 _WORDS = (TextDelta, ThinkingDelta)
-_STATES = (AgentAdded, SessionOpened, ModelChanged, AgentModeChanged)
+_STATES = (AgentAdded, SessionOpened, ModelChanged, AgentModeChanged, ProgramSessionChanged)
 
 
 class AgentSnapshot:
@@ -46,7 +47,7 @@ class AgentSnapshot:
     def note(self, number: int, event: Event) -> None:
         """Take one event of the agent."""
         match event:
-            case AgentAdded() | SessionOpened() | ModelChanged() | AgentModeChanged():
+            case AgentAdded() | SessionOpened() | ModelChanged() | AgentModeChanged() | ProgramSessionChanged():
                 self._states[type(event)] = event
             case AgentStatusChanged():
                 self._status = event

@@ -6,7 +6,10 @@ from typing import Literal
 
 import msgspec
 
-AgentKind = Literal["native", "cli"]
+AgentKind = Literal["native", "cli", "acp"]
+"""native: one of ours. cli: another program in its terminal. acp: another program that speaks the Agent Client Protocol
+with a process of ours, which is what its terminal shows.
+"""
 Runtime = Literal["local", "tmux"]
 GuardMode = Literal["plan", "ask", "edit", "auto", "yolo"]
 """How much an agent may do before a person is asked; strictest first. `guard/modes.py` says what each means."""
@@ -40,6 +43,8 @@ class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """Branch that gets a git worktree of its own."""
     cli: tuple[str, ...] = ()
     """Argument vector of another program; empty: one of our own agents."""
+    acp: tuple[str, ...] = ()
+    """Argument vector of a program that speaks the Agent Client Protocol; empty: none."""
     profile: str = ""
     parent: str = ""
     """Id of the agent that asks; empty: a person."""
@@ -87,6 +92,28 @@ class OpenQuestion(msgspec.Struct, frozen=True, omit_defaults=True):
     """Empty where they could not be read exactly: it can be answered only in its terminal."""
     partial: bool = False
     """Its beginning is above the screen."""
+    diff: str = ""
+    """What would be changed, as a unified diff, where the program tells that."""
+
+
+class ProgramValue(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One value that an option of a program can have. `name` is for people; empty: the value itself."""
+
+    value: str
+    name: str = ""
+
+
+class ProgramOption(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A setting of a program's session that the program offers: its mode, its model, and others."""
+
+    id: str
+    name: str
+    value: str = ""
+    values: tuple[ProgramValue, ...] = ()
+    category: str = ""
+    """`mode`, `model`, `thought_level` or another word of the program's."""
+    way: Literal["select", "boolean", "mode", "model"] = "select"
+    """How it is set: as one of its options, or by the request for modes or for models."""
 
 
 class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -138,6 +165,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """When it was put away, in epoch seconds: it is in no list, and is kept; 0: it was not."""
     external_id: str = ""
     """The conversation's id in the other program, for resuming it."""
+    options: tuple[ProgramOption, ...] = ()
+    """What its program lets a person choose for this session (`agent option`)."""
     background: bool = False
     created: float = 0.0
     ended: float = 0.0
@@ -162,3 +191,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Process id of the hub that looks after it; 0: none does."""
     failures: int = 0
     """Failed recoveries in a row."""
+
+    @property
+    def speaks_events(self) -> bool:
+        """Its process is ours and tells what it does by events: one of our agents, or a program over ACP."""
+        return self.kind != "cli"

@@ -15,6 +15,7 @@ from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     ContextAssembled,
     ModelChanged,
+    ProgramSessionChanged,
     ProviderRetried,
     TurnFinished,
     UsageReported,
@@ -32,6 +33,7 @@ ROW_EVENTS: tuple[type[Event], ...] = (
     ContextCut,
     CutUndone,
     ModelChanged,
+    ProgramSessionChanged,
     ProviderRetried,
     SessionOpened,
     TurnFinished,
@@ -51,13 +53,16 @@ def apply_event(row: AgentRow, event: Event) -> AgentRow:
     """The row after an event about its agent; the same object when the event says nothing about it."""
     match event:
         case AgentAdded():
-            kind: AgentKind = "cli" if event.kind == "cli" else "native"
+            kind: AgentKind = event.kind if event.kind in ("cli", "acp") else "native"  # type: ignore[assignment]
             runtime: Runtime = "tmux" if event.runtime == "tmux" else "local"
             return replace(row, name=event.name, kind=kind, runtime=runtime, parent=event.parent, cwd=event.cwd)
         case AgentStatusChanged():
             return _with_status(row, event)
         case ModelChanged():
             return replace(row, provider=event.provider, model=event.model, window=event.window or row.window)
+        case ProgramSessionChanged():
+            known = event.external_id or row.external_id
+            return replace(row, profile=row.profile or event.program, external_id=known, options=event.options)
         case ContextAssembled():
             return replace(row, context=event.tokens, window=event.window or row.window)
         case ContextCut():

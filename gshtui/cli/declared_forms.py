@@ -95,6 +95,7 @@ COMMANDS = (
         FormValue('background', '--background', 'flag', help='End it when its task is done; `agent show ID` prints its report.'),
         FormValue('worktree', '--worktree', help='Create a git worktree for this branch, and work there.', metavar='BRANCH'),
         FormValue('cli', '--cli', 'profile', help='Run another program instead of our agent: claude, bash …', metavar='COMMAND'),
+        FormValue('acp', '--acp', help="Run a program that speaks the Agent Client Protocol: gemini, opencode, claude, 'COMMAND …'.", metavar='COMMAND'),
         FormValue('profile', '--profile', 'profile', help="The program's profile; by default it follows from the program's name.", metavar='P'),
         FormValue('env', '--env', help='Give it this variable; repeatable. Never a secret.', metavar='NAME=VALUE', each=True, whole=True),
         FormValue('account', '--account', help='Account of yours to work under; see [accounts] in the configuration.', metavar='NAME'),

@@ -59,19 +59,19 @@ class CommandLines:
 
     async def start(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For a new agent. Raises `FleetError`."""
-        if row.kind == "native":
+        if row.speaks_events:
             return await self._native(row, request)
         return await self._program(row, request, again=False)
 
     async def restart(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """For one that was there before. Raises `FleetError`."""
-        if row.kind == "native":
+        if row.speaks_events:
             return replace(await self._native_again(row, request), how=_RESUMED)
         return await self._program(row, request, again=True)
 
     async def plan(self, row: AgentRow, request: SpawnRequest) -> AgentStart:
         """What `restart` would make of its conversation, with nothing to run. Raises `FleetError`."""
-        if row.kind == "native":
+        if row.speaks_events:
             return AgentStart((), external_id=row.session, how=_RESUMED)
         return await self._programs.plan(row, request, _environment(row))
 

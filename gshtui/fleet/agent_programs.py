@@ -38,7 +38,7 @@ _KINDS: dict[str, Kind] = {"ended": "ended", "unfit": "invalid", "untaken": "fai
 
 def is_known(row: AgentRow) -> bool:
     """Whether something is known of the agent's program: how it is interrupted without being ended."""
-    return row.kind == "native" or row.profile not in ("", GENERIC)
+    return row.speaks_events or row.profile not in ("", GENERIC)
 
 
 class Programs:

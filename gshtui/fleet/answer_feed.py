@@ -48,7 +48,7 @@ class AnswerFeed:
     async def begin(self) -> None:
         """Note the last turn so far; called before the message is sent."""
         row = self._context.rows.get(self._agent)
-        turn = None if row is None or row.kind == "native" else await self._programs.last_turn(row)
+        turn = None if row is None or row.speaks_events else await self._programs.last_turn(row)
         self._before = "" if turn is None else turn.message
 
     async def pieces(self, message: str, timeout: float) -> AsyncGenerator[str]:
@@ -95,7 +95,7 @@ class AnswerFeed:
         row = self._context.rows.get(self._agent)
         if row is None:
             return ()
-        if row.kind == "native":
+        if row.speaks_events:
             return await self._said_by_ours(row, letter)
         if not row.external_id:  # in its first turn nobody may have asked yet which conversation it is in
             server = self._context.terminals.server(row.socket)

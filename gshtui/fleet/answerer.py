@@ -23,7 +23,7 @@ class Answerer:
 
     async def question(self, row: AgentRow) -> OpenQuestion:
         """What the agent asks now; a program, on its screen."""
-        if row.kind == "native":
+        if row.speaks_events:
             return self._own.question(row)
         session = await self._session(row)
         try:
@@ -36,7 +36,7 @@ class Answerer:
 
     async def answer(self, row: AgentRow, choice: str, question: str, reason: str = "") -> OpenQuestion | None:
         """Choose an answer; what is asked next, if anything is. `reason`: why one of our own agents may not."""
-        if row.kind == "native":
+        if row.speaks_events:
             return await self._own.answer(row, choice, question, reason)
         if reason:
             raise FleetError("invalid", f"{row.name} ({row.id}) takes no reason.", hint="Choose one of its answers.")

@@ -383,7 +383,7 @@ class Fleet:
     async def last_answer(self, id: str) -> tuple[str, AnswerSource]:
         """What the agent said last in its last turn, and where that is known from; empty if it said nothing yet."""
         row = await self.find(id)
-        if row.kind == "native":
+        if row.speaks_events:
             return await self._reports.report_of(row), ""
         bound = await self._programs.bound(self.terminals.server(row.socket), row, self.rows())
         turn = await self._programs.last_turn(bound)

@@ -50,7 +50,7 @@ class Reports:
         """The agent's own report or, if it has none, the end of its terminal. Never raises."""
         if row.report:
             return row.report
-        if row.kind == "native" and row.session:
+        if row.speaks_events and row.session:
             return await self._last_answer(row.session)
         return await self.screen(row)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent_events import AgentStatusChanged, QuestionAnswered
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
 from gshtui.fleet.ports import FleetError
 from gshtui.guard.answer_keys import ANSWERS
@@ -32,8 +33,8 @@ class OwnQuestions:
         self._open_now = open_now
 
     def question(self, row: AgentRow) -> OpenQuestion:
-        """What the agent asks now."""
-        return _shown(self._asked(row, ""))
+        """What the agent asks now; a program over ACP, in its own words."""
+        return row.question if row.question is not None else _shown(self._asked(row, ""))
 
     async def answer(self, row: AgentRow, choice: str, question: str, reason: str) -> OpenQuestion | None:
         """Answer exactly this question; what the agent asks next, if anything is asked already.
@@ -43,6 +44,8 @@ class OwnQuestions:
             question: its id; empty: the one that is open.
             reason: with a denial, why, for the agent.
         """
+        if row.question is not None and question in ("", row.question.id):
+            return await self._choose(row, row.question, choice, reason)
         request = self._asked(row, question)
         decision = _CHOICES[choice]
         if reason and decision != "deny":
@@ -66,10 +69,31 @@ class OwnQuestions:
         left = () if self._open_now is None else self._open_now().of_agent(row.id)
         return _shown(left[0]) if left else None
 
+    async def _choose(self, row: AgentRow, asked: OpenQuestion, choice: str, reason: str) -> OpenQuestion | None:
+        """Give a program over ACP one of its own answers."""
+        if self._open_now is None:
+            raise _elsewhere(row)
+        if reason:
+            raise FleetError("invalid", f"{row.name} ({row.id}) takes no reason.", hint="Choose one of its answers.")
+        if choice not in {one.key for one in asked.choices}:
+            offered = ", ".join(f"{one.key} {one.label}" for one in asked.choices) or "none"
+            raise FleetError("invalid", f"{choice} is not an answer here; these are: {offered}.")
+
+        def gone(event: AgentStatusChanged) -> bool:
+            return event.agent == row.id and (event.question is None or event.question.id != asked.id)
+
+        settled = asyncio.ensure_future(self._bus.wait_for(AgentStatusChanged, gone, timeout=_SETTLED_WITHIN))
+        await asyncio.sleep(0)  # it listens from now on
+        self._bus.publish(QuestionAnswered(agent=row.id, question=asked.id, choice=choice))
+        try:
+            return (await settled).question
+        except TimeoutError:
+            hint = f"It may take the answer later; look with `agent show {row.id}`."
+            raise FleetError("busy", f"{row.name} ({row.id}) has not taken the answer yet.", hint=hint) from None
+
     def _asked(self, row: AgentRow, question: str) -> ApprovalRequested:
         if self._open_now is None:
-            hint = f"Answer in a window of its folder, or in its terminal: `agent attach {row.id}`."
-            raise FleetError("invalid", f"{row.name} ({row.id}) is answered where a person reads it.", hint=hint)
+            raise _elsewhere(row)
         waiting = self._open_now().of_agent(row.id)
         if not waiting:
             hint = "`approvals` lists all open questions."
@@ -78,6 +102,11 @@ class OwnQuestions:
         if found is None:
             raise FleetError("invalid", f"{row.name} ({row.id}) asks something else now.", hint="Nothing was answered.")
         return found
+
+
+def _elsewhere(row: AgentRow) -> FleetError:
+    hint = f"Answer in a window of its folder, or in its terminal: `agent attach {row.id}`."
+    return FleetError("invalid", f"{row.name} ({row.id}) is answered where a person reads it.", hint=hint)
 
 
 def _shown(request: ApprovalRequested) -> OpenQuestion:

@@ -41,7 +41,7 @@ class JournalReader:
 
     async def update_row(self, row: AgentRow) -> None:
         """Bring the row up to what its journal says. Raises `StoreError`."""
-        if row.kind != "native" or not row.session or self._connected(row.id):
+        if not row.speaks_events or not row.session or self._connected(row.id):
             self._read.pop(row.id, None)
             return
         blank = msgspec.structs.replace(row, tokens=0, cost=None, context=0, needs_you=False)

@@ -14,6 +14,7 @@ from pydantic import Field
 from gshtui.bus.agent_data import SpawnRequest
 from gshtui.commands.declaration import Mark, Parameters, UsageError
 from gshtui.commands.shell_form import ShellOption
+from gshtui.programs.acp.acp_commands import command_for
 
 
 class SpawnParameters(Parameters):
@@ -52,10 +53,26 @@ class SpawnParameters(Parameters):
         ShellOption(metavar="COMMAND", kind="profile", help="Run another program instead of our agent: claude, bash …"),
     ] = Field(default="", description="Command line of any program (claude, codex, bash …) instead of one of ours.")
 
+    acp: Annotated[
+        str,
+        ShellOption(
+            metavar="COMMAND",
+            help="Run a program that speaks the Agent Client Protocol: gemini, opencode, claude, 'COMMAND …'.",
+        ),
+    ] = Field(
+        default="", description="Command line of a program that speaks the Agent Client Protocol (gemini, opencode …)."
+    )
+
     def request(self) -> SpawnRequest:
         """The request for this agent, without its parent. Raises `UsageError` if `cli` is not a command line."""
         try:
             argv = shlex.split(self.cli)
         except ValueError as error:
             raise UsageError(f"`cli` is not a valid command line: {error}.", hint="Close every quote.") from error
-        return msgspec.convert({**vars(self), "cli": argv}, SpawnRequest)
+        try:
+            spoken = shlex.split(self.acp)
+        except ValueError as error:
+            raise UsageError(f"`acp` is not a valid command line: {error}.", hint="Close every quote.") from error
+        if argv and spoken:
+            raise UsageError("An agent is either a program in its terminal (cli) or one over ACP (acp), not both.")
+        return msgspec.convert({**vars(self), "cli": argv, "acp": command_for(spoken)}, SpawnRequest)

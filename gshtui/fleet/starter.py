@@ -21,6 +21,7 @@ from gshtui.fleet.forks import Forks
 from gshtui.fleet.killer import Killer
 from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
 from gshtui.fleet.ports import AgentStart, FailedRecovery, FleetError, RecoveredAgents, RecoveryPlan, RevivedAgent
+from gshtui.programs.acp.acp_commands import program_name
 from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
 from gshtui.system.tasks import cancel_and_wait, start_job
@@ -175,7 +176,7 @@ class Starter:
             if now is not None and now.status_source in ("event", "hook"):
                 return ""
             await asyncio.sleep(0.1)
-        if row.kind == "native" or not is_known(row):
+        if row.speaks_events or not is_known(row):
             return ""
         why = await self._programs.booted(server, row)
         return f"is not up: {why}" if why else ""
@@ -200,8 +201,8 @@ class Starter:
             name=request.name
             or request.persona
             or request.profile
-            or (Path(request.cli[0]).name if request.cli else "agent"),
-            kind="cli" if request.cli or request.profile else "native",
+            or (Path(request.cli[0]).name if request.cli else program_name(request.acp) or "agent"),
+            kind="acp" if request.acp else "cli" if request.cli or request.profile else "native",
             status_at=now,
             parent=request.parent,
             parent_session=parent_session,
@@ -209,7 +210,7 @@ class Starter:
             cwd=str(cwd),
             home=str(options.home),
             socket=options.socket,
-            profile=request.profile,
+            profile=request.profile or program_name(request.acp),
             persona=request.persona,
             provider=request.provider,
             model=request.model,
@@ -239,12 +240,12 @@ class Starter:
             elif request.worktree:
                 folder = await context.launcher.worktree(row, request.worktree, setup=setup)
                 row = await context.rows.change(row.id, worktree=str(folder), cwd=str(folder))
-            if row.kind == "native" and request.conversation:
+            if row.speaks_events and request.conversation:
                 info = await context.store.sessions.copy(
                     request.conversation, cwd=row.cwd, agent=row.id, title=row.name, parent=f"agent {row.id}"
                 )
                 row = await context.rows.change(row.id, session=info.id)
-            elif row.kind == "native":
+            elif row.speaks_events:
                 # A parent keeps it from being "the folder's latest conversation".
                 info = await context.store.sessions.create(
                     cwd=row.cwd, agent=row.id, provider=row.provider, model=row.model, title=row.name,

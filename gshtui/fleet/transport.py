@@ -49,11 +49,11 @@ class TerminalTransport:
     async def send(self, row: AgentRow, text: str, *, sender: str, defer_if_busy: bool) -> str:
         """Give it to one of ours that listens, else type it. Raises `FleetError`."""
         message = new_id()
-        if row.kind == "native" and self._connected(row.id):
+        if row.speaks_events and self._connected(row.id):
             source = f"agent {sender}" if sender != "person" else sender
             self._bus.publish(PromptSubmitted(prompt=message, agent=row.id, text=text, source=source))
             return message
-        if row.kind == "native":
+        if row.speaks_events:
             raise FleetError("busy", f"{row.name} ({row.id}) is not connected.", hint="Try again in a moment.")
         server = self._terminals.server(row.socket)
         try:
@@ -85,7 +85,7 @@ class TerminalTransport:
 
     async def interrupt(self, row: AgentRow) -> None:
         """Interrupt it: by an event when it is ours and listens, else by its own keys. Raises `FleetError`."""
-        if row.kind == "native" and self._connected(row.id):
+        if row.speaks_events and self._connected(row.id):
             self._bus.publish(InterruptRequested(agent=row.id))
             return
         try:

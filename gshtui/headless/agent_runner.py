@@ -38,9 +38,9 @@ from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
 from gshtui.system.tasks import end_all
 
 if TYPE_CHECKING:
-    from gshtui.agents.agent import Agent
     from gshtui.headless.agent_pane.agent_pane import AgentPane
     from gshtui.hub.hub import Hub
+    from gshtui.hub.native_agent import NativeAgent, RunningAgent
 
 _OF_OTHERS = (AgentSpawned, AgentSpawnFailed, AgentEnded)
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -77,6 +77,7 @@ class AgentRunner:
         self._bus = Bus()
         self._link = self._make_link()
         self._hub: Hub | None = None
+        self._native: NativeAgent | None = None
         self._pane: AgentPane | None = None
 
     async def live(self) -> int:
@@ -93,7 +94,8 @@ class AgentRunner:
         bus.subscribe(self._watch_turns, TurnFinished, AgentStatusChanged, name="life")
         bus.publish(
             AgentAdded(
-                agent=spec.agent, name=spec.name or spec.agent, runtime="tmux", session=spec.session,
+                agent=spec.agent, name=spec.name or spec.agent, kind="acp" if spec.request.acp else "native",
+                runtime="tmux", session=spec.session,
                 parent=spec.request.parent, cwd=spec.cwd,
             )
         )  # fmt: skip
@@ -124,7 +126,7 @@ class AgentRunner:
             why, hint = f"The folder {spec.cwd} no longer exists.", "Start another agent in a different folder."
             return self._give_up(PartFailed(part="folder", why=why, hint=hint))
         loaded = await asyncio.to_thread(load, Path(spec.cwd))
-        native = NativeAgent(spec, lambda: bool(self._link.hub))
+        native = self._native = NativeAgent(spec, lambda: bool(self._link.hub))
         hub = self._hub = build_hub(native_options(native, loaded), bus)
         await hub.start()
         if failed := next(iter(hub.failed.values()), None):
@@ -153,8 +155,8 @@ class AgentRunner:
         return end
 
     @property
-    def _agent(self) -> Agent | None:
-        return self._hub.local_agent(self._spec.agent) if self._hub is not None else None
+    def _agent(self) -> RunningAgent | None:
+        return self._native.agent if self._native is not None else None
 
     async def _run_line(self, line: str) -> str:
         """Run a command that a person typed in the agent's pane; gives its text. Raises `CommandError`."""

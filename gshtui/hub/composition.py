@@ -155,6 +155,12 @@ async def _start_native(hub: Hub) -> None:
     await start_native(hub, build_hub)
 
 
+async def _start_acp(hub: Hub) -> None:
+    from gshtui.hub.acp_part import start_acp
+
+    await start_acp(hub)
+
+
 async def _start_fleet(hub: Hub) -> None:
     from gshtui.hub.fleet_part import start_fleet
 
@@ -174,6 +180,7 @@ PARTS: Mapping[str, StartPart] = {
     "providers": start_providers,
     "agents": _start_agents,
     "native": _start_native,
+    "acp": _start_acp,
     "fleet": _start_fleet,
     "shell": _start_shell,
 }

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 NATIVE_PARTS = frozenset({"store", "guard", "providers", "native"})
 """The parts that the process of a native agent runs."""
+ACP_PARTS = frozenset({"store", "guard", "acp"})
+"""The parts that the process of an agent over ACP runs: its program has a model of its own."""
 ALL_PARTS = frozenset({"store", "guard", "socket", "providers", "agents", "fleet", "shell"})
 """The parts that a window runs."""
 KEEPER_PARTS = frozenset({"store", "fleet", "shell"})

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from gshtui.fleet.native.permissions import SpendingBudget
 from gshtui.fleet.native.spec import Spec
 from gshtui.hub.command_offers import Spawner
+
+
+class RunningAgent(Protocol):
+    """What the process of an agent must know of it."""
+
+    @property
+    def working(self) -> bool: ...
+    @property
+    def waiting(self) -> int: ...
+    async def stop(self, timeout: float = 5.0) -> None: ...
 
 
 @dataclass(slots=True)
@@ -19,6 +30,8 @@ class NativeAgent:
     """Whether a window's hub is connected now."""
     resumed: bool = False
     """An earlier process has already worked on the first prompt; it is not sent again."""
+    agent: RunningAgent | None = None
+    """The agent, once it runs."""
     budget: SpendingBudget = field(init=False)
 
     def __post_init__(self) -> None:

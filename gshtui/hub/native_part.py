@@ -33,7 +33,7 @@ from gshtui.hub.agents_part import memory_of, open_roster, read_skills_section, 
 from gshtui.hub.call_contexts import IN_CALL, CallContexts
 from gshtui.hub.courier import BuildHub, own_delivery
 from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import NATIVE_PARTS, HubOptions
+from gshtui.hub.hub_options import ACP_PARTS, NATIVE_PARTS, HubOptions
 from gshtui.hub.native_agent import NativeAgent
 from gshtui.hub.virtual_files import mount_calls
 from gshtui.providers.port import ProviderError
@@ -61,7 +61,7 @@ def native_options(native: NativeAgent, loaded: Loaded) -> HubOptions:
         respondent=spec.respondent,
         mode=spec.mode,
         max_iterations=spec.request.max_iterations,
-        parts=NATIVE_PARTS,
+        parts=ACP_PARTS if spec.request.acp else NATIVE_PARTS,
         where=f"agent {spec.name or spec.agent}",
         record=Path(spec.data),
         auto_approve=spec.auto_approve,
@@ -96,6 +96,7 @@ async def start_native(hub: Hub, build: BuildHub) -> None:
     await _converse(native, store, roster, agent)
     contexts = CallContexts(store, roster, agent, native.spec)
     agent.attend = contexts.attend
+    native.agent = agent
     inbox = MailInbox(
         hub.bus,
         store,

@@ -288,6 +288,7 @@ STARTS_TASKS = {
     "system/tasks.py": "the one way",
     "bus/subscription.py": "the bus serves its handlers, and reports what they raise",
     "agents/agent.py": "a turn, which is awaited where it is started",
+    "fleet/acp/acp_agent.py": "a turn and its prompt, which are awaited where they are started",
     "agents/toolbox.py": "a group that is awaited where it is started",
     "shell/hub_link.py": "a group that is awaited where it is started",
 }

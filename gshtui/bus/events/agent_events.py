@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gshtui.bus.agent_data import AnswerSource, EffortChoice, GuardMode, OpenQuestion
+from gshtui.bus.agent_data import AnswerSource, EffortChoice, GuardMode, OpenQuestion, ProgramOption
 from gshtui.bus.event import Event
 from gshtui.bus.messages import Message, Picture, ResultStatus, Usage
 
@@ -118,6 +118,35 @@ class AgentStatusChanged(Event, frozen=True, kw_only=True):
 
     def merge_key(self) -> Hashable | None:
         return ("AgentStatusChanged", self.agent)
+
+
+class QuestionAnswered(Event, frozen=True, kw_only=True):
+    """Intent: a person chose one of a program's own answers. No socket of a hub accepts it."""
+
+    agent: str
+    question: str
+    """Id of the `OpenQuestion` that the person saw."""
+    choice: str
+    """Key of one of its choices."""
+
+
+class ProgramOptionRequested(Event, frozen=True, kw_only=True):
+    """Intent: set an option of a program's session, such as its mode or its model. No socket of a hub accepts it."""
+
+    agent: str
+    option: str
+    value: str
+
+
+class ProgramSessionChanged(Event, frozen=True, kw_only=True):
+    """A program over the Agent Client Protocol has opened its session, or its options have changed."""
+
+    agent: str
+    program: str
+    version: str = ""
+    external_id: str = ""
+    """The session's id in the program."""
+    options: tuple[ProgramOption, ...] = ()
 
 
 class TurnStarted(Event, frozen=True, kw_only=True):

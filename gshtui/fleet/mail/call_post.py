@@ -53,7 +53,7 @@ class CallMail:
         for row in rows:
             gone = row.killed or row.ended or row.status in ENDED_STATUSES
             if not gone and not await self._runs_code(row):
-                found.append(Recipient(row.id, row.name, own=row.kind == "native"))
+                found.append(Recipient(row.id, row.name, own=row.speaks_events))
         return found
 
     async def depth(self, sender: str) -> int:
@@ -79,7 +79,7 @@ class CallMail:
                 f"{to.name} is a shell or an interpreter, which would run what is said in a call.",
                 hint="Invite an agent: `agents` lists them.",
             )
-        return to, Recipient(to.id, to.name, own=to.row is None or to.row.kind == "native")
+        return to, Recipient(to.id, to.name, own=to.row is None or to.row.speaks_events)
 
     async def _runs_code(self, row: AgentRow) -> bool:
         return row.kind == "cli" and takes_code(await self._programs.profile(row))

@@ -264,7 +264,7 @@ class Delivery:
         for letter in await self._store.mail.claim_orphans():
             route = await self._carriers.route(letter)
             session = letter.session if route.row is None else route.row.session
-            if not session or (route.row is not None and route.row.kind != "native"):
+            if not session or (route.row is not None and not route.row.speaks_events):
                 if letter.state == "held":
                     await self._settle(letter, route)
             elif await self._store.mail.is_in_log(session, letter.id):

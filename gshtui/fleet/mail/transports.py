@@ -130,7 +130,7 @@ class MailTransports:
             return Route("gone", row, why=f"{row.name} ({row.id}) has ended.")
         if row.status in ENDED_STATUSES:
             return Route("later", row)  # lost: it may be recovered
-        if row.kind == "native":
+        if row.speaks_events:
             return self._to_native(letter, row)
         status, sure = row.status, not row.status_source.endswith("?")
         if row.owner == os.getpid():
@@ -170,7 +170,7 @@ class MailTransports:
     async def take_back(self, letter: Letter, route: Route) -> Literal["taken_back", "accepted", "unknown"]:
         """What became of a message whose deliverer was killed; what it left in the input is removed."""
         row = route.row
-        if row is None or route.inbox or row.kind == "native" or not row.pane or row.status in ENDED_STATUSES:
+        if row is None or route.inbox or row.speaks_events or not row.pane or row.status in ENDED_STATUSES:
             return "unknown"
         try:
             session = await self._programs.session(self._terminals.server(row.socket), row)

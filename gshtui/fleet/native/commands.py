@@ -66,6 +66,7 @@ _TO_A_MODEL = {
     "budget_usd": "0: no limit of its own",
     "worktree": "Branch of a new git worktree for it",
     "cli": "Command line of another program instead: claude, codex …",
+    "acp": "The same, for one that speaks the Agent Client Protocol",
 }
 """A parameter's description for models, where shorter or different words than a person's suffice."""
 
@@ -75,7 +76,7 @@ def _worded_for_models(schema: dict[str, Any]) -> None:
         schema["properties"][name]["description"] = words
     for name in ("prompt", "name", "model", "background"):
         schema["properties"][name].update(PLAIN)
-    for name in ("provider", "tools", "max_iterations", "budget_usd", "fork"):
+    for name in ("provider", "tools", "max_iterations", "budget_usd", "fork", "acp"):
         schema["properties"][name].update(RARE)
 
 
@@ -120,12 +121,13 @@ def spawn_commands(bus: Bus, above: SpawnAuthority, *, ask: bool = True) -> list
 
 def spawn_assessment(request: SpawnRequest) -> Assessment:
     """The question to a person about it."""
-    kind = shlex.join(request.cli) if request.cli else request.persona or "agent"
+    argv = request.cli or request.acp
+    kind = shlex.join(argv) if argv else request.persona or "agent"
     kind = f"fork of {request.fork}" if request.fork else kind
     subject = f"{kind}: {one_line(request.prompt, 120)}"
     facts = {
         "fork of": request.fork,
-        "program": shlex.join(request.cli),
+        "program": shlex.join(argv),
         "persona": request.persona,
         "model": " ".join(filter(None, (request.provider, request.model))),
         "tools": " ".join(request.tools),
@@ -135,9 +137,9 @@ def spawn_assessment(request: SpawnRequest) -> Assessment:
     }
     detail = "\n".join([*(f"{name}: {visible(said)}" for name, said in facts.items() if said), visible(request.prompt)])
     # Another program has rights of its own: it is never allowed permanently, nor by policy.
-    foreign = bool(request.cli or request.fork)  # what is forked may be another program
+    foreign = bool(argv or request.fork)  # what is forked may be another program
     pattern = "" if foreign else f"start agents with the persona {request.persona or '(none)'}"
-    key = f"{request.cli!r} {request.fork} {request.persona} {request.prompt}"
+    key = f"{argv!r} {request.fork} {request.persona} {request.prompt}"
     return Assessment(
         Effect.EXECUTE,
         visible(subject),

@@ -24,8 +24,10 @@ from gshtui.bus.events.agent_events import (
     AgentAdded,
     InterruptRequested,
     ModelChangeRequested,
+    ProgramOptionRequested,
     PromptEditRequested,
     PromptSubmitted,
+    QuestionAnswered,
 )
 from gshtui.bus.events.approval_events import (
     ApprovalAnswered,
@@ -46,7 +48,7 @@ from gshtui.shell.line_stream import number_of
 
 _TO_AGENTS = (
     PromptSubmitted, PromptEditRequested, InterruptRequested, ModelChangeRequested, CutRequested, SummaryAnswered,
-    ModeChangeRequested,
+    ModeChangeRequested, QuestionAnswered, ProgramOptionRequested,
 )  # fmt: skip
 _PACE_WITHIN = 1.0
 """Most seconds to wait for the bus to catch up during a flood of events."""

@@ -75,6 +75,8 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The limits of every agent above it, and its own."""
     session: str = ""
     """Conversation to continue; empty: a new one."""
+    external: str = ""
+    """The session of its program over ACP that it continues; empty: a new one."""
     prompt: str = ""
     """Id of the first prompt, so that continuing never sends it twice."""
     token: str = ""
@@ -281,6 +283,11 @@ def with_mode(data: Path, agent: str, mode: GuardMode) -> None:
     """
     spec = read_spec(spec_path(data, agent))
     write_spec(msgspec.structs.replace(spec, mode="ask" if mode == "yolo" else mode))
+
+
+def with_external(data: Path, agent: str, external: str) -> None:
+    """Record the session of an agent's program for its next start. Blocks for a moment. Raises `SpecError`."""
+    write_spec(msgspec.structs.replace(read_spec(spec_path(data, agent)), external=external))
 
 
 def _fewer(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:

@@ -87,7 +87,7 @@ class AgentsFeature(Feature):
     def _open(self, agent: AgentView) -> None:
         if not agent.terminal:
             self.window.show_chat()
-        elif not agent.pane and not (agent.row.kind == "native" and agent.row.session):
+        elif not agent.pane and not (agent.row.speaks_events and agent.row.session):
             self.rows.perform("agents.report", agent)
         else:
             self.window.show_centre()

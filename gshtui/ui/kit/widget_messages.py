@@ -147,4 +147,4 @@ class OpenChanges(FeatureMessage):
 
 def open_agent(row: AgentRow) -> FeatureMessage:
     """The request to show an agent in a tab: the conversation of one of ours, the terminal of another program."""
-    return OpenConversation(row) if row.kind == "native" else OpenTerminal(row.id)
+    return OpenConversation(row) if row.speaks_events else OpenTerminal(row.id)

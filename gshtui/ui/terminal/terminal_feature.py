@@ -132,7 +132,7 @@ class TerminalFeature(Feature):
         row = await self.terminals.shared() if shared else await self.terminals.row(agent)
         if shared and (opened := self._tabs.find_tab(row.id)) is not None:
             opened.show_row(row)  # it may have been started anew
-        title = tab_title(row) if row.kind != "native" else f"{tab_title(row)}'s terminal"
+        title = tab_title(row) if not row.speaks_events else f"{tab_title(row)}'s terminal"
         pane = await self._tabs.open(row.id, title, lambda: TerminalPane(self.terminals, row, self.window.clock))
         if attach:
             await pane.visit()

@@ -245,7 +245,7 @@ class TerminalPane(TabPane):
 
     @property
     def has_other_view(self) -> bool:
-        return self.state.row.kind == "native"
+        return self.state.row.speaks_events
 
     def show_other_view(self) -> bool:
         """Show the conversation of one of our own agents in place of its terminal."""

@@ -181,7 +181,7 @@ class WorkbenchScreen(Screen[None]):
             view.thinks if view is not None else "",
             view.mode or "" if view is not None else "",
             mail=agent != front,
-            program=view is not None and view.row.kind != "native",
+            program=view is not None and not view.row.speaks_events,
             call=pane.call if pane is not None else "",
         )
         self.centre.address(self.addressee)

@@ -1,0 +1,44 @@
+"""The programs that are known to speak the Agent Client Protocol, by the name that a person types.
+
+`command_for` turns `gemini` into the command line that starts it in this protocol; any other command line is run as it
+is. Pure but for looking at the PATH.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
+    "claude": (
+        ("claude-agent-acp",),
+        ("claude-code-acp",),
+        ("npx", "-y", "@zed-industries/claude-agent-acp"),
+    ),
+    "codex": (("codex-acp",), ("npx", "-y", "@zed-industries/codex-acp")),
+    "gemini": (("gemini", "--experimental-acp"),),
+    "qwen": (("qwen", "--experimental-acp"),),
+    "opencode": (("opencode", "acp"),),
+    "goose": (("goose", "acp"),),
+    "copilot": (("copilot", "--acp"),),
+}
+"""The ways in which each program is started, the preferred one first."""
+
+
+def command_for(argv: Sequence[str], which: Callable[[str], str | None] = shutil.which) -> tuple[str, ...]:
+    """The command line that speaks the protocol, of a command line that a person typed.
+
+    A known program's name alone gets what it needs; of several ways, the first whose program is on the PATH.
+    """
+    if len(argv) != 1 or (ways := KNOWN.get(argv[0])) is None:
+        return tuple(argv)
+    return next((way for way in ways if which(way[0])), ways[0])
+
+
+def program_name(argv: Sequence[str]) -> str:
+    """A short name for the program of a command line: a known one's, else that of its file."""
+    for name, ways in KNOWN.items():
+        if any(tuple(argv[: len(way)]) == way for way in ways):
+            return name
+    return Path(argv[0]).name if argv else ""

@@ -1,0 +1,319 @@
+"""One program that speaks the Agent Client Protocol: its process, the requests to it, and what it asks of us.
+
+The official SDK matches requests and answers (`acp.connection.Connection`), loaded when the first program starts. Every
+request but a prompt has a deadline; a program that ends, floods or talks nonsense costs one `AcpError`. Closing ends
+the whole process group, since some programs start themselves a second time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import gshtui
+from gshtui.programs.acp.acp_commands import program_name
+from gshtui.programs.acp.acp_errors import AcpError
+from gshtui.programs.acp.acp_transport import LineTransport
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.text.sanitise import one_line, plain
+
+if TYPE_CHECKING:
+    from acp.connection import Connection
+
+PROTOCOL = 1
+"""The version of the protocol that we speak."""
+STARTS_WITHIN = 60.0
+"""Seconds within which a program must answer `initialize`, and open a session."""
+ANSWERS_WITHIN = 30.0
+"""Seconds for every other request but a prompt."""
+_ENDS_WITHIN = 2.0
+_TAIL = 4_000
+"""Characters of what it last wrote to its error output that are kept."""
+_WAITING = 256
+"""Updates that may wait to be handled before the next one is read."""
+Answer = dict[str, Any]
+
+
+class ClientPort(Protocol):
+    """What a program asks of its client. Each method raises `ExpectedError` with words for the program."""
+
+    def take_update(self, update: Mapping[str, Any]) -> None:
+        """Handle one `session/update`; called in order, and does not wait."""
+        ...
+
+    async def answer_request(self, method: str, params: Mapping[str, Any]) -> Answer | None:
+        """Answer a request; `None`: an empty answer. Raises `KeyError` for an unknown method."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Tell a person about an oddity of the program that harms nothing."""
+        ...
+
+    async def caught_up(self) -> None:
+        """Return once the updates so far are handled, as far as that is needed for reading more."""
+        ...
+
+
+class AcpConnection:
+    """See the module. `start`, then `open_session`, then prompts; `close` in any case."""
+
+    def __init__(self, argv: Sequence[str], cwd: Path, environ: Mapping[str, str], port: ClientPort) -> None:
+        self.name = program_name(argv)
+        self.version = ""
+        self.session = ""
+        self.capabilities: Mapping[str, Any] = {}
+        self._argv = tuple(argv)
+        self._cwd = cwd
+        self._environ = environ
+        self._port = port
+        self._process: asyncio.subprocess.Process | None = None
+        self._transport: LineTransport | None = None
+        self._connection: Connection | None = None
+        self._errors = ""
+        self._draining: asyncio.Task[None] | None = None
+        self._updates_of = ""
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs."""
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def takes_images(self) -> bool:
+        """Whether prompts may contain images."""
+        return _mapping(self.capabilities.get("promptCapabilities")).get("image") is True
+
+    async def start(self, within: float = STARTS_WITHIN) -> None:
+        """Start the program and agree on the protocol.
+
+        Raises:
+            AcpError: it cannot be started, ends at once, does not answer in time, or speaks another version.
+        """
+        await asyncio.to_thread(_load)
+        from acp.connection import Connection
+
+        try:
+            self._process = process = await asyncio.create_subprocess_exec(
+                *self._argv,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=self._cwd,
+                env=dict(self._environ),
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            raise AcpError(
+                "missing",
+                f"The program {one_line(self._argv[0])} was not found.",
+                hint="Install it, or name its whole path after --acp.",
+            ) from error
+        except (OSError, ValueError) as error:
+            raise AcpError("missing", f"{one_line(self._argv[0])} cannot be started: {error}.") from error
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        self._draining = start_job(self._drain(process.stderr), "the error output of a program")
+        self._transport = LineTransport(
+            process.stdout, process.stdin, pace=self._port.caught_up, noted=self._note_garbage
+        )
+        self._connection = Connection(self._handle, self._transport)
+        answer = await self._request(
+            "initialize",
+            {
+                "protocolVersion": PROTOCOL,
+                "clientInfo": {"name": "gsh-tui", "title": "gsh-tui", "version": gshtui.__version__},
+                "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True},
+            },
+            within,
+        )
+        version = answer.get("protocolVersion")
+        if version != PROTOCOL:
+            said = one_line(str(version), 40)
+            raise AcpError(
+                "version",
+                f"{self.name} speaks version {said} of the Agent Client Protocol, but gsh-tui speaks {PROTOCOL}.",
+                hint=f"Install a version of {self.name} that speaks {PROTOCOL}, or a newer gsh-tui.",
+            )
+        self.capabilities = _mapping(answer.get("agentCapabilities"))
+        info = _mapping(answer.get("agentInfo"))
+        self.version = one_line(str(info.get("version") or ""), 40)
+
+    async def open_session(self, known: str = "", within: float = STARTS_WITHIN) -> tuple[Answer, bool]:
+        """Open a session in its folder: the known one if it can be continued, else a new one.
+
+        Returns:
+            The program's answer, and whether the known session goes on.
+
+        Raises:
+            AcpError: it refuses, or does not answer in time.
+        """
+        place: Answer = {"cwd": str(self._cwd), "mcpServers": []}
+        resumes = _mapping(self.capabilities.get("sessionCapabilities")).get("resume") is not None
+        if known and (resumes or self.capabilities.get("loadSession") is True):
+            method = "session/resume" if resumes else "session/load"
+            self._updates_of = ""  # what it repeats of the past is in our record already
+            try:
+                answer = await self._request(method, {**place, "sessionId": known}, within)
+            except AcpError as error:
+                if error.kind != "refused":
+                    raise
+                self._port.note(f"{self.name} could not continue its conversation: {error.message}")
+            else:
+                self.session = self._updates_of = known
+                return answer, True
+        answer = await self._request("session/new", place, within)
+        session = answer.get("sessionId")
+        if not isinstance(session, str) or not session:
+            raise AcpError("garbage", f"{self.name} opened a session without an id.")
+        self.session = self._updates_of = session
+        return answer, False
+
+    async def prompt(self, blocks: Sequence[Mapping[str, Any]]) -> Answer:
+        """One turn, however long it takes; gives the answer with its `stopReason`. Raises `AcpError`."""
+        return await self._request("session/prompt", {"sessionId": self.session, "prompt": list(blocks)}, None)
+
+    async def cancel(self) -> None:
+        """Ask it to end the turn; the prompt then returns. Raises `AcpError`."""
+        if self._connection is None:
+            return
+        try:
+            async with asyncio.timeout(ANSWERS_WITHIN):
+                await self._connection.send_notification("session/cancel", {"sessionId": self.session})
+        except (TimeoutError, OSError) as error:
+            raise self._ended() from error
+
+    async def set_option(self, way: str, option: str, value: str) -> Answer:
+        """Set one of the session's options; `way` as in `ProgramOption`. Raises `AcpError`."""
+        session = {"sessionId": self.session}
+        match way:
+            case "mode":
+                method, params = "session/set_mode", {**session, "modeId": value}
+            case "model":
+                method, params = "session/set_model", {**session, "modelId": value}
+            case "boolean":
+                params = {**session, "configId": option, "type": "boolean", "value": value == "true"}
+                method = "session/set_config_option"
+            case _:
+                method, params = "session/set_config_option", {**session, "configId": option, "value": value}
+        return await self._request(method, params, ANSWERS_WITHIN)
+
+    async def close(self) -> None:
+        """End the program and everything that it started in its process group. Raises nothing."""
+        process, connection = self._process, self._connection
+        if connection is not None:
+            with contextlib.suppress(Exception):  # it is ending in any case
+                async with asyncio.timeout(_ENDS_WITHIN):
+                    await connection.close()
+        if process is not None:
+            for number in (signal.SIGTERM, signal.SIGKILL):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_ENDS_WITHIN):
+                        await process.wait()
+                    if number == signal.SIGTERM:
+                        break
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, number)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)  # whatever of its group is left
+        await cancel_and_wait(self._draining, within=_ENDS_WITHIN)
+
+    async def _request(self, method: str, params: Answer, within: float | None) -> Answer:
+        from acp.exceptions import RequestError
+
+        connection = self._connection
+        if connection is None:
+            raise AcpError("ended", f"{self.name} is not running.")
+        try:
+            async with asyncio.timeout(within):
+                answer: object = await connection.send_request(method, params)
+        except TimeoutError as error:
+            raise AcpError(
+                "timeout",
+                f"{self.name} did not answer {method} within {within:g} s.",
+                hint=f"Does `{one_line(' '.join(self._argv), 120)}` speak the Agent Client Protocol?",
+            ) from error
+        except RequestError as error:
+            raise self._refused(method, error) from error
+        except (ConnectionError, OSError, RuntimeError) as error:
+            await self._settle()
+            raise self._ended() from error
+        return dict(_mapping(answer))
+
+    def _refused(self, method: str, error: Exception) -> AcpError:
+        code, data = getattr(error, "code", 0), getattr(error, "data", None)
+        details = _mapping(data).get("details") or _mapping(data).get("message") or ""
+        words = one_line(" ".join(filter(None, (str(error), str(details)))), 300)
+        if code == -32000:
+            hint = f"Log in by `{one_line(self._argv[0])}` in a terminal, then `agent restart` it."
+            return AcpError("login", f"{self.name} wants a login first: {words}", hint=hint)
+        return AcpError("refused", f"{self.name} refused {method}: {words}")
+
+    async def _settle(self) -> None:
+        """Wait a moment for the end of a program whose pipes are closed, so that its last words are known."""
+        if self._process is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._process.wait()
+                    if self._draining is not None:
+                        await asyncio.shield(self._draining)
+
+    def _ended(self) -> AcpError:
+        fault = self._transport.fault if self._transport is not None else ""
+        if fault:
+            return AcpError(
+                "garbage", f"{self.name} {fault}, so it was ended.", hint="`agent restart` starts it again."
+            )
+        code = self._process.returncode if self._process is not None else None
+        how = "closed the connection" if code is None else f"ended with {_exit_words(code)}"
+        last = next((line for line in reversed(self._errors.splitlines()) if line.strip()), "")
+        said = f" Its last words: {one_line(plain(last), 300)}" if last else ""
+        return AcpError("ended", f"{self.name} {how}.{said}", hint="`agent restart` starts it again.")
+
+    async def _handle(self, method: str, params: object, is_notification: bool) -> Answer | None:
+        """What the program sends; called by the SDK, in a task for each message."""
+        from acp.exceptions import RequestError
+
+        held = _mapping(params)
+        if is_notification:
+            if method == "session/update" and held.get("sessionId") == self._updates_of:
+                self._port.take_update(_mapping(held.get("update")))
+            return None
+        if held.get("sessionId") != self.session:
+            raise RequestError.invalid_params({"details": "There is no such session."})
+        try:
+            return await self._port.answer_request(method, held) or {}
+        except KeyError:
+            raise RequestError.method_not_found(method) from None
+        except ExpectedError as error:
+            raise RequestError(-32603, str(error)) from error
+
+    def _note_garbage(self, line: str) -> None:
+        self._port.note(f"{self.name} wrote a line that is no message of the protocol: {line}")
+
+    async def _drain(self, pipe: asyncio.StreamReader) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while chunk := await pipe.read(65_536):
+                self._errors = (self._errors + chunk.decode("utf-8", "replace"))[-_TAIL:]
+
+
+def _exit_words(code: int) -> str:
+    if code < 0:
+        with contextlib.suppress(ValueError):
+            return signal.Signals(-code).name
+    return f"exit status {code}"
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _load() -> None:
+    """Import what the SDK needs, which takes most of a second."""
+    for name in ("acp.connection", "acp.exceptions"):
+        import_module(name)

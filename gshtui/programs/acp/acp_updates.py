@@ -1,0 +1,303 @@
+"""What an agent program reports in its session, as plain data of ours: words, calls, plans, options, figures.
+
+Pure. Everything that people will read is sanitised here, and cut to a bound; what is unknown is left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
+
+import msgspec
+
+from gshtui.bus.agent_data import ProgramOption, ProgramValue
+from gshtui.bus.messages import ResultStatus, Usage
+from gshtui.text import unified_diff
+from gshtui.text.sanitise import one_line, plain
+
+_TEXT = 1_000_000
+"""Characters of one piece of text, one call's output or one diff that are kept."""
+_DIFFED = 2_000_000
+"""Characters of a file, before and after, whose differences are worked out."""
+_DIFF = 400_000
+"""Characters of one diff that are shown."""
+_VALUES = 300
+"""Values of one option that are kept; some programs offer every model that there is."""
+Json = Mapping[str, Any]
+
+
+class Words(msgspec.Struct, frozen=True):
+    """A piece of an answer, of a thought, or of a prompt that the program repeats."""
+
+    kind: Literal["answer", "thought", "prompt"]
+    text: str
+
+
+class CallReport(msgspec.Struct, frozen=True):
+    """What is new about a tool call; `None`: as before."""
+
+    id: str
+    title: str | None = None
+    kind: str | None = None
+    status: str | None = None
+    arguments: dict[str, Any] | None = None
+    text: str | None = None
+    """Its output so far."""
+    diff: str | None = None
+    paths: tuple[str, ...] | None = None
+    terminals: tuple[str, ...] = ()
+
+
+class PlanReport(msgspec.Struct, frozen=True):
+    """The program's whole plan: (text, state) of each entry."""
+
+    entries: tuple[tuple[str, Literal["open", "active", "done"]], ...]
+
+
+class OptionsReport(msgspec.Struct, frozen=True):
+    """The program's own settings; `mode`: only that one is told, by its value."""
+
+    options: tuple[ProgramOption, ...] = ()
+    mode: str = ""
+
+
+class WindowReport(msgspec.Struct, frozen=True):
+    """How full the model's window is, in tokens, and what the session has cost, in US dollars."""
+
+    used: int
+    size: int
+    cost: float | None = None
+
+
+class TitleReport(msgspec.Struct, frozen=True):
+    """The program named the conversation."""
+
+    title: str
+
+
+Report = Words | CallReport | PlanReport | OptionsReport | WindowReport | TitleReport
+_BY_REQUEST: tuple[tuple[Literal["mode", "model"], str, str, str, str], ...] = (
+    ("mode", "modes", "currentModeId", "availableModes", "id"),
+    ("model", "models", "currentModelId", "availableModels", "modelId"),
+)
+"""Options that are set by requests of their own: where the answer has them, the current one, all, and their ids."""
+_STATES: dict[str, Literal["open", "active", "done"]] = {
+    "pending": "open", "in_progress": "active", "completed": "done",
+}  # fmt: skip
+_CHUNKS: dict[str, Literal["answer", "thought", "prompt"]] = {
+    "agent_message_chunk": "answer", "agent_thought_chunk": "thought", "user_message_chunk": "prompt",
+}  # fmt: skip
+
+
+def report_of(update: Json) -> Report | None:
+    """One `session/update`; `None` for what is not shown. Raises nothing, whatever is in it."""
+    kind = update.get("sessionUpdate")
+    if kind in _CHUNKS:
+        text = content_text(update.get("content"))
+        return Words(_CHUNKS[kind], text) if text else None
+    match kind:
+        case "tool_call" | "tool_call_update":
+            return call_report(update)
+        case "plan":
+            return _plan(update)
+        case "current_mode_update":
+            return OptionsReport(mode=_word(update.get("currentModeId")))
+        case "config_option_update":
+            return OptionsReport(options_of(update))
+        case "usage_update":
+            return _window(update)
+        case "session_info_update":
+            title = one_line(_string(update.get("title")), 80)
+            return TitleReport(title) if title else None
+        case _:
+            return None
+
+
+def call_report(update: Json) -> CallReport | None:
+    """A tool call, or what is new about one; `None` without an id."""
+    id = _word(update.get("toolCallId"))
+    if not id:
+        return None
+    content = _dicts(update.get("content"))
+    texts = [content_text(item.get("content")) for item in content if item.get("type") == "content"]
+    diffs = [_diff(item) for item in content if item.get("type") == "diff"]
+    terminals = tuple(_word(item.get("terminalId")) for item in content if item.get("type") == "terminal")
+    told = "content" in update and update["content"] is not None
+    text = "\n".join(filter(None, texts))
+    raw = update.get("rawInput")
+    return CallReport(
+        id,
+        title=one_line(_string(update["title"]), 300) if update.get("title") else None,
+        kind=_word(update.get("kind")) or None,
+        status=_word(update.get("status")) or None,
+        arguments=_arguments(cast("Json", raw)) if isinstance(raw, dict) else None,
+        text=(text or _raw_output(update.get("rawOutput"))) if told or update.get("rawOutput") else None,
+        diff="".join(diffs) if diffs else None,
+        paths=tuple(_string(item.get("path")) for item in _dicts(update.get("locations"))) or None,
+        terminals=tuple(filter(None, terminals)),
+    )
+
+
+def content_text(content: object) -> str:
+    """The text of a block of content; for what is no text, a word about it in brackets."""
+    if not isinstance(content, dict):
+        return ""
+    block = cast("Json", content)
+    match block.get("type"):
+        case "text":
+            return plain(_string(block.get("text"))[:_TEXT])
+        case "image" | "audio":
+            return f"[{block['type']}: {one_line(_string(block.get('mimeType')), 40)}]"
+        case "resource_link":
+            return f"[{one_line(_string(block.get('uri')), 300)}]"
+        case "resource":
+            resource = block.get("resource")
+            inner: Json = cast("Json", resource) if isinstance(resource, dict) else {}
+            return plain(_string(inner.get("text"))[:_TEXT]) or f"[{one_line(_string(inner.get('uri')), 300)}]"
+        case _:
+            return ""
+
+
+def options_of(answer: Json) -> tuple[ProgramOption, ...]:
+    """The settings in the answer to a new or loaded session: its options, else its modes and models."""
+    found = [_option(item) for item in _dicts(answer.get("configOptions"))]
+    options = [option for option in found if option is not None]
+    ids = {option.id for option in options} | {option.category for option in options}
+    for id, key, current, available, value in _BY_REQUEST:
+        state = answer.get(key)
+        if id in ids or not isinstance(state, dict):
+            continue
+        held = cast("Json", state)
+        values = _values(_dicts(held.get(available)), value)
+        options.append(ProgramOption(id, id, _word(held.get(current)), values, id, way=id))
+    return tuple(options)
+
+
+def usage_of(answer: Json) -> Usage:
+    """The tokens in the answer to a prompt, where the program counts them."""
+    usage = answer.get("usage")
+    if isinstance(usage, dict):
+        held = cast("Json", usage)
+        return Usage(
+            input=_number(held.get("inputTokens")),
+            output=_number(held.get("outputTokens")),
+            cache_read=_number(held.get("cachedReadTokens")),
+            cache_write=_number(held.get("cachedWriteTokens")),
+            reasoning=_number(held.get("thoughtTokens")),
+        )
+    meta = answer.get("_meta")
+    quota = cast("Json", meta).get("quota") if isinstance(meta, dict) else None
+    count = cast("Json", quota).get("token_count") if isinstance(quota, dict) else None
+    if isinstance(count, dict):  # Gemini CLI counts there
+        held = cast("Json", count)
+        return Usage(input=_number(held.get("input_tokens")), output=_number(held.get("output_tokens")))
+    return Usage()
+
+
+def status_of(status: str) -> ResultStatus | None:
+    """How a call ended, by the program's word for it; `None`: it has not."""
+    ends: dict[str, ResultStatus] = {"completed": "ok", "failed": "error"}
+    return ends.get(status)
+
+
+def _plan(update: Json) -> PlanReport:
+    entries: list[tuple[str, Literal["open", "active", "done"]]] = []
+    for item in _dicts(update.get("entries")):
+        text = one_line(_string(item.get("content")), 400)
+        if text:
+            entries.append((text, _STATES.get(_string(item.get("status")), "open")))
+    return PlanReport(tuple(entries[:100]))
+
+
+def _window(update: Json) -> WindowReport:
+    cost = update.get("cost")
+    held: Json = cast("Json", cost) if isinstance(cost, dict) else {}
+    amount: object = held.get("amount") if held.get("currency") == "USD" else None
+    known = float(amount) if isinstance(amount, int | float) and not isinstance(amount, bool) else None
+    return WindowReport(_number(update.get("used")), _number(update.get("size")), known)
+
+
+def _option(item: Json) -> ProgramOption | None:
+    id = _word(item.get("id"))
+    if not id:
+        return None
+    category = item.get("category")
+    kind = one_line(category, 40) if isinstance(category, str) else ""
+    name = one_line(_string(item.get("name")), 80) or id
+    if item.get("type") == "boolean":
+        value = "true" if item.get("currentValue") is True else "false"
+        return ProgramOption(id, name, value, (ProgramValue("true"), ProgramValue("false")), kind, way="boolean")
+    flat: list[Json] = []
+    for one in _dicts(item.get("options")):
+        flat += _dicts(one.get("options")) if "options" in one else [one]
+    return ProgramOption(id, name, _word(item.get("currentValue")), _values(flat, "value"), kind, way="select")
+
+
+def _values(items: Sequence[Json], key: str) -> tuple[ProgramValue, ...]:
+    found = (ProgramValue(_word(item.get(key)), one_line(_string(item.get("name")), 80)) for item in items[:_VALUES])
+    return tuple(value for value in found if value.value)
+
+
+def _diff(item: Json) -> str:
+    path = _string(item.get("path"))
+    before, after = item.get("oldText"), _string(item.get("newText"))
+    old = before if isinstance(before, str) else ""
+    if len(old) + len(after) > _DIFFED:
+        name = one_line(path, 400)
+        return f"--- a/{name}\n+++ b/{name}\n({len(old):,} characters before, {len(after):,} after)\n"
+    diff = unified_diff.make_diff(old, after, one_line(path, 400), new=before is None)
+    if len(diff) > _DIFF:
+        name = one_line(path, 400)
+        return f"--- a/{name}\n+++ b/{name}\n({len(old):,} characters before, {len(after):,} after)\n"
+    return diff
+
+
+def _raw_output(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict) and isinstance(output := cast("Json", value).get("output"), str):
+        return plain(output[:_TEXT])
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return plain(text[:_TEXT])
+
+
+def _arguments(raw: Json) -> dict[str, Any]:
+    """The arguments, with the text in them sanitised and cut."""
+    return {one_line(str(name), 80): _clean(value, 0) for name, value in list(raw.items())[:50]}
+
+
+def _clean(value: object, depth: int) -> Any:
+    if isinstance(value, str):
+        return plain(value[:20_000])
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    if depth >= 4:
+        return "…"
+    if isinstance(value, list):
+        return [_clean(item, depth + 1) for item in cast("list[object]", value)[:100]]
+    if isinstance(value, dict):
+        items = list(cast("dict[object, object]", value).items())[:50]
+        return {one_line(str(name), 80): _clean(item, depth + 1) for name, item in items}
+    return one_line(str(value))
+
+
+def _dicts(value: object) -> list[Json]:
+    return (
+        [cast("Json", item) for item in cast("list[object]", value) if isinstance(item, dict)]
+        if isinstance(value, list)
+        else []
+    )
+
+
+def _string(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _word(value: object) -> str:
+    """An identifier: kept exactly, unless it could not be shown; then it is none."""
+    return value if isinstance(value, str) and 0 < len(value) <= 300 and value.isprintable() else ""
+
+
+def _number(value: object) -> int:
+    return max(0, value) if isinstance(value, int) and not isinstance(value, bool) else 0
