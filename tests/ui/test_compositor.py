@@ -3,64 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
-from textual._compositor import CompositorUpdate, LayoutUpdate
-from textual.pilot import Pilot
-from textual.screen import Screen
+from textual._compositor import LayoutUpdate
 from textual.strip import Strip
 
 from gshtui.bus.events.agent_events import AgentAdded, TextDelta, TurnStarted
-from gshtui.ui.kit.textual.compositor import PieceCompositor, PiecesUpdate
+from gshtui.ui.kit.textual.compositor import PiecesUpdate
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.window.help import HelpScreen
-from tests.kit.cells import Cells
-from tests.kit.window import Window
+from tests.kit.seen_window import Seen, rested, whole
 
 TURN: dict[str, Any] = {"agent": "main", "session": "s"}
-
-
-class Seen(Window):
-    """A window whose terminal is looked at."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.terminal = Cells()
-        self.written: list[str] = []
-        """Of updates in pieces, since it was emptied last."""
-
-    def _display(self, screen: Screen[Any], renderable: Any) -> None:
-        super()._display(screen, renderable)
-        if isinstance(renderable, CompositorUpdate):
-            data = renderable.render_segments(self.console)
-            self.terminal.write(data)
-            if isinstance(renderable, PiecesUpdate):
-                self.written.append(data)
-
-
-def whole(app: Seen) -> Cells:
-    """The terminal if all of the screen were written now."""
-    compositor = app.screen._compositor
-    fresh = Cells()
-    dirty = compositor._dirty_regions.copy()
-    fresh.write(
-        super(PieceCompositor, cast(PieceCompositor, compositor)).render_full_update().render_segments(app.console)
-    )
-    compositor._dirty_regions.update(dirty)
-    return fresh
-
-
-async def rested(pilot: Pilot[int]) -> None:
-    await pilot.pause()
-    await pilot.app.workers.wait_for_complete()
-    await pilot.pause()
-    while pilot.app.screen._dirty_widgets or pilot.app.screen._compositor._dirty_regions:
-        await pilot.pause()
 
 
 async def test_a_screen_written_in_pieces_is_the_screen() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import pytest
@@ -17,7 +19,14 @@ from textual.widgets import Input, Static, TextArea
 
 from gshtui.text.sanitise import clean_text
 from gshtui.ui.kit.textual.compositor import PieceCompositor, piece_compositor
-from gshtui.ui.kit.textual.driver import WorkbenchDriver, release_input, write_sequence
+from gshtui.ui.kit.textual.driver import (
+    CountedFile,
+    ReadingDriver,
+    WorkbenchDriver,
+    release_input,
+    write_sequence,
+    writing_at_once,
+)
 from gshtui.ui.kit.textual.kept_lines import FastScrollBar, fast_scroll_bar
 from gshtui.ui.kit.textual.key_bindings import bound_actions, character_key, keymap_of
 from gshtui.ui.kit.textual.painting import always_draws_cursor, focused_waits, paint_now
@@ -182,6 +191,40 @@ async def test_write_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
         write_sequence(app, clean_text("\a"))
         assert driver.written == ["\a"]
         monkeypatch.undo()
+
+
+async def test_writing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never past what waits to be written by the thread, and only where the terminal takes it."""
+    given: list[str] = []
+    monkeypatch.setattr(ReadingDriver, "write", lambda _, data: given.append(data))
+    app: App[None] = App()
+    reader, writer = os.pipe()
+    async with app.run_test():
+        driver = WorkbenchDriver(app)
+        with os.fdopen(writer, "w", encoding="utf-8") as terminal, os.fdopen(reader, "rb", buffering=0) as screen:
+            driver._file = CountedFile(terminal)
+            driver._held = None
+            monkeypatch.setattr(app, "_driver", driver)
+            with writing_at_once(app):
+                driver.write("字")
+                driver.write("x" * 5_000)
+                driver.write("waits behind it")
+            driver.write("of the screen")
+            assert (screen.read(100), given) == ("字".encode(), ["x" * 5_000, "waits behind it", "of the screen"])
+            for text in given:
+                driver._file.write(text)
+            driver._file.flush()
+            with writing_at_once(app):
+                driver.write("free again")
+            assert screen.read(1 << 16).endswith(b"of the screenfree again")
+            os.set_blocking(terminal.fileno(), False)
+            with suppress(BlockingIOError):
+                while True:
+                    os.write(terminal.fileno(), b"y" * 4_096)
+            with writing_at_once(app):
+                driver.write("the terminal is full")
+            assert given[-1] == "the terminal is full"
+            monkeypatch.undo()
 
 
 async def test_release_input(monkeypatch: pytest.MonkeyPatch) -> None:

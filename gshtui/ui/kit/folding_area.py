@@ -17,6 +17,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import DocumentBase, EditResult, Location
 
 from gshtui.ui.kit.bound_keys import BoundKeys
+from gshtui.ui.kit.textual.painting import echo_now
 
 FOLD_LINES = 10
 FOLD_CHARACTERS = 1_000
@@ -217,6 +218,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
         if action is not None:
             if await self.run_bound(key, action):
                 event.stop()
+                echo_now(self)
             event.prevent_default()
             return
         typed = _TYPED.get(key) or (event.character if event.is_printable and "+" not in key else None)
@@ -224,6 +226,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
         if typed and not self.read_only:
             event.stop()
             self.insert_typed(typed)
+            echo_now(self)
 
     async def run_bound(self, key: str, action: str) -> bool:
         """Handle a bound key now. False: it is not for this widget, and bubbles on."""

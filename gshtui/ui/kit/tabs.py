@@ -16,6 +16,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
+from textual.walk import walk_depth_first
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
@@ -187,7 +188,8 @@ class Deck(Vertical):
         return self._focusable(self._first)
 
     def _focusable(self, tab: str) -> Widget | None:
-        return next((widget for widget in self.query_one(f"#{tab}").query(Widget) if widget.can_focus), None)
+        content = self.body.get_child_by_id(tab)  # asked at every key
+        return next((widget for widget in walk_depth_first(content, Widget) if widget.can_focus), None)
 
     def focus_front(self) -> bool:
         """Focus the content of the tab in front; False: the keys belong to the input."""

@@ -202,6 +202,27 @@ class PieceCompositor(Compositor):
             self._forget(layout)
         return PiecesUpdate(self._strips(regions), self._shown, self.drawing)
 
+    def row_of(self, widget: Widget, y: int) -> PiecesUpdate | None:
+        """A row of a widget as it is now, `None` where it cannot be seen or the places of widgets are not known.
+
+        Nothing is taken as drawn by this: the next frame draws the row, too.
+        """
+        layout = self._visible_widgets
+        if layout is None or layout is not self._laid_out or self._laid_out_for != self.size or widget not in layout:
+            return None
+        if self.drawing is not None and widget in self.drawing.failing:
+            return None
+        region, clip = layout[widget]
+        seen, on_screen = region.intersection(clip).intersection(self.size.region), region.y + y
+        if not seen.y <= on_screen < seen.bottom:
+            return None
+        crop = Region(seen.x - region.x, y, seen.width, 1)
+        (strip,) = _filling(Widget.render_lines(widget, crop), widget, crop)
+        widget._styles_cache.set_dirty(crop)  # pyright: ignore[reportPrivateUsage]
+        pieces = (piece for piece in self._row(on_screen) if piece.widget is widget)
+        strips = [(on_screen, piece.start, strip.crop(piece.start - seen.x, piece.end - seen.x)) for piece in pieces]
+        return PiecesUpdate(strips, self._shown, self.drawing)
+
     def drawn(self) -> list[Strip]:
         """The rows of the screen as they stand now."""
         if self.visible_widgets is not self._laid_out:

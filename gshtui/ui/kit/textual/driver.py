@@ -8,12 +8,14 @@ is lost, and at the end the terminal is what it was before the first frame.
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import time
 from codecs import getincrementaldecoder
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS, SYNC_END, SYNC_START
@@ -35,6 +37,8 @@ _ALT_ENTER = "\x1b[13;3u"
 _ASK_FOR_KEYS = "\x1b[?u"
 """Asks whether the terminal speaks the kitty protocol; one that does not says nothing."""
 _READ = 1 << 16
+_AT_ONCE = 4_096
+"""Characters at most that the loop's thread writes itself: an echo, not a screen."""
 _LOOK = 0.1
 """Seconds after which a lone escape is a key."""
 
@@ -116,6 +120,29 @@ def _beginning_of(mark: str, text: str) -> int:
         if text.endswith(mark[:length]):
             return length
     return 0
+
+
+class CountedFile:
+    """The terminal's file, which knows how many texts were written to it by the thread that writes."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file = file
+        self._begun = 0
+        self.written = 0
+        """Texts that have left this process."""
+
+    def write(self, text: str) -> None:
+        """Take a text."""
+        self._begun += 1
+        self._file.write(text)
+
+    def flush(self) -> None:
+        """Let go of all that was taken."""
+        self._file.flush()
+        self.written = self._begun
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 class ReadingDriver(LinuxDriver):
@@ -213,6 +240,12 @@ class WorkbenchDriver(ReadingDriver):
         """What was typed before there was an input to take it; `None` once there is one."""
         self._line: PaintedLine | None = None
         self._line_size = (0, 0)
+        self._file: Any = CountedFile(self._file)
+        self._given = 0
+        """Texts that were given to the thread that writes."""
+        self._painted = False
+        self.at_once = False
+        """Write from the loop's thread where nothing waits to be written before."""
 
     def process_message(self, message: Message) -> None:
         with self._lock:  # this is the thread that reads; `release` is called in the loop's
@@ -224,6 +257,10 @@ class WorkbenchDriver(ReadingDriver):
                 self._line = None  # it is elsewhere now
         super().process_message(message)
 
+    def send_message(self, message: Message) -> None:
+        # Textual makes a task of each: a key would wait for one more round of the loop.
+        self._loop.call_soon_threadsafe(self._app.post_message, message)
+
     def _echo(self, message: events.Key | events.Paste) -> None:
         """Show a key in the painted line, unless the first frame has done that."""
         line = self._line
@@ -234,6 +271,7 @@ class WorkbenchDriver(ReadingDriver):
         else:
             text = "\x7f" if message.key == "backspace" else message.character or "\x1b["
         if line.type(text):
+            self._given += 1
             super().write(line.drawn())
 
     def release(self) -> None:
@@ -269,7 +307,26 @@ class WorkbenchDriver(ReadingDriver):
             self._marked += data
         else:
             data, self._marked = self._marked + self._with_line(data), ""
-            super().write(data)
+            self._hand_on(data)
+
+    def _hand_on(self, data: str) -> None:
+        """Write, or have it written: waking a thread takes longer than a few letters do."""
+        if self.at_once and self._held is None and self._writes_now(data):
+            return
+        self._given += 1
+        super().write(data)
+
+    def _writes_now(self, data: str) -> bool:
+        """Whether it was written; not if something waits to be, or the terminal takes nothing now."""
+        if self._given != self._file.written or len(data) > _AT_ONCE:
+            return False
+        fileno = self._file.fileno()
+        if not select.select((), (fileno,), (), 0)[1]:
+            return False
+        rest = data.encode("utf-8", "replace")
+        while rest:
+            rest = rest[os.write(fileno, rest) :]
+        return True
 
     def _with_line(self, data: str) -> str:
         """The painted line over what is written, so that what was typed does not vanish for a frame."""
@@ -297,6 +354,20 @@ def release_input(app: App[Any], area: Widget) -> None:
 def _end_line(driver: WorkbenchDriver, area: Widget) -> None:
     driver.end_line()
     area.refresh()  # what was drawn over it is still on the terminal
+
+
+@contextmanager
+def writing_at_once(app: App[Any]) -> Generator[None]:
+    """Write what is shown meanwhile from this thread, where the driver can."""
+    driver = app._driver  # pyright: ignore[reportPrivateUsage]
+    if not isinstance(driver, WorkbenchDriver):
+        yield
+        return
+    driver.at_once = True
+    try:
+        yield
+    finally:
+        driver.at_once = False
 
 
 def sends_every_key(app: App[Any]) -> bool:

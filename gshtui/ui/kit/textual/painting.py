@@ -1,4 +1,4 @@
-"""When Textual paints: a focused widget at once rather than with the next frame, a cursor in an area without the focus.
+"""When Textual paints: a key's echo at once, a focused widget before the next frame, a cursor without the focus.
 
 Owns the reasons why Textual would wait, and refuses to paint what cannot be painted now.
 """
@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import TextArea
 
+from gshtui.ui.kit.textual.compositor import PieceCompositor
+from gshtui.ui.kit.textual.driver import writing_at_once
 from gshtui.ui.kit.textual.typed_app import app_of
 
 AreaClass = TypeVar("AreaClass", bound=type[TextArea])
@@ -25,6 +28,43 @@ def focused_waits(screen: Screen[Any]) -> bool:
 def paint_now(screen: Screen[Any]) -> None:
     """Lay out and paint what has changed, without waiting for the next frame."""
     screen._on_timer_update()  # pyright: ignore[reportPrivateUsage]
+
+
+def echo_now(area: TextArea) -> bool:
+    """Write the row with the cursor as it is now, where nothing moves; False: it waits for the screen's own frame.
+
+    That frame comes as ever: it draws this row once more, finds it written, and writes what else has changed.
+    """
+    screen, app = area.screen, app_of(area)
+    compositor = screen._compositor  # pyright: ignore[reportPrivateUsage]
+    if (
+        not isinstance(compositor, PieceCompositor)
+        or not area._repaint_regions  # pyright: ignore[reportPrivateUsage]
+        or app._batch_count  # pyright: ignore[reportPrivateUsage]
+        or app.screen is not screen
+        or _moves(area)
+        or _moves(screen)
+    ):
+        return False
+    _, row = area._cursor_offset  # pyright: ignore[reportPrivateUsage]
+    inside = area.content_region
+    update = compositor.row_of(area, inside.y - area.region.y + row - area.scroll_offset.y)
+    if update is None:
+        return False
+    # A style that is about to change is not in this row yet: the frame draws it anew.
+    area._line_cache.clear()  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
+    with writing_at_once(app):
+        app._display(screen, update)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
+    return True
+
+
+def _moves(widget: Widget) -> bool:
+    """Whether something of it may be elsewhere in the next frame."""
+    return (
+        widget._layout_required  # pyright: ignore[reportPrivateUsage]
+        or widget._scroll_required  # pyright: ignore[reportPrivateUsage]
+        or widget._recompose_required  # pyright: ignore[reportPrivateUsage]
+    )
 
 
 def always_draws_cursor(area: AreaClass) -> AreaClass:
