@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gshtui.guard.child_environment import agent_environment
+from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.mcp_client.server_definition import McpError, ResolvedServer, ServerDefinition
 from gshtui.settings import paths
@@ -183,6 +184,7 @@ def _narrowed(sandbox: ProjectSandbox, definition: ServerDefinition, project: Pa
         sandbox,
         writable=(Path(os.path.realpath(scratch)), *(path for path in named if path != project and path.is_dir())),
         read_only=not all_of_it,
-        nested=sandbox.nested if all_of_it else None,
+        nested=tuple(one for one in sandbox.nested if one.root == project) if all_of_it else (),
+        runs=OverlappingRuns(),  # it runs for hours, in which a person makes files of their own
         hosts=sandbox.hosts | HostRules.parse(definition.settings.hosts),
     )

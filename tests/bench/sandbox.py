@@ -90,7 +90,7 @@ async def _in_a_large_tree(report: Report, project: Path, kept: Path) -> None:
         folder.mkdir(parents=True)
         for file in range(FILES // FOLDERS):
             (folder / f"{file}.txt").touch()
-    inside = ProjectSandbox(find_bubblewrap(), tree, kept, nested=NestedFiles(tree))
+    inside = ProjectSandbox(find_bubblewrap(), tree, kept, nested=(NestedFiles(tree),))
     began = _busy()
     await asyncio.to_thread(inside.absent)
     report.add(f"first look at {FILES:,} files", _busy() - began, "ms", note="processor time, once a hub")

@@ -21,7 +21,11 @@ from gshtui.tools.workspace import ToolConfig
 from tests.kit.tmux import eventually
 from tests.kit.tool_harness import ToolHarness
 
-COVERS = ("gshtui.guard.obeyed_files", "gshtui.guard.sandbox.git_obeyed")
+COVERS = (
+    "gshtui.guard.obeyed_files",
+    "gshtui.guard.sandbox.git_obeyed",
+    "gshtui.guard.sandbox.overlapping_runs",
+)
 
 EVIL = "mkdir -p sub/deep && cd sub/deep && git init -q . && git config core.fsmonitor 'touch /tmp/pwned'"
 
@@ -54,12 +58,12 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True, timeout=30).stdout
 
 
-async def in_sandbox(harness: ToolHarness, command: str, **more: Any) -> Outcome:
+async def in_sandbox(harness: ToolHarness, command: str, script: str = "run.sh", **more: Any) -> Outcome:
     """Run it as a script, so that nothing but the sandbox judges it."""
-    (harness.project / "run.sh").write_text(command, "utf-8")
+    (harness.project / script).write_text(command, "utf-8")
     bash = harness.commands["bash"]
     invocation = replace(harness.invocation(), sandboxed=True)
-    return await bash.handler(invocation, bash.parameters(command="sh run.sh", **more))
+    return await bash.handler(invocation, bash.parameters(command=f"sh {script}", **more))
 
 
 @pytest.mark.parametrize(
@@ -305,6 +309,91 @@ async def test_what_a_stopped_command_left_is_taken_out_too(harness: ToolHarness
         await running
     await eventually(lambda: is_there(project / ".envrc"), until=lambda there: not there)
     await eventually(lambda: is_there(project / "sub/deep/.git"), until=lambda there: not there)
+
+
+UNTIL = "until [ -e {} ]; do sleep 0.02; done"
+OVERLAPPING = {
+    "a repository near the top": ("sub/.git", EVIL.replace("/deep", "")),
+    "a repository far down": ("a/b/c/d/e/.git", EVIL.replace("sub/deep", "a/b/c/d/e")),
+    "a file that an editor obeys": ("sub/.vscode", "mkdir -p sub/.vscode && echo {} >sub/.vscode/tasks.json"),
+    "a file at the top": (".envrc", "echo touch pwned >.envrc"),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPPING)
+@pytest.mark.parametrize("first_ends", ["first", "last"])
+async def test_what_one_of_two_commands_made_before_the_other_began_is_taken_out(
+    harness: ToolHarness, project: Path, name: str, first_ends: str
+) -> None:
+    left, evil = OVERLAPPING[name]
+    assert not (await in_sandbox(harness, "true")).is_error, "the project is known"
+    first = asyncio.create_task(in_sandbox(harness, f"({evil}) && touch made && {UNTIL.format('go')}", "first.sh"))
+    assert await eventually(lambda: is_there(project / "made"), until=bool)
+    second = asyncio.create_task(
+        in_sandbox(harness, f"touch began && {UNTIL.format('go' if first_ends == 'last' else 'over')}", "second.sh")
+    )
+    assert await eventually(lambda: is_there(project / "began"), until=bool)
+    (project / "go").touch()
+    await (first if first_ends == "first" else second)
+    (project / "over").touch()
+    await asyncio.gather(first, second)
+    assert not os.path.lexists(project / left)
+
+
+@pytest.mark.parametrize("name", ["a repository near the top", "a file that an editor obeys", "a file at the top"])
+async def test_what_was_taken_out_is_not_put_back_by_the_other_command(
+    harness: ToolHarness, project: Path, name: str
+) -> None:
+    left, evil = OVERLAPPING[name]
+    assert not (await in_sandbox(harness, "true")).is_error
+    first = asyncio.create_task(in_sandbox(harness, f"({evil}) && touch made && {UNTIL.format('go')}", "first.sh"))
+    assert await eventually(lambda: is_there(project / "made"), until=bool)
+    again = f"touch began && {UNTIL.format('over')} && ({evil})"
+    second = asyncio.create_task(in_sandbox(harness, again, "second.sh"))
+    assert await eventually(lambda: is_there(project / "began"), until=bool)
+    (project / "go").touch()
+    await first
+    (project / "over").touch()
+    await second
+    assert not os.path.lexists(project / left)
+
+
+async def test_a_folder_is_not_exchanged_around_a_file_that_can_only_be_read(
+    harness: ToolHarness, project: Path
+) -> None:
+    (project / "src" / ".envrc").write_text("export A=1\n", "utf-8")
+    assert not (await in_sandbox(harness, "true")).is_error
+    await in_sandbox(harness, "mv src old && mkdir src && echo touch pwned >src/.envrc")
+    assert not (project / "src" / ".envrc").exists()
+    assert (project / "old" / ".envrc").read_text("utf-8") == "export A=1\n"
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Path:
+    """A folder outside the project that commands may write."""
+    (tmp_path / "beside" / "part").mkdir(parents=True)
+    return Path(os.path.realpath(tmp_path / "beside"))
+
+
+@pytest.mark.parametrize(
+    ("line", "gone"),
+    [
+        ("echo touch x >.envrc", ".envrc"),
+        (EVIL, "sub/deep/.git"),
+        ("git init -q . && git config core.fsmonitor x", ".git"),
+        ("mkdir -p part/.vscode && echo {} >part/.vscode/tasks.json", "part/.vscode"),
+    ],
+)
+async def test_another_writable_folder_is_looked_after_as_the_project_is(
+    project: Path, own: Path, beside: Path, line: str, gone: str
+) -> None:
+    settings = SandboxSettings(writable_paths=[".", str(beside)])
+    harness = ToolHarness(project, ToolConfig(sandboxes=Sandboxes(settings, (own,))))
+    (beside / "part" / ".mcp.json").write_text("{}", "utf-8")
+    outcome = await in_sandbox(harness, f"cd {beside} && ({line}) && touch there; echo x >part/.mcp.json")
+    assert (beside / "there").exists() and not os.path.lexists(beside / gone), outcome.text
+    assert (beside / "part" / ".mcp.json").read_text("utf-8") == "{}"
+    assert Path(gone).name in outcome.text, "it is said where it is now"
 
 
 async def test_packages_and_ordinary_files_are_left_alone(harness: ToolHarness, project: Path) -> None:

@@ -287,6 +287,12 @@ async def test_other_folders_can_be_written_where_the_settings_name_them(
     assert not (tmp_path / "y").exists()
 
 
+@pytest.mark.parametrize("named", ["~", "/", "~/.."])
+async def test_no_setting_makes_the_home_writable(project: Path, own: Path, named: str) -> None:
+    found = await Sandboxes(SandboxSettings(writable_paths=[".", named]), (own,)).sandbox(project)
+    assert isinstance(found, str) and "contains the home folder" in found
+
+
 async def test_a_link_in_the_project_makes_no_other_folder_writable(project: Path, own: Path, tmp_path: Path) -> None:
     """`./build` may be written by default, and a link of that name is made by a repository, or by a command before."""
     (tmp_path / "elsewhere").mkdir()

@@ -15,7 +15,7 @@ import stat
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
 from gshtui.guard.obeyed_files import ANYWHERE, has_obeyed_ending, is_obeyed_anywhere
@@ -60,6 +60,7 @@ class NestedFiles:
     """What is known of one project's subfolders."""
 
     def __init__(self, project: Path) -> None:
+        self.root = project
         self._project = str(project)
         self._folders: dict[str, _Folder] = {}
         self._inside: dict[str, tuple[str, ...]] = {}
@@ -75,17 +76,38 @@ class NestedFiles:
         self._mounted: set[tuple[int, int]] = set()
         """What the last command could not change."""
         self._left: set[str] = set()
-        """Repositories that commands could change and that ran nothing up to now."""
+        """What commands could change: repositories that ran nothing up to now, and what came while another one ran."""
         self._lock = threading.Lock()
 
-    def learn(self) -> None:
-        """Learn what is there, before a command. Blocks: for long only the first time."""
+    def learn(self, since: int = 0) -> None:
+        """Learn what is there, before a command. Blocks: for long only the first time.
+
+        Args:
+            since: when the first of the commands began that still run; 0: there are none.
+        """
         with self._lock:
             if not self._folders:
                 self._scan([self._project])
             else:
-                self._refresh(shallow=True)
-            self._mounted = {_identity(path) for path in self._known()}  # where nothing is mounted, they are trusted
+                known, folders = set(self._known()), self._folders.copy()
+                self._refresh(shallow=not since)
+                came = [path for path in self._known() if since and path not in known]
+                self._left.update(path for path in came if self._has_come(path, since - _SLACK, folders))
+            self._mounted = self._unchanged(self._known())  # where nothing is mounted, they are trusted
+
+    def forget(self, paths: Iterable[Path]) -> None:
+        """These were taken out, so that what is found there from now on is new."""
+        with self._lock:
+            for path in map(str, paths):
+                self._left.discard(path)
+                for folder in (path, str(Path(path).parent)):
+                    self._inside[folder] = tuple(one for one in self._inside.get(folder, ()) if one != path)
+                    if folder in self._folders:
+                        self._folders[folder] = (*self._folders[folder][:2], -1)
+
+    def _unchanged(self, paths: list[str]) -> set[tuple[int, int]]:
+        """What stays what it is, even if the folder around it is renamed."""
+        return {_identity(path) for path in paths if path not in self._left}
 
     def kept(self) -> list[Path]:
         """What was there at the last look, nearest first, and must stay as it is.
@@ -105,7 +127,7 @@ class NestedFiles:
                     raise OSError(f"the project has more than {_MOST_KEPT} files that other programs obey")
                 self._left.update(known[most:])
                 known = known[:most]
-            self._mounted = {_identity(path) for path in known}
+            self._mounted = self._unchanged(known)
             return [Path(path) for path in known]
 
     def left_since(self, began: int) -> list[Path]:
@@ -129,7 +151,7 @@ class NestedFiles:
                         out.append(Path(head))  # without it the others are ordinary files
                     continue
                 # What was there is the same in another place where its folder was renamed.
-                new = path not in known and _identity(path) not in self._mounted
+                new = _identity(path) not in self._mounted and (path not in known or self._exchanged(path, folders))
                 if not ((new and self._has_come(path, since, folders)) or path in self._left):
                     continue
                 if self._may_stay(path):
@@ -152,6 +174,15 @@ class NestedFiles:
                 return True
             stayed = folder in before and before[folder][:2] == _identity(folder)
             if not stayed and _changed(folder) >= since:
+                return True
+        return False
+
+    def _exchanged(self, path: str, before: Mapping[str, _Folder]) -> bool:
+        """Whether a folder around it is another than the one in which it could only be read."""
+        for folder in map(str, Path(path).parents):
+            if folder == self._project:
+                return False
+            if folder in before and before[folder][:2] != _identity(folder):
                 return True
         return False
 

@@ -17,13 +17,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gshtui.guard import sensitive_paths
 from gshtui.guard.obeyed_files import AT_TOP
 from gshtui.guard.sandbox import seatbelt
 from gshtui.guard.sandbox.nested_files import NestedFiles
+from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.reading_view import EMPTY, ReadingView, homes
 from gshtui.guard.sandbox.root_files import root_files
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
@@ -63,11 +64,13 @@ class ObeyedFiles:
         absent: what was not there.
         links: links, which cannot be made read-only, and where they lead.
         began: when that was, in nanoseconds since the epoch.
+        run: the command's number among those of its project.
     """
 
     absent: frozenset[Path] = frozenset()
     links: tuple[tuple[Path, str], ...] = ()
     began: int = 0
+    run: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,9 @@ class ProjectSandbox:
         hosts: what it may reach without the network, through the proxy of a `SandboxRun`.
         shown: real folders that can be read even where what they are in is hidden.
         view: for a line that only reads: what it sees of the machine; by default, all that is not hidden.
-        nested: what is known of the project's subfolders; without it, nothing in them is looked after.
+        nested: what is known of the subfolders of the project and of the other writable folders; in those that are not
+            here, nothing is looked after.
+        runs: the commands of the project that run at the same time.
         by_git: files and folders of the project that git obeys because its configuration names them.
     """
 
@@ -101,7 +106,8 @@ class ProjectSandbox:
     hosts: HostRules = _NO_HOSTS
     shown: tuple[Path, ...] = ()
     view: ReadingView | None = None
-    nested: NestedFiles | None = None
+    nested: tuple[NestedFiles, ...] = ()
+    runs: OverlappingRuns = field(default_factory=OverlappingRuns)
     by_git: tuple[Path, ...] = ()
 
     @property
@@ -155,7 +161,7 @@ class ProjectSandbox:
         temporary = Path(os.path.realpath(tempfile.mkdtemp(prefix="gsh-")))
         profile = seatbelt.seatbelt_profile(
             writable=(*([] if self.read_only else [self.project]), *self.writable),
-            kept=[*(self.project / name for name in AT_TOP), *self.by_git],
+            kept=self._obeyed(),
             hidden=self._hidden(),
             temporary=temporary,
             network=self.network,
@@ -227,20 +233,26 @@ class ProjectSandbox:
         if self.view is not None:
             return []  # nothing can be written
         bound = (self.project, *self.writable)
-        named = (*(self.project / name for name in AT_TOP), *self.by_git)
-        real = dict.fromkeys(Path(os.path.realpath(path)) for path in named if os.path.exists(path))  # noqa: PTH110
-        real |= dict.fromkeys(path for path in (self.nested.kept() if self.nested else ()) if path.exists())
+        real = dict.fromkeys(Path(os.path.realpath(path)) for path in self._obeyed() if os.path.exists(path))  # noqa: PTH110
+        real |= dict.fromkeys(path for nested in self.nested for path in nested.kept() if path.exists())
         return [path for path in real if any(path != place and path.is_relative_to(place) for place in bound)]
+
+    def _obeyed(self) -> list[Path]:
+        """What other programs obey at the top of the project and of the other folders looked after, there or not."""
+        tops = dict.fromkeys((self.project, *(nested.root for nested in self.nested)))
+        return [*(top / name for top in tops for name in AT_TOP), *self.by_git]
 
     def absent(self) -> ObeyedFiles:
         """What other programs would obey and could be put there. Blocks for a moment."""
-        paths = [*(self.project / name for name in AT_TOP), *self.by_git]
-        if self.nested is not None:
-            self.nested.learn()
+        paths = self._obeyed()
+        since = 0 if self.runs.is_alone else self.runs.earliest(time.time_ns())
+        for nested in self.nested:
+            nested.learn(since)
         there = [path for path in paths if os.path.lexists(path)]
         absent = [*set(paths).difference(there), *(end for end in self._ends(there) if not os.path.lexists(end))]
         links = tuple((path, str(path.readlink())) for path in there if path.is_symlink())
-        return ObeyedFiles(frozenset(absent), links, time.time_ns())
+        began = time.time_ns()
+        return ObeyedFiles(frozenset(absent), links, began, self.runs.begin(began))
 
     def _ends(self, paths: Sequence[Path]) -> list[Path]:
         """Where links among these lead to within the project."""
@@ -256,19 +268,36 @@ class ProjectSandbox:
         Raises:
             OSError: it could not be moved.
         """
-        found = sorted(path for path in before.absent if os.path.lexists(path))
+        out: list[Path] = []
+        try:
+            return self._take_out(before, out)
+        finally:
+            for nested in self.nested:
+                nested.forget(path for path in out if path.is_relative_to(nested.root))
+            self.runs.end(before.run, out)
+
+    def _take_out(self, before: ObeyedFiles, out: list[Path]) -> list[Path]:
+        """`out` gets what is moved."""
+        since = self.runs.earliest(before.began)
+        found = sorted(path for path in before.absent | self.runs.taken_since(before.run) if os.path.lexists(path))
         changed = [(path, to) for path, to in before.links if not path.is_symlink() or str(path.readlink()) != to]
-        nested = self.nested.left_since(before.began) if self.nested is not None else []
+        nested = [(each.root, path) for each in self.nested for path in each.left_since(since) if path not in found]
         if not found and not changed and not nested:
             return []
         private_files.make_folder(self.kept)
         place = Path(tempfile.mkdtemp(prefix=f"{self.project.name}-", dir=self.kept))
-        found += [path for path, _ in changed if os.path.lexists(path)]
-        moved = [Path(shutil.move(path, place / path.name)) for path in found]
-        for path in nested:
-            to = place / path.relative_to(self.project)
+        found += [path for path, _ in changed if os.path.lexists(path) and path not in found]
+        wanted = [(path, path.relative_to(root)) for root, path in nested]
+        moved: list[Path] = []
+        for path, name in [*((path, Path(path.name)) for path in found), *wanted]:
+            to = place / name
+            if os.path.lexists(to):  # the same name of another folder
+                to = Path(tempfile.mkdtemp(dir=place)) / path.name
             to.parent.mkdir(parents=True, exist_ok=True)
+            if not os.path.lexists(path):
+                continue  # it is in a folder that was moved, or the other of two commands took it out
             moved.append(Path(shutil.move(path, to)))
+            out.append(path)
         for path, to in changed:
             path.symlink_to(to)
         return moved

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gshtui.guard.sandbox.git_obeyed import GitObeyed
 from gshtui.guard.sandbox.nested_files import NestedFiles
+from gshtui.guard.sandbox.overlapping_runs import OverlappingRuns
 from gshtui.guard.sandbox.reading_view import reading_view
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap, is_suitable_to_read, unsuitable
 from gshtui.guard.sandbox.sandbox_limits import SandboxLimits
@@ -36,6 +37,7 @@ class Sandboxes:
     _granted: dict[str, HostRules] = field(default_factory=dict[str, HostRules], repr=False)
     _by_git: dict[Path, GitObeyed] = field(default_factory=dict[Path, GitObeyed], repr=False)
     _nested: dict[Path, NestedFiles] = field(default_factory=dict[Path, NestedFiles], repr=False)
+    _runs: dict[Path, OverlappingRuns] = field(default_factory=dict[Path, OverlappingRuns], repr=False)
     _tried: asyncio.Task[str | None] | None = field(default=None, repr=False)
     _proven: bool = field(default=False, repr=False)
     _unstarted: set[Path] = field(default_factory=set[Path], repr=False)
@@ -62,6 +64,8 @@ class Sandboxes:
             return "bubblewrap is not installed"
         if why := await asyncio.to_thread(unsuitable, project):
             return why
+        if await asyncio.to_thread(_has_home, project, self.settings.writable_paths):
+            return "writable_paths name a folder that contains the home folder, so everything there would be writable"
         if why := await self._not_holding(program):
             return why
         return await asyncio.to_thread(self._made, program, project, session)
@@ -151,10 +155,17 @@ class Sandboxes:
             self.own,
             read_only=project not in writable,
             limits=SandboxLimits(settings.max_processes, settings.max_memory_mb, settings.max_file_mb),
-            nested=self._nested.setdefault(project, NestedFiles(project)) if project in writable else None,
+            nested=tuple(self._nested.setdefault(folder, NestedFiles(folder)) for folder in writable),
+            runs=self._runs.setdefault(project, OverlappingRuns()),
             hosts=HostRules.parse(settings.hosts) | self._granted.get(session, HostRules()),
             by_git=self._by_git.setdefault(project, GitObeyed(project)).paths(),
         )
+
+
+def _has_home(project: Path, wanted: list[str]) -> bool:
+    """Whether one of the folders that the settings name contains the home. Blocks for a moment."""
+    home = Path(os.path.realpath(Path.home()))
+    return any(home.is_relative_to(os.path.realpath(project / Path(word).expanduser())) for word in wanted)
 
 
 def _writable(project: Path, wanted: list[str]) -> list[Path]:
