@@ -32,6 +32,8 @@ MODULES = {
     "workflow run": "gshtui.cli.workflow",
     # Goes on with such a run, and lends the terminal in the same way.
     "workflow resume": "gshtui.cli.workflow",
+    # A face for other programs: a process, not a call of one.
+    "mcp serve": "gshtui.cli.mcp_serve",
     # Is the keeper: a process, not a call of one.
     "hub run": "gshtui.cli.hub_run",
 }

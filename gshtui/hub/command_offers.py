@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gshtui.guard.open_approvals import OpenApprovals
     from gshtui.guard.redaction import Redactor
     from gshtui.guard.sandbox.sandboxes import Sandboxes
+    from gshtui.mcp_client.server_pool import ServerPool
     from gshtui.python.interpreters import Interpreters
     from gshtui.store.grant_table import Grant
     from gshtui.store.store import Store
@@ -61,6 +62,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "brief",
         "workflow",
         "prompt",
+        "mcp",
     }
 )
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
@@ -155,6 +157,8 @@ class CommandOffers:
         self._cwd = cwd
         self._without = without
         self._store: Store | None = None
+        self.mcp_servers: Callable[[], ServerPool] | None = None
+        """Gives the MCP servers of the hub; `None`: no hub runs here."""
 
     def offer_local(self) -> None:
         """The commands that need only the settings."""
@@ -193,7 +197,13 @@ class CommandOffers:
 
             return commands()
 
+        def mcp() -> list[AnyCommand]:
+            from gshtui.mcp_client.commands import commands
+
+            return commands(self._loaded, self.mcp_servers)
+
         self._offer("hub", hub)
+        self._offer("mcp", mcp)
         self._offer("people", people)
         self._offer("plugins", plugins)
 

@@ -362,6 +362,7 @@ class Hub:
         )
         native = self.options.native
         spawner = Spawner() if native is None else native.spawner()
+        self.offers.mcp_servers = self.mcp_servers
         allowed = [] if native is None else [limit.paths for limit in native.spec.limits if limit.paths]
         self.offers.offer_general(agents, spawner, self.files, allowed)
         self.offers.offer_brief(self.small_model.ask)

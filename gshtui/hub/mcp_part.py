@@ -14,12 +14,14 @@ from typing import Any
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval import Call
 from gshtui.hub.hub import Hub
+from gshtui.mcp_client.elicitations import defaults, fields_text
 from gshtui.mcp_client.server_connection import ConnectionOptions
 from gshtui.mcp_client.server_definition import configured_servers
 from gshtui.mcp_client.server_pool import ServerPool, ServerQuestion
 from gshtui.mcp_client.server_requests import Elicitation, SamplingRequest, ToolCaller
 from gshtui.settings import paths
 from gshtui.system.ids import new_id
+from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import literal, one_line, visible
 
 _ANSWER_WITHIN = 600.0
@@ -65,7 +67,19 @@ class HubServerHost:
         if asked.url or not asked.fields:
             agreed = await self._asked(caller.agent, caller.session, "mcp_question", title, asked.url, "")
             return {} if agreed else None
-        return None
+        values = self._hub.mcp_servers().elicitations.open(server, asked)
+        told = f"It asks for {fields_text(asked)}.\nAnswer with `/mcp answer {server} NAME=VALUE …`, or deny."
+        question = start_job(
+            self._asked(caller.agent, caller.session, "mcp_question", title, told, ""), "a question of an MCP server"
+        )
+        try:
+            await asyncio.wait([values, question], return_when=asyncio.FIRST_COMPLETED)
+            if values.done():
+                return values.result()
+            return defaults(asked) if question.result() else None
+        finally:
+            values.cancel()
+            await cancel_and_wait(question)
 
     async def sign_in(self, server: str, url: str) -> bool:
         """Ask the person to sign in."""

@@ -41,6 +41,7 @@ class SessionEvents:
     Attributes:
         lost: set once the server cannot be reached any more.
         on_tools_changed: called when the server says that its tools are others now.
+        process: the server's program, once it was started.
         asking: how many questions of the server are being answered now; its calls' time does not run meanwhile.
         caller: gives the agent for whose call it works.
     """
@@ -49,6 +50,7 @@ class SessionEvents:
     caller: Callable[[], ToolCaller]
     lost: asyncio.Event = field(default_factory=asyncio.Event)
     asking: int = 0
+    process: ServerProcess | None = None
 
 
 class SdkSession:
@@ -220,7 +222,7 @@ async def open_session(
         if definition.is_http:
             transport = http_streams(definition, resolved, host)
         else:
-            process = await start_server(definition, resolved, environ, find_sandbox)
+            process = events.process = await start_server(definition, resolved, environ, find_sandbox)
             stack.push_async_callback(process.close)
             transport = stdio_streams(process, state, events.lost)
         client = Client(
@@ -234,16 +236,15 @@ async def open_session(
         )
         try:
             await stack.enter_async_context(client)
-        except MCPError as error:
-            opened = SdkSession(definition, client, process, state)
-            why = await opened.why_lost() if error.code == mcp_types.CONNECTION_CLOSED else said(error.message)
-            raise McpError(f"The MCP server {definition.name} did not start: {why.rstrip('.')}.") from error
-        except (httpx2.HTTPError, OSError, ValidationError, RuntimeError, BaseExceptionGroup) as error:
+        except (MCPError, httpx2.HTTPError, OSError, ValidationError, RuntimeError, BaseExceptionGroup) as error:
             found = first_error(error)
             if isinstance(found, ExpectedError):
                 raise found from error
             if not isinstance(found, Exception):
                 raise
+            if isinstance(found, MCPError) and found.code == mcp_types.CONNECTION_CLOSED:
+                why = await SdkSession(definition, client, process, state).why_lost()
+                raise McpError(f"The MCP server {definition.name} did not start: {why}.") from error
             why = said(str(found) or type(found).__name__)
             raise McpError(f"The MCP server {definition.name} cannot be reached: {why}") from error
         yield SdkSession(definition, client, process, state)

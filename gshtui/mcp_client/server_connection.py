@@ -83,6 +83,7 @@ class ServerConnection:
         self._session: SdkSession | None = None
         self._events: SessionEvents | None = None
         self._callers: list[ToolCaller] = []
+        self._said: list[str] = []
         self._owner: asyncio.Task[None] | None = None
         self._change = asyncio.Condition()
         self._closing = False
@@ -93,6 +94,12 @@ class ServerConnection:
     def name(self) -> str:
         """The server's name."""
         return self.definition.name
+
+    @property
+    def said(self) -> list[str]:
+        """The last lines of its program's error output."""
+        process = self._events.process if self._events is not None else None
+        return process.said if process is not None else self._said
 
     @property
     def session(self) -> SdkSession | None:
@@ -227,6 +234,7 @@ class ServerConnection:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _note_end(self, inner: asyncio.Future[None]) -> None:
+        self._said = self.said
         self._session = self._events = None
         error = None if inner.cancelled() else inner.exception()
         if isinstance(error, McpError):
@@ -244,13 +252,13 @@ class ServerConnection:
         began = time.monotonic()
         events: SessionEvents = sdk.SessionEvents(self._tools_changed, self._caller)
         options = self._options
+        self._events = events
         opening: Any = sdk.open_session(
             self.definition, resolved, options.environ, options.find_sandbox, options.host, events, legacy=self.legacy
         )
         limit = asyncio.timeout(options.start_seconds)
         try:
             async with limit, opening as session:
-                self._events = events
                 self.legacy = not session.is_modern
                 if self._on_tools is not None:
                     listing = session.tools() if "tools" in session.capabilities else _nothing()

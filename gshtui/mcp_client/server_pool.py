@@ -18,6 +18,7 @@ from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.mcp_client import consents
+from gshtui.mcp_client.elicitations import Elicitations
 from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_tools import tool_commands, tool_names
@@ -93,6 +94,7 @@ class ServerPool:
         self._files = files
         self._entries: dict[str, _Entry] = {}
         self._seen: weakref.WeakKeyDictionary[Registry, dict[str, int]] = weakref.WeakKeyDictionary()
+        self.elicitations = Elicitations()
         self._loaded = False
         self._jobs: set[asyncio.Task[None]] = set()
         self.configure(definitions)
@@ -200,6 +202,16 @@ class ServerPool:
         if changed:
             await self._keep(entry, accepted(entry.pins))
         return changed
+
+    async def note_accepted(self, name: str) -> None:
+        """A person has accepted a server, or its changed tools; what is kept of it says what."""
+        if (entry := self._entries.get(name)) is not None:
+            entry.pins, entry.told = await asyncio.to_thread(read_pins, name), ""
+            entry.version += 1
+
+    def said(self, name: str) -> list[str]:
+        """The last lines that a server's program wrote to its error output."""
+        return self._entries[name].connection.said if name in self._entries else []
 
     async def close(self) -> None:
         """End all servers."""

@@ -47,12 +47,53 @@ def set_value(key: str, text: str) -> Any:
     if checked.problems:
         raise EditError(f"{checked.problems[0].text} {checked.problems[0].hint}".replace(" It is ignored.", ""))
     value = _as_toml(path, typed)
+    file, text = _user_file()
+    write(file, _changed(text, path, value))
+    return value
+
+
+def set_server(name: str, values: dict[str, Any]) -> Path:
+    """Write an MCP server's table into the user's file, in place of an earlier one; returns the file.
+
+    Raises:
+        EditError: a bad value, a file with a mistake, or a file that cannot be written.
+    """
+    checked = check({SERVERS[0]: {SERVERS[1]: {name: values}}}, lambda *_: Origin("default"), strict=True)
+    if checked.problems:
+        raise EditError(f"{checked.problems[0].text} {checked.problems[0].hint}".replace(" It is ignored.", ""))
+    file, text = _user_file()
+    for key, value in values.items():
+        text = _changed(text, (*SERVERS, name, key), value)
+    write(file, text)
+    return file
+
+
+def remove_server(name: str) -> Path:
+    """Remove an MCP server's table from the user's file; returns the file. Raises `EditError`."""
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    file, text = _user_file()
+    try:
+        document = tomlkit.parse(text)
+        here: Any = document
+        for part in SERVERS:
+            here = here[part]
+        del here[name]
+        changed = tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
+    except (TOMLKitError, KeyError, TypeError) as error:
+        raise EditError(f"There is no [mcp.servers.{name}] in {file} that can be removed.") from error
+    write(file, changed)
+    return file
+
+
+def _user_file() -> tuple[Path, str]:
+    """The user's file and its text. Raises `EditError`."""
     file = paths.config_file()
     read = read_toml(file, "user")
     if read.problems:
         raise EditError(str(read.problems[0]))
-    write(file, _changed(read.raw.decode("utf-8-sig") if read.exists else STARTER, path, value))
-    return value
+    return file, read.raw.decode("utf-8-sig") if read.exists else STARTER
 
 
 def make_ready() -> Path:

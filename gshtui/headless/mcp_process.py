@@ -1,0 +1,100 @@
+"""`gsh-tui mcp serve`: our commands for other programs, until they leave or it is stopped. Nobody is asked here."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gshtui.headless import exits, streams
+from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+from gshtui.headless.runner import Stop, run_command
+from gshtui.headless.streams import complain
+from gshtui.hub.hub_options import HubOptions
+from gshtui.settings import paths
+from gshtui.system import private_files
+from gshtui.system.tasks import cancel_and_wait, start_job
+
+_PARTS = frozenset({"store", "guard", "providers", "fleet"})
+_KEY = "agent.auto_approve"
+Serve = Callable[[socket.socket, str, asyncio.Event], Awaitable[None]]
+"""Serves on a socket those who have a token, until asked to stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpServeOptions:
+    """How to serve.
+
+    Attributes:
+        allowed: names of the writing commands that may be called.
+        http: over HTTP on this machine, not over standard input and output.
+        port: 0: any free one.
+    """
+
+    allowed: tuple[str, ...] = ()
+    http: bool = False
+    port: int = 0
+    json: bool = False
+
+
+def serve_commands(options: McpServeOptions) -> int:
+    """Serve until the program leaves, or it is asked to stop; returns the exit code."""
+    return run_command(lambda stop: _run(options, stop))
+
+
+async def _run(options: McpServeOptions, stop: Stop) -> int:
+    from gshtui.mcp_server.mcp_face import McpFace
+    from gshtui.mcp_server.served_commands import ServedCommands
+
+    own = load_settings()
+    loaded = load_settings({_KEY: [*own.settings.agent.auto_approve, *options.allowed]}, quiet=True)
+    here = HubOptions(
+        cwd=working_folder(), loaded=loaded, respondent="nobody", mode="ask", parts=_PARTS, visiting=True,
+        where="gsh-tui mcp serve",
+    )  # fmt: skip
+    async with running_hub(here) as hub:
+        await hub.start()
+        for failed in hub.failed.values():
+            complain(f"{failed.part}: {failed.why}", failed.hint)
+        if hub.failed:
+            return exits.ERROR
+        face = McpFace(ServedCommands(hub, frozenset(options.allowed)))
+        if options.http:
+            return await _serve_http(face.serve_http, options, stop)
+        serving = start_job(face.serve_stdio(), "the MCP server")
+        stopping = asyncio.ensure_future(stop.asked.wait())
+        await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
+        await cancel_and_wait(serving, stopping, within=2.0)
+    return exits.DONE
+
+
+async def _serve_http(serve: Serve, options: McpServeOptions, stop: Stop) -> int:
+    try:
+        file, token = await asyncio.to_thread(_token)
+        listener = socket.create_server(("127.0.0.1", options.port))
+    except OSError as error:
+        complain(f"Cannot listen on port {options.port} of this machine: {error.strerror or error}.")
+        return exits.ERROR
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+    if options.json:
+        streams.result_json({"url": url, "token_file": str(file)})
+    else:
+        streams.result(f"Serving {url}. The token that programs send as `Authorization: Bearer …` is in {file}.")
+    await serve(listener, token, stop.asked)
+    return exits.DONE
+
+
+def _token() -> tuple[Path, str]:
+    """The token and its file, 0600, made if there is none. Raises `OSError`."""
+    file = paths.data_dir() / "mcp-token"
+    try:
+        token = file.read_text("utf-8").strip()
+    except FileNotFoundError:
+        token = ""
+    if len(token) < 32:
+        token = secrets.token_urlsafe(32)
+        private_files.write_whole(file, f"{token}\n".encode(), sync=True)
+    return file, token

@@ -1,0 +1,228 @@
+"""The servers that other programs have configured, as they would be written into our configuration.
+
+Reads their files and writes nothing. A value that is or may be a secret is not taken over: the name of a variable
+stands in its place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from gshtui.guard.child_environment import is_secret_variable
+from gshtui.mcp_client.mcp_calls import FoundServer
+from gshtui.settings.settings_tables import McpServer, looks_secret, server_name
+from gshtui.settings.toml_file import read_bytes
+
+_UNUSABLE = re.compile(r"[^A-Za-z0-9-]+")
+_INPUT = re.compile(r"\$\{input:([^}]{1,80})\}")
+_WORKSPACE = "${workspaceFolder}"
+Entries = Iterator[tuple[str, dict[str, Any], Path]]
+"""(name, entry as it is there, file)"""
+
+
+def found_servers(source: str, home: Path, project: Path) -> tuple[list[FoundServer], list[str]]:
+    """The servers of a program, or of all, and why others are left out, a sentence each. Blocks for a moment."""
+    found: dict[str, FoundServer] = {}
+    skipped: list[str] = []
+    for program, entries in _SOURCES.items():
+        if source not in ("all", program):
+            continue
+        for name, entry, file in entries(home, project):
+            made = _server(name, entry, file, project)
+            if isinstance(made, str):
+                skipped.append(made)
+            elif made.name not in found:
+                found[made.name] = made
+            elif found[made.name].values != made.values:
+                skipped.append(f"{made.name} of {file} is left out: another one of this name is taken from"
+                               f" {found[made.name].source}.")  # fmt: skip
+    return list(found.values()), skipped
+
+
+def _claude(home: Path, project: Path) -> Entries:
+    data = _json(home / ".claude.json")
+    yield from _named(data.get("mcpServers"), home / ".claude.json")
+    here = _table(_table(data.get("projects")).get(str(project)))
+    yield from _named(here.get("mcpServers"), home / ".claude.json")
+    yield from _named(_json(project / ".mcp.json").get("mcpServers"), project / ".mcp.json")
+
+
+def _codex(home: Path, project: Path) -> Entries:
+    for file in (home / ".codex" / "config.toml", project / ".codex" / "config.toml"):
+        try:
+            raw = read_bytes(file)
+            data = tomllib.loads((raw or b"").decode("utf-8"))
+        except (OSError, ValueError):
+            continue
+        yield from _named(data.get("mcp_servers"), file)
+
+
+def _gemini(home: Path, project: Path) -> Entries:
+    for folder in (home, project):
+        file = folder / ".gemini" / "settings.json"
+        yield from _named(_json(file).get("mcpServers"), file)
+
+
+def _vscode(home: Path, project: Path) -> Entries:
+    user = "Library/Application Support/Code/User" if sys.platform == "darwin" else ".config/Code/User"
+    for file in (project / ".vscode" / "mcp.json", home / user / "mcp.json"):
+        yield from _named(_json(file).get("servers"), file)
+
+
+def _cursor(home: Path, project: Path) -> Entries:
+    for folder in (home, project):
+        file = folder / ".cursor" / "mcp.json"
+        yield from _named(_json(file).get("mcpServers"), file)
+
+
+_SOURCES: Mapping[str, Callable[[Path, Path], Entries]] = {
+    "claude": _claude,
+    "codex": _codex,
+    "gemini": _gemini,
+    "vscode": _vscode,
+    "cursor": _cursor,
+}
+
+
+def _named(servers: object, file: Path) -> Entries:
+    for name, entry in _table(servers).items():
+        yield name, _table(entry), file
+
+
+def _table(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _texts(value: object) -> dict[str, str]:
+    return {name: str(text) for name, text in _table(value).items() if isinstance(text, str | int | float)}
+
+
+def _json(file: Path) -> dict[str, Any]:
+    """A file of JSON, perhaps with comments; nothing where there is none that can be read."""
+    try:
+        raw = read_bytes(file)
+        text = (raw or b"{}").decode("utf-8")
+        try:
+            return _table(json.loads(text))
+        except ValueError:
+            return _table(json.loads(without_comments(text)))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def without_comments(text: str) -> str:
+    """JSON without comments and without commas before a closing bracket."""
+    made: list[str] = []
+    at, size = 0, len(text)
+    while at < size:
+        letter = text[at]
+        if letter == '"':
+            end = at + 1
+            while end < size and text[end] != '"':
+                end += 2 if text[end] == "\\" else 1
+            made.append(text[at : end + 1])
+            at = end + 1
+        elif text.startswith("//", at):
+            at = next((end for end in [text.find("\n", at)] if end >= 0), size)
+        elif text.startswith("/*", at):
+            at = next((end + 2 for end in [text.find("*/", at + 2)] if end >= 0), size)
+        elif letter in "]}":
+            while made and made[-1].isspace():
+                made.pop()
+            if made and made[-1] == ",":
+                made.pop()
+            made.append(letter)
+            at += 1
+        else:
+            made.append(letter)
+            at += 1
+    return "".join(made)
+
+
+def _server(name: str, entry: dict[str, Any], file: Path, project: Path) -> FoundServer | str:
+    """An entry as ours, or why it cannot be, as a sentence."""
+    usable = _UNUSABLE.sub("-", name).strip("-")[:40]
+    try:
+        server_name(usable)
+    except ValueError:
+        return f"{name[:40]!r} of {file} is left out: it has no name that can be used."
+    notes: list[str] = [] if usable == name else [f"It is called {name[:40]!r} there."]
+    values: dict[str, Any] = {}
+    url = entry.get("url") or entry.get("httpUrl") or entry.get("serverUrl")
+    kind = str(entry.get("type") or entry.get("transport") or "")
+    if kind == "sse":
+        return f"{usable} of {file} is left out: it speaks the old HTTP with SSE, which is not supported."
+    if isinstance(url, str) and url:
+        values["url"] = url
+        headers = _texts(entry.get("headers") or entry.get("http_headers"))
+        for header, variable in _texts(entry.get("env_http_headers")).items():
+            headers[header] = f"${{{variable}}}"
+        if isinstance(bearer := entry.get("bearer_token_env_var"), str):
+            headers["Authorization"] = f"Bearer ${{{bearer}}}"
+        values["headers"] = {key: _safe(key, text, usable, notes) for key, text in headers.items()}
+    else:
+        command = entry.get("command")
+        words = [str(one) for one in cast("list[object]", command)] if isinstance(command, list) else None
+        if words is None and isinstance(command, str) and command:
+            words = [command]
+        if not words:
+            return f"{usable} of {file} is left out: it has neither a command nor an address."
+        given = entry.get("args")
+        words += [str(one) for one in cast("list[object]", given)] if isinstance(given, list) else []
+        if secret := next((word for word in words if looks_secret(word)), ""):
+            return f"{usable} of {file} is left out: its arguments hold a key ({secret[:4]}…)."
+        values["command"], values["args"] = words[0], [_placed(word, project) for word in words[1:]]
+        env = _texts(entry.get("env"))
+        env |= {one: f"${{{one}}}" for one in cast("list[object]", entry.get("env_vars") or []) if isinstance(one, str)}
+        values["env"] = {key: _safe(key, text, usable, notes) for key, text in env.items()}
+        if isinstance(folder := entry.get("cwd"), str):
+            values["cwd"] = _placed(folder, project)
+    if entry.get("enabled") is False or entry.get("disabled") is True:
+        values["enabled"] = False
+    values = {key: value for key, value in values.items() if value or value is False}
+    try:
+        McpServer.model_validate(values)
+    except ValueError as error:
+        return f"{usable} of {file} is left out: {str(error).splitlines()[2].strip()[:120]}."
+    return FoundServer(usable, values, str(file), tuple(notes))
+
+
+def _placed(text: str, project: Path) -> str:
+    """The text with VS Code's word for the project put in, which is where servers start here."""
+    return text.replace(_WORKSPACE, "." if text == _WORKSPACE else str(project))
+
+
+def _safe(name: str, text: str, server: str, notes: list[str]) -> str:
+    """A value without a secret in it."""
+    if asked := _INPUT.search(text):
+        variable = _variable(asked[1])
+        notes.append(f"Set the variable {variable}: {name} is asked for there.")
+        return _INPUT.sub(f"${{{variable}}}", text)
+    if "${" in text:
+        return text
+    scheme, _, rest = text.partition(" ")
+    is_header = scheme in ("Bearer", "Basic", "token") and bool(rest)
+    if looks_secret(text) or is_secret_variable(name, text) or is_header or name.lower() == "authorization":
+        variable = _variable(name if name.isupper() else f"{server}_{name}")
+        notes.append(f"Set the variable {variable}: the value of {name} stands in the file there and is not copied.")
+        return f"{scheme} ${{{variable}}}" if is_header else f"${{{variable}}}"
+    return text
+
+
+def _variable(text: str) -> str:
+    made = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_").upper()
+    return made if made[:1].isalpha() else f"MCP_{made}"
+
+
+def shown_server(values: Mapping[str, Any]) -> str:
+    """A server's values on one line."""
+    line = str(values.get("url") or shlex.join([str(values.get("command", "")), *values.get("args", [])]))
+    more = [f"{key}={text}" for table in ("env", "headers") for key, text in values.get(table, {}).items()]
+    return " · ".join([line, *more])

@@ -1,0 +1,265 @@
+"""The command `mcp` as code calls it, `await hub.call(ListServers())`: one pair of parameters and result each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from gshtui.commands.declaration import Parameters, Returns
+from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
+from gshtui.mcp_client.server_definition import ServerDefinition
+from gshtui.mcp_client.tool_pins import ServerPins
+
+NO_PARTS = frozenset[str]()
+MCP_GROUP = ShellGroup(
+    "Servers of tools that agents use (MCP), and ours for other programs.",
+    """\
+Servers of tools that agents use, by the Model Context Protocol.
+
+A server's tools are called SERVER__TOOL. A server starts when an agent needs it; each call asks you, unless a rule
+names the tool.""",
+    synonyms=(("list", "ls"), ("remove", "rm"), ("delete", "rm")),
+)
+Source = Literal["all", "claude", "codex", "gemini", "vscode", "cursor"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRow:
+    """One server, as a list shows it."""
+
+    definition: ServerDefinition
+    pins: ServerPins
+    state: str = "off"
+    why: str = ""
+    agreed: bool = True
+    """A person has agreed to it; not, if the project brings it and nobody has."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its tools are known."""
+        return self.pins.definition == self.definition.digest
+
+    @property
+    def status(self) -> str:
+        """Its state in a few words."""
+        if not self.definition.settings.enabled:
+            return "disabled"
+        if not self.agreed:
+            return "not accepted"
+        if self.is_known and self.pins.changed:
+            return "tools changed"
+        return self.why or self.state
+
+
+@dataclass(frozen=True, slots=True)
+class ServerList:
+    """The configured servers."""
+
+    rows: tuple[ServerRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerDetails:
+    """All about one server."""
+
+    row: ServerRow
+    origin: str
+    """The file that it is from."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedServer:
+    """A server that was added, changed or removed."""
+
+    name: str
+    done: str
+    """What was done, as a sentence."""
+    file: Path
+    values: dict[str, Any]
+    """As they are written."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    """A server in another program's configuration, as it would be written into ours."""
+
+    name: str
+    values: dict[str, Any]
+    source: str
+    """The file it is from."""
+    notes: tuple[str, ...] = ()
+    """What is different from there, or left out, a sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedServers:
+    """What was imported."""
+
+    added: tuple[FoundServer, ...]
+    skipped: tuple[str, ...] = ()
+    """Why others were not, a sentence each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCheck:
+    """What one server's check found."""
+
+    name: str
+    ok: bool
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerChecks:
+    """What the checks found."""
+
+    checks: tuple[ServerCheck, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAnswer:
+    """What became of an answer, or of something else that was done with a server."""
+
+    name: str
+    done: str
+
+
+class ListServers(Parameters, Returns[ServerList]):
+    """List the servers, with their state and how many tools each has."""
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "ls"
+    SHELL = ShellForm(summary="List the servers.", parts=NO_PARTS)
+
+
+class ShowServer(Parameters, Returns[ServerDetails]):
+    """Show how a server is configured, and its tools as agents get them."""
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "show"
+    SHELL = ShellForm(("name",), summary="Show a server and its tools.", parts=NO_PARTS)
+    name: str = Field(description="Its name.")
+
+
+class AddServer(Parameters, Returns[ChangedServer]):
+    """Add a server to your configuration: a command to start, or the address of one that speaks HTTP.
+
+    In a value, ${NAME} stands for a variable of yours, so that no key is written down.
+    """
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "add"
+    SHELL = ShellForm(
+        ("name", "argv"),
+        summary="Add a server.",
+        parts=NO_PARTS,
+        examples=(
+            "gsh-tui mcp add git -- uvx mcp-server-git",
+            "gsh-tui mcp add docs https://docs.example/mcp --header 'Authorization=Bearer ${DOCS_TOKEN}'",
+        ),
+    )
+    name: str = Field(description="Its name, which its tools' names begin with.")
+    argv: Annotated[list[str], ShellOption(metavar="COMMAND", words=-1, whole=True)] = Field(
+        default=[], description="The command and its arguments, or an address."
+    )
+    env: Annotated[list[str], ShellOption(metavar="NAME=VALUE", whole=True)] = Field(
+        default=[], description="A variable for the command."
+    )
+    header: Annotated[list[str], ShellOption(metavar="NAME=VALUE", whole=True)] = Field(
+        default=[], description="An HTTP header."
+    )
+    cwd: str = Field(default="", description="Folder where the command starts; by default the project.")
+    host: Annotated[list[str], ShellOption(metavar="HOST")] = Field(
+        default=[], description="A host that it may reach from the sandbox."
+    )
+    writable: Annotated[list[str], ShellOption(metavar="FOLDER", whole=True)] = Field(
+        default=[], description="A folder that it may write to from the sandbox; `.` is the project."
+    )
+    outside: bool = Field(default=False, description="Run it outside the sandbox.")
+
+
+class RemoveServer(Parameters, Returns[ChangedServer]):
+    """Remove a server from your configuration; its values are printed, so that you can add it again."""
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "rm"
+    SHELL = ShellForm(("name",), summary="Remove a server.", parts=NO_PARTS)
+    name: str = Field(description="Its name.")
+
+
+class EnableServer(Parameters, Returns[ChangedServer]):
+    """Give agents the tools of a server, or take them away without removing it."""
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "enable"
+    SHELL = ShellForm(("name",), summary="Switch a server on, or off.", parts=NO_PARTS)
+    name: str = Field(description="Its name.")
+    off: bool = Field(default=False, description="Switch it off.")
+
+
+class ImportServers(Parameters, Returns[ImportedServers]):
+    """Add the servers that other programs have configured: Claude Code, Codex, Gemini CLI, VS Code, Cursor.
+
+    Shows them before it writes. A key that stands in a file there is not copied: it becomes the name of a variable.
+    """
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "import"
+    SHELL = ShellForm(
+        ("source",),
+        summary="Add the servers of other programs.",
+        parts=NO_PARTS,
+        yes="Write without asking.",
+        needs_answer="nobody is there to agree to what would be written; or add --yes.",
+    )
+    source: Source = Field(default="all", description="The program to import from.")
+    seen: Annotated[tuple[str, ...] | None, ShellOption(absent=True)] = None
+    """Names that the person has agreed to; `None`: all that are found."""
+
+
+class CheckServers(Parameters, Returns[ServerChecks]):
+    """Start a server, or all of them, and say what works and what does not."""
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "doctor"
+    SHELL = ShellForm(
+        ("name",), summary="Start servers and say what works.", parts=frozenset({"guard"}), waiting="Starting servers"
+    )
+    name: str = Field(default="", description="One server; by default all.")
+
+
+class AcceptServer(Parameters, Returns[ServerAnswer]):
+    """Let a server that the folder brings run, or offer the tools of one that changed them. Shows what it is about."""
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "accept"
+    SHELL = ShellForm(
+        ("name",),
+        summary="Accept a folder's server, or changed tools.",
+        parts=NO_PARTS,
+        yes="Accept without asking.",
+        needs_answer="only a person can accept it; or add --yes.",
+    )
+    name: str = Field(description="Its name.")
+    exact: Annotated[str, ShellOption(absent=True)] = ""
+    """What the person has seen; it is accepted only while it is the same. Empty: as it is now."""
+
+
+class RestartServer(Parameters, Returns[ServerAnswer]):
+    """End a server and start it again."""
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "restart"
+    name: str = Field(description="Its name.")
+
+
+class AnswerServer(Parameters, Returns[ServerAnswer]):
+    """Answer the question of a server with values: `mcp answer kit colour=red`."""
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "answer"
+    name: str = Field(description="The server that asks.")
+    values: str = Field(description="The values, as NAME=VALUE.")

@@ -1,0 +1,151 @@
+"""Our commands as an MCP server, by the official SDK: over standard input and output, or HTTP on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Generator, MutableMapping
+from typing import Any, cast
+
+import mcp_types
+import uvicorn
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+from mcp_types import CLIENT_INFO_META_KEY
+
+from gshtui import __version__
+from gshtui.commands.declaration import Effect
+from gshtui.mcp_server.served_commands import ServedCommands
+from gshtui.system.tasks import cancel_and_wait, start_job
+
+_INSTRUCTIONS = """\
+Agents of gsh-tui, a terminal workbench: list and read them, search the shell history and past conversations, and, \
+where the person allowed it, start, prompt and interrupt agents. An agent's own questions are answered by its person."""
+_ALIVE_EVERY = 5.0
+"""Seconds between two signs of life of a long call."""
+_ENDS_WITHIN = 5.0
+Scope = MutableMapping[str, Any]
+AsgiApp = Callable[[Scope, Any, Any], Awaitable[None]]
+
+
+class _SignallessServer(uvicorn.Server):
+    """Leaves signals to the command that runs it."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Capture none."""
+        yield
+
+
+class McpFace:
+    """Serves one hub's commands."""
+
+    def __init__(self, commands: ServedCommands) -> None:
+        self._commands = commands
+        self._server: Server[Any] = Server(
+            "gsh-tui",
+            version=__version__,
+            instructions=_INSTRUCTIONS,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+        )
+
+    async def serve_stdio(self) -> None:
+        """Serve until standard input ends."""
+        _quiet()
+        async with stdio_server() as (read, write):
+            await self._server.run(read, write, self._server.create_initialization_options())
+
+    async def serve_http(self, listener: socket.socket, token: str, stop: asyncio.Event) -> None:
+        """Serve on a socket of this machine, until asked to stop, those who have the token."""
+        _quiet()
+        app = with_token(cast("AsgiApp", self._server.streamable_http_app()), token)
+        config = uvicorn.Config(
+            cast("Any", app), log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=2
+        )
+        server = _SignallessServer(config)
+        serving = start_job(server.serve(sockets=[listener]), "the MCP server")
+        stopping = asyncio.ensure_future(stop.wait())
+        try:
+            await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            server.should_exit = True
+            await asyncio.wait([serving], timeout=_ENDS_WITHIN)
+            await cancel_and_wait(serving)
+
+    async def _list_tools(
+        self, _context: ServerRequestContext[Any], _params: mcp_types.PaginatedRequestParams | None
+    ) -> mcp_types.ListToolsResult:
+        tools = [
+            mcp_types.Tool(
+                name=one.name,
+                description=one.description,
+                input_schema=one.schema(),
+                annotations=mcp_types.ToolAnnotations(read_only_hint=one.effect is Effect.READ),
+            )
+            for one in self._commands.commands()
+        ]
+        return mcp_types.ListToolsResult(tools=tools)
+
+    async def _call_tool(
+        self, context: ServerRequestContext[Any], params: mcp_types.CallToolRequestParams
+    ) -> mcp_types.CallToolResult:
+        alive = start_job(_say_alive(context), "signs of life")
+        try:
+            text, _, failed = await self._commands.run(
+                _client(context), params.name, params.arguments or {}, lambda _: None
+            )
+        finally:
+            await cancel_and_wait(alive)
+        content = [mcp_types.TextContent(type="text", text=text)]
+        return mcp_types.CallToolResult(content=cast("Any", content), is_error=failed)
+
+
+async def _say_alive(context: ServerRequestContext[Any]) -> None:
+    """Tell a program that waits long that its call goes on."""
+    seconds = 0.0
+    while True:
+        await asyncio.sleep(_ALIVE_EVERY)
+        seconds += _ALIVE_EVERY
+        with contextlib.suppress(Exception):  # nobody listens, or nobody asked for it
+            await context.session.report_progress(seconds, None, "working")
+
+
+def _client(context: ServerRequestContext[Any]) -> str:
+    """What the program calls itself."""
+    told = context.session.client_params
+    if told is not None:
+        return told.client_info.name
+    info = (context.meta or {}).get(CLIENT_INFO_META_KEY)
+    return str(cast("dict[str, Any]", info).get("name", "")) if isinstance(info, dict) else ""
+
+
+def with_token(app: AsgiApp, token: str) -> AsgiApp:
+    """The app for those alone who send this token."""
+    expected = f"Bearer {token}".encode()
+
+    async def guarded(scope: Scope, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        headers = cast("list[tuple[bytes, bytes]]", scope.get("headers", []))
+        given = next((value for name, value in headers if name.lower() == b"authorization"), b"")
+        if hmac.compare_digest(given, expected):
+            await app(scope, receive, send)
+            return
+        head = [(b"content-type", b"text/plain"), (b"www-authenticate", b"Bearer")]
+        await send({"type": "http.response.start", "status": 401, "headers": head})
+        await send({"type": "http.response.body", "body": b"The token is missing or wrong.\n"})
+
+    return guarded
+
+
+def _quiet() -> None:
+    """Keep the libraries' log lines off our output."""
+    for name in ("mcp", "uvicorn", "uvicorn.error", "sse_starlette"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)

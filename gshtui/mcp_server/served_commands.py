@@ -1,0 +1,194 @@
+"""The commands that other programs may call by MCP: an access list of declared actions, run behind the guard.
+
+The caller counts as an agent, in the mode `ask` and with nobody to ask: it reads; what starts, prompts or interrupts an
+agent needs the leave of the person who started the server. It answers no question, and what it starts has no wider
+rights than an agent's own. Knows nothing of the protocol.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from gshtui.commands import execution
+from gshtui.commands.declaration import (
+    Assessment,
+    Caller,
+    CommandError,
+    Effect,
+    Outcome,
+    Parameters,
+    Returns,
+    option_of,
+)
+from gshtui.context.commands.view_calls import ShowContext, ShowTimeline
+from gshtui.context.retrieval.search_commands import SearchPast
+from gshtui.fleet.agent_calls import InterruptAgent, ListAgents, SendToAgent, ShowAgent, WaitForAgent
+from gshtui.fleet.spawn_command import SpawnAgent
+from gshtui.guard.approval import Call
+from gshtui.hub.hub import Hub
+from gshtui.store.session_calls import ListSessions, ShowSession
+from gshtui.system.ids import new_id
+from gshtui.text.sanitise import literal, one_line
+from gshtui.text.truncation import is_too_long, shorten
+
+_NAME = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ServedCommand:
+    """One command as other programs see it.
+
+    Attributes:
+        fields: the parameters that they may give; all others keep their defaults.
+        fixed: parameters that always have this value.
+    """
+
+    name: str
+    description: str
+    parameters: type[Parameters]
+    fields: tuple[str, ...]
+    effect: Effect = Effect.READ
+    fixed: Mapping[str, object] | None = None
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of its parameters."""
+        made = self.parameters.model_json_schema()
+        properties = cast("dict[str, Any]", made.get("properties", {}))
+        made["properties"] = {name: properties[name] for name in self.fields}
+        needed = {name for name, field in self.parameters.model_fields.items() if option_of(field).required}
+        required = {*cast("list[str]", made.get("required", [])), *needed}
+        made["required"] = [name for name in self.fields if name in required]
+        made["additionalProperties"] = False
+        for key in ("title", "description"):
+            made.pop(key, None)
+        return made
+
+
+SERVED = (
+    ServedCommand("agent_ls", "List the agents of this folder, with their status.", ListAgents, ("everywhere",)),
+    ServedCommand("agent_show", "Show an agent: its status, its last answer, its report.", ShowAgent, ("agent",)),
+    ServedCommand(
+        "agent_wait", "Wait until an agent is idle or has ended.", WaitForAgent, ("agent", "statuses", "timeout")
+    ),
+    ServedCommand(
+        "agent_spawn",
+        "Start an agent with a task; returns its ID. It works in its own terminal and asks its person before it "
+        "changes anything.",
+        SpawnAgent,
+        ("prompt", "name", "persona", "model", "provider", "worktree"),
+        Effect.EXECUTE,
+        {"background": True},
+    ),
+    ServedCommand(
+        "agent_send",
+        "Send an agent a message; with `wait`, returns its answer.",
+        SendToAgent,
+        ("agent", "text", "now", "wait", "timeout"),
+        Effect.EXECUTE,
+    ),
+    ServedCommand(
+        "agent_interrupt",
+        "Stop what an agent is doing, but keep the agent.",
+        InterruptAgent,
+        ("agent",),
+        Effect.EXECUTE,
+    ),
+    ServedCommand(
+        "search",
+        "Search the past: shell commands (shell_history), conversations (sessions) or logs of agents (logs).",
+        SearchPast,
+        ("source", "query", "exit_code", "agent", "since", "until", "last_n"),
+    ),
+    ServedCommand(
+        "context",
+        "Show what an agent's model is sent, section by section.",
+        ShowContext,
+        ("agent", "section", "iteration", "texts"),
+    ),
+    ServedCommand("timeline", "Show the cuts of an agent's context over time.", ShowTimeline, ("agent",)),
+    ServedCommand("session_ls", "List the conversations.", ListSessions, ()),
+    ServedCommand("session_show", "Show a conversation.", ShowSession, ("session",)),
+)
+"""The access list."""
+WRITING = tuple(one.name for one in SERVED if one.effect is not Effect.READ)
+"""Those that need the leave of the person who starts the server."""
+
+
+class ServedCommands:
+    """The served commands of one hub."""
+
+    def __init__(self, hub: Hub, allowed: frozenset[str]) -> None:
+        """`allowed`: names of those of `WRITING` that may be called."""
+        self._hub = hub
+        self._commands = {one.name: one for one in SERVED if one.effect is Effect.READ or one.name in allowed}
+
+    def commands(self) -> list[ServedCommand]:
+        """Those that may be called."""
+        return list(self._commands.values())
+
+    async def run(
+        self, client: str, name: str, arguments: Mapping[str, Any], output: Callable[[str], None]
+    ) -> tuple[str, Any, bool]:
+        """Run one for a program.
+
+        Args:
+            client: what the program calls itself.
+
+        Returns:
+            Its text, its data, and whether it failed.
+        """
+        try:
+            outcome = await self._run(principal(client), name, arguments, output)
+        except CommandError as error:
+            return str(error), error.data, True
+        text = self._redacted(outcome.plain or outcome.text or "(no output)")
+        limit = self._hub.settings.context.max_tool_output_bytes
+        if is_too_long(text, limit):
+            text = shorten(text, limit)
+        return text, None, outcome.is_error
+
+    async def _run(
+        self, caller: Caller, name: str, arguments: Mapping[str, Any], output: Callable[[str], None]
+    ) -> Outcome:
+        command = self._commands.get(name)
+        if command is None:
+            known = any(one.name == name for one in SERVED)
+            hint = f"Start the server with `--allow {name}`." if known else ""
+            raise CommandError(f"{name[:60]!r} may not be called here.", hint=hint)
+        if unknown := [key for key in arguments if key not in command.fields]:
+            raise CommandError(f"{name}: there is no parameter {one_line(literal(unknown[0]), 40)!r}.")
+        try:
+            parameters = command.parameters.model_validate({**arguments, **(command.fixed or {})})
+        except ValidationError as error:
+            wrong = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            where = ".".join(map(str, wrong["loc"]))
+            raise CommandError(f"{name}: {one_line(literal(where), 60)}: {wrong['msg']}.") from error
+        await self._review(caller, command, arguments)
+        invocation = self._hub.invocation(caller, output)
+        return await execution.run_value(self._hub.registry, cast("Returns[Any]", parameters), invocation)
+
+    async def _review(self, caller: Caller, command: ServedCommand, arguments: Mapping[str, Any]) -> None:
+        """Ask the guard. Raises `CommandError`: it does not allow the call."""
+        gate = self._hub.gate
+        if gate is None:
+            raise CommandError("There is no guard, so nothing is run.")
+        subject = one_line(literal(" ".join(str(value) for value in arguments.values())), 200)
+        call = Call(caller.name, "", new_id(), command.name, dict(arguments))
+        verdict = await gate.review(call, Assessment(command.effect, subject, inside=True))
+        if not verdict.allowed:
+            raise CommandError(f"{command.name} was not allowed: {verdict.reason}")
+
+    def _redacted(self, text: str) -> str:
+        telemetry = self._hub.telemetry
+        return text if telemetry is None else telemetry.redactor.redact_certain(text)
+
+
+def principal(client: str) -> Caller:
+    """A program as a caller: an agent whose name begins with `mcp-`, which no agent of ours has."""
+    usable = _NAME.sub("-", client.lower()).strip("-")[:30]
+    return Caller(f"mcp-{usable or 'client'}", is_agent=True)

@@ -1,0 +1,94 @@
+"""`gsh-tui mcp …` as a process: the configuration it writes, and servers that it really starts."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+
+from gshtui.settings import paths
+from tests.kit.command import ROOT, run_gsh
+from tests.kit.configuration import made_project
+
+COVERS = ("gshtui.mcp_client.commands",)
+SERVER = (sys.executable, "-m", "tests.kit.mcp_server", "tools")
+
+
+def written() -> dict[str, object]:
+    return tomllib.loads(paths.config_file().read_text("utf-8"))["mcp"]["servers"]
+
+
+def test_a_server_is_added_tried_shown_and_removed(tmp_path: Path) -> None:
+    added = run_gsh("mcp", "add", "kit", "--env", f"PYTHONPATH={ROOT}", "--outside", "--", *SERVER, cwd=tmp_path)
+    assert (added.code, added.err) == (0, "")
+    assert written() == {
+        "kit": {"command": SERVER[0], "args": [*SERVER[1:]], "env": {"PYTHONPATH": str(ROOT)}, "sandbox": False}
+    }
+    tried = run_gsh("mcp", "doctor", "kit", "--json", cwd=tmp_path)
+    assert tried.code == 0, tried.err
+    assert tried.json[0]["ok"] is True
+    shown = run_gsh("mcp", "show", "kit", cwd=tmp_path).out
+    assert "kit__add" in shown and "Add two whole numbers." in shown
+    removed = run_gsh("mcp", "rm", "kit", cwd=tmp_path)
+    assert SERVER[2] in removed.out
+    assert run_gsh("mcp", "ls", "--json", cwd=tmp_path).json == []
+
+
+def test_a_secret_is_never_written(tmp_path: Path) -> None:
+    key = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    for words in (
+        ("--env", f"TOKEN={key}", "--", "x"),
+        ("--header", f"Authorization=Bearer {key}", "--", "https://a.example"),
+        ("--", "x", key),
+    ):
+        refused = run_gsh("mcp", "add", "kit", *words, cwd=tmp_path)
+        assert refused.code == 2
+        assert key not in refused.err
+    assert not paths.config_file().exists()
+
+
+def test_a_server_that_does_not_start_is_told_with_what_it_said(tmp_path: Path) -> None:
+    line = (sys.executable, "-c", "import sys; print('no such database', file=sys.stderr); sys.exit(5)")
+    assert run_gsh("mcp", "add", "bad", "--outside", "--", *line, cwd=tmp_path).code == 0
+    assert run_gsh("mcp", "add", "gone", "--outside", "--", "/no/such/program", cwd=tmp_path).code == 0
+    tried = run_gsh("mcp", "doctor", cwd=tmp_path)
+    assert tried.code == 1
+    said = tried.out + tried.err
+    assert "exit code 5" in said and "no such database" in said
+    assert "No such file or directory" in said
+    assert "Traceback" not in said
+
+
+def test_import_shows_before_it_writes(tmp_path: Path) -> None:
+    project = made_project(tmp_path / "project")
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": {"shared": {"command": "b"}}}), "utf-8")
+    asked = run_gsh("mcp", "import", cwd=project)
+    assert asked.code == 4
+    assert not paths.config_file().exists()
+    assert "shared" in run_gsh("mcp", "import", "claude", "--yes", cwd=project).out
+    assert written() == {"shared": {"command": "b"}}
+
+
+def test_a_folders_server_runs_only_once_a_person_accepted_exactly_that(tmp_path: Path) -> None:
+    project = made_project(tmp_path / "project")
+    (project / ".gsh").mkdir(exist_ok=True)
+    file = project / ".gsh" / "config.toml"
+
+    def bring(mark: str) -> None:
+        lines = [
+            "[mcp.servers.brought]", f"command = {sys.executable!r}", f"args = {['-m', *SERVER[2:]]!r}",
+            f"env = {{PYTHONPATH = {str(ROOT)!r}, MARK = {mark!r}}}", "sandbox = false",
+        ]  # fmt: skip
+        file.write_text("\n".join(lines), "utf-8")
+        assert run_gsh("config", "trust", "--yes", cwd=project).code == 0
+
+    bring("one")
+    refused = run_gsh("mcp", "doctor", "brought", cwd=project)
+    assert refused.code == 1
+    assert "mcp accept brought" in refused.out + refused.err
+    assert run_gsh("mcp", "accept", "brought", cwd=project).code == 4
+    assert run_gsh("mcp", "accept", "brought", "--yes", cwd=project).code == 0
+    assert run_gsh("mcp", "doctor", "brought", cwd=project).code == 0
+    bring("two")
+    assert run_gsh("mcp", "doctor", "brought", cwd=project).code == 1

@@ -1,0 +1,106 @@
+"""`gsh-tui mcp serve` as other programs see it, by the SDK's own client: what is offered, allowed, and refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult
+
+from tests.kit.command import environment, run_gsh, start_gsh
+
+COVERS = ("gshtui.cli.mcp_serve", "gshtui.headless.mcp_process", "gshtui.mcp_server.served_commands")
+
+
+@asynccontextmanager
+async def served(folder: Path, *options: str) -> AsyncIterator[Client]:
+    words = ["-m", "gshtui", "mcp", "serve", *options]
+    parameters = StdioServerParameters(command=sys.executable, args=words, env=environment(None), cwd=folder)
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123, ASYNC230
+        async with Client(stdio_client(parameters, errlog=nowhere)) as client:
+            yield client
+
+
+def text(result: CallToolResult) -> str:
+    return "".join(getattr(block, "text", "") for block in result.content)
+
+
+async def test_a_program_reads_and_searches(tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("the needle", "utf-8")
+    assert run_gsh("prompt", "read note.txt", cwd=tmp_path).code == 0
+    async with served(tmp_path) as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert {"agent_ls", "agent_show", "agent_wait", "search", "context", "session_ls"} <= names
+        assert names.isdisjoint({"agent_spawn", "agent_send", "agent_interrupt", "bash", "write"})
+        found = await client.call_tool("search", {"source": "sessions", "query": "needle"})
+        assert not found.is_error
+        assert "note.txt" in text(found)
+        assert "needle" in text(await client.call_tool("context", {"agent": "main", "texts": True}))
+
+
+async def test_what_was_not_allowed_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    async with served(tmp_path) as client:
+        refused = await client.call_tool("agent_spawn", {"prompt": "hello"})
+        assert refused.is_error
+        assert "--allow agent_spawn" in text(refused)
+
+
+async def test_no_program_can_widen_anything(tmp_path: Path) -> None:
+    """No other program is started, no question answered, no mode changed, no unlisted parameter taken."""
+    allowed = ("--allow", "agent_spawn", "--allow", "agent_send", "--allow", "agent_interrupt")
+    async with served(tmp_path, *allowed) as client:
+        for name, arguments in (
+            ("agent_spawn", {"prompt": "x", "cli": "touch made"}),
+            ("agent_spawn", {"prompt": "x", "env": ["A=b"]}),
+            ("agent_answer", {"agent": "1", "choice": "1"}),
+            ("approvals", {}),
+            ("mode", {"mode": "yolo"}),
+            ("config", {"action": "set"}),
+            ("bash", {"command": "touch made"}),
+        ):
+            refused = await client.call_tool(name, arguments)
+            assert refused.is_error, name
+    assert not (tmp_path / "made").exists()
+
+
+async def test_a_persons_rule_counts_for_programs_too(tmp_path: Path) -> None:
+    from gshtui.settings import paths
+
+    rule = '[[rule]]\ndo = "deny"\ntool = ["agent_send"]\nwhy = "not from outside"\n'
+    (paths.config_dir(create=True) / "rules.toml").write_text(rule, "utf-8")
+    async with served(tmp_path, "--allow", "agent_send") as client:
+        refused = await client.call_tool("agent_send", {"agent": "1", "text": "hello"})
+        assert refused.is_error
+        assert "not from outside" in text(refused)
+
+
+async def test_two_programs_over_http_with_the_token_alone(tmp_path: Path) -> None:
+    with start_gsh("mcp", "serve", "--http", "--json", cwd=tmp_path, stdin=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        told = json.loads(process.stdout.readline())
+        file = Path(told["token_file"])
+        assert file.stat().st_mode & 0o777 == 0o600
+        token = file.read_text("utf-8").strip()
+        async with httpx2.AsyncClient() as stranger:
+            for headers in ({}, {"Authorization": "Bearer wrong"}):
+                assert (await stranger.post(told["url"], headers=headers, json={})).status_code == 401
+        with_token = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=with_token) as first_http,
+            httpx2.AsyncClient(headers=with_token) as second_http,
+            Client(streamable_http_client(told["url"], http_client=first_http)) as first,
+            Client(streamable_http_client(told["url"], http_client=second_http)) as second,
+        ):
+            for client in (first, second):
+                assert not (await client.call_tool("agent_ls", {})).is_error
+        process.terminate()
+        assert process.wait(20) in (0, 130, -15)
