@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.messages import Usage
 from gshtui.bus.usage_data import UsageRow
 from gshtui.fleet.agent_programs import Programs
 from gshtui.programs.transcripts.request_usage import RequestUsage, UsageReader
@@ -31,6 +36,8 @@ class _Counted:
     reader: UsageReader
     recorded: set[str]
     """The requests that are on record."""
+    before: Usage | None = None
+    """What the conversation had used before it was this agent's, of a program that tells only sums."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -54,7 +61,8 @@ class ProgramUsage:
             return {}
         async with counted.turn:
             added = await asyncio.to_thread(counted.reader.added)
-            fresh = [one for one in added if one.id not in counted.recorded]
+            fresh = [await self._alone(row, counted, one) for one in added if one.id not in counted.recorded]
+            fresh = [one for one in fresh if one.usage != Usage()]
             if not fresh:
                 return {}
             try:
@@ -79,6 +87,16 @@ class ProgramUsage:
             counted = self._counted[row.id] = _Counted(row.external_id, UsageReader(*found), recorded)
         return counted
 
+    async def _alone(self, row: AgentRow, counted: _Counted, one: RequestUsage) -> RequestUsage:
+        """The request without what is on record of a sum. Raises `StoreError`."""
+        if one.before is None:
+            return one
+        sums = await self._store.usage.sums("session", agent=row.id, sessions=[row.external_id])
+        recorded = sum((each.usage for each in sums), Usage())
+        if counted.before is None:
+            counted.before = _each(min, one.before, _each(_less, one.usage, recorded))
+        return dataclasses.replace(one, usage=_each(_less, one.usage, recorded + counted.before))
+
     async def _usage_row(self, row: AgentRow, one: RequestUsage) -> UsageRow:
         cost = one.cost
         if cost is None and (known := await self._known(one)) is not None:
@@ -93,7 +111,7 @@ class ProgramUsage:
         }
         if last := next((one for one in reversed(fresh) if not one.by_helper), None):
             known = await self._known(last)
-            fields |= {"context": last.usage.context, "model": last.model, "provider": last.provider}
+            fields |= {"context": last.fills, "model": last.model, "provider": last.provider}
             fields["window"] = last.window or (known.window if known is not None else row.window)
         return fields
 
@@ -103,6 +121,16 @@ class ProgramUsage:
             self._catalog = await asyncio.to_thread(Catalog.load)
         model = self._catalog.find(one.model, one.provider) if one.provider else None
         return None if model is None else model.capabilities
+
+
+def _less(one: int, other: int) -> int:
+    return max(0, one - other)
+
+
+def _each(combine: Callable[[int, int], int], one: Usage, other: Usage) -> Usage:
+    """Both, count by count."""
+    pairs = zip(msgspec.structs.astuple(one), msgspec.structs.astuple(other), strict=True)
+    return Usage(*(combine(*pair) for pair in pairs))
 
 
 async def record_unfollowed(store: Store) -> None:

@@ -32,12 +32,11 @@ async def test_an_answer_is_the_text_of_its_turn_alone(stage: Stage) -> None:
     assert (shown.data["answer"].strip(), shown.data["source"]) == (turns[-1][1], "transcript")
     told = [event.source for event in heard.of(TurnFinished)]
     assert told == ["transcript"] * len(turns), "each turn is told once"
-    if stage.program.name != "vibe":  # which does not write it down
-        row = await stage.until(stage.look, lambda row: row.tokens >= 15 * len(turns))
-        used = (await stage.command("usage", by="agent", agent=stage.id)).data["total"]
-        assert (used["requests"], used["tokens"]) == (len(turns), row.tokens)
-        assert row.model
-        assert row.context
+    row = await stage.until(stage.look, lambda row: row.tokens >= 15 * len(turns))
+    used = (await stage.command("usage", by="agent", agent=stage.id)).data["total"]
+    assert (used["requests"], used["tokens"]) == (len(turns), row.tokens)
+    assert row.model
+    assert row.context
 
 
 @pytest.mark.size(200, 50)

@@ -258,3 +258,70 @@ async def test_usage_is_on_record_once_whoever_reads_it_first(tmp_path: Path, mo
         assert sums.cost > 0
     finally:
         await store.close()
+
+
+VIBE = "2fb20476-481a-e20e-9732-4c84d7212b71"
+
+
+def vibe_turn(home: Path, number: int, tokens: tuple[int, int, int], *, began: float = STARTED) -> None:
+    """A turn of Vibe is over: (input, of which cached, output) until now, and the generation before is kept."""
+    folder = home / ".vibe" / "logs" / "session" / "unified" / VIBE
+    asked, cached, said = tokens
+    used = {"inputTokens": asked, "cachedInputTokens": cached, "outputTokens": said, "totalTokens": asked + said}
+    snapshot = {
+        "session": {"createdAt": began * 1000, "contextUsage": {"totalTokens": 40 + number}, "tokenUsage": used},
+        "latestTurn": {"id": f"turn-{number}", "completedAt": (began + 10 * number) * 1000},
+    }
+    generation = folder / "generations" / f"{9 * number:016}"
+    generation.mkdir(parents=True)
+    (generation / "projection-state.json").write_text(json.dumps({"snapshot": snapshot}))
+    (folder / "meta.json").write_text(json.dumps({"config": {"model_name": "devstral"}}))
+    (folder / "CURRENT").write_text(json.dumps({"generation": generation.name}))
+    for old in sorted(folder.glob("generations/*"))[:-2]:
+        shutil.rmtree(old)
+
+
+async def test_what_is_told_as_a_sum_counts_turn_by_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    store = await Store.open(tmp_path / "data" / "gsh.db")
+    try:
+        row = AgentRow(id="", name="vi", kind="cli", profile="vibe", cwd=CWD, external_id=VIBE, created=STARTED)
+        row = await store.agents.add(row, SpawnRequest(cli=("vibe",)))
+        usage = ProgramUsage(store, Programs())
+        assert await usage.record(row) == {}
+        vibe_turn(tmp_path, 1, (10, 0, 5))
+        fields = await usage.record(row)
+        assert (fields["tokens"], fields["context"], fields["model"], fields["cost"]) == (15, 41, "devstral", None)
+        assert await usage.record(row) == {}
+        vibe_turn(tmp_path, 2, (30, 8, 9))
+        assert (await usage.record(row))["tokens"] == 39
+        vibe_turn(tmp_path, 3, (50, 8, 12))
+        vibe_turn(tmp_path, 4, (70, 8, 15))
+        fields = await ProgramUsage(store, Programs()).record(row)  # of two turns that nobody saw one by one
+        assert (fields["tokens"], fields["context"]) == (85, 44)
+        (sums,) = await store.usage.sums("agent")
+        assert (sums.requests, sums.usage) == (3, Usage(input=62, output=15, cache_read=8))
+    finally:
+        await store.close()
+
+
+async def test_of_a_sum_only_what_came_since_the_agent_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    store = await Store.open(tmp_path / "data" / "gsh.db")
+    try:
+        began = STARTED - 25
+        for number in (1, 2):
+            vibe_turn(tmp_path, number, (100 * number, 0, 50 * number), began=began)
+        row = AgentRow(id="", name="vi", kind="cli", profile="vibe", cwd=CWD, external_id=VIBE, created=STARTED)
+        row = await store.agents.add(row, SpawnRequest(cli=("vibe", "--resume", VIBE)))
+        assert await ProgramUsage(store, Programs()).record(row) == {}
+        vibe_turn(tmp_path, 3, (210, 0, 105), began=began)
+        assert (await ProgramUsage(store, Programs()).record(row))["tokens"] == 15
+        for number in (4, 5):  # by now, what was there before the agent is kept no longer
+            vibe_turn(tmp_path, number, (180 + 10 * number, 0, 90 + 5 * number), began=began)
+        usage = ProgramUsage(store, Programs())
+        await usage.record(row)
+        vibe_turn(tmp_path, 6, (240, 0, 120), began=began)
+        assert (await usage.record(row))["tokens"] == 30
+    finally:
+        await store.close()

@@ -2,7 +2,7 @@
 
 Claude, Codex, Gemini and OpenCode write down the tokens of each request, and OpenCode also the money; of Claude and
 OpenCode the helpers of a conversation count, too. Aider writes down the rounded figures of each answer, with the money
-where it knows a price, and Vibe nothing. Writes nothing; every call blocks.
+where it knows a price, and Vibe the sum of a conversation at the end of each turn. Writes nothing; every call blocks.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from gshtui.programs.transcripts import (
     codex_transcript,
     gemini_transcript,
     opencode_transcript,
+    vibe_transcript,
 )
 from gshtui.programs.transcripts.program_transcript import (
     LONGEST_LINE,
@@ -56,6 +57,16 @@ class RequestUsage:
     """Tokens of its model's window, where the program says."""
     by_helper: bool = False
     """It does not belong to the main conversation, whose context it says nothing about."""
+    context: int = 0
+    """Tokens of its model's context, where its usage does not say that."""
+    before: Usage | None = None
+    """Its usage is all that the conversation had used by then, of which this was used before the agent had it; `None`:
+    it is that of this request alone."""
+
+    @property
+    def fills(self) -> int:
+        """Tokens in its model's context."""
+        return self.context or self.usage.context
 
 
 class LineTail:
@@ -233,6 +244,18 @@ class UsageReader:
         for one in aider_transcript.reports(self._place):
             yield RequestUsage(one.id, one.at, one.provider, one.model, one.usage, one.cost)
 
+    def of_vibe(self) -> Iterator[RequestUsage]:
+        """What the conversation has used by now, as one request a turn."""
+        kept = vibe_transcript.usage_so_far(self._place)
+        if not kept:
+            return
+        last, begin = kept[-1], self._wanted.since - 2
+        before = Usage()
+        if last.began < begin:  # of earlier turns, only the sums that are kept are known
+            before = next((one.used for one in reversed(kept) if one.at < begin), kept[0].used)
+        id = f"{last.turn} {last.used.context}"
+        yield RequestUsage(id, last.at, "", last.model, last.used, context=last.context, before=before)
+
 
 _LOOKS: Mapping[str, Callable[[UsageReader], Iterator[RequestUsage]]] = {
     "aider": UsageReader.of_aider,
@@ -240,4 +263,5 @@ _LOOKS: Mapping[str, Callable[[UsageReader], Iterator[RequestUsage]]] = {
     "codex": UsageReader.of_codex,
     "gemini": UsageReader.of_gemini,
     "opencode": UsageReader.of_opencode,
+    "vibe": UsageReader.of_vibe,
 }

@@ -1,16 +1,19 @@
 """Vibe's transcripts: `logs/session/unified/<id>/`, whose file CURRENT names the generation that is valid now.
 
 A generation's manifest names the chunks of its checkpoint (the messages that are sent) and of its projection (the same
-for people, with times). A generation is written when a turn is over. Never writes. Called by `transcript_readers`.
+for people, with times); beside it stands what the conversation has used so far. A generation is written when a turn is
+over, and the one before is kept. Never writes. Called by `transcript_readers` and `request_usage`.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gshtui.bus.messages import Usage
 from gshtui.programs.transcripts.program_transcript import (
     MOST_BYTES,
     ProgramTranscript,
@@ -18,6 +21,7 @@ from gshtui.programs.transcripts.program_transcript import (
     TranscriptQuery,
     mapping,
     newest_file,
+    number,
     read_json,
     read_whole_file,
     safe_name,
@@ -75,6 +79,42 @@ def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
         at = times.get(id) or at
         _note(book, message, parts, at, id or f"message {place}", model)
     return book.transcript
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSoFar:
+    """What a conversation had used when a turn was over."""
+
+    turn: str
+    began: float
+    """When the conversation began, in epoch seconds."""
+    at: float
+    """When the turn was over, in epoch seconds."""
+    model: str
+    used: Usage
+    context: int
+    """Tokens of its last request and the answer."""
+
+
+def usage_so_far(path: Path) -> list[UsageSoFar]:
+    """That of each generation that is kept, oldest first. Raises `OSError`."""
+    valid = safe_name(words_of((read_whole_file(path) or {}).get("generation")))
+    model = words_of(mapping(_facts(path.parent).get("config")).get("model_name"))
+    found: list[UsageSoFar] = []
+    for file in sorted((path.parent / "generations").glob("*/projection-state.json")):
+        if file.parent.name > valid:
+            break  # it is being written
+        snapshot = mapping((read_whole_file(file) or {}).get("snapshot"))
+        session, turn = mapping(snapshot.get("session")), mapping(snapshot.get("latestTurn"))
+        if used := mapping(session.get("tokenUsage")):
+            cached = number(used.get("cachedInputTokens"))
+            usage = Usage(
+                max(0, number(used.get("inputTokens")) - cached), number(used.get("outputTokens")), cache_read=cached
+            )
+            began, at = seconds(session.get("createdAt")), seconds(turn.get("completedAt") or session.get("updatedAt"))
+            context = number(mapping(session.get("contextUsage")).get("totalTokens"))
+            found.append(UsageSoFar(words_of(turn.get("id")), began, at, model, usage, context))
+    return found
 
 
 def _chunks(folder: Path, part: Any) -> list[Any]:
