@@ -197,6 +197,8 @@ class HookRules(_Table, frozen=True, kw_only=True):
     """Choices of its permission box that its hook can give instead: label → `allow` or `deny`. Empty: it cannot."""
     prompt: str = ""
     """The event that reports an accepted prompt."""
+    early: bool = False
+    """It reports the end of a turn before its screen has shown all of it: until then, the screen counts."""
     needs: str = ""
     """What a person has to do once after the installation."""
 

@@ -118,7 +118,10 @@ def decide(profile: Profile, hook: HookEvent | None, facts: StatusFacts, now: fl
     lasted = now - max(outside.at, hook.at)
     if lasted >= profile.timing.veto:
         return outside
-    return KnownStatus(hook.status, "hook", hook.at, hook.doing, again=profile.timing.veto - lasted)
+    again = profile.timing.veto - lasted
+    if profile.hooks.early and hook.status == "idle" and outside.status in WORKING:
+        return KnownStatus(outside.status, "hook", hook.at, outside.doing, again=again)
+    return KnownStatus(hook.status, "hook", hook.at, hook.doing, again=again)
 
 
 def _same(one: str, other: str) -> bool:

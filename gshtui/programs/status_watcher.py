@@ -262,11 +262,15 @@ class CliStatus:
         """Look again at its next output, where nothing else tells in time that it does something else. Called before
         a look, so that nothing between the two is missed."""
         self._listening()
-        told = self.known.source == "hook" or self._facts.dead or self._facts.gone
-        restless = self._moving_without_a_word()
-        self._listening = (
-            _nothing if told or restless else self._server.watcher.next_output(self._row.pane, self._stirred.set)
-        )
+        over = self._facts.dead or self._facts.gone
+        quiet = self._told() or over or self._moving_without_a_word()
+        self._listening = _nothing if quiet else self._server.watcher.next_output(self._row.pane, self._stirred.set)
+
+    def _told(self) -> bool:
+        """Whether the program reports what comes next. That its question was answered, only its screen shows, and also
+        the end of a turn that was reported early."""
+        known, hook = self.known, self._hook
+        return known.source == "hook" and known.status != "waiting" and hook is not None and hook.status == known.status
 
     def _moving_without_a_word(self) -> bool:
         """Whether its screen goes on moving and says nothing new: every output would be a look for nothing."""
@@ -280,7 +284,7 @@ class CliStatus:
         still = now - min(facts.moved, facts.news or facts.moved)
         flux = known.status in WORKING or known.status == "starting" or facts.reading.draft
         until = _FADES if flux else _STIRRED
-        if known.source in ("hook", "spawn") or still > until or facts.dead or facts.gone:
+        if self._told() or known.source == "spawn" or still > until or facts.dead or facts.gone:
             self._pace.close.discard(self)
             return 0.0
         self._pace.close.add(self)

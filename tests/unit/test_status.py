@@ -57,6 +57,17 @@ def test_an_interrupt_that_no_hook_tells_is_seen_on_the_screen() -> None:
     assert (vetoed.status, vetoed.source, vetoed.at) == ("idle", "screen", NOW - 3)
 
 
+def test_the_end_of_a_turn_that_is_reported_before_it_is_shown_waits_for_the_screen() -> None:
+    opencode = LOADED.get("opencode")
+    early = decide(opencode, hook("idle", 1), facts("thinking", since=4), NOW)
+    assert (early.status, early.source) == ("thinking", "hook")
+    assert 0 < early.again <= opencode.timing.veto
+    assert decide(opencode, hook("idle", 1), facts("idle", since=0.1), NOW).status == "idle"
+    assert decide(CLAUDE, hook("idle", 1), facts("thinking", since=4), NOW).status == "idle", (
+        "its hook tells it in time"
+    )
+
+
 def test_a_question_on_the_screen_contradicts_a_hook() -> None:
     known = decide(CLAUDE, hook("idle", 60), facts("waiting", since=10), NOW)
     assert (known.status, known.needs_you) == ("waiting", True)

@@ -19,8 +19,9 @@ from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import eventually
 
 SCREENS = next((Path(__file__).parents[1] / "fixtures" / "screens" / "claude").iterdir())
-IDLE, QUESTION = (
-    tuple((SCREENS / f"{name}.txt").read_text("utf-8").rstrip("\n").split("\n")) for name in ("03-idle", "08-approval")
+IDLE, QUESTION, TOOL = (
+    tuple((SCREENS / f"{name}.txt").read_text("utf-8").rstrip("\n").split("\n"))
+    for name in ("03-idle", "08-approval", "11-tool")
 )
 
 
@@ -38,7 +39,11 @@ class SilentServer:
 
     def next_output(self, pane: str, callback: Callable[[], None]) -> Callable[[], None]:
         self.printed = callback
-        return lambda: None
+
+        def end() -> None:
+            self.printed = lambda: None
+
+        return end
 
     async def capture_screen(self, pane: str) -> tuple[PaneInfo, tuple[str, ...]]:
         self.looks += 1
@@ -115,6 +120,30 @@ async def test_one_that_rests_is_looked_at_when_it_prints_and_not_before() -> No
         server.shown = QUESTION
         server.printed()
         await eventually(lambda: status_of(status), until=lambda status: status == "waiting")
+    finally:
+        await status.stop()
+
+
+async def test_that_a_question_was_answered_is_seen_as_soon_as_its_screen_shows_it() -> None:
+    """No program reports that, and tmux would tell of the output a second later, or not at all."""
+    began = time.time() - 60
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=began)
+    server, clock = SilentServer(), [time.time()]
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    status = CliStatus(server, row, claude, lambda _: None, clock=lambda: clock[0])
+    server.looks, server.shown = 9, QUESTION
+    await status.start()
+    try:
+        await eventually(lambda: status_of(status), until=lambda status: status == "waiting")
+        status._on_hook(HookEvent(clock[0], "PermissionRequest", "waiting"))  # pyright: ignore[reportPrivateUsage]
+        assert (status.known.status, status.known.source) == ("waiting", "hook")
+        clock[0] += 60  # nothing moves any more, so it is not looked at by itself
+        for _ in range(2):
+            status.check_now()
+            await eventually(lambda: look(server), until=lambda looks, seen=server.looks: looks > seen)
+        server.shown = TOOL
+        server.printed()
+        await eventually(lambda: status_of(status), until=lambda status: status in ("thinking", "tool"))
     finally:
         await status.stop()
 
