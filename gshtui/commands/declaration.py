@@ -227,6 +227,8 @@ class Question:
     """Shown after the person agrees, if the command takes a while."""
     quoted: str = ""
     """Text to read before answering, line by line, such as a file."""
+    otherwise: Returns[object] | None = None
+    """What to run after a no; `None`: nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,13 +76,13 @@ async def question(registry: Registry, parameters: Returns[Any], invocation: Inv
 async def run_asked(
     registry: Registry, parameters: Returns[Any], invocation: Invocation, ask: Callable[[Question], Awaitable[bool]]
 ) -> Outcome | None:
-    """Ask what its action asks, run it once a person agrees, and render its result; `None`: they do not agree.
+    """Ask what its action asks, run what a person agrees to, and render its result; `None`: they agree to nothing.
 
     It is asked again where the situation changed after the question. Raises as `run_parsed` does.
     """
     while (asked := await question(registry, parameters, invocation)) is not None:
         if not await ask(asked):
-            return None
+            return None if asked.otherwise is None else await run_value(registry, asked.otherwise, invocation)
         with suppress(Unconfirmed):
             return await run_value(registry, asked.agreed, invocation)
     return await run_value(registry, parameters, invocation)

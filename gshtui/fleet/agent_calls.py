@@ -283,7 +283,12 @@ class ForkAgent(_ForAgent, Returns[RevivedAgent]):
     """
 
     WORD: ClassVar[str] = "fork"
-    SHELL = ShellForm(("agent",), parts=FLEET_PARTS, waiting="Forking the agent")
+    SHELL = ShellForm(
+        ("agent",),
+        parts=FLEET_PARTS,
+        yes="Agree to the configured set-up command in its worktree.",
+        waiting="Forking the agent",
+    )
 
     branch: Annotated[str, ShellOption(metavar="BRANCH")] = Field(
         default="", description="Name of its branch; by default the fork's name."
@@ -295,6 +300,7 @@ class ForkAgent(_ForAgent, Returns[RevivedAgent]):
     here: bool = Field(default=False, description="Let it work in the original's folder, without a worktree.")
     anew: bool = Field(default=False, description="Start it without the conversation, with the same files.")
     setup: bool = Field(default=False, description="Run the configured set-up command in its worktree, unasked.")
+    yes: bool = Field(default=False, description="Agree to the set-up command of its worktree.")
 
 
 class RenameAgent(_ForAgent, Returns[AgentRow]):

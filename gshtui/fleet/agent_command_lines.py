@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ import msgspec
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.agent_programs import Programs
-from gshtui.fleet.ports import AgentStart, FleetError, LaunchTerms
+from gshtui.fleet.ports import AgentStart, FleetError, LaunchTerms, SetupPlan
 from gshtui.guard.child_environment import named_variables
 from gshtui.system.environment import program_environment
 
@@ -119,6 +120,21 @@ class CommandLines:
         folder = Path(made.path) / inner
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         return Path(made.path), folder
+
+    async def unasked_setup(self, cwd: Path, branch: str) -> SetupPlan | None:
+        """The set-up command of a new worktree about which nobody here is asked once that is made."""
+        from gshtui.tools.setup_process import place_of
+        from gshtui.tools.worktree import list_worktrees
+
+        argv = self._terms.setup
+        if not argv or self._consent is not None:
+            return None
+        try:
+            if branch and any(tree.branch == branch for tree in await list_worktrees(cwd)):
+                return None  # it is not run in one that is there
+        except CommandError:
+            return None  # the start says why
+        return SetupPlan(shlex.join(argv), await place_of(argv, cwd, self._terms.sandboxes()))
 
     async def _set_up(self, row: AgentRow, worktree: Path, agreed: bool) -> list[str]:
         """Run the set-up command there if somebody consents, or has `agreed`; what became of it, a sentence each."""

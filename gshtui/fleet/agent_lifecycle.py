@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
 from gshtui.commands.command_errors import command_error
-from gshtui.commands.declaration import Invocation, Question, Unconfirmed, UsageError
+from gshtui.commands.declaration import Invocation, Question, Returns, Unconfirmed, UsageError
 from gshtui.fleet import agent_calls as calls
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.fleet_context import is_over
-from gshtui.fleet.ports import FleetError, RecoveredAgents, RevivedAgent
+from gshtui.fleet.ports import FleetError, RecoveredAgents, RevivedAgent, SetupPlan
+from gshtui.text.sanitise import visible
 
 
 def kill_question(row: AgentRow, losses: list[str]) -> Question:
@@ -30,6 +31,18 @@ def restart_question(row: AgentRow) -> Question:
         f"Restart {row.name} ({row.id})?",
         "Its process is stopped and restarted with the same conversation.",
         "Restart",
+    )
+
+
+def setup_question(planned: SetupPlan, agreed: Returns[object], otherwise: Returns[object]) -> Question:
+    """Whether the set-up command may run in the worktree that is about to be made; it is made all the same."""
+    return Question(
+        agreed,
+        "Run it there?",
+        f"The set-up command for new worktrees is `{visible(planned.command)}`.",
+        otherwise=otherwise,
+        yes="Run it",
+        note=" ".join(filter(None, (planned.where, "The agent starts in either case."))),
     )
 
 
@@ -55,6 +68,7 @@ class AgentLifecycle:
         if parameters.setup and parameters.here:
             raise UsageError("`setup` is for a fork in a git worktree of its own.", hint="Leave out `here` or `setup`.")
         original = await self._fleet.find(parameters.agent)
+        setup = parameters.setup or (parameters.yes and await self._fork_setup(original, parameters) is not None)
         wish = SpawnRequest(
             fork=original.id,
             prompt=parameters.message,
@@ -63,7 +77,18 @@ class AgentLifecycle:
             here=parameters.here,
             anew=parameters.anew,
         )
-        return await self._fleet.fork(wish, setup=parameters.setup)
+        return await self._fleet.fork(wish, setup=setup)
+
+    async def ask_fork(self, _invocation: Invocation, parameters: calls.ForkAgent) -> Question | None:
+        if parameters.setup or parameters.yes:
+            return None
+        planned = await self._fork_setup(await self._fleet.find(parameters.agent), parameters)
+        if planned is None:
+            return None
+        return setup_question(planned, parameters.model_copy(update={"setup": True}), parameters)
+
+    async def _fork_setup(self, original: AgentRow, parameters: calls.ForkAgent) -> SetupPlan | None:
+        return None if parameters.here else await self._fleet.unasked_setup(original.cwd, parameters.branch)
 
     async def rename(self, _invocation: Invocation, parameters: calls.RenameAgent) -> AgentRow:
         if not parameters.name.strip():

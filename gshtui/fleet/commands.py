@@ -249,7 +249,7 @@ class _Family:
                     where=_on("agents.restart", calls.RestartAgent, _is_not_killed),
                 ),
                 _action(
-                    calls.ForkAgent, RevivedAgent, life.fork, outcomes.forked,
+                    calls.ForkAgent, RevivedAgent, life.fork, outcomes.forked, asks=life.ask_fork,
                     where=_on("agents.fork", calls.ForkAgent, _is_not_killed),
                 ),
                 _action(calls.RenameAgent, row, life.rename, agent_outcomes.renamed),

@@ -31,6 +31,7 @@ from gshtui.fleet.ports import (
     RecoveredAgents,
     RecoveryPlan,
     RevivedAgent,
+    SetupPlan,
 )
 from gshtui.fleet.reconciler import JournalReader, Reconciler
 from gshtui.fleet.waiting_line import WaitingLine
@@ -314,6 +315,12 @@ class Fleet:
         if self._context.options.visiting:
             await self._starter.briefed()
         return row
+
+    async def unasked_setup(self, cwd: str, branch: str) -> SetupPlan | None:
+        """What runs in a new worktree for this branch (empty: a free one) if a person agrees, and about which nobody
+        is asked here once that is made; `None`: nothing.
+        """
+        return await self._context.launcher.unasked_setup(Path(cwd), branch)
 
     async def fork(self, request: SpawnRequest, *, setup: bool = False) -> RevivedAgent:
         """Start a copy of the agent that `request.fork` names, for a person; says what became of its conversation."""

@@ -126,6 +126,16 @@ class RecoveryPlan:
     """Why it would refuse: a sentence, and what to do."""
 
 
+@dataclass(frozen=True, slots=True)
+class SetupPlan:
+    """The set-up command of a worktree that is not made yet."""
+
+    command: str
+    """As a shell line."""
+    where: str
+    """Whether it would run in the sandbox, as a sentence; empty: unknown."""
+
+
 class Launcher(Protocol):
     """Makes the command line of an agent."""
 
@@ -153,6 +163,12 @@ class Launcher(Protocol):
         """Make it a git worktree equal to the one that its folder is in; that, and its folder there.
 
         `setup`: a person agreed to the set-up command. Raises `FleetError`.
+        """
+        ...
+
+    async def unasked_setup(self, cwd: Path, branch: str) -> SetupPlan | None:
+        """The set-up command that would run in a new worktree for this branch, and about which nobody here is asked
+        once it is made; `None`: there is none. Empty `branch`: one that is free.
         """
         ...
 

@@ -23,14 +23,16 @@ from gshtui.commands.declaration import (
     Invocation,
     Mark,
     Outcome,
+    Question,
     Returns,
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellOption
 from gshtui.fleet import agent_tables
+from gshtui.fleet.agent_lifecycle import setup_question
 from gshtui.fleet.fleet import Fleet
-from gshtui.fleet.ports import FleetError
+from gshtui.fleet.ports import FleetError, SetupPlan
 from gshtui.fleet.spawn_parameters import SpawnParameters
 from gshtui.guard.child_environment import named_variables
 
@@ -48,6 +50,7 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
         "Start an agent and print its ID.",
         parts=frozenset({"store", "fleet"}),
         waiting="Starting the agent",
+        yes="Agree to the configured set-up command in its worktree.",
         prints_agents=True,
     )
     prompt: Annotated[str, Mark.VERBATIM, Mark.PIPED, ShellOption(words=-1, piped=True)] = Field(
@@ -78,8 +81,9 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
         ShellOption(metavar="MODE", help="What runs unasked: plan, ask, edit, auto or yolo; by default the setting's."),
     ] = Field(default="", description="plan, ask, edit, auto or yolo: what it does unasked; empty: the setting's.")
     setup: Annotated[
-        bool, ShellOption(help="Run the configured set-up command in its worktree; without this, only a window asks.")
+        bool, ShellOption(help="Run the configured set-up command in its worktree, also in one that is there.")
     ] = Field(default=False, description="Run the set-up command of its worktree without asking; for people only.")
+    yes: bool = Field(default=False, description="Agree to the set-up command of its new worktree; for people only.")
     attach: bool = Field(default=False, description="Show it full-screen in this terminal once it runs.")
     cwd: Annotated[
         str, ShellOption(metavar="FOLDER", kind="folder", help="Folder to start in; by default the current one.")
@@ -91,10 +95,19 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
     to_attach: set[str] = set()
     """Agents that are to be shown as soon as they have been rendered."""
 
+    async def plan(request: SpawnRequest) -> SetupPlan | None:
+        return await fleet.unasked_setup(request.cwd, request.worktree) if request.worktree else None
+
+    async def asks(invocation: Invocation, parameters: SpawnAgent) -> Question | None:
+        if parameters.setup or parameters.yes or (planned := await plan(_request(invocation, parameters))) is None:
+            return None
+        return setup_question(planned, parameters.model_copy(update={"setup": True}), parameters)
+
     async def spawn(invocation: Invocation, parameters: SpawnAgent) -> AgentRow:
         request = _request(invocation, parameters)
         try:
-            row = await fleet.spawn(request, by_person=not invocation.caller.is_agent, setup=parameters.setup)
+            setup = parameters.setup or (parameters.yes and await plan(request) is not None)
+            row = await fleet.spawn(request, by_person=not invocation.caller.is_agent, setup=setup)
         except FleetError as error:
             raise command_error(error) from error
         if parameters.attach:
@@ -117,7 +130,7 @@ def spawn_command(fleet: Fleet) -> AnyCommand:
 
         return spawn_assessment(_request(invocation, parameters))
 
-    action = Action(SpawnAgent, AgentRow, spawn, render, shows=shows, effect=Effect.EXECUTE)
+    action = Action(SpawnAgent, AgentRow, spawn, render, asks=asks, shows=shows, effect=Effect.EXECUTE)
     return Command(
         "spawn",
         "Start an agent in a terminal of its own: one of ours, or any program",
@@ -138,7 +151,7 @@ def _request(invocation: Invocation, parameters: SpawnAgent) -> SpawnRequest:
     parent = invocation.caller.name if invocation.caller.is_agent else invocation.agent if wants_report else ""
     if invocation.caller.is_agent and (parameters.account or parameters.group):
         raise UsageError("Only a person can start an agent under an account or in a group.")
-    if invocation.caller.is_agent and parameters.setup:
+    if invocation.caller.is_agent and (parameters.setup or parameters.yes):
         raise UsageError("Only a person can agree to a set-up command.")
     if parameters.setup and not parameters.worktree:
         raise UsageError(

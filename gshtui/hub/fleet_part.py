@@ -82,7 +82,7 @@ class _FleetMaker:
             self._terms(),
             lambda: hub.socket,
             programs=self._programs,
-            consent=self._consent,
+            consent=None if hub.gate is None else self._consent,
             notice=lambda text, about: hub.bus.publish(Noticed(text=text, about=about)),
         )
         return Fleet(
@@ -192,7 +192,7 @@ class _FleetMaker:
         return hub.gate.modes.mode_of(agent) if agent else hub.gate.modes.start
 
     def _consent(self, agent: str) -> Consent:
-        """Asks whether a new worktree's set-up command may run; without a gate it is not run."""
+        """Asks whether a new worktree's set-up command may run."""
         from gshtui.tools.worktree_setup import consent_by_gate, no_consent
 
         hub = self._hub

@@ -23,6 +23,7 @@ from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT, run_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
+from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import end_server, eventually, kill_server, named_servers, short_folder
 
 COVERS = (
@@ -88,6 +89,38 @@ def test_consent_to_a_set_up_command_is_given_with_the_worktree(project: Path, h
     assert (tmp_path / "project-b" / "made.txt").exists()
     nowhere = run_gsh("agent", "spawn", "--cli", ECHO, "--setup", cwd=project)
     assert (nowhere.code, "worktree" in nowhere.err) == (2, True)
+
+
+def test_a_person_at_a_terminal_is_asked_about_the_set_up_command(project: Path, home: Home, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    subprocess.run(["git", "-C", str(project), "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+    user_file(home, "[worktrees]\nsetup = ['sh', '-c', 'pwd > made.txt']\n")
+
+    def start(branch: str, *words: str, answer: bytes = b"") -> str:
+        child = PtyChild([sys.executable, "-m", "gshtui", "agent", *words], project)
+        try:
+            child.go()
+            if answer:
+                child.read_until(lambda: b"[y/N]" in child.output)
+                child.write(answer)
+            assert child.wait() == 0
+        finally:
+            child.close()
+        assert (tmp_path / f"project-{branch}").is_dir()
+        return child.output.decode()
+
+    spawn = ("spawn", "--cli", ECHO, "--worktree")
+    asked = start("a", *spawn, "a", answer=b"n\n")
+    assert "sh -c 'pwd > made.txt'" in asked and "Run it there?" in asked
+    assert "0001" in asked, "the agent starts all the same"
+    assert not (tmp_path / "project-a" / "made.txt").exists()
+    assert "[y/N]" not in start("a", *spawn, "a"), "it is not run in a worktree that is there"
+    start("b", *spawn, "b", answer=b"y\n")
+    assert (tmp_path / "project-b" / "made.txt").exists()
+    assert "[y/N]" not in start("c", *spawn, "c", "--yes")
+    assert (tmp_path / "project-c" / "made.txt").exists()
+    start("d", "fork", "1", "--anew", "--branch", "d", answer=b"y\n")
+    assert (tmp_path / "project-d" / "made.txt").exists()
 
 
 def test_a_program_from_spawn_to_its_end(project: Path) -> None:

@@ -119,13 +119,17 @@ class CommandRunner:
         if question is None:
             await self._run(value, run)
         else:
-            self._ask(question, lambda: self._agreed(question, value, run))
+            self._ask(question, lambda: self._agreed(question, value, run), lambda: self._refused(question, run))
 
     def _agreed(self, question: Question, value: Returns[object], run: _Run) -> None:
         if question.doing:
             self._app.notify(question.doing, markup=False, timeout=4)
         work = self._run(question.agreed, run, again=value)
         self._app.run_worker(work, exit_on_error=False, group="commands")
+
+    def _refused(self, question: Question, run: _Run) -> None:
+        if question.otherwise is not None:
+            self._app.run_worker(self._run(question.otherwise, run), exit_on_error=False, group="commands")
 
     async def _run(self, parameters: Returns[object], run: _Run, again: Returns[object] | None = None) -> None:
         try:
