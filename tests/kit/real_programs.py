@@ -160,6 +160,23 @@ def _vibe(home: Path, folder: Path, url: str) -> dict[str, str]:
     return {"LOOP_KEY": "loopback", "MISTRAL_API_KEY": "loopback"}
 
 
+def _qwen(home: Path, folder: Path, url: str) -> dict[str, str]:
+    _write(
+        home / ".qwen" / "settings.json",
+        json.dumps(
+            {
+                "$version": 4,
+                "general": {"enableAutoUpdate": False},
+                "privacy": {"usageStatisticsEnabled": False},
+                "telemetry": {"enabled": False},
+                "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
+                "model": {"name": "fake"},
+            }
+        ),
+    )
+    return {"OPENAI_API_KEY": "loopback", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": "fake"}
+
+
 _ASK = {"sandbox_permissions": "require_escalated", "justification": "May I run it?"}
 PROGRAMS = {
     program.name: program
@@ -176,6 +193,7 @@ PROGRAMS = {
             ("--model", "openai/gpt-4o", "--no-git", "--no-show-model-warnings", "--no-show-release-notes"),
         ),
         Program("vibe", "openai-chat", _vibe, ("bash", "command", {})),
+        Program("qwen", "openai-chat", _qwen, ("run_shell_command", "command", {"is_background": False})),
     )
 }
 FOUND = [program for program in PROGRAMS.values() if program.version]

@@ -15,7 +15,7 @@ from gshtui.tmux.quoting import ShownRow
 from gshtui.tmux.server import TmuxServer
 from tests.programs.stage import Stage
 
-ASKING = ("claude", "codex", "opencode", "gemini", "vibe")
+ASKING = ("claude", "codex", "opencode", "gemini", "vibe", "qwen")
 
 
 async def asked(stage: Stage) -> OpenQuestion:

@@ -23,6 +23,7 @@ DIALOGS = {
     },
     "opencode": {"/help": "esc/enter", "/models": "Select model +esc", "/sessions": "Sessions +esc"},
     "gemini": {"/settings": "Esc to close", "/theme": "Select Theme"},
+    "qwen": {"/help": "Esc to cancel", "/settings": "Tab to configure scope", "/approval-mode": "Approval Mode"},
     "vibe": {"/config": "Esc close", "/model": "Esc cancel"},
 }
 WORDS = "please stop, and do:nothing more"
@@ -30,7 +31,7 @@ AFTERWARDS = "this can wait until you are free"
 
 
 @pytest.mark.size(200, 50)
-@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe")
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe", "qwen")
 async def test_a_permission_box_waits_and_no_text_answers_it(stage: Stage) -> None:
     await stage.status("idle")
     await stage.say("do:touch")

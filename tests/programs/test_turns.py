@@ -20,7 +20,7 @@ TEXTS = {
 ANSWER = r"I am here\."
 
 
-@pytest.mark.whole_turn_of("aider", "vibe")
+@pytest.mark.whole_turn_of("aider", "vibe", "qwen")
 async def test_it_comes_to_rest_answers_and_rests_again(stage: Stage) -> None:
     await stage.status("idle")
     await stage.say("Good day to you")
