@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from gshtui.bus.events.agent_events import ContextAssembled, ModelChanged, TurnS
 from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.messages import Usage
-from gshtui.bus.usage_data import UsageRow
+from gshtui.bus.usage_data import UsageRow, UsageSum
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from tests.kit.record import open_record
@@ -151,10 +152,22 @@ async def test_the_table_says_what_it_leaves_out(store: Store) -> None:
     text = table(sums, "agent")
     assert "further requests at an unknown price" in text and "total" in text and "\x1b" not in text
     assert plain(sums[1])["cost"] is None
-    assert len({len(line.rstrip("█▏▎▍▌▋▊▉ ")) <= 90 for line in text.splitlines()}) == 1
     assert table([], "day") == "No usage was recorded."
 
 
-@pytest.mark.parametrize(("value", "cells"), [(0, 0), (1e-9, 1), (50, 12), (100, 24), (1e9, 24)])
+def test_a_usual_table_fits_beside_the_panes_of_120_columns() -> None:
+    today = datetime.now().astimezone().date()
+    used = Usage(input=9_000, cache_read=120_000, output=12_300)
+    days = [today.replace(day=1).isoformat(), today.replace(day=28, year=today.year - 1).isoformat()]
+    sums = [UsageSum(day, 128, used, 130_000, 129_000, 12.34, 0, 754.0, 0.0) for day in days[:1]]
+    lines = table(sums, "day").splitlines()
+    assert lines[0].split() == ["day", "share", "requests", "in", "cache", "out", "error", "cost", "time"]
+    assert lines[1].split()[:3] == ["1", f"{today:%b}", "█████"]
+    assert max(map(len, lines)) <= 66
+    older = UsageSum(days[1], 1, used, 1, 1, 1.0, 0, 1.0, 0.0)
+    assert days[1] in table([older], "day"), "another year is named"
+
+
+@pytest.mark.parametrize(("value", "cells"), [(0, 0), (1e-9, 1), (50, 3), (100, 5), (1e9, 5)])
 def test_bars(value: float, cells: int) -> None:
     assert len(bar(value, 100)) == cells

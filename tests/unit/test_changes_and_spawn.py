@@ -13,7 +13,7 @@ from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.text.unified_diff import FilePatch
 from gshtui.tools.worktree import Worktree
 from gshtui.tools.worktree_changes import WorktreeChanges
-from gshtui.ui.agents.spawn_dialog import ANY, SpawnForm, form_problem, spawn_options, spawn_parameters
+from gshtui.ui.agents.spawn_dialog import ANY, SpawnForm, SpawnOptions, form_problem, spawn_options, spawn_parameters
 from gshtui.ui.changes.diff_document import MOST_ROWS, make_document
 from gshtui.ui.changes.diff_pane import worktree_choices
 from tests.kit.recorded_fleet import DIFF, PERSONAS, PROFILES
@@ -74,8 +74,11 @@ def test_worktrees_whose_folder_is_gone_are_not_offered() -> None:
 
 def test_the_offers_come_from_the_commands_data() -> None:
     models = ModelList([ListedModel("p", "m", "M"), ListedModel("q", "n", "N", usable=False)], [])
-    found = spawn_options(PERSONAS, PROFILES, models)
-    assert [kind for kind, _ in found.kinds] == ["native", "claude", "codex", "command"]
+    found = spawn_options(PERSONAS, PROFILES, models, {"codex": "/bin/codex"}.get)
+    assert [kind for kind, _ in found.kinds] == ["native", "codex", "command", "claude"]
+    assert (
+        dict(found.kinds)["claude"].endswith(" · not installed") and "not installed" not in dict(found.kinds)["codex"]
+    )
     assert [persona for persona, _ in found.personas] == ["explore", "test", "build"]
     assert (found.models, found.programs["codex"]) == (("p/m",), "codex")
     assert spawn_options(None, None, None).kinds == (("native", "built-in agent"), ("command", "other program"))
@@ -125,9 +128,15 @@ def test_a_model_must_give_a_task_and_a_person_need_not() -> None:
 
 
 def test_what_is_missing_is_said() -> None:
-    assert form_problem(SpawnForm(kind=ANY)) == (
+    assert form_problem(SpawnForm(kind=ANY), SpawnOptions()) == (
         "command",
         "Which program? Enter its command line, such as `aider --no-git`.",
     )
-    assert form_problem(SpawnForm(background=True))[0] == "task"
-    assert form_problem(SpawnForm()) == ("", "")
+    assert form_problem(SpawnForm(background=True), SpawnOptions())[0] == "task"
+    assert form_problem(SpawnForm(), SpawnOptions()) == ("", "")
+    found = spawn_options(PERSONAS, PROFILES, None, {}.get)
+    assert form_problem(SpawnForm(kind="codex"), found) == (
+        "command",
+        "`codex` is not on your PATH. Install it, or enter the command line that starts it.",
+    )
+    assert form_problem(SpawnForm(kind="codex", command="/opt/codex"), found) == ("", "")

@@ -6,6 +6,8 @@ Pure. Money is in US dollars; a sum says if it leaves out requests with an unkno
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date
 from typing import Any
 
 from gshtui.bus.messages import Usage
@@ -13,8 +15,8 @@ from gshtui.bus.usage_data import By, UsageSum
 from gshtui.text import units
 from gshtui.text.sanitise import one_line
 
-_WIDTH = 24
-"""Cells of the longest bar."""
+_WIDTH = 5
+"""Cells of the longest bar: a line of a usual size fits beside the panes of a window of 120 columns."""
 _HEADS: dict[By, str] = {"day": "day", "agent": "agent", "model": "model", "session": "conversation"}
 
 
@@ -58,14 +60,14 @@ def plain(one: UsageSum) -> dict[str, Any]:
 
 
 def table(sums: Sequence[UsageSum], by: By) -> str:
-    """The lines, their sum, and a bar of tokens for each."""
+    """The lines, each with its share of tokens as a bar, and their sum."""
     if not sums:
         return "No usage was recorded."
     most = max(one.tokens for one in sums)
-    head = (_HEADS[by], "requests", "sent", "cached", "answered", "estimate", "cost", "time", "")
-    rows = [_row(one, bar(one.tokens, most)) for one in sums]
+    head = (_HEADS[by], "share", "requests", "in", "cache", "out", "error", "cost", "time")
+    rows = [_row(one, by, bar(one.tokens, most)) for one in sums]
     if len(sums) > 1:
-        rows.append(_row(total(sums), ""))
+        rows.append(_row(total(sums), by, ""))
     widths = [max(len(row[place]) for row in (head, *rows)) for place in range(len(head))]
     lines = [_aligned(row, widths) for row in (head, *rows)]
     if any(one.unpriced for one in sums):
@@ -74,9 +76,9 @@ def table(sums: Sequence[UsageSum], by: By) -> str:
 
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    """Text is left-aligned, numbers are right-aligned."""
-    cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
-    return "  ".join([row[0].ljust(widths[0]), *cells[1:-1], row[-1]]).rstrip()
+    """Text and bars are left-aligned, numbers are right-aligned."""
+    cells = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+    return "  ".join([row[0].ljust(widths[0]), row[1].ljust(widths[1]), *cells]).rstrip()
 
 
 def bar(value: float, most: float, width: int = _WIDTH) -> str:
@@ -105,12 +107,22 @@ def minutes(seconds: float) -> str:
     return f"{whole}m" if whole < 60 else f"{whole // 60}h{whole % 60:02}"
 
 
-def _row(one: UsageSum, bar_: str) -> tuple[str, ...]:
+def _key(one: UsageSum, by: By) -> str:
+    """What the line is of; a day of this year without the year."""
+    if by == "day":
+        with suppress(ValueError):
+            day = date.fromisoformat(one.key)
+            return f"{day.day} {day:%b}" if day.year == date.today().year else one.key
+    return one_line(one.key, 40) or "-"
+
+
+def _row(one: UsageSum, by: By, bar_: str) -> tuple[str, ...]:
     usage = one.usage
     sent = usage.input + usage.cache_read + usage.cache_write
     cost = "not priced" if one.requests == one.unpriced else money(one.cost) + ("+" if one.unpriced else "")
     return (
-        one_line(one.key, 40) or "-",
+        _key(one, by),
+        bar_,
         str(one.requests),
         tokens(sent),
         f"{usage.cache_read / sent:.0%}" if sent else "-",
@@ -118,5 +130,4 @@ def _row(one: UsageSum, bar_: str) -> tuple[str, ...]:
         f"{one.error:+.0%}" if one.error is not None else "-",
         cost,
         minutes(one.seconds),
-        bar_,
     )

@@ -5,6 +5,7 @@ Keeps no state of an agent.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import shlex
 from collections.abc import Sequence
@@ -174,7 +175,7 @@ class AgentsFeature(Feature):
         personas = await self.window.result_of(ListPersonas())
         profiles = await self.window.result_of(ListProfiles())
         models = await self.window.result_of(ListModels())
-        screen = SpawnScreen(spawn_options(personas, profiles, models))
+        screen = SpawnScreen(await asyncio.to_thread(spawn_options, personas, profiles, models))
         self.window.push_screen(screen, lambda wanted: self.window.perform(wanted) if wanted else None)
 
 

@@ -5,6 +5,8 @@ Owns the choices, the checks and the parameters of `spawn` that it returns; star
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -37,6 +39,8 @@ class SpawnOptions(msgspec.Struct, frozen=True):
     models: tuple[str, ...] = ()
     programs: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     """The command of each profile."""
+    missing: frozenset[str] = frozenset()
+    """Profiles whose programs are not installed."""
 
 
 class SpawnForm(msgspec.Struct, frozen=True):
@@ -52,16 +56,28 @@ class SpawnForm(msgspec.Struct, frozen=True):
     background: bool = False
 
 
-def spawn_options(personas: Personas | None, profiles: ProfileList | None, models: ModelList | None) -> SpawnOptions:
-    """The choices; `None`: not available."""
+def spawn_options(
+    personas: Personas | None,
+    profiles: ProfileList | None,
+    models: ModelList | None,
+    which: Callable[[str], str | None] = shutil.which,
+) -> SpawnOptions:
+    """The choices, programs that are installed before those that are not; `None`: not available.
+
+    Args:
+        which: the path of a command, or `None`.
+    """
     from gshtui.text.sanitise import one_line
 
     programs = [one.profile for one in profiles.profiles if one.profile.programs] if profiles is not None else []
+    commands = {one.name: next(filter(which, one.programs), "") for one in programs}
+    titles = [(one.name, one.title or one.name) for one in programs]
     return SpawnOptions(
         kinds=(
             (NATIVE, "built-in agent"),
-            *((profile.name, profile.title or profile.name) for profile in programs),
+            *((name, title) for name, title in titles if commands[name]),
             (ANY, "other program"),
+            *((name, f"{title} · not installed") for name, title in titles if not commands[name]),
         ),
         personas=tuple(
             (one.name, one_line(f"{one.name} · {one.summary}", 100))
@@ -72,12 +88,16 @@ def spawn_options(personas: Personas | None, profiles: ProfileList | None, model
             for one in (models.models if models is not None else ())
             if one.usable is not False
         ),
-        programs={profile.name: profile.programs[0] for profile in programs},
+        programs={one.name: commands[one.name] or one.programs[0] for one in programs},
+        missing=frozenset(name for name, command in commands.items() if not command),
     )
 
 
-def form_problem(wish: SpawnForm) -> tuple[str, str]:
+def form_problem(wish: SpawnForm, offers: SpawnOptions) -> tuple[str, str]:
     """The field that is wrong and why; both empty if the form is valid."""
+    if wish.kind in offers.missing and not wish.command.strip():
+        program = offers.programs[wish.kind]
+        return "command", f"`{program}` is not on your PATH. Install it, or enter the command line that starts it."
     if wish.kind == ANY and not wish.command.strip():
         return "command", "Which program? Enter its command line, such as `aider --no-git`."
     if wish.background and not wish.prompt.strip():
@@ -189,7 +209,7 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
     def action_submit(self) -> None:
         """Show what is wrong, or return the form."""
         wish = self.form
-        field, why = form_problem(wish)
+        field, why = form_problem(wish, self._offers)
         self.query_one(".dialog-wrong", Static).update(Content(why))
         if field:
             self.query_one(f"#{field}").focus()
