@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from gshtui.agents.conversation import Conversation, answered_turn
+from gshtui.agents.hooks.agent_hooks import AgentHooks
 from gshtui.agents.loop import Turn, TurnLimit, request_draft, unlimited
 from gshtui.agents.ports import InboxPrompt, ModelHandle, Record
 from gshtui.agents.prompt_inbox import PromptInbox
@@ -55,8 +56,12 @@ class Agent:
         max_iterations: int,
         max_steps: int,
         limit: TurnLimit = unlimited,
+        hooks: AgentHooks | None = None,
     ) -> None:
-        """`max_iterations`: model requests a turn; `max_steps`: tool calls a turn; `limit`: see `Turn`."""
+        """`max_iterations`: model requests a turn; `max_steps`: tool calls a turn; `limit`: see `Turn`.
+
+        `hooks`: asked before each prompt and after each turn; `None`: there are none.
+        """
         self.name = name
         self.status: Status = "starting"
         self._bus = bus
@@ -66,13 +71,14 @@ class Agent:
         self._max_iterations = max_iterations
         self._max_steps = max_steps
         self._limit = limit
+        self._hooks = hooks
         self._conversation: Conversation | None = None
         self._model: ModelHandle | None = None
         self.attend: Callable[[str], Awaitable[None]] | None = None
         """Opens its conversation in a call (empty: its own), where it has one for each. Raises `StoreError`."""
         self._expects_prompt = False
         self._inbox = PromptInbox(bus, name, lambda: self.working)
-        self._turn: asyncio.Task[TurnFinished] | None = None
+        self._turn: asyncio.Task[TurnFinished | None] | None = None
         self._turn_id = ""
         self._life: asyncio.Task[None] | None = None
         self._subscription = bus.subscribe(
@@ -302,10 +308,30 @@ class Agent:
             self._max_iterations,
             self._max_steps,
             self._limit,
+            None if self._hooks is None else self._after_turn,
         )
         self._turn_id = turn.id
-        self._turn = asyncio.get_running_loop().create_task(turn.run(prompt), name=f"turn:{self.name}")
+        work = self._hooked(turn, prompt)
+        self._turn = asyncio.get_running_loop().create_task(work, name=f"turn:{self.name}")
         return await self._turn
+
+    async def _hooked(self, turn: Turn, prompt: InboxPrompt) -> TurnFinished | None:
+        """Run a turn, unless a hook stops its prompt: then `None`."""
+        if self._hooks is not None:
+            verdict = await self._hooks.ask("UserPromptSubmit", self.name, self.session, {"prompt": prompt.text})
+            if verdict.denied:
+                self._bus.publish(PromptWithdrawn(prompt=prompt.id, agent=self.name, text=prompt.text))
+                text = f"A hook stopped the prompt: {verdict.denied}"
+                self._bus.publish(Noticed(level="error", text=text, hint="`hook ls` lists the hooks.", about=self.name))
+                return None
+            self._hooks.tell(self.name, verdict.text)
+        return await turn.run(prompt)
+
+    async def _after_turn(self, again: bool) -> str:
+        """What hooks want done before the turn ends; empty: it ends. `again`: they have wanted something already."""
+        assert self._hooks is not None
+        given: dict[str, object] = {"stop_hook_active": again}
+        return (await self._hooks.ask("Stop", self.name, self.session, given)).denied
 
     def _ended(
         self, conversation: Conversation, stop: Stop, error: str = "", fault: Fault | None = None

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from gshtui.agents.agent import Agent, ChooseModel
 from gshtui.agents.context_assembly import make_engine
+from gshtui.agents.hooks.agent_hooks import AgentHooks
 from gshtui.agents.loop import TurnLimit, unlimited
 from gshtui.agents.ports import Record
 from gshtui.agents.toolbox import PrepareTools, Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.commands.registry import Registry
-from gshtui.context.ports import ContextStore, Contribute
+from gshtui.context.ports import ContextStore, Contribute, Contribution
+from gshtui.context.requests import CutRequest
 from gshtui.guard.approval import Gate
 from gshtui.python.python_blocks import SECTION
 from gshtui.settings.model import Settings
@@ -36,6 +38,8 @@ class AgentSurroundings:
     """Takes secrets out of what tools return; `None`: they stay."""
     prepare: PrepareTools | None = None
     """Adds tools that can change while the agent works; `None`: there are none."""
+    hooks: AgentHooks | None = None
+    """Asked before and after what it does; `None`: there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,7 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         blocks=around.settings.python.blocks,
         always_tools=around.settings.agent.always_tools,
         prepare=around.prepare,
+        hooks=around.hooks,
     )
 
     def sections() -> tuple[str, ...]:
@@ -80,6 +85,10 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         told = handle is not None and toolbox.runs_blocks and not handle.provider.capabilities(handle.model).tools
         return (*stable, *([SECTION] if told else []), facts)
 
+    async def told_by_hooks(_new: bool) -> Contribution:
+        assert around.hooks is not None
+        return await around.hooks.contribute(character.name)
+
     engine = make_engine(
         around.bus,
         character.name,
@@ -88,7 +97,7 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         around.dirs.cwd,
         sections,
         attended=character.attended,
-        more=character.more,
+        more=(*character.more, *([] if around.hooks is None else [told_by_hooks])),
     )
     agent = Agent(
         around.bus,
@@ -99,5 +108,17 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         character.max_iterations or table.max_iterations,
         min((most for most in (steps, character.max_steps) if most), default=steps),
         character.limit,
+        around.hooks,
     )
+    if around.hooks is not None:
+        hooks = around.hooks
+
+        async def before_cut(order: CutRequest) -> str:
+            given: dict[str, object] = {
+                "trigger": "auto" if order.automatic else "manual",
+                "custom_instructions": order.focus,
+            }
+            return (await hooks.ask("PreCompact", character.name, agent.session, given, str(given["trigger"]))).denied
+
+        engine.before_compaction = before_cut
     return agent

@@ -96,6 +96,12 @@ class TurnProgress:
     hint: str = ""
 
 
+BeforeEnd = Callable[[bool], Awaitable[str]]
+"""(it has gone on already) → what is to be done before the turn ends; empty: it ends."""
+_SENT_BACK = 5
+"""Times that hooks can have a turn go on."""
+
+
 class Turn:
     """One turn of one agent. `run` is called once."""
 
@@ -110,10 +116,12 @@ class Turn:
         max_iterations: int,
         max_steps: int,
         limit: TurnLimit = unlimited,
+        before_end: BeforeEnd | None = None,
     ) -> None:
         """`handle` is asked before each iteration, so that a model can be changed in the middle of a turn.
 
-        `limit` too: what it says, if anything, ends the turn there and is told as the reason.
+        `limit` too: what it says, if anything, ends the turn there and is told as the reason. `before_end` may have
+        the agent go on with what it says, a few times.
         """
         self._bus = bus
         self._agent = agent
@@ -124,6 +132,8 @@ class Turn:
         self._max_iterations = max_iterations
         self._steps_left = max_steps
         self._limit = limit
+        self._before_end = before_end
+        self._sent_back = 0
         self._id = new_id()
         self._progress = TurnProgress()
         self._open: Message | None = None
@@ -238,6 +248,8 @@ class Turn:
             self._open = answer if answer.calls else None
             await self._conversation.append(answer)
             if not answer.calls:
+                if completed.stop == "end" and await self._goes_on():
+                    continue
                 self._progress.stop = completed.stop
                 return
             if not await self._run_tools(answer):
@@ -248,6 +260,18 @@ class Turn:
                 self._stop_at("[agent] max_steps")
                 return
         self._stop_at("[context] max_iterations")
+
+    async def _goes_on(self) -> bool:
+        """Whether a hook has the agent go on; then what it says is recorded as the next input."""
+        if self._before_end is None or self._sent_back >= _SENT_BACK:
+            return False
+        more = await self._before_end(self._sent_back > 0)
+        if not more:
+            return False
+        self._sent_back += 1
+        message = user_message(f"[a hook of the person says: {more}]", id=new_id(), turn=self._id)
+        await self._conversation.append(msgspec.structs.replace(message, agent="hook"))
+        return True
 
     def _stop_at(self, limit: str) -> None:
         self._progress.stop = "max_iterations"

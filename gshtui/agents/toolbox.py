@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from gshtui.agents.hooks.agent_hooks import AgentHooks, HookVerdict
 from gshtui.agents.tool_selection import ToolSelector
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
@@ -84,6 +85,7 @@ class Toolbox:
         blocks: bool = False,
         always_tools: Collection[str] = (),
         prepare: PrepareTools | None = None,
+        hooks: AgentHooks | None = None,
     ) -> None:
         """
         Args:
@@ -92,10 +94,12 @@ class Toolbox:
             blocks: whether `<python>` blocks in an answer's text are run, where it has the tool `python`.
             always_tools: names of tools to describe in every request besides the usual ones; `*`: all.
             prepare: called before each request; adds tools that can change while the agent works.
+            hooks: asked before and after each call; `None`: there are none.
         """
         self.selector = ToolSelector(registry, always_tools)
         self._blocks = blocks
         self._prepare = prepare
+        self._hooks = hooks
         self._bus = bus
         self._registry = registry
         self._gate = gate
@@ -256,10 +260,24 @@ class Toolbox:
             variables=self._variables.setdefault(session, Variables()),
             run_stage=lambda command, parameters, _: self._run_stage(session, command, parameters),
         )
+        hooked = HookVerdict()
         try:
             command = self._usable(call)
-            parameters = validate(command, call.arguments) if stage is None else stage.parameters
+            if self._hooks is not None:
+                hooked = await self._hooks.before_tool(self._agent, session, call.id, call.name, call.arguments)
+            if hooked.denied:
+                self._announce(call, session, message, "")
+                reason = f"A hook of the person denied this call: {hooked.denied}"
+                return ToolResult(call.id, call.name, reason, status="denied")
+            changed = hooked.changed is not None
+            if hooked.changed is not None:  # the guard judges what will run
+                call = msgspec.structs.replace(call, arguments={**call.arguments, **hooked.changed})
+            parameters = stage.parameters if stage is not None and not changed else validate(command, call.arguments)
             assessment = await assess(command, invocation, parameters, call.arguments)
+            if hooked.asks:
+                assessment = replace(
+                    assessment, inside=False, sandbox=False, only_person=True, pattern="", key="", why=hooked.asks
+                )
         except CommandError as error:
             self._announce(call, session, message, "")
             return ToolResult(call.id, call.name, str(error), status="error")
@@ -285,7 +303,21 @@ class Toolbox:
         if stage is not None:
             stage.outcome = outcome
         status: ResultStatus = "timeout" if outcome.timed_out else "error" if outcome.is_error else "ok"
-        return await self._shortened(call, session, block, outcome, status, seconds)
+        result = await self._shortened(call, session, block, outcome, status, seconds)
+        return await self._after_hooks(call, session, result, hooked)
+
+    async def _after_hooks(self, call: ToolCall, session: str, result: ToolResult, before: HookVerdict) -> ToolResult:
+        """The result with what hooks tell the agent about it."""
+        if self._hooks is None:
+            return result
+        after = await self._hooks.after_tool(
+            self._agent, session, call.id, call.name, call.arguments, result.status, result.content
+        )
+        said = [*before.context, *([after.denied] if after.denied else []), *after.context]
+        if not said:
+            return result
+        note = "\n\n".join(f"[a hook of the person says: {text}]" for text in said)
+        return msgspec.structs.replace(result, content=f"{result.content}\n\n{note}")
 
     async def _run(
         self, command: AnyCommand, parameters: Any, invocation: Invocation, doing: str

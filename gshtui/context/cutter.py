@@ -29,6 +29,7 @@ from gshtui.system.ids import new_id
 
 Review = Callable[[Receipt], Awaitable[str | None]]
 """Shows a summary for review: returns the text to use, or `None` if it is rejected."""
+BeforeCompaction = Callable[[CutRequest], Awaitable[str]]
 _LEAST = 400
 """Tokens below which compacting cannot pay."""
 
@@ -43,6 +44,8 @@ class Cutter:
         self._bus = bus
         self._correction = correction
         self._review = review
+        self.before_compaction: BeforeCompaction | None = None
+        """Says why a conversation must not be compacted now; empty: it may be."""
         self._followed: ContextPlan | None = None
         self._made: tuple[RequestInputs, ContextPlan, int, Assembly] | None = None
         """The last assembly and its inputs: one request uses it several times."""
@@ -81,6 +84,9 @@ class Cutter:
             case "prune":
                 return await self._prune(terms, order)
             case "compact":
+                asked = None if order.dry else self.before_compaction
+                if asked is not None and (why := await asked(order)):
+                    raise ContextError("failed", f"A hook prevented the compaction: {why}")
                 return await self._compact(terms, order)
             case "clear":
                 return await self._clear(terms, order)

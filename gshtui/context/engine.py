@@ -20,7 +20,7 @@ from gshtui.bus.messages import Message, Usage
 from gshtui.context.assembly import Assembly, Inputs
 from gshtui.context.blocks import Passage
 from gshtui.context.conversation_log import ConversationLog
-from gshtui.context.cutter import Cutter, Review
+from gshtui.context.cutter import BeforeCompaction, Cutter, Review
 from gshtui.context.limits import ContextSettings, Limits, capture_bytes, limits
 from gshtui.context.overlays import ContextPlan, OverlayLog, SideNote, Tuned
 from gshtui.context.ports import ContextStore, Contribute, Contribution, SideText
@@ -116,6 +116,8 @@ class ContextEngine:
         self._offer = ToolOffer()
         self._filing = RequestRecorder(context_store)
         self._cutter: Cutter | None = None
+        self.before_compaction: BeforeCompaction | None = None
+        """Says why a conversation must not be compacted now; empty: it may be."""
 
     def converse(self, session: str) -> None:
         """Switch to a conversation; it is read when first needed."""
@@ -135,6 +137,7 @@ class ContextEngine:
             if past.usage is not None:
                 self.correction.note(f"{past.provider}/{past.model}", past.tokens, past.usage)
         self._cutter = Cutter(self._bus, decisions, self.correction, self._review)
+        self._cutter.before_compaction = self.before_compaction
         self._pace, self._filing, self._restored = CutPace(), RequestRecorder(self._context_store), None
         self._passages = ()
 

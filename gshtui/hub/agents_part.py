@@ -22,6 +22,7 @@ from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.context.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
 from gshtui.context.system_section import mode_section, system_sections
+from gshtui.hub.hook_part import agent_hooks, watch_hooks
 from gshtui.hub.hub import Hub
 from gshtui.providers.port import ProviderError
 from gshtui.store.memory_table import MemoryNote
@@ -86,6 +87,7 @@ def surroundings(
         WorkDirs(hub.options.cwd, hub.project),
         hub.telemetry.redactor.redact_certain if hub.telemetry and hub.settings.context.redact_secrets else None,
         server_tools(hub, permits),
+        agent_hooks(hub),
     )
 
 
@@ -125,6 +127,7 @@ def _make_agent(hub: Hub, roster: LocalRoster, skills: str) -> Agent:
         return await hub.call_section(name)
 
     around = surroundings(hub, hub.registry, roster)
+    watch_hooks(hub, around.hooks)
     ran_elsewhere = (
         () if hub.store is None else (shell_summary(hub.store.shells, hub.settings.context, hub.sync_shells),)
     )
@@ -134,7 +137,13 @@ def _make_agent(hub: Hub, roster: LocalRoster, skills: str) -> Agent:
             name, options.cwd, hub.branch.name, date.today(), skills, mode_section(around.gate.modes.mode_of(name))
         ),
         attended=lambda: options.respondent == "person",
-        more=(in_call, *memory_of(hub, name), *ran_elsewhere, ran_here, *options.more),
+        more=(
+            in_call,
+            *memory_of(hub, name),
+            *ran_elsewhere,
+            ran_here,
+            *options.more,
+        ),
         max_iterations=options.max_iterations,
         limit=hub.telemetry.limit(name, hub.store, around.gate, hub.session_of) if hub.telemetry else unlimited,
     )

@@ -63,6 +63,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "workflow",
         "prompt",
         "mcp",
+        "hook",
     }
 )
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
@@ -458,6 +459,10 @@ class CommandOffers:
             return commands(calls)
 
         self._offer("create join leave calls topic invite history", rooms)
+
+    def offer_hooks(self, make: Callable[[], list[AnyCommand]]) -> None:
+        """`hook`: the programs that are asked or told when agents do something."""
+        self._offer("hook", make)
 
     def offer_prompts(self, make: Callable[[], list[AnyCommand]]) -> None:
         """`prompt` and `prompts`: those that people keep as files."""

@@ -16,6 +16,7 @@ from gshtui.hub.hub import Hub, StartPart
 from gshtui.hub.hub_options import HubOptions
 
 if TYPE_CHECKING:
+    from gshtui.commands.registry import AnyCommand
     from gshtui.mcp_client.server_pool import ServerPool
 
 
@@ -58,10 +59,18 @@ async def start_store(hub: Hub) -> None:
     telemetry.keep_usage(hub.store)
     mount_record(hub, hub.store)
     offer_prompts(hub)
+    hub.offers.offer_hooks(lambda: _hook_commands(hub))
     hub.offers.offer_record(
         hub.store, hub.project, hub.session_of, hub.sync_shells, hub.sync_programs, hub.open_approvals,
         hub.memory_owners, hub.small_model.ask,
     )  # fmt: skip
+
+
+def _hook_commands(hub: Hub) -> list[AnyCommand]:
+    from gshtui.agents.hooks.commands import commands
+    from gshtui.agents.hooks.hook_set import read_hooks
+
+    return commands(lambda: read_hooks(hub.settings.hooks, hub.project))
 
 
 async def start_guard(hub: Hub) -> None:

@@ -32,6 +32,7 @@ from gshtui.fleet.terminal_tools.commands import terminal_targets
 from gshtui.hub.agents_part import memory_of, open_roster, read_skills_section, surroundings
 from gshtui.hub.call_contexts import IN_CALL, CallContexts
 from gshtui.hub.courier import BuildHub, own_delivery
+from gshtui.hub.hook_part import watch_hooks
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import ACP_PARTS, NATIVE_PARTS, HubOptions
 from gshtui.hub.native_agent import NativeAgent
@@ -151,6 +152,7 @@ def _make_agent(hub: Hub, native: NativeAgent, store: Store, roster: LocalRoster
         hub, permitted_registry(hub.registry, limits), roster, lambda tool: is_permitted(tool, limits)
     )
     assert hub.telemetry is not None  # it starts with the store
+    watch_hooks(hub, around.hooks)
     spec = native.spec
     budgets = hub.telemetry.budgets(spec.agent, store, around.gate)
     shells: Sequence[Contribute] = (

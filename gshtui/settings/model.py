@@ -17,6 +17,7 @@ from gshtui.settings.settings_tables import (
     Folder,
     General,
     GroupSettings,
+    Hooks,
     HubSettings,
     McpSettings,
     NamedAgentSettings,
@@ -84,6 +85,7 @@ class Settings(BaseSettings):
     worktrees: Worktrees = Field(default_factory=Worktrees, description="Git worktrees that agents work in.")
     python: Python = Field(default_factory=Python, description="The agents' Python runtime.")
     mcp: McpSettings = Field(default_factory=McpSettings, description="MCP servers, whose tools agents get.")
+    hooks: Hooks = Field(default_factory=Hooks, description="Your programs that agents' doings are put before.")
     keybindings: dict[str, str] = Field(
         default_factory=lambda: dict(DEFAULT_KEYS),
         description="Keys by id: invoke_llm … of the shell, as zsh writes them; app.palette … of the workbench.",

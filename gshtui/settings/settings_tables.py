@@ -267,6 +267,31 @@ class McpSettings(SettingsTable):
     )
 
 
+class HookEntry(SettingsTable):
+    """One hook: a command that reads JSON on its standard input, or an address of this machine."""
+
+    matcher: str = Field(default="", description="Expression over the whole name of a tool or trigger; empty: all.")
+    command: str = Field(default="", description="Line for bash; it reads the event as JSON and may print JSON.")
+    url: str = Field(default="", description="Instead of a command: http address of this machine, which gets a POST.")
+    timeout: Annotated[float, Field(gt=0, le=600)] = Field(default=60.0, description="Seconds until it is ended.")
+    sandbox: bool = Field(default=True, description="Run the command in the sandbox, where that holds.")
+
+
+class Hooks(SettingsTable):
+    """Your programs that are asked or told when agents do something: [[hooks.PreToolUse]] and so on."""
+
+    PreToolUse: list[HookEntry] = Field(default=[], description="Before a tool runs; can deny it or change its input.")
+    PostToolUse: list[HookEntry] = Field(default=[], description="After a tool ran; can tell the agent something.")
+    UserPromptSubmit: list[HookEntry] = Field(default=[], description="Before a prompt; can stop it or add to it.")
+    Stop: list[HookEntry] = Field(default=[], description="After a turn; can have the agent go on.")
+    SubagentStop: list[HookEntry] = Field(default=[], description="After an agent in a terminal has ended.")
+    PreCompact: list[HookEntry] = Field(default=[], description="Before a conversation is compacted; can prevent it.")
+    PostCompact: list[HookEntry] = Field(default=[], description="After a cut of what a model is sent.")
+    SessionStart: list[HookEntry] = Field(default=[], description="When a conversation is opened; can add to it.")
+    SessionEnd: list[HookEntry] = Field(default=[], description="When a conversation is closed.")
+    Notification: list[HookEntry] = Field(default=[], description="When an agent waits for you.")
+
+
 class NamedAgentSettings(SettingsTable):
     """One of your agents, which starts in a terminal when you first invite it or speak to it by its name."""
 

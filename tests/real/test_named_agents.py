@@ -7,7 +7,6 @@ import contextlib
 import json
 import os
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest

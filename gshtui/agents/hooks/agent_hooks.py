@@ -1,0 +1,207 @@
+"""What hooks say about what agents do: a denial always counts, an "allow" never widens what the guard decides.
+
+All hooks of an event run side by side. One that fails is shown, and blocks nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from gshtui.agents.hooks.hook_process import HookAnswer, run_hook
+from gshtui.agents.hooks.hook_set import Hook, HookEvent, HookSet
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.context.ports import Contribution, SideText
+from gshtui.text.sanitise import literal, one_line, plain
+
+if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandboxes import Sandboxes
+
+_WAITS = 5.0
+"""Seconds that a prompt waits for hooks about the beginning of its conversation."""
+_LONGEST = 50_000
+"""Characters of text that a hook may add."""
+_CLAUDE_NAMES = {
+    "bash": "Bash",
+    "edit": "Edit",
+    "write": "Write",
+    "read": "Read",
+    "glob": "Glob",
+    "grep": "Grep",
+    "todo": "TodoWrite",
+    "spawn_agent": "Task",
+    "skills": "Skill",
+    "python": "Python",
+}
+"""Our tools by the names that hooks of Claude Code know."""
+_CLAUDE_KEYS = {
+    "edit": {"path": "file_path", "old_text": "old_string", "new_text": "new_string"},
+    "write": {"path": "file_path"},
+    "read": {"path": "file_path"},
+    "grep": {"file_pattern": "glob"},
+}
+"""Their parameters likewise, where they are called differently."""
+_TAKES_TEXT: frozenset[HookEvent] = frozenset(("UserPromptSubmit", "SessionStart"))
+"""Events whose hooks add what they print, where that is no JSON."""
+
+
+@dataclass(slots=True)
+class HookVerdict:
+    """What all hooks of an event say together.
+
+    Args:
+        denied: why it must not be done; empty: it may.
+        asks: why a person is to be asked first; empty: nothing of the kind.
+        changed: the input in place of the given one; `None`: as it is.
+        context: texts for the agent.
+    """
+
+    denied: str = ""
+    asks: str = ""
+    changed: dict[str, Any] | None = None
+    context: list[str] = field(default_factory=list[str])
+
+    @property
+    def text(self) -> str:
+        """The texts for the agent as one."""
+        return "\n\n".join(self.context)[:_LONGEST]
+
+
+class AgentHooks:
+    """Asks and tells the hooks of one folder."""
+
+    def __init__(self, bus: Bus, project: Path, read: Callable[[], HookSet], sandboxes: Sandboxes | None) -> None:
+        """`read`: gives the hooks as they are now; blocks for a moment."""
+        self._bus = bus
+        self._project = project
+        self._read = read
+        self._sandboxes = sandboxes
+        self._told: dict[str, str] = {}
+        """Agent → what its next prompt is accompanied by."""
+        self.beginning: dict[str, asyncio.Task[Any]] = {}
+        """Agent → the hooks about its conversation's beginning, as long as they run."""
+
+    def tell(self, agent: str, text: str) -> None:
+        """Have a text accompany the agent's next prompt."""
+        if text:
+            self._told[agent] = "\n\n".join(filter(None, (self._told.get(agent, ""), text)))[-_LONGEST:]
+
+    async def contribute(self, agent: str) -> Contribution:
+        """What hooks want the agent to be told with this prompt."""
+        if (task := self.beginning.get(agent)) is not None:
+            await asyncio.wait({task}, timeout=_WAITS)
+        text = self._told.get(agent, "")
+        if not text:
+            return Contribution()
+        return Contribution((), (SideText("hooks", text, told=lambda: self._told.update({agent: ""})),))
+
+    async def ask(
+        self, event: HookEvent, agent: str, session: str, given: dict[str, object], subject: str = ""
+    ) -> HookVerdict:
+        """Run the hooks of an event; raises nothing, and cancelling it ends them."""
+        hooks = (await asyncio.to_thread(self._read)).of(event, subject)
+        if not hooks:
+            return HookVerdict()
+        whole: dict[str, object] = {
+            "session_id": session,
+            "transcript_path": "",
+            "cwd": str(self._project),
+            "hook_event_name": event,
+            "agent": agent,
+            **given,
+        }
+        answers = await asyncio.gather(*(run_hook(hook, whole, self._project, self._sandboxes) for hook in hooks))
+        verdict = HookVerdict()
+        for hook, answer in zip(hooks, answers, strict=True):
+            self._weigh(verdict, hook, answer, agent)
+        return verdict
+
+    async def before_tool(
+        self, agent: str, session: str, call: str, tool: str, arguments: dict[str, Any]
+    ) -> HookVerdict:
+        """Before a tool runs; `changed` has our own names of its parameters."""
+        given: dict[str, object] = {
+            "tool_name": claude_name(tool),
+            "tool_input": _theirs(tool, arguments),
+            "tool_use_id": call,
+        }
+        verdict = await self.ask("PreToolUse", agent, session, given, claude_name(tool))
+        if verdict.changed is not None:
+            verdict.changed = _ours(tool, verdict.changed)
+        return verdict
+
+    async def after_tool(
+        self, agent: str, session: str, call: str, tool: str, arguments: dict[str, Any], status: str, content: str
+    ) -> HookVerdict:
+        """After a tool ran: its result stands, and a denial is what the agent is told about it."""
+        given: dict[str, object] = {
+            "tool_name": claude_name(tool),
+            "tool_input": _theirs(tool, arguments),
+            "tool_use_id": call,
+            "tool_response": {"status": status, "content": content},
+        }
+        return await self.ask("PostToolUse", agent, session, given, claude_name(tool))
+
+    def _weigh(self, verdict: HookVerdict, hook: Hook, answer: HookAnswer, agent: str) -> None:
+        if answer.failed or answer.code not in (0, 2):
+            said = answer.failed or f"exit code {answer.code}: {one_line(literal(answer.err), 200)}"
+            self._notice(f"The hook {hook.shown!r} ({hook.event}) failed: {said}.", agent)
+            return
+        if answer.code == 2:
+            said = plain(answer.err).strip() or f"the hook {hook.shown!r} does not allow it"
+            verdict.denied = verdict.denied or said[:_LONGEST]
+            return
+        text = answer.out.strip()
+        if not text.startswith("{"):
+            if text and hook.event in _TAKES_TEXT:
+                verdict.context.append(plain(text))
+            return
+        try:
+            data: Any = json.loads(text)
+        except (ValueError, RecursionError):
+            self._notice(f"The hook {hook.shown!r} ({hook.event}) failed: it printed JSON that cannot be read.", agent)
+            return
+        self._weigh_json(verdict, hook, cast("dict[str, Any]", data), agent)
+
+    def _weigh_json(self, verdict: HookVerdict, hook: Hook, data: dict[str, Any], agent: str) -> None:
+        inner: Any = data.get("hookSpecificOutput")
+        specific = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+        decision = str(specific.get("permissionDecision") or data.get("decision") or "")
+        why = str(specific.get("permissionDecisionReason") or data.get("reason") or data.get("stopReason") or "")
+        why = plain(why).strip()[:_LONGEST]
+        if decision in ("deny", "block") or data.get("continue") is False:
+            verdict.denied = verdict.denied or why or f"the hook {hook.shown!r} does not allow it"
+        elif decision == "ask":
+            verdict.asks = verdict.asks or why or f"the hook {hook.shown!r} asks"
+        changed: Any = specific.get("updatedInput", data.get("updatedInput"))
+        if isinstance(changed, dict):
+            verdict.changed = {**(verdict.changed or {}), **cast("dict[str, Any]", changed)}
+        for each in (specific.get("additionalContext"), data.get("additionalContext")):
+            if isinstance(each, str) and each.strip():
+                verdict.context.append(plain(each.strip()))
+        if isinstance(message := data.get("systemMessage"), str) and message.strip():
+            self._notice(one_line(literal(message), 300), agent)
+
+    def _notice(self, text: str, agent: str) -> None:
+        self._bus.publish(Noticed(level="warning", text=text, hint="`hook ls` lists the hooks.", about=agent))
+
+
+def claude_name(tool: str) -> str:
+    """A tool's name as hooks of Claude Code know it: `Bash`, `mcp__server__tool`."""
+    server, sign, name = tool.partition("__")
+    return _CLAUDE_NAMES.get(tool, f"mcp__{server}__{name}" if sign else tool)
+
+
+def _theirs(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    keys = _CLAUDE_KEYS.get(tool, {})
+    return {keys.get(name, name): value for name, value in arguments.items()}
+
+
+def _ours(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    keys = {theirs: ours for ours, theirs in _CLAUDE_KEYS.get(tool, {}).items()}
+    return {keys.get(name, name): value for name, value in arguments.items()}

@@ -1,0 +1,182 @@
+"""The command `hook`: the hooks of this folder; approve those of Claude Code's settings, and take that back.
+
+Only people run it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from gshtui.agents.hooks.hook_set import Hook, HookSet, approve, withdraw
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    Returns,
+    UsageError,
+)
+from gshtui.commands.family import Family
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
+from gshtui.text.sanitise import literal, one_line
+
+_PARTS = frozenset({"store"})
+
+
+class HookParameters(Parameters):
+    """What to do with which hooks."""
+
+    SHELL = ShellGroup(
+        "Hooks: list, approve.",
+        "Hooks: programs that are asked or told when agents do something.",
+        (("list", "ls"), ("approve", "accept")),
+    )
+    action: Literal["ls", "list", "accept", "approve", "refuse"] = Field(
+        default="ls", description="ls; accept or refuse hooks of Claude Code's settings"
+    )
+    id: str = Field(default="", description="The hook's id, its beginning, or `all`")
+    outside: bool = Field(default=False, description="accept: it runs outside the sandbox")
+
+
+class ListHooks(Parameters, Returns[HookSet]):
+    """List the hooks of this folder, and whether they run."""
+
+    COMMAND: ClassVar[str] = "hook"
+    WORD: ClassVar[str] = "ls"
+    SHELL = ShellForm(parts=_PARTS)
+
+
+class AcceptHooks(Parameters, Returns[HookSet]):
+    """Let hooks of Claude Code's settings run, exactly as they are now."""
+
+    COMMAND: ClassVar[str] = "hook"
+    WORD: ClassVar[str] = "accept"
+    SHELL = ShellForm(
+        ("id",), parts=_PARTS, needs_answer="Nothing is approved without a yes: --yes gives it.",
+        examples=("gsh-tui hook accept all",),
+    )  # fmt: skip
+    id: Annotated[str, ShellOption(metavar="ID")] = Field(description="The hook's id, its beginning, or `all`.")
+    outside: bool = Field(default=False, description="They run outside the sandbox.")
+
+
+class RefuseHooks(Parameters, Returns[HookSet]):
+    """Let hooks of Claude Code's settings run no more."""
+
+    COMMAND: ClassVar[str] = "hook"
+    WORD: ClassVar[str] = "refuse"
+    SHELL = ShellForm(("id",), parts=_PARTS)
+    id: Annotated[str, ShellOption(metavar="ID")] = Field(description="The hook's id, its beginning, or `all`.")
+
+
+def commands(read: Callable[[], HookSet]) -> list[AnyCommand]:
+    """The family. `read`: gives the hooks as they are now; blocks for a moment."""
+
+    async def chosen(word: str, *, approved: bool) -> list[Hook]:
+        hooks = [hook for hook in (await asyncio.to_thread(read)).hooks if hook.source != "yours"]
+        found = [hook for hook in hooks if word == "all" or (word and hook.id.startswith(word))]
+        found = [hook for hook in found if hook.approved == approved or word != "all"]
+        if not found:
+            raise UsageError(f"There is no such hook: {one_line(word, 40)!r}.", hint="`hook ls` lists them.")
+        return found
+
+    async def ls(_: Invocation, _wanted: ListHooks) -> HookSet:
+        return await asyncio.to_thread(read)
+
+    async def accept(_: Invocation, wanted: AcceptHooks) -> HookSet:
+        hooks = await chosen(wanted.id, approved=False)
+        await asyncio.to_thread(approve, {hook.id: wanted.outside for hook in hooks})
+        return await asyncio.to_thread(read)
+
+    async def asks(_: Invocation, wanted: AcceptHooks) -> Question | None:
+        hooks = await chosen(wanted.id, approved=False)
+        where = "outside the sandbox, with all your rights" if wanted.outside else "in the sandbox, where that holds"
+        return Question(
+            wanted,
+            f"Let {'this hook' if len(hooks) == 1 else f'these {len(hooks)} hooks'} run?",
+            f"They run {where}, each time that it happens, until their command changes.",
+            "Let them run",
+            quoted="\n".join(
+                f"{hook.event} {hook.matcher or '*'}: {literal(hook.command or hook.url)}" for hook in hooks
+            ),
+        )
+
+    async def refuse(_: Invocation, wanted: RefuseHooks) -> HookSet:
+        await asyncio.to_thread(withdraw, [hook.id for hook in await chosen(wanted.id, approved=True)])
+        return await asyncio.to_thread(read)
+
+    family = Family[HookParameters](
+        _bound,
+        Action(ListHooks, HookSet, ls, _listed),
+        Action(AcceptHooks, HookSet, accept, _listed, asks=asks, effect=Effect.EXECUTE),
+        Action(RefuseHooks, HookSet, refuse, _listed),
+    )
+
+    async def complete(_: Invocation, parameter: str, prefix: str) -> list[str]:
+        found = await asyncio.to_thread(read)
+        words = ["all", *(hook.id for hook in found.hooks if hook.source != "yours")] if parameter == "id" else []
+        return [word for word in words if word.startswith(prefix)]
+
+    return [
+        Command(
+            "hook",
+            "List the hooks around what agents do, and approve them",
+            HookParameters,
+            family.handle,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.EXECUTE,
+            positions=("action", "id"),
+            family="agents",
+            complete=complete,
+            actions=family.actions,
+            bind=family.bind,
+        )
+    ]
+
+
+def _bound(given: HookParameters) -> Parameters:
+    match given.action:
+        case "ls" | "list":
+            return ListHooks()
+        case _ if not given.id:
+            raise UsageError(f"`hook {given.action}` needs the id of a hook.", hint="`hook ls` lists them.")
+        case "refuse":
+            return RefuseHooks(id=given.id)
+        case _:
+            return AcceptHooks(id=given.id, outside=given.outside)
+
+
+def _listed(_: Invocation, found: HookSet) -> Outcome:
+    data = {
+        "hooks": [
+            {
+                "id": hook.id,
+                "event": hook.event,
+                "matcher": hook.matcher,
+                "command": hook.command,
+                "url": hook.url,
+                "timeout": hook.seconds,
+                "sandbox": hook.sandbox,
+                "source": hook.source,
+                "approved": hook.approved,
+            }
+            for hook in found.hooks
+        ],
+        "problems": found.problems,
+    }
+    lines = [
+        f"{hook.id[:8]}  {hook.event} {one_line(hook.matcher, 40) or '*'}  {literal(hook.shown)}  "
+        f"({hook.source}{'' if hook.approved else ', not approved: it does not run'})"
+        for hook in found.hooks
+    ]
+    text = "\n".join(lines) or "There are no hooks."
+    problems = "\n".join(found.problems)
+    return Outcome(data, "\n\n".join(filter(None, (f"```\n{text}\n```", problems))), plain=text, aside=problems)

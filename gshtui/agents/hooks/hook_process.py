@@ -1,0 +1,96 @@
+"""Runs one hook: a command that reads JSON and may print JSON, or an address of this machine that answers a POST.
+
+A command runs in the sandbox where that holds, and ends with everything that it started. Every run has a deadline.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from gshtui.agents.hooks.hook_set import Hook
+from gshtui.commands.declaration import CommandError
+from gshtui.guard.child_environment import command_environment
+from gshtui.text.sanitise import one_line
+from gshtui.tools.command_output import Capture, Spool
+from gshtui.tools.shell_process import End, Start, run_in_sandbox, run_supervised
+
+if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandboxes import Sandboxes
+
+_KEPT = 256 * 1024
+"""Bytes of a hook's answer that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookAnswer:
+    """What a hook gave. `failed`: why it gave nothing, as the end of a sentence."""
+
+    code: int = 0
+    out: str = ""
+    err: str = ""
+    failed: str = ""
+
+
+async def run_hook(hook: Hook, given: dict[str, object], project: Path, sandboxes: Sandboxes | None) -> HookAnswer:
+    """Run it with this input; raises nothing, and cancelling it ends it."""
+    data = json.dumps(given, default=str).encode()
+    try:
+        return await (_posted(hook, data) if hook.url else _ran(hook, data, project, sandboxes))
+    except CommandError as error:
+        return HookAnswer(failed=error.message.rstrip("."))
+    except TimeoutError:
+        return HookAnswer(failed=f"it took longer than {hook.seconds:g} s")
+    except (OSError, http.client.HTTPException) as error:
+        return HookAnswer(failed=one_line(str(error) or type(error).__name__, 200))
+
+
+async def _ran(hook: Hook, data: bytes, project: Path, sandboxes: Sandboxes | None) -> HookAnswer:
+    environ = {**command_environment(os.environ), "CLAUDE_PROJECT_DIR": str(project), "GSH_PROJECT_DIR": str(project)}
+    start = Start(("bash", "--norc", "--noprofile", "-c", hook.command), project, environ, data)
+    sandbox = await sandboxes.sandbox(Path(os.path.realpath(project))) if hook.sandbox and sandboxes else ""
+    out, err = Spool(_KEPT), Spool(_KEPT)
+    try:
+        capture, errors = Capture(out, lambda _: None), Capture(err, lambda _: None)
+        never = asyncio.Event()
+        try:
+            if isinstance(sandbox, str):
+                run = await run_supervised(start, hook.seconds, never, capture, errors)
+            else:
+                run = await run_in_sandbox(sandbox, start, hook.seconds, never, capture, errors)
+        finally:
+            capture.close()
+            errors.close()
+        said, complained = (b"".join(one.pieces()).decode("utf-8", "replace") for one in (out, err))
+    finally:
+        out.close()
+        err.close()
+    if run.end is End.TIMEOUT:
+        return HookAnswer(failed=f"it took longer than {hook.seconds:g} s and was ended")
+    return HookAnswer(run.shell_code, said, complained)
+
+
+async def _posted(hook: Hook, data: bytes) -> HookAnswer:
+    parts = urlsplit(hook.url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=hook.seconds)
+
+    def post() -> HookAnswer:
+        path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
+        connection.request("POST", path, data, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        body = answer.read(_KEPT).decode("utf-8", "replace")
+        if answer.status >= 300:  # a redirection is not followed: it could lead elsewhere
+            return HookAnswer(failed=f"it answered with status {answer.status}")
+        return HookAnswer(out=body)
+
+    try:
+        async with asyncio.timeout(hook.seconds):
+            return await asyncio.to_thread(post)
+    finally:
+        connection.close()

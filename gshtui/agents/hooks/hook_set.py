@@ -1,0 +1,242 @@
+"""The hooks that there are: a person's own, of `[hooks]`, and those of Claude Code's settings, once they are approved.
+
+A hook of somebody else's file runs only after a person has approved exactly its event, its matcher and its command; a
+change asks again. What gsh-tui itself put into Claude Code's settings is left out. A bad entry is reported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+from urllib.parse import urlsplit
+
+import msgspec
+
+from gshtui.settings import paths
+from gshtui.settings.settings_tables import HookEntry, Hooks
+from gshtui.settings.toml_file import read_bytes
+from gshtui.system import private_files
+from gshtui.system.file_lock import blocking_lock
+from gshtui.text.linear_regex import Linear, LinearError, compile_linear
+from gshtui.text.sanitise import one_line
+
+HookEvent = Literal[
+    "PreToolUse",
+    "PostToolUse",
+    "UserPromptSubmit",
+    "Stop",
+    "SubagentStop",
+    "PreCompact",
+    "PostCompact",
+    "SessionStart",
+    "SessionEnd",
+    "Notification",
+]
+EVENTS: tuple[HookEvent, ...] = get_args(HookEvent)
+MOST_SECONDS = 600.0
+DEFAULT_SECONDS = 60.0
+_MAX_BYTES = 1024 * 1024
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_OURS = "report_hook"
+"""In the commands that gsh-tui puts into Claude Code's settings to see what it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """One hook.
+
+    Args:
+        matcher: a regular expression over the whole name of a tool, a trigger or a source; empty: all.
+        seconds: its deadline.
+        sandbox: it runs in the sandbox, where that holds.
+        source: `yours`, or the file that it is from.
+        approved: it may run.
+    """
+
+    event: HookEvent
+    command: str = ""
+    url: str = ""
+    matcher: str = ""
+    seconds: float = DEFAULT_SECONDS
+    sandbox: bool = True
+    source: str = "yours"
+    approved: bool = True
+
+    @property
+    def id(self) -> str:
+        """Says exactly what was approved, in short."""
+        exact = json.dumps([self.event, self.matcher, self.command, self.url, self.source])
+        return hashlib.sha256(exact.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @property
+    def shown(self) -> str:
+        """What it runs, for people."""
+        return one_line(self.command or self.url, 120)
+
+    def matches(self, subject: str) -> bool:
+        """Whether it is for this tool, trigger or source."""
+        if self.matcher in ("", "*"):
+            return True
+        return _expression(self.matcher).fullmatch(subject) is not None
+
+
+@dataclass(slots=True)
+class HookSet:
+    """The hooks of a folder, and one sentence for each entry that cannot be used."""
+
+    hooks: list[Hook] = field(default_factory=list[Hook])
+    problems: list[str] = field(default_factory=list[str])
+
+    def of(self, event: HookEvent, subject: str = "") -> list[Hook]:
+        """Those that are asked or told now."""
+        return [hook for hook in self.hooks if hook.event == event and hook.approved and hook.matches(subject)]
+
+    @property
+    def waiting(self) -> list[Hook]:
+        """Those that nobody has approved."""
+        return [hook for hook in self.hooks if not hook.approved]
+
+
+class _Approved(msgspec.Struct):
+    """Hooks by their id: whether they run outside the sandbox."""
+
+    hooks: dict[str, bool] = {}
+
+
+def read_hooks(settings: Hooks, project: Path) -> HookSet:
+    """All hooks. Reads files; blocks for a moment. Never raises for what a file holds."""
+    found = HookSet()
+    for event in EVENTS:
+        for entry in cast("list[HookEntry]", getattr(settings, event)):
+            hook = Hook(event, entry.command, entry.url, entry.matcher, entry.timeout, entry.sandbox)
+            _add(found, hook, f"[hooks] {event}")
+    approved = _read_approved().hooks
+    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    files = [claude / "settings.json", project / ".claude/settings.json", project / ".claude/settings.local.json"]
+    for file in dict.fromkeys(files):
+        for hook in _of_claude(found, file):
+            outside = approved.get(hook.id)
+            _add(found, replace(hook, approved=outside is not None, sandbox=outside is not True), str(file))
+    return found
+
+
+def _add(found: HookSet, hook: Hook, where: str) -> None:
+    if why := _wrong(hook):
+        found.problems.append(f"A hook of {where} is not used: {why}.")
+    elif hook.id not in {one.id for one in found.hooks}:
+        found.hooks.append(hook)
+
+
+def _wrong(hook: Hook) -> str:
+    if bool(hook.command.strip()) == bool(hook.url):
+        return "it needs either `command` or `url`"
+    if hook.url:
+        try:
+            parts = urlsplit(hook.url)
+            loopback = parts.scheme == "http" and parts.hostname in _LOOPBACK and (parts.port or 80) > 0
+        except ValueError:
+            loopback = False
+        if not loopback:
+            return f"{one_line(hook.url, 80)!r} is not an http address of this machine, such as http://127.0.0.1:8080/"
+    try:
+        _expression(hook.matcher)
+    except LinearError as error:
+        return f"its matcher {one_line(hook.matcher, 60)!r} is not an expression: {one_line(str(error), 120)}"
+    return ""
+
+
+def _expression(matcher: str) -> Linear:
+    return compile_linear(rf"(?s:{matcher})" if matcher not in ("", "*") else ".*")
+
+
+def _of_claude(found: HookSet, file: Path) -> list[Hook]:
+    """The hooks of a file of Claude Code's settings."""
+    try:
+        raw = read_bytes(file)
+        if raw is None:
+            return []
+        if len(raw) > _MAX_BYTES:
+            raise ValueError(f"it has {len(raw):,} bytes")
+        data: Any = json.loads(raw)
+    except (OSError, ValueError, RecursionError) as error:
+        found.problems.append(f"The hooks of {file} are not used: {one_line(str(error), 200)}.")
+        return []
+    table: Any = cast("dict[str, Any]", data).get("hooks") if isinstance(data, dict) else None
+    if not isinstance(table, dict):
+        return []
+    hooks: list[Hook] = []
+    for event, groups in cast("dict[str, Any]", table).items():
+        if event not in EVENTS:
+            found.problems.append(f"{file}: hooks of {one_line(str(event), 40)!r} are not run here.")
+            continue
+        for group in cast("list[Any]", groups) if isinstance(groups, list) else []:
+            hooks += _of_group(file, event, group)
+    return [hook for hook in hooks if _OURS not in hook.command]
+
+
+def _of_group(file: Path, event: HookEvent, group: object) -> list[Hook]:
+    if not isinstance(group, dict):
+        return []
+    fields = cast("dict[str, Any]", group)
+    entries: Any = fields.get("hooks")
+    hooks: list[Hook] = []
+    for entry in cast("list[Any]", entries) if isinstance(entries, list) else []:
+        one = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+        if one.get("type", "command") not in ("command", "http"):
+            continue  # prompts for a model are Claude Code's own
+        seconds: Any = one.get("timeout", DEFAULT_SECONDS)
+        limit = (
+            float(seconds) if isinstance(seconds, int | float) and not isinstance(seconds, bool) else DEFAULT_SECONDS
+        )
+        hooks.append(
+            Hook(
+                event,
+                str(one.get("command") or ""),
+                str(one.get("url") or ""),
+                str(fields.get("matcher") or ""),
+                min(max(limit, 0.1), MOST_SECONDS),
+                source=str(file),
+                approved=False,
+            )
+        )
+    return hooks
+
+
+def approve(ids: Mapping[str, bool]) -> None:
+    """Note that a person has approved these; the value: outside the sandbox. Blocks. Raises `OSError`."""
+    _change(lambda known: known.hooks.update(ids))
+
+
+def withdraw(ids: list[str]) -> None:
+    """Note that these must not run any more. Blocks. Raises `OSError`."""
+
+    def drop(known: _Approved) -> None:
+        for one in ids:
+            known.hooks.pop(one, None)
+
+    _change(drop)
+
+
+def _change(change: Callable[[_Approved], object]) -> None:
+    paths.data_dir()
+    with blocking_lock(_file().with_suffix(".lock")):
+        known = _read_approved()
+        change(known)
+        private_files.write_whole(_file(), msgspec.json.encode(known), sync=True)
+
+
+def _read_approved() -> _Approved:
+    """An unreadable file approves nothing."""
+    try:
+        return msgspec.json.decode(_file().read_bytes(), type=_Approved)
+    except (OSError, msgspec.DecodeError):
+        return _Approved()
+
+
+def _file() -> Path:
+    return paths.data_dir(create=False) / "approved-hooks.json"

@@ -1,0 +1,240 @@
+"""What hooks say, with real processes, a real sandbox where there is one, and a real server on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gshtui.agents.hooks.agent_hooks import AgentHooks, claude_name
+from gshtui.agents.hooks.hook_set import Hook, HookEvent, HookSet
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub_events import Noticed
+from tests.kit.command import run_gsh
+from tests.kit.configuration import made_project, user_file
+from tests.kit.home import Home
+from tests.kit.loopback.apis import loopback, variables
+from tests.kit.loopback.script import Call, Say
+from tests.kit.tool_harness import processes_mentioning
+
+COVERS = (
+    "gshtui.agents.hooks.commands",
+    "gshtui.agents.hooks.hook_process",
+    "gshtui.agents.hooks.hook_watch",
+    "gshtui.hub.hook_part",
+)
+
+
+class Asked:
+    """Hooks of one folder, and what was noticed."""
+
+    def __init__(self, folder: Path, *hooks: Hook) -> None:
+        self.bus = Bus()
+        self.noticed: list[str] = []
+        self.bus.subscribe(
+            lambda batch: self.noticed.extend(one.text for one in batch if isinstance(one, Noticed)), Noticed, name="t"
+        )
+        self.hooks = AgentHooks(self.bus, folder, lambda: HookSet(list(hooks)), None)
+
+    async def before(self, tool: str = "bash", **arguments: Any) -> Any:
+        verdict = await self.hooks.before_tool("main", "s", "c", tool, arguments)
+        await self.bus.drained()
+        return verdict
+
+
+def hook(command: str, event: HookEvent = "PreToolUse", **more: Any) -> Hook:
+    return Hook(event, command, **more)
+
+
+def printing(data: Any) -> str:
+    return f"cat > /dev/null; printf '%s' '{json.dumps(data)}'"
+
+
+def specific(**fields: Any) -> dict[str, Any]:
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **fields}}
+
+
+async def test_json_comes_in_as_claude_code_writes_it(tmp_path: Path) -> None:
+    asked = Asked(tmp_path, hook("cat > seen.json", matcher="Edit"))
+    await asked.before("edit", path="a.py", old_text="x", new_text="y")
+    seen = json.loads((tmp_path / "seen.json").read_text())
+    assert seen["hook_event_name"] == "PreToolUse"
+    assert (seen["tool_name"], seen["tool_use_id"], seen["session_id"], seen["cwd"]) == (
+        "Edit",
+        "c",
+        "s",
+        str(tmp_path),
+    )
+    assert seen["tool_input"] == {"file_path": "a.py", "old_string": "x", "new_string": "y"}
+    assert claude_name("files__read_it") == "mcp__files__read_it"
+    (tmp_path / "seen.json").unlink()
+    await asked.before("bash", command="ls")
+    assert not (tmp_path / "seen.json").exists(), "its matcher is for another tool"
+
+
+async def test_decisions(tmp_path: Path) -> None:
+    denied = await Asked(tmp_path, hook("echo not that >&2; exit 2")).before(command="x")
+    assert denied.denied == "not that"
+    for data in (
+        specific(permissionDecision="deny", permissionDecisionReason="no"),
+        {"decision": "block", "reason": "no"},
+    ):
+        assert (await Asked(tmp_path, hook(printing(data))).before(command="x")).denied == "no"
+    asks = await Asked(
+        tmp_path, hook(printing(specific(permissionDecision="ask", permissionDecisionReason="sure?")))
+    ).before()
+    assert (asks.denied, asks.asks) == ("", "sure?")
+    allow = specific(permissionDecision="allow", updatedInput={"file_path": "b.py"}, additionalContext="look")
+    changed = await Asked(tmp_path, hook(printing(allow))).before("write", path="a.py", content="x")
+    assert (changed.denied, changed.asks, changed.changed, changed.text) == ("", "", {"path": "b.py"}, "look")
+    both = await Asked(tmp_path, hook(printing(allow)), hook("exit 2")).before()
+    assert both.denied, "a denial counts, whatever another hook says"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [("exit 1", "exit code 1"), ("nosuchprogram", "exit code 127"), ("echo '{broken'", "JSON that cannot be read")],
+)
+async def test_a_failing_hook_is_shown_and_blocks_nothing(tmp_path: Path, command: str, said: str) -> None:
+    asked = Asked(tmp_path, hook(command))
+    assert (await asked.before(command="x")).denied == ""
+    assert said in asked.noticed[0]
+
+
+async def test_a_hook_that_takes_too_long_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    mark = f"slow-hook-{os.getpid()}"
+    asked = Asked(tmp_path, hook(f"(exec -a {mark} sleep 600) & exec -a {mark} sleep 600", seconds=0.4))
+    assert (await asked.before(command="x")).denied == ""
+    assert "took longer than 0.4 s" in asked.noticed[0]
+    assert processes_mentioning(mark) == []
+
+
+async def test_a_hook_ends_with_the_turn_that_waits_for_it(tmp_path: Path) -> None:
+    mark = f"cancelled-hook-{os.getpid()}"
+    os.mkfifo(tmp_path / "begun")
+    asked = Asked(tmp_path, hook(f"echo > begun; exec -a {mark} sleep 600"))
+    waiting = asyncio.create_task(asked.before(command="x"))
+    await asyncio.to_thread((tmp_path / "begun").read_text)
+    waiting.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await waiting
+    assert processes_mentioning(mark) == []
+
+
+@contextlib.contextmanager
+def server(status: int, body: str) -> Iterator[tuple[str, list[Any]]]:
+    """A server on loopback that answers each POST so; its address, and what it was sent."""
+    got: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(status)
+            self.send_header("Location", "http://127.0.0.1:9/")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    made = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=made.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{made.server_port}/hook", got
+    finally:
+        made.shutdown()
+        thread.join()
+        made.server_close()
+
+
+async def test_an_address_of_this_machine_is_asked(tmp_path: Path) -> None:
+    with server(200, json.dumps(specific(permissionDecision="deny", permissionDecisionReason="no"))) as (url, got):
+        verdict = await Asked(tmp_path, Hook("PreToolUse", url=url)).before(command="x")
+    assert (verdict.denied, got[0]["tool_name"]) == ("no", "Bash")
+    with server(302, "") as (url, _):
+        asked = Asked(tmp_path, Hook("PreToolUse", url=url))
+        assert (await asked.before(command="x")).denied == ""
+    assert "status 302" in asked.noticed[0]
+
+
+def table(event: str, command: str, matcher: str = "") -> str:
+    return f"[[hooks.{event}]]\nmatcher = '{matcher}'\nsandbox = false\ncommand = '''{command}'''\n"
+
+
+def test_a_denied_call_does_not_run_and_an_allowed_one_is_not_widened(tmp_path: Path, home: Home) -> None:
+    project = made_project(tmp_path / "project")
+    user_file(home, table("PreToolUse", "echo not here >&2; exit 2", "Bash"))
+    ran = run_gsh("prompt", "--mode", "yolo", "run touch made.txt", cwd=project)
+    assert "not here" in ran.out
+    assert not (project / "made.txt").exists()
+    user_file(home, table("PreToolUse", printing(specific(permissionDecision="allow")), "Bash"))
+    ran = run_gsh("prompt", "run touch made.txt", cwd=project)
+    assert (ran.code, (project / "made.txt").exists()) == (4, False)
+    changed = specific(updatedInput={"command": "touch other.txt"})
+    user_file(home, table("PreToolUse", printing(changed), "Bash"))
+    assert run_gsh("prompt", "--mode", "yolo", "run touch made.txt", cwd=project).code == 0
+    assert (project / "other.txt").exists()
+    assert not (project / "made.txt").exists()
+
+
+async def test_a_turn_passes_all_its_hooks(tmp_path: Path, home: Home) -> None:
+    project = made_project(tmp_path / "project")
+    (project / "a.txt").write_text("content\n")
+    stop = "grep -q '\"stop_hook_active\": true' || { echo also say bye >&2; exit 2; }"
+    user_file(
+        home,
+        table("SessionStart", "echo it began")
+        + table("UserPromptSubmit", "echo it is Tuesday")
+        + table("PostToolUse", printing({"decision": "block", "reason": "format it"}), "Read")
+        + table("Stop", stop)
+        + table("SessionEnd", "cat > ended.json"),
+    )
+    script = [[Call("read", {"path": "a.txt"})], [Say("hello")], [Say("bye")]]
+    async with loopback("anthropic", script) as model:
+        env = variables("anthropic", model.url)
+        ran = await asyncio.to_thread(run_gsh, "prompt", "go on", cwd=project, env=env)
+        assert ran.code == 0, ran.err
+        sent = [json.dumps(one.body) for one in model.requests if one.kind == "chat"]
+    assert ran.out.endswith("bye\n")
+    assert "it began" in sent[0]
+    assert "it is Tuesday" in sent[0]
+    assert "format it" in sent[1]
+    assert "also say bye" in sent[2]
+    assert json.loads((project / "ended.json").read_text())["hook_event_name"] == "SessionEnd"
+
+
+def test_a_prompt_is_stopped(tmp_path: Path, home: Home) -> None:
+    user_file(home, table("UserPromptSubmit", "grep -q secret && { echo no secrets >&2; exit 2; } || true"))
+    ran = run_gsh("prompt", "tell a secret", cwd=tmp_path)
+    assert ran.code != 0
+    assert "A hook stopped the prompt: no secrets" in ran.err
+    assert run_gsh("prompt", "what can you do?", cwd=tmp_path).code == 0
+
+
+def test_they_are_listed_and_approved(tmp_path: Path, home: Home) -> None:
+    project = made_project(tmp_path / "project")
+    file = project / ".claude" / "settings.json"
+    file.parent.mkdir()
+    line = "touch ran.txt"
+    file.write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": line}]}]}}))
+    assert "not approved" in run_gsh("hook", "ls", cwd=project).out
+    run_gsh("prompt", "what can you do?", cwd=project)
+    assert not (project / "ran.txt").exists()
+    refused = run_gsh("hook", "accept", "all", cwd=project)
+    assert (refused.code, "--yes" in refused.err) == (4, True)
+    assert run_gsh("hook", "accept", "all", "--yes", cwd=project).code == 0
+    run_gsh("prompt", "what can you do?", cwd=project)
+    assert (project / "ran.txt").exists()
+    listed = run_gsh("hook", "ls", "--json", cwd=project).json["hooks"]
+    assert [(one["command"], one["approved"]) for one in listed] == [(line, True)]
+    assert run_gsh("hook", "refuse", listed[0]["id"][:6], cwd=project).code == 0
+    assert not run_gsh("hook", "ls", "--json", cwd=project).json["hooks"][0]["approved"]
