@@ -11,7 +11,7 @@ from gshtui.system.tasks import start_job
 
 if TYPE_CHECKING:
     from gshtui.agents.prompts.commands import PromptCommands
-    from gshtui.agents.prompts.prompt_expansion import ToolAnswer
+    from gshtui.agents.prompts.prompt_expansion import PromptToolAnswer
     from gshtui.commands.registry import AnyCommand
 
 
@@ -19,7 +19,7 @@ def offer_prompts(hub: Hub) -> None:
     """Offer `prompt` and `prompts`, and soon a command for each kept prompt of the folder."""
     made: list[PromptCommands] = []
 
-    async def use_tool(agent: str, tool: str, arguments: dict[str, object]) -> ToolAnswer:
+    async def use_tool(agent: str, tool: str, arguments: dict[str, object]) -> PromptToolAnswer:
         return await _use_tool(hub, agent, tool, arguments)
 
     def prompts() -> PromptCommands:
@@ -52,7 +52,7 @@ async def register_prompts(hub: Hub, prompts: PromptCommands) -> None:
             hub.registry.register(prompts.of_prompt(prompt))
 
 
-async def _use_tool(hub: Hub, agent: str, tool: str, arguments: dict[str, object]) -> ToolAnswer:
+async def _use_tool(hub: Hub, agent: str, tool: str, arguments: dict[str, object]) -> PromptToolAnswer:
     """A call of the agent that gets the prompt; where it lives elsewhere, of this hub's own. Raises `ExpectedError`."""
     local = hub.local_agent(agent) or hub.local_agent(hub.options.agent)
     if local is None:

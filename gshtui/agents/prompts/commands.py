@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from gshtui.agents.prompts.prompt_expansion import ToolAnswer, expand, read_arguments
+from gshtui.agents.prompts.prompt_expansion import PromptToolAnswer, expand, read_arguments
 from gshtui.agents.prompts.prompt_store import KeptPrompt, PromptError, PromptSource, PromptStore, read_prompts
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.commands.command_errors import command_error
@@ -89,7 +89,7 @@ class PromptCommands:
     def __init__(
         self,
         cwd: Path,
-        use_tool: Callable[[str, str, dict[str, object]], Awaitable[ToolAnswer]],
+        use_tool: Callable[[str, str, dict[str, object]], Awaitable[PromptToolAnswer]],
         sources: Callable[[], Sequence[PromptSource]] = tuple,
     ) -> None:
         self._cwd = cwd
@@ -178,7 +178,7 @@ class PromptCommands:
     async def _sent(self, invocation: Invocation, name: str, args: str) -> Outcome:
         """The outcome that a window turns into a turn of the agent in front."""
 
-        async def use(tool: str, arguments: dict[str, object]) -> ToolAnswer:
+        async def use(tool: str, arguments: dict[str, object]) -> PromptToolAnswer:
             return await self._use_tool(invocation.agent, tool, arguments)
 
         try:

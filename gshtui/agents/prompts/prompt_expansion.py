@@ -26,7 +26,7 @@ _PIECES = re.compile(
 """What is replaced; everything else stands as it is written."""
 
 
-class ToolAnswer(Protocol):
+class PromptToolAnswer(Protocol):
     """What a tool gave."""
 
     @property
@@ -38,7 +38,7 @@ class ToolAnswer(Protocol):
     def content(self) -> str: ...
 
 
-UseTool = Callable[[str, dict[str, object]], Awaitable[ToolAnswer]]
+UseTool = Callable[[str, dict[str, object]], Awaitable[PromptToolAnswer]]
 """(tool, arguments) → its answer; a call of the agent that gets the prompt."""
 
 
