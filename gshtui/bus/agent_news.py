@@ -22,6 +22,8 @@ class AgentCall:
     """What to tell the person, in one line without controls."""
 
     text: str
+    agent: str
+    """The agent's name."""
     is_good: bool = False
     """Nothing has to be done about it."""
     is_asked: bool = False
@@ -73,7 +75,7 @@ class AgentNews:
         if row.id in self._needing and question in ("", self._needing[row.id]):
             return None
         self._needing[row.id] = question
-        return _call(_need(row), is_asked=bool(question)) if self._concerns(row) else None
+        return _call(_need(row), row.name, is_asked=bool(question)) if self._concerns(row) else None
 
     def _ended(self, event: AgentEnded) -> AgentCall | None:
         """Only whoever looked after it publishes its end."""
@@ -82,7 +84,8 @@ class AgentNews:
             return None  # by the person
         words = {"done": "is done", "failed": "has failed", "lost": "is lost"}.get(event.status, event.status)
         report = f": {event.report}" if event.report else ""
-        return _call(f"{event.name or event.agent} {words}{report}", is_good=event.status == "done")
+        name = event.name or event.agent
+        return _call(f"{name} {words}{report}", name, is_good=event.status == "done")
 
 
 def _need(row: AgentRow) -> str:
@@ -94,7 +97,7 @@ def _need(row: AgentRow) -> str:
     return f"{row.name} asks: {asked.subject}{f' · {about}' if about else ''}"
 
 
-def _call(text: str, *, is_good: bool = False, is_asked: bool = False) -> AgentCall:
+def _call(text: str, agent: str, *, is_good: bool = False, is_asked: bool = False) -> AgentCall:
     from gshtui.text.sanitise import one_line  # not before the first letter
 
-    return AgentCall(one_line(text, _LONGEST), is_good, is_asked)
+    return AgentCall(one_line(text, _LONGEST), agent, is_good, is_asked)

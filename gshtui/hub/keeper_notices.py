@@ -1,4 +1,4 @@
-"""Calls the person while no window is open: in each terminal that shows an agent, and on the desktop if configured.
+"""Calls the person while no window is open: in each terminal that shows an agent, and by what is configured.
 
 The keeper has it, and calls about the agents that it looks after; windows call about theirs, so each is told once. It
 has no terminal of its own: `badge` and `bell` are a message in the tmux clients that are attached to an agent's server.
@@ -17,6 +17,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.fleet.fleet import Fleet
 from gshtui.hub.hub import Hub
+from gshtui.hub.person_notifier import PersonNotifier
 from gshtui.system.processes import kill_child
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.tmux.quoting import command, unexpanded
@@ -34,6 +35,7 @@ class KeeperNotices:
 
     def __init__(self, hub: Hub, fleet: Fleet) -> None:
         self._ways = frozenset(hub.settings.ui.notifications)
+        self._notifier = PersonNotifier(hub.bus.publish, hub.settings)
         self._fleet = fleet
         self._news = AgentNews(lambda row: row.owner == os.getpid())
         for row in fleet.rows():
@@ -45,11 +47,13 @@ class KeeperNotices:
         """Call nobody."""
         self._subscription.unsubscribe()
         await cancel_and_wait(*self._calls)
+        await self._notifier.stop()
 
     def _listen(self, batch: Sequence[Event]) -> None:
         for event in batch:
             call = self._news.call_for(event)
-            if call is not None:
+            if call is not None and self._notifier.is_wanted(call.agent):
+                self._notifier.send(call.text, call.agent)
                 task = start_job(self._call(call.text), "a notification")
                 self._calls.add(task)
                 task.add_done_callback(self._calls.discard)

@@ -21,6 +21,7 @@ from gshtui.settings.settings_tables import (
     HubSettings,
     McpSettings,
     NamedAgentSettings,
+    Notify,
     ProviderSettings,
     Python,
     Sandbox,
@@ -97,6 +98,7 @@ class Settings(BaseSettings):
     shell: Shell = Field(default_factory=Shell, description="What is recorded of your shells.")
     budget: Budgets = Field(default_factory=Budgets, description="How much agents may use before they pause and ask.")
     ui: Ui = Field(default_factory=Ui, description="How the workbench looks and behaves.")
+    notify: Notify = Field(default_factory=Notify, description="How you are told when you look elsewhere.")
     ssh: SshSettings = Field(default_factory=SshSettings, description="People who come in over SSH.")
     hub: HubSettings = Field(default_factory=HubSettings, description="What goes on while no window is open.")
     store: StoreSettings = Field(default_factory=StoreSettings, description="The record on disk.")

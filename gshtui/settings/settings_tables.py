@@ -580,6 +580,42 @@ class HubSettings(SettingsTable):
     )
 
 
+def quiet_hours(value: str) -> str:
+    """Hours of every day, or nothing."""
+    from gshtui.text.day_hours import day_hours  # only where a file names some
+
+    if value:
+        day_hours(value)
+    return value
+
+
+def webhook_address(value: str) -> str:
+    """An address that notifications may be sent to: by HTTPS, or to this machine."""
+    parts = urlsplit(value)
+    here = parts.hostname in ("127.0.0.1", "::1", "localhost")
+    if value and not (parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and here))):
+        raise ValueError("write an address that begins with https:// (http:// is for this machine only)")
+    return value
+
+
+class Notify(SettingsTable):
+    """How you are told of your agents while you look elsewhere, besides `ui.notifications`."""
+
+    command: list[str] = Field(
+        default=[],
+        description="A program with its arguments that is run for each notification: it finds the text in $GSH_TEXT and"
+        " the agent in $GSH_AGENT.",
+    )
+    webhook: Annotated[str, AfterValidator(webhook_address)] = Field(
+        default="",
+        description='An https address that each notification is sent to as JSON: {"text": …, "agent": …, "at": …}.',
+    )
+    quiet: Annotated[str, AfterValidator(quiet_hours)] = Field(
+        default="", description="Hours in which nothing calls you, such as 22:00-07:30."
+    )
+    muted: list[str] = Field(default=[], description="Agents that never call you, by name; explore-* has a pattern.")
+
+
 class SshSettings(SettingsTable):
     """Where `gsh-tui serve --ssh` listens for the people whom you let in (`gsh-tui people`)."""
 

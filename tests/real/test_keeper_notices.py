@@ -120,7 +120,7 @@ def test_each_thing_is_told_once_by_the_one_whom_it_concerns() -> None:
     news.call_for(AgentChanged(agent="0001", row=msgspec.structs.replace(row, needs_you=False)))
     assert news.call_for(AgentChanged(agent="0001", row=row)) == call
     ended = AgentEnded(agent="0001", name="cc", status="done", report="")
-    assert news.call_for(ended) == AgentCall("cc is done", is_good=True)
+    assert news.call_for(ended) == AgentCall("cc is done", "cc", is_good=True)
     news.call_for(AgentKilled(agent="0001"))
     assert news.call_for(ended) is None
     news.call_for(AgentRemoved(agent="0001"))

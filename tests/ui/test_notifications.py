@@ -11,6 +11,9 @@ from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import SummaryProposed
 from gshtui.bus.events.fleet_events import AgentEnded, AgentKilled
+from gshtui.hub.person_notifier import PersonNotifier
+from gshtui.settings.model import Settings
+from gshtui.settings.settings_tables import Notify
 from gshtui.ui.window.notifications import Attention
 from tests.kit.recorded_contexts import COMPACTED
 from tests.kit.recorded_fleet import CLAUDE, SEARCH, changed
@@ -26,7 +29,7 @@ class Noting(Attention):
         super().__init__(app)
         self.called: list[str] = []
 
-    def call(self, text: str) -> None:
+    def call(self, text: str, agent: str) -> None:
         self.called.append(text)
 
 
@@ -116,3 +119,35 @@ async def test_an_end_is_told_with_its_report_unless_the_person_made_it() -> Non
         assert len(watch.called) == count
         watch.consume([msgspec.structs.replace(TURN, agent="main")])
         assert watch.called[-1] == "main is done"
+
+
+async def test_what_was_missed_is_told_at_the_return() -> None:
+    app = Telling()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        watch = Noting(app)
+        app.app_focus = False
+        watch.consume([msgspec.structs.replace(TURN, agent="fix", stop="interrupted"), TURN])
+        watch.seen()
+        assert app.told == ["fix was interrupted\n0001 is done"]
+        watch.consume([msgspec.structs.replace(TURN, agent=f"a{number}\x1b[2J") for number in range(20)])
+        watch.seen()
+        lines = app.told[-1].split("\n")
+        assert (lines[0], len(lines)) == ("12 earlier ones", 9)
+        assert "\x1b" not in app.told[-1]
+        watch.seen()
+        watch.consume([TURN])
+        watch.seen()  # one thing is not worth a digest: the badge said it
+        assert len(app.told) == 2
+
+
+async def test_nobody_is_called_about_a_muted_agent() -> None:
+    app = Telling()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        watch = Noting(app)
+        settings = Settings(notify=Notify(muted=["000*"]))
+        watch.notifier = PersonNotifier(lambda _: None, settings)
+        app.app_focus = False
+        watch.consume([TURN, msgspec.structs.replace(TURN, agent="main")])
+        assert watch.called == ["main is done"]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from textual.app import App
 
-from gshtui.bus.agent_news import EVENTS, AgentNews
+from gshtui.bus.agent_news import EVENTS, AgentCall, AgentNews
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.approval_events import ApprovalRequested
@@ -25,11 +25,14 @@ from gshtui.ui.kit.textual.isolation import in_words
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
+    from gshtui.hub.person_notifier import PersonNotifier
     from gshtui.text.sanitise import CleanText
     from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 PUSH_TITLE: Final = "\x1b[22;2t"
 POP_TITLE: Final = "\x1b[23;2t"
+_DIGEST = 8
+"""Lines of what a person missed."""
 
 
 class Attention:
@@ -46,6 +49,10 @@ class Attention:
         self._app = app
         self.ways: Sequence[str] = ("badge", "bell")
         """`badge`, `bell`, `desktop_notification`, as configured."""
+        self.notifier: PersonNotifier | None = None
+        """Decides whether to call, and calls by other means; `None` until the hub is up."""
+        self._missed: list[str] = []
+        """What the person was not there for."""
         self._badged = False
         # What the keeper, or a window of another folder, looks after, it tells of.
         self._news = AgentNews(lambda row: row.owner in (0, os.getpid()))
@@ -55,34 +62,41 @@ class Attention:
         for event in events:
             match event:
                 case SummaryProposed():
-                    self._elsewhere(f"{event.agent} wants to compact its context: its summary needs your answer")
+                    text = f"{event.agent} wants to compact its context: its summary needs your answer"
+                    self._elsewhere(text, event.agent)
                 case ApprovalRequested():
                     self._news.called_for(event.agent)  # notified here, not again when its row changes
-                    self._elsewhere(f"{event.agent} asks: {event.tool} {event.subject}")
+                    self._elsewhere(f"{event.agent} asks: {event.tool} {event.subject}", event.agent)
                 case TurnFinished() if not self._news.has(event.agent):
-                    self._elsewhere(f"{event.agent} {turn_outcome(event)}")
+                    self._elsewhere(f"{event.agent} {turn_outcome(event)}", event.agent)
                 case _ if (call := self._news.call_for(event)) is not None:
                     if call.is_asked:  # in the window the question is above the input
-                        self._elsewhere(call.text)
+                        self._elsewhere(call.text, call.agent)
                     else:
-                        self._everywhere(call.text, severity="information" if call.is_good else "warning")
+                        self._everywhere(call)
                 case _:
                     pass
 
-    def _elsewhere(self, text: str) -> None:
-        if not self._app.app_focus:
-            self.call(text)
+    def _elsewhere(self, text: str, agent: str) -> None:
+        if self._app.app_focus:
+            return
+        self._missed.append(text)
+        if self.notifier is None or self.notifier.is_wanted(agent):
+            self.call(text, agent)
 
-    def _everywhere(self, text: str, *, severity: Literal["information", "warning"]) -> None:
+    def _everywhere(self, call: AgentCall) -> None:
         """Notify even a person who is looking at this window: the agent may be behind another tab."""
-        self._app.notify(text, severity=severity, markup=False, timeout=8)
-        self._elsewhere(text)
+        severity = "information" if call.is_good else "warning"
+        self._app.notify(call.text, severity=severity, markup=False, timeout=8)
+        self._elsewhere(call.text, call.agent)
 
-    def call(self, text: str) -> None:
+    def call(self, text: str, agent: str) -> None:
         """Draw attention to this in the configured ways."""
         from gshtui.text.sanitise import clean_text, one_line
 
         words = one_line(text, 120)
+        if self.notifier is not None:
+            self.notifier.send(one_line(text, 400), agent)
         if "bell" in self.ways:
             self._app.bell()
         if "desktop" in self.ways:
@@ -93,7 +107,10 @@ class Attention:
             self._badged = True
 
     def seen(self) -> None:
-        """The person is back: remove the badge."""
+        """The person is back: remove the badge, and say what they missed, if it is more than one thing."""
+        missed, self._missed = self._missed, []
+        if len(missed) > 1:
+            self._app.notify(digest(missed), title="While you were away", markup=False, timeout=15)
         if self._badged:
             from gshtui.text.sanitise import clean_text
 
@@ -102,6 +119,16 @@ class Attention:
 
     def _write(self, sequence: CleanText) -> None:
         write_sequence(self._app, sequence)
+
+
+def digest(missed: Sequence[str]) -> CleanText:
+    """What a person missed, the newest last; a long list without its beginning."""
+    from gshtui.text.sanitise import clean_text, one_line
+
+    shown = [one_line(text, 100) for text in missed[-_DIGEST:]]
+    more = [one_line(f"{len(missed) - _DIGEST} earlier ones", 40)] if len(missed) > _DIGEST else []
+    first, *others = (*more, *shown)
+    return clean_text(first, *(clean_text("\n", line) for line in others))
 
 
 def turn_outcome(event: TurnFinished) -> str:
@@ -115,6 +142,8 @@ def desktop_notification(text: CleanText) -> CleanText:
     """The sequence for a desktop notification; which one depends on the terminal."""
     from gshtui.text.sanitise import clean_text
 
+    if "KITTY_WINDOW_ID" in os.environ:
+        return clean_text("\x1b]99;;gsh-tui: ", text, "\x1b\\")
     if os.environ.get("TERM", "").startswith(("rxvt", "foot")) or "VTE_VERSION" in os.environ:
         return clean_text("\x1b]777;notify;gsh-tui;", text, "\x1b\\")
     return clean_text("\x1b]9;gsh-tui: ", text, "\x07")

@@ -158,11 +158,14 @@ class UiStateStore:
 
     def apply(self, settings: Settings, bridge: Bridge, watchers: Iterable[object]) -> None:
         """The hub is up: apply the settings for the window."""
+        from gshtui.hub.person_notifier import PersonNotifier
+
         self.settings_say(settings.ui.theme)
         bridge.fps = settings.ui.fps
         for watcher in watchers:
             if isinstance(watcher, Attention):
                 watcher.ways = tuple(settings.ui.notifications)
+                watcher.notifier = PersonNotifier(bridge.publish, settings)
         from gshtui.settings.model import DEFAULT_KEYS
         from gshtui.ui.window.keymap import effective_keymap
 

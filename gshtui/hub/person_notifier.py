@@ -1,0 +1,145 @@
+"""Reaches a person who is not at the terminal: by a command of theirs and by a webhook, but not in their quiet hours.
+
+The window and the keeper have one each. Both ways get the words without secrets, have a deadline, and hold nothing up;
+a way that fails is noticed once. Whether the person is called about an agent at all is decided here for every way, also
+for the badge, the bell and the desktop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import fnmatch
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.system.processes import kill_child
+from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.text.day_hours import is_within
+
+if TYPE_CHECKING:
+    from gshtui.guard.redaction import Redactor
+    from gshtui.settings.model import Settings
+
+WITHIN = 10.0
+"""Seconds for the command, and for the webhook."""
+_MOST = 8
+"""Notifications under way; further ones are dropped, as the person has enough to look at."""
+Clock = Callable[[], datetime.datetime]
+
+
+class PersonNotifier:
+    """Made inside a running loop. `stop` ends what is under way."""
+
+    def __init__(
+        self, publish: Callable[[Event], object], settings: Settings, *, clock: Clock = datetime.datetime.now
+    ) -> None:
+        """`publish`: learns that a way failed. `clock`: gives the local time."""
+        self._publish = publish
+        self._settings = settings
+        self._clock = clock
+        self._jobs: set[asyncio.Task[None]] = set()
+        self._failed: set[str] = set()
+        """The ways that have failed, which was noticed."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something is under way."""
+        return bool(self._jobs)
+
+    def is_wanted(self, agent: str) -> bool:
+        """Whether to call the person about this agent now, in any way. `agent`: its name."""
+        chosen = self._settings.notify
+        if any(fnmatch.fnmatchcase(agent, pattern) for pattern in chosen.muted):
+            return False
+        return not is_within(chosen.quiet, self._clock().time())
+
+    def send(self, text: str, agent: str) -> None:
+        """Run the command and call the webhook, where there are any. `text`: one line without controls."""
+        chosen = self._settings.notify
+        if chosen.command:
+            self._start("command", self._run_command(text, agent))
+        if chosen.webhook:
+            self._start("webhook", self._call_webhook(text, agent))
+
+    async def stop(self) -> None:
+        """End what is under way."""
+        await cancel_and_wait(*self._jobs)
+
+    def _start(self, way: str, work: Awaitable[str]) -> None:
+        if len(self._jobs) >= _MOST:
+            if asyncio.iscoroutine(work):
+                work.close()
+            return
+        job = start_job(self._finish(way, work), "a notification")
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+
+    async def _finish(self, way: str, work: Awaitable[str]) -> None:
+        why = await work
+        if why and way not in self._failed:
+            self._failed.add(way)
+            hint = f"`gsh-tui config edit` has it below [notify], as {way}."
+            self._publish(Noticed(level="warning", text=why, hint=hint, about="notify"))
+
+    @cached_property
+    def _redactor(self) -> Redactor:
+        from gshtui.agents.telemetry import redactor  # it compiles much, and few are called like this
+
+        return redactor(self._settings, os.environ)
+
+    async def _redacted(self, text: str) -> str:
+        return await asyncio.to_thread(lambda: self._redactor.redact(text))
+
+    async def _run_command(self, text: str, agent: str) -> str:
+        """Why it failed; empty: it did not."""
+        argv = self._settings.notify.command
+        environ = {**os.environ, "GSH_TEXT": await self._redacted(text), "GSH_AGENT": agent}
+        try:
+            # No pipe: what the command leaves running could hold it, and then ending it would wait.
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+                env=environ,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            return f"The notification command {argv[0]} cannot be started: {error}."
+        try:
+            async with asyncio.timeout(WITHIN):
+                await process.wait()
+        except TimeoutError:
+            return f"The notification command {argv[0]} took more than {WITHIN:g} s and was ended."
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                await kill_child(process)
+        return f"The notification command {argv[0]} ended with {process.returncode}." if process.returncode else ""
+
+    async def _call_webhook(self, text: str, agent: str) -> str:
+        """Why it failed; empty: it did not. It goes to the address that is set and to no other."""
+        import httpx2  # few have a webhook
+
+        said = {"text": await self._redacted(text), "agent": agent, "at": time.time()}
+        try:
+            async with (
+                asyncio.timeout(WITHIN),
+                httpx2.AsyncClient(follow_redirects=False, timeout=WITHIN) as client,
+                client.stream("POST", self._settings.notify.webhook, json=said) as answer,
+            ):
+                code = answer.status_code
+        except TimeoutError:
+            return f"The notification webhook did not answer within {WITHIN:g} s."
+        except (httpx2.HTTPError, OSError, ValueError) as error:
+            return f"The notification webhook cannot be reached: {error}."
+        return "" if 200 <= code < 300 else f"The notification webhook answered {code}."
