@@ -23,6 +23,7 @@ from gshtui.bus.events.agent_events import (
     ModelChangeRequested,
     PromptEditRequested,
     PromptSubmitted,
+    PromptWithdrawn,
     Status,
     TurnFinished,
 )
