@@ -21,6 +21,8 @@ transcript: its program's own record of the conversation. screen: what its termi
 """
 ENDED_STATUSES: tuple[str, ...] = ("done", "failed", "lost")
 """Statuses in which nothing is running. `lost` can be recovered, the other two restarted."""
+RESERVED_NAMES = frozenset({"person", "gsh", "all", "you", "parent", "lobby", "main"})
+"""Names that mean somebody or something already: no agent and no other person gets one."""
 AT_WORK: tuple[str, ...] = ("thinking", "tool", "waiting")
 """Statuses in which an agent is in a turn."""
 

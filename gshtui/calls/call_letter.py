@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gshtui.bus.call_data import CallInfo, CallMessage, CallWindow, Pin
+from gshtui.context.tokens import text_tokens
 from gshtui.text.sanitise import one_line, plain
 
 ALL = "all"
@@ -41,7 +42,7 @@ def windowed(messages: Sequence[CallMessage], window: CallWindow) -> CallExcerpt
     kept: list[CallMessage] = []
     left = window.tokens
     for message in reversed(messages):
-        left -= message.tokens
+        left -= message.tokens or text_tokens(message.text)
         if left < 0:
             break
         kept.append(message)

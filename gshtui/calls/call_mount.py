@@ -108,14 +108,17 @@ class CallMount:
         self._refuse(caller, steps)
         call = await self._call(caller, steps[0])
         service = self._service()
+
+        def changed(before: str) -> str:
+            return appended(before, content)
+
         try:
             who = await service.principal(caller)
             match steps[1:]:
                 case ("context", "system.prompt"):
-                    await service.instruct(call.name, appended(call.instructions, content) if append else content, who)
+                    await service.instruct(call.name, changed if append else content, who)
                 case ("context", "pinned", name):
-                    old = next((pin.text for pin in await self._pins(call) if pin.name == name), "")
-                    await service.pin(call.name, name, appended(old, content) if append else content, who)
+                    await service.pin(call.name, name, changed if append else content, who)
                 case ("conversation", *_):
                     raise FileError("refused", "What was said stays as it was said.", "`say` adds a message.")
                 case _:

@@ -23,13 +23,14 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.call_data import LOBBY, CallAsk, CallInfo, CallMember, CallMessage, CallRole, CallWindow, Pin, Presence
 from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
 from gshtui.bus.letter import PERSON, Letter
-from gshtui.calls.call_letter import ALL, Briefing, call_section, letter_text, mentions, windowed
+from gshtui.calls.call_letter import ALL, Briefing, CallExcerpt, call_section, letter_text, mentions, windowed
 from gshtui.calls.call_summary import LOOKED_AT, summary_prompt
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.context.blocks import Passage
 from gshtui.context.ports import Contribution
 from gshtui.context.tokens import text_tokens
+from gshtui.store.call_table import Change
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
@@ -263,11 +264,11 @@ class CallService:
             raise command_error(error) from error
         return await self.find(call.name, who)
 
-    async def instruct(self, name: str, text: str, who: Principal) -> CallInfo:
-        """Set what every agent in the call is told. Raises `CommandError`."""
+    async def instruct(self, name: str, text: str | Change, who: Principal) -> CallInfo:
+        """Set, or change, what every agent in the call is told. Raises `CommandError`."""
         call = await self.find(name, who)
         try:
-            await self._store.calls.change(call.name, instructions=text)
+            await self._store.calls.instruct(call.name, (lambda _: text) if isinstance(text, str) else text)
             await self._note(call.name, who, f"{who.name} changed the call's instructions.")
         except StoreError as error:
             raise command_error(error) from error
@@ -328,15 +329,16 @@ class CallService:
         self._stirred.set()
         return call
 
-    async def pin(self, name: str, document: str, text: str, who: Principal) -> None:
-        """Pin a document in a call; its name is a plain one. Raises `CommandError`."""
+    async def pin(self, name: str, document: str, text: str | Change, who: Principal) -> None:
+        """Pin a document in a call, or change one; its name is a plain one. Raises `CommandError`."""
         try:
             document = plain_name(document, "document")
         except NameRefused as error:
             raise command_error(error) from error
         call = await self.find(name, who)
         try:
-            await self._store.calls.put_pin(Pin(call.name, document, text, who.id))
+            pin = Pin(call.name, document, text if isinstance(text, str) else "", who.id)
+            await self._store.calls.put_pin(pin, None if isinstance(text, str) else text)
             await self._note(call.name, who, f"{who.name} pinned {document}.")
         except StoreError as error:
             raise command_error(error) from error
@@ -475,7 +477,8 @@ class CallService:
             call = await self._store.calls.find(letter.call)
             mode = self._post.mode_of(letter.recipient)
             who = Principal(letter.recipient, letter.recipient_name or letter.recipient, True)
-            asked = self.asked(await self._with_everyone(call), who, text, ()) if text else []
+            call = await self._with_everyone(call)
+            asked = self.asked(call, who, text, ()) if text and call.member(who.id) is not None else []
             message = CallMessage(
                 call=call.name,
                 id=letter.id,
@@ -547,11 +550,13 @@ class CallService:
             for one in await self._store.calls.messages(call.name, after=seen, before=message.seq, limit=_CATCH_UP)
             if one.author != recipient.id
         ]
+        older = unseen[0].seq - seen - 1 if len(unseen) >= _CATCH_UP else 0
         since = 0.0
         if seen >= 0:
             with contextlib.suppress(StoreError):
                 since = (await self._store.calls.message(call.name, seen)).at
         told = windowed(unseen, call.window)
+        told = CallExcerpt(told.messages, told.left_out + older)
         if told.left_out and call.window.kind == "summary":
             call = await self._summarised(call, told.messages[0].seq - 1 if told.messages else message.seq - 1)
         pins = [] if recipient.own else [pin for pin in await self._store.calls.pins(call.name) if pin.at > since]

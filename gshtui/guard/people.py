@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from gshtui.bus.agent_data import RESERVED_NAMES
 from gshtui.settings import paths
 from gshtui.system import private_files
 
@@ -30,8 +31,6 @@ KEY_TYPES = (
     "sk-ecdsa-sha2-nistp256@openssh.com",
     "ssh-rsa",
 )
-RESERVED = frozenset({"person", "gsh", "all", "you", "parent", "lobby", "main"})
-"""Names that mean somebody or something already."""
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
 _LARGEST = 256 * 1024
 """Bytes of the file that are read."""
@@ -134,7 +133,7 @@ def new_person(
         raise PeopleError("that is no public key: it begins with `ssh-ed25519`, `ecdsa-sha2-…` or `ssh-rsa`.")
     if not _holds(words[0], words[1]):
         raise PeopleError(f"the {words[0]} key is not whole.")
-    if not _NAME.fullmatch(name) or name in RESERVED:
+    if not _NAME.fullmatch(name) or name in RESERVED_NAMES:
         raise PeopleError(f"{name[:40]!r} cannot be a person's name: use small letters, digits and `-`.")
     if name in agents:
         raise PeopleError(f"an agent is called {name}.")

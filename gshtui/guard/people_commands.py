@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -98,12 +99,16 @@ class PeopleParameters(Parameters):
     rights: Rights = Field("talk", description="allow: talk in calls, or all that you may do.")
 
 
-def commands() -> list[AnyCommand]:
-    """The family."""
+def commands(agents: Collection[str] = ()) -> list[AnyCommand]:
+    """The family. `agents`: names that agents have, and which nobody else gets."""
+
+    async def allow(_invocation: Invocation, wanted: AllowPerson) -> ChangedPerson:
+        return await _allow(wanted, agents)
+
     family = Family[PeopleParameters](
         _bind,
         Action(ListPeople, PeopleFile, _list, _render_list),
-        Action(AllowPerson, ChangedPerson, _allow, _render_changed, effect=Effect.WRITE),
+        Action(AllowPerson, ChangedPerson, allow, _render_changed, effect=Effect.WRITE),
         Action(RevokePerson, ChangedPerson, _revoke, _render_changed, effect=Effect.WRITE),
     )
     return [
@@ -136,12 +141,12 @@ async def _list(_invocation: Invocation, _wanted: ListPeople) -> PeopleFile:
     return await asyncio.to_thread(_read)
 
 
-async def _allow(_invocation: Invocation, wanted: AllowPerson) -> ChangedPerson:
+async def _allow(wanted: AllowPerson, agents: Collection[str]) -> ChangedPerson:
     if not wanted.name or not wanted.key.strip():
         raise UsageError(
             "The name or the key is missing.", hint="For example: gsh-tui people allow amy 'ssh-ed25519 AAAA…'"
         )
-    return await asyncio.to_thread(_add, wanted)
+    return await asyncio.to_thread(_add, wanted, agents)
 
 
 async def _revoke(_invocation: Invocation, wanted: RevokePerson) -> ChangedPerson:
@@ -155,10 +160,10 @@ def _read() -> PeopleFile:
         raise CommandError(f"Can't read the list of people: {error}.") from error
 
 
-def _add(wanted: AllowPerson) -> ChangedPerson:
+def _add(wanted: AllowPerson, agents: Collection[str]) -> ChangedPerson:
     known = _read()
     try:
-        person = new_person(wanted.key, wanted.name, wanted.rights, known.people)
+        person = new_person(wanted.key, wanted.name, wanted.rights, known.people, agents)
     except PeopleError as error:
         raise CommandError(f"{wanted.name[:40]} was not let in: {error}") from error
     _write((*known.people, person))

@@ -191,7 +191,7 @@ class CommandOffers:
         def people() -> list[AnyCommand]:
             from gshtui.guard.people_commands import commands
 
-            return commands()
+            return commands(frozenset(self._settings.agents))
 
         def plugins() -> list[AnyCommand]:
             from gshtui.commands.plugin_commands import commands

@@ -47,8 +47,8 @@ class NamedAgents:
         if table is None:
             return None
         async with self._starting:
-            if (row := await self._running(name)) is not None:
-                return row
+            if (row := await self._known(name)) is not None:
+                return await self._recovered(row)
             await self._check_model(name, table.provider, table.model)
             request = SpawnRequest(
                 name=name,
@@ -63,7 +63,16 @@ class NamedAgents:
             except FleetError as error:
                 raise command_error(error) from error
 
-    async def _running(self, name: str) -> AgentRow | None:
+    async def _recovered(self, row: AgentRow) -> AgentRow:
+        """The agent, whose terminal is brought back if it is gone. Raises `CommandError`."""
+        if row.status != "lost":
+            return row
+        try:
+            return (await self._fleet.recover(row.id)).row
+        except FleetError as error:
+            raise command_error(error) from error
+
+    async def _known(self, name: str) -> AgentRow | None:
         with contextlib.suppress(StoreError):
             row = await self._store.agents.find(name)
             return None if row.killed or row.ended else row

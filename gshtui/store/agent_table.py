@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.agent_data import RESERVED_NAMES, AgentRow, SpawnRequest
 from gshtui.store.encoding import clean_text, decoder
 from gshtui.store.store_errors import StoreError
 from gshtui.store.table import Table
@@ -57,6 +57,8 @@ def _free_name(connection: sqlite3.Connection, wished: str, *, but: str = "") ->
     taken = {
         str(name) for (name,) in connection.execute("SELECT name FROM agents WHERE NOT removed AND id <> ?", (but,))
     }
+    people = connection.execute("SELECT DISTINCT name FROM call_members WHERE NOT is_agent")
+    taken |= RESERVED_NAMES | {word(str(name)) for (name,) in people}
     if wished.isdecimal():
         wished = f"agent-{wished}"  # a number alone would be an id
     if wished not in taken:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,8 @@ from gshtui.store.mail_table import letters_of_calls
 from gshtui.store.store_errors import StoreError
 from gshtui.store.table import Table
 
+Change = Callable[[str], str]
+"""A text from what it was, within one transaction, so that of two who write at once neither is lost."""
 PIN_BYTES = 200_000
 """Most bytes of one pinned document."""
 PINNED_BYTES = 1_000_000
@@ -106,6 +108,11 @@ def list_calls(connection: sqlite3.Connection, after: int = -1) -> list[CallInfo
 def call_names(connection: sqlite3.Connection) -> list[str]:
     """Every call's name, sorted."""
     return [str(name) for (name,) in connection.execute("SELECT name FROM calls ORDER BY name")]
+
+
+def instruct_call(connection: sqlite3.Connection, name: str, change: Change) -> CallInfo:
+    """Change a call's instructions. Raises `StoreError` (unknown)."""
+    return change_call(connection, name, {"instructions": change(get_call(connection, name).instructions)})
 
 
 def change_call(connection: sqlite3.Connection, name: str, changes: dict[str, Any]) -> CallInfo:
@@ -283,9 +290,21 @@ def unsaid_answers(connection: sqlite3.Connection, since: float) -> list[Letter]
     ]
 
 
-def put_pin(connection: sqlite3.Connection, pin: Pin) -> None:
-    """Pin a document, replacing one of the same name. Raises `StoreError` (unknown, invalid: too large)."""
+def put_pin(connection: sqlite3.Connection, pin: Pin, change: Change | None = None) -> None:
+    """Pin a document, replacing one of the same name.
+
+    Args:
+        change: makes its text of the present one (empty: none); `None`: it is the document's.
+
+    Raises:
+        StoreError: there is no such call (`unknown`), or it is too large (`invalid`).
+    """
     call = get_call(connection, pin.call)
+    if change is not None:
+        found = connection.execute(
+            "SELECT text FROM call_pins WHERE call = ? AND name = ?", (call.name, clean_text(pin.name))
+        ).fetchone()
+        pin = msgspec.structs.replace(pin, text=change("" if found is None else str(found[0])))
     size = len(pin.text.encode(errors="replace"))
     if size > PIN_BYTES:
         raise StoreError(
@@ -399,6 +418,10 @@ class CallTable(Table):
         """Every call's name, sorted."""
         return await self._read(call_names)
 
+    async def instruct(self, name: str, change: Change) -> CallInfo:
+        """Change a call's instructions from what they are. Raises `StoreError` (unknown)."""
+        return await self._write(lambda connection: instruct_call(connection, name, change))
+
     async def change(self, name: str, **changes: Any) -> CallInfo:
         """Set fields of a call. Raises `StoreError` (unknown, invalid)."""
         return await self._write(lambda connection: change_call(connection, name, changes))
@@ -469,9 +492,16 @@ class CallTable(Table):
         """Answers to messages of calls that are not said there yet."""
         return await self._read(lambda connection: unsaid_answers(connection, since))
 
-    async def put_pin(self, pin: Pin) -> None:
-        """Pin a document, replacing one of the same name. Raises `StoreError` (unknown, invalid)."""
-        await self._write(lambda connection: put_pin(connection, pin))
+    async def put_pin(self, pin: Pin, change: Change | None = None) -> None:
+        """Pin a document, replacing one of the same name.
+
+        Args:
+            change: makes its text of the present one (empty: none); `None`: it is the document's.
+
+        Raises:
+            StoreError: unknown, invalid.
+        """
+        await self._write(lambda connection: put_pin(connection, pin, change))
 
     async def remove_pin(self, call: str, name: str) -> bool:
         """Unpin a document; return whether it was pinned."""

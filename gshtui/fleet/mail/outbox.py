@@ -147,7 +147,11 @@ class Addresses:
         found = await self._local(name, sender)
         if found is None:
             row = await self.row(name)
-            if starts and self.start_named is not None and (row is None or row.killed or row.ended):
+            if (
+                starts
+                and self.start_named is not None
+                and (row is None or row.killed or row.ended or row.status == "lost")
+            ):
                 row = await self.start_named(name) or row
             if row is None:
                 raise CommandError(f"There is no agent {name[:40]!r}.", hint="`agent ls` lists them.")
