@@ -136,7 +136,7 @@ COMMANDS = (
         help="Trust this folder's configuration and AGENTS.md.\n\nThis trusts .gsh/config.toml as it is now, until it changes. It can still only make things stricter, and trusting it\nstarts nothing.", yes='Skip the preview and the question.'),
     CommandForm('context', 'gshtui.context.commands.view_commands', 'ContextParameters',
         FormValue('agent', 'agent', 'agent'),
-        FormValue('section', '--section', 'choice', help="Show only this section's blocks.", choices=('system', 'call', 'memory', 'tools', 'history', 'input')),
+        FormValue('section', '--section', 'choice', help="Show only this section's blocks.", choices=('system', 'call', 'memory', 'tools', 'history', 'input', 'thinking')),
         FormValue('iteration', '--iteration', help='Show a past request by number; -1 is the last one sent.', metavar='N'),
         FormValue('diff', '--diff', help='Compare two requests by number, or the next requests of two agents.', metavar='A B', many=2),
         FormValue('block', '--block', help='Show the exact text of one block, by number, id, file or source.', metavar='B'),

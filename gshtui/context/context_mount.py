@@ -9,6 +9,7 @@ from gshtui.bus.context_data import SECTIONS, Block
 from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.context_router import ContextRouter
+from gshtui.context.scratchpad import THINKING, thoughts
 from gshtui.context.views import ContextError, ContextView
 from gshtui.text.sanitise import literal, one_line
 from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right, as_file_error, missing
@@ -21,14 +22,15 @@ FILES: dict[str, tuple[str, ...]] = {
     "memory": ("memory",),
     "tools": ("tools",),
     "history": ("history", "input"),
-    "thinking": ("history", "input"),
+    THINKING: ("history", "input"),
 }
 """The sections of each file."""
 _SAID = """\
 # How a request is put together
 
 Each request of an agent has these sections, in this order. `/context/NAME/full.ctx` is the next request of NAME as it
-would be sent now; the other files are one section each, and thinking.ctx is what the model thought in its last turn.
+would be sent now; the other files are one section each, and thinking.ctx is what
+the model thought in its last turn, by itself or with `think`, which no request of a later turn has.
 
 1. system: who the agent is, how it works here, its skills, and AGENTS.md
 2. call: the topic and the pinned documents of the call that it is in
@@ -93,7 +95,7 @@ class ContextMount(ReadOnlyMount):
         name = steps[1].removesuffix(".ctx")
         if len(steps) > 2 or name not in FILES or not steps[1].endswith(".ctx"):
             raise missing(steps)
-        view = await self._view(steps[0])
+        view = await self._view(steps[0], sent=name == THINKING)
         return await self.text_of(view, _blocks(view, name), headed=name == "full")
 
     async def text_of(self, view: ContextView, blocks: Sequence[Block], *, headed: bool) -> str:
@@ -113,19 +115,19 @@ class ContextMount(ReadOnlyMount):
             parts.append(f"[{one_line(block.source, 120)}, {block.tokens:,} tokens]\n{literal(text)}")
         return "\n\n".join(parts) + "\n" if parts else ""
 
-    async def _view(self, agent: str) -> ContextView:
+    async def _view(self, agent: str, *, sent: bool = False) -> ContextView:
+        """The next request; `sent`: the last one that was sent, if there is one."""
         try:
-            return await (await self._contexts.reader(agent)).view(agent)
+            reader = await self._contexts.reader(agent)
+            past = await reader.iterations(agent) if sent else []
+            return await reader.view(agent, past[-1].id if past else "")
         except ContextError as error:
             raise FileError("missing" if error.kind == "unknown" else "failed", error.message, error.hint) from error
 
 
 def _blocks(view: ContextView, name: str) -> list[Block]:
     found = [block for block in view.blocks if block.section in FILES[name]]
-    if name != "thinking":
-        return found
-    turn = next((block.turn for block in reversed(found) if block.turn), "")
-    return [block for block in found if block.kind == "thinking" and block.turn == turn]
+    return list(thoughts(found)) if name == THINKING else found
 
 
 async def read_right(access: ContextAccess, caller: Caller, agent: str) -> Right:

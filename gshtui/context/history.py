@@ -16,6 +16,7 @@ from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCa
 from gshtui.context.blocks import hash_of, text_of
 from gshtui.context.conversation_log import ConversationLog, LogEntry
 from gshtui.context.overlays import Base, Compacted, ContextPlan
+from gshtui.context.scratchpad import without_thoughts
 from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens, text_tokens
 from gshtui.context.tool_budget import without_search, without_way_back
 from gshtui.text.truncation import shorten
@@ -234,6 +235,8 @@ class HistorySection:
         sent = _under(entry, plan, self._outputs)
         if sent is not None and "output" not in self._tools and sent.message.role == "tool":
             sent = _without_way_back(sent)
+        if sent is not None and entry.message.turn != self._turn:
+            sent = _of_earlier_turn(sent)
         along = _along(entry, plan, search="search_context" in self._tools) if plan.told else None
         for one in (along, sent):
             if one is None:
@@ -305,6 +308,14 @@ def _without_way_back(sent: CarriedBlock) -> CarriedBlock:
         for block, new, old in zip(sent.blocks, parts, sent.message.blocks, strict=True)
     ]
     return CarriedBlock(msgspec.structs.replace(sent.message, blocks=parts), tuple(_counted(blocks, list(parts))))
+
+
+def _of_earlier_turn(sent: CarriedBlock) -> CarriedBlock | None:
+    """A message without what was only for its turn; `None`: nothing of it is left."""
+    left = without_thoughts(sent.message, sent.blocks)
+    if left is None or left[0] is sent.message:
+        return None if left is None else sent
+    return CarriedBlock(left[0], tuple(_counted(list(left[1]), list(left[0].blocks))))
 
 
 def _counted(blocks: list[Block], parts: list[Part]) -> list[Block]:

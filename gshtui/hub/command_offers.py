@@ -311,7 +311,14 @@ class CommandOffers:
         self._offer("skills", skills)
         self._offer("help ?", help)
         self._offer("echo env diff pipe exec vim", lines)
+
+        def think() -> list[AnyCommand]:
+            from gshtui.context.scratchpad import commands
+
+            return commands()
+
         self._offer("find_tool", tool_search)
+        self._offer("think", think)
         self._offer("init review", prompts)
         self.offer_local()
 

@@ -22,6 +22,7 @@ from gshtui.context.commands.view_commands import (
     ViewCommands,
     WhatIfParameters,
 )
+from gshtui.context.scratchpad import THINKING
 
 if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
@@ -156,7 +157,7 @@ def _complete(names: Names) -> Callable[[Invocation, str, str], Awaitable[list[s
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         known: dict[str, Callable[[], list[str]]] = {
             "agent": names,
-            "section": lambda: list(SECTIONS),
+            "section": lambda: [*SECTIONS, THINKING],
             "by": lambda: ["source", "file", "tool", "section", "agent"],
             "strategy": lambda: ["summarise", "last 40", "budget 50000"],
         }

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+import msgspec
 from pydantic import Field
 
 from gshtui.bus.context_data import SECTIONS, Receipt
@@ -23,6 +24,7 @@ from gshtui.context.commands import view_calls as calls
 from gshtui.context.commands.access import ContextAccess
 from gshtui.context.commands.answers import action, context_errors
 from gshtui.context.forecast import CarryBy
+from gshtui.context.scratchpad import THINKING, thoughts
 from gshtui.context.views import ContextError, ContextView, Forecast, RequestText
 
 if TYPE_CHECKING:
@@ -61,9 +63,9 @@ claude or codex, the request is reconstructed from its transcript.""",
         agent: Annotated[Word, ShellOption(kind="agent")] = Field(
             Word(), description="Id or name; empty: your own, or the selected agent's"
         )
-        section: Annotated[Word, ShellOption(choices=SECTIONS, help="Show only this section's blocks.")] = Field(
-            Word(), description="system, call, memory, tools, history or input"
-        )
+        section: Annotated[
+            Word, ShellOption(choices=(*SECTIONS, THINKING), help="Show only this section's blocks.")
+        ] = Field(Word(), description="system, call, memory, tools, history, input; or thinking: of the last turn")
         iteration: Annotated[
             str, ShellOption(metavar="N", help="Show a past request by number; -1 is the last one sent.")
         ] = Field("", description="Number or id of a past request; -1: the last one sent; empty: the next one")
@@ -84,6 +86,9 @@ claude or codex, the request is reconstructed from its transcript.""",
         ] = Field(False, description="The request itself, as JSON")
         texts: Annotated[bool, ShellOption(absent=True, with_json=True)] = Field(
             False, description="Include the texts of all blocks, in JSON", json_schema_extra=FOR_PEOPLE
+        )
+        self: Annotated[bool, ShellOption(absent=True)] = Field(
+            False, description="Your own, which is also the default", json_schema_extra=FOR_PEOPLE
         )
         json: Annotated[bool, ShellOption(absent=True)] = Field(  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
             False, description="JSON instead of the rendering", json_schema_extra=FOR_PEOPLE
@@ -164,9 +169,15 @@ class ViewCommands:
 
     @context_errors
     async def _show(self, invocation: Invocation, wanted: calls.ShowContext) -> calls.ContextReport:
-        _check_section(wanted.section)
         reader, agent = await self._reader(invocation, wanted.agent)
-        which, view = await _found(reader, agent, wanted.iteration)
+        if wanted.section == THINKING:
+            iteration = wanted.iteration or ("-1" if await reader.iterations(agent, limit=1) else "")
+            which, view = await _found(reader, agent, iteration)
+            view = msgspec.structs.replace(view, blocks=thoughts(view.blocks))
+            wanted = wanted.model_copy(update={"section": ""})
+        else:
+            _check_section(wanted.section)
+            which, view = await _found(reader, agent, wanted.iteration)
         limit = wanted.limit or (AGENTS_BLOCKS if invocation.caller.is_agent else 0)
         texts = await self._texts(_hashes(view, wanted.section, limit)) if wanted.texts else None
         request = await reader.request(agent, which.id) if wanted.request else None
