@@ -53,7 +53,7 @@ _WIDEST = 120
 _LAID_OUT_WITHIN = 0.3
 """Seconds of the processor; what takes longer, such as a table of a thousand columns, is shown as it is."""
 _COMPLETIONS = 40
-_MARKUP = re.compile(r"[&*_`#|\[\]<>~\\]|^\s*(?:[-+]|\d+[.)])\s", re.MULTILINE)
+_MARKUP = re.compile(r"[&*_`#|\[\]<>~\\]|^[ \t]*(?:[-+]|\d+[.)])\s", re.MULTILINE)
 """What may be Markdown: a line of words alone costs nothing to show."""
 _OF_TERMINALS = frozenset(
     ("TMUX", "TMUX_PANE", "STY", "WINDOW", "WINDOWID", "LINES", "COLUMNS", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
