@@ -217,6 +217,7 @@ COMMANDS = (
         FormValue('name', 'name', required=True),
         FormValue('key', 'key', metavar='KEY', many=-1, required=True),
         FormValue('rights', '--rights', 'choice', help='talk: join calls and talk there. all: whatever you may do.', choices=('talk', 'all'), default='talk'),
+        FormValue('another', '--another', 'flag', help='It is one more key of somebody who may enter already.'),
         help="Let somebody in over SSH by their public key.\n\nWith the rights *talk*, they join calls and talk there; with *all*, they may do whatever you may.\n\n\x08\nExamples:\n  gsh-tui people allow amy 'ssh-ed25519 AAAAC3Nz… amy@laptop'", summary='Let somebody in by their public key.'),
     CommandForm('people ls', 'gshtui.guard.people_commands', 'ListPeople',
         help='List who may enter over SSH.', summary='List who may enter over SSH.'),

@@ -117,13 +117,13 @@ def person_of(line: str, others: Sequence[AuthorizedPerson] = ()) -> AuthorizedP
 
 
 def new_person(
-    key: str, name: str, rights: Rights, others: Sequence[AuthorizedPerson] = (), agents: Collection[str] = ()
+    key: str, name: str, rights: Rights, others: Sequence[AuthorizedPerson] = (), taken: Collection[str] = ()
 ) -> AuthorizedPerson:
     """Somebody with this public key (`ssh-ed25519 AAAA…`, a comment behind it is left out).
 
     Args:
         others: who is there already.
-        agents: names that agents have.
+        taken: names that somebody else has here.
 
     Raises:
         PeopleError: the key or the name cannot be used.
@@ -135,8 +135,8 @@ def new_person(
         raise PeopleError(f"the {words[0]} key is not whole.")
     if not _NAME.fullmatch(name) or name in RESERVED_NAMES:
         raise PeopleError(f"{name[:40]!r} cannot be a person's name: use small letters, digits and `-`.")
-    if name in agents:
-        raise PeopleError(f"an agent is called {name}.")
+    if name in taken:
+        raise PeopleError(f"somebody else is called {name} here.")
     for other in others:
         if other.key == words[1]:
             raise PeopleError(f"this key is {other.name}'s.")

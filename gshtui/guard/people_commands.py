@@ -75,6 +75,7 @@ class AllowPerson(Parameters, Returns[ChangedPerson]):
     name: str = Field(description="Their name in calls.")
     key: Annotated[str, ShellOption(words=-1, metavar="KEY")] = Field(description="Their public key, as one line.")
     rights: Rights = Field(default="talk", description="talk: join calls and talk there. all: whatever you may do.")
+    another: bool = Field(default=False, description="It is one more key of somebody who may enter already.")
 
 
 class RevokePerson(Parameters, Returns[ChangedPerson]):
@@ -97,6 +98,7 @@ class PeopleParameters(Parameters):
     name: Word = Field(Word(""), description="allow, revoke: the person's name.")
     key: Annotated[str, Mark.VERBATIM] = Field("", description="allow: their public key.")
     rights: Rights = Field("talk", description="allow: talk in calls, or all that you may do.")
+    another: bool = Field(False, description="allow: one more key of somebody who may enter already.")
 
 
 def commands(agents: Collection[str] = ()) -> list[AnyCommand]:
@@ -132,7 +134,7 @@ def _bind(given: PeopleParameters) -> Parameters:
         case "ls":
             return ListPeople()
         case "allow":
-            return AllowPerson(name=given.name, key=given.key, rights=given.rights)
+            return AllowPerson(name=given.name, key=given.key, rights=given.rights, another=given.another)
         case "revoke":
             return RevokePerson(name=given.name)
 
@@ -162,6 +164,12 @@ def _read() -> PeopleFile:
 
 def _add(wanted: AllowPerson, agents: Collection[str]) -> ChangedPerson:
     known = _read()
+    same = next((one for one in known.people if one.name == wanted.name), None)
+    if same is not None and not wanted.another:
+        raise CommandError(
+            f"Somebody called {wanted.name} may enter already, with {same.fingerprint}.",
+            hint="Choose another name; for one more key of theirs, add `--another`.",
+        )
     try:
         person = new_person(wanted.key, wanted.name, wanted.rights, known.people, agents)
     except PeopleError as error:

@@ -70,7 +70,11 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
             return PersonFiles(channel, ReadableFiles(own_files, hub.invocation, caller_of(person)))
 
         key = paths.data_dir(create=True) / "ssh_host_key"
-        door = SshDoor(DoorOptions(host, port, people_file(), key), open_shell, open_files)
+
+        async def is_taken(name: str) -> bool:
+            return name == calls.person.name.lower() or name in {one.lower() for one in await calls.agent_names()}
+
+        door = SshDoor(DoorOptions(host, port, people_file(), key), open_shell, open_files, is_taken)
         try:
             await calls.start()
             port = await door.open()

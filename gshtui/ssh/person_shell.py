@@ -13,7 +13,7 @@ import os
 import re
 import time
 from collections import deque
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, LiteralString
@@ -34,6 +34,7 @@ from gshtui.guard.people import AuthorizedPerson
 from gshtui.hub.hub import Hub
 from gshtui.ssh.person_terminal import LineRefused, PersonTerminal
 from gshtui.system.deadline import DeadlinePassed, deadline
+from gshtui.system.environment import without_terminal
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import CleanText, clean_text, coloured, one_line, plain
 from gshtui.text.terminal_markdown import markdown_lines
@@ -55,9 +56,6 @@ _LAID_OUT_WITHIN = 0.3
 _COMPLETIONS = 40
 _MARKUP = re.compile(r"[&*_`#|\[\]<>~\\]|^[ \t]*(?:[-+]|\d+[.)])\s", re.MULTILINE)
 """What may be Markdown: a line of words alone costs nothing to show."""
-_OF_TERMINALS = frozenset(
-    ("TMUX", "TMUX_PANE", "STY", "WINDOW", "WINDOWID", "LINES", "COLUMNS", "TERM_PROGRAM", "TERM_PROGRAM_VERSION")
-)
 _TYPING_EVERY, _TYPING_FOR = 3.0, 6.0
 """Seconds between two notes that somebody types, and for which each holds."""
 
@@ -205,7 +203,7 @@ class PersonShell:
     async def _run_program(self, words: Sequence[str]) -> None:
         cwd = self._hub.options.cwd
         try:
-            status = await self._terminal.run_program(words, cwd=cwd, env=_environment(os.environ))
+            status = await self._terminal.run_program(words, cwd=cwd, env=without_terminal(os.environ))
         except OSError as error:
             raise CommandError(f"Cannot start {Path(words[0]).name}: {error.strerror or error}.") from error
         if status:
@@ -320,8 +318,3 @@ class PersonShell:
         more = " " if len(values) == 1 and not common.endswith(("=", "/", " ")) else ""
         done = line[:start] + common + more
         return done + line[end:], len(done)
-
-
-def _environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """This process's variables, without those that tell of its own terminal."""
-    return {name: value for name, value in environ.items() if name not in _OF_TERMINALS}

@@ -44,6 +44,8 @@ OpenShell = Callable[[asyncssh.SSHServerProcess[bytes], AuthorizedPerson, str | 
 """Serves one person until they leave; the text is what they asked for instead of the shell. Raises nothing but
 cancellation."""
 OpenFiles = Callable[[asyncssh.SSHServerChannel[bytes], AuthorizedPerson], asyncssh.SFTPServer]
+IsTaken = Callable[[str], Awaitable[bool]]
+"""Whether a name is somebody else's here: the owner's, or an agent's. Raises nothing."""
 COMMANDS = frozenset({"workbench"})
 """What may be asked for instead of the shell."""
 
@@ -66,8 +68,9 @@ class DoorOptions:
 class SshDoor:
     """Listens between `open` and `close`."""
 
-    def __init__(self, options: DoorOptions, open_shell: OpenShell, open_files: OpenFiles) -> None:
+    def __init__(self, options: DoorOptions, open_shell: OpenShell, open_files: OpenFiles, is_taken: IsTaken) -> None:
         self._options = options
+        self.is_taken = is_taken
         self._open_shell = open_shell
         self._open_files = open_files
         self._acceptor: asyncssh.SSHAcceptor | None = None
@@ -226,15 +229,21 @@ class _DoorConnection(asyncssh.SSHServer):
     def public_key_auth_supported(self) -> bool:
         return True
 
-    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+    async def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
         """A key says who somebody is; the name that the client gives does not matter."""
         words = key.export_public_key("openssh").decode().split()
         self._keys += 1
         if self._keys > MOST_KEYS and self._raw is not None:
             self._raw.abort()
             return False
-        self._offered = self._door.read_people().find(words[0], words[1])
-        return self._offered is not None
+        self._offered = None
+        found = self._door.read_people().find(words[0], words[1])
+        if found is not None and await self._door.is_taken(found.name):
+            if self._raw is not None:
+                self._raw.send_auth_banner(f"gsh-tui: somebody else is called {found.name} here.\n")
+            return False
+        self._offered = found
+        return found is not None
 
     def auth_completed(self) -> None:
         self.person = self._offered

@@ -14,12 +14,16 @@ _PREFIXES = ("TMUX", "TERM_PROGRAM", "KITTY_", "WEZTERM_", "ALACRITTY_", "ITERM_
 
 def program_environment(environ: Mapping[str, str], agent: str, **more: str) -> dict[str, str]:
     """The variables for the agent with this id, without undecodable ones."""
-    kept = {
+    return without_terminal(environ) | {"GSH_AGENT": agent} | more
+
+
+def without_terminal(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables for a program on another terminal than ours, without undecodable ones."""
+    return {
         name: value
         for name, value in environ.items()
         if name not in _WINDOW and not name.startswith(_PREFIXES) and _is_text(name) and _is_text(value)
     }
-    return kept | {"GSH_AGENT": agent} | more
 
 
 def _is_text(value: str) -> bool:

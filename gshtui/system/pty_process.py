@@ -132,6 +132,7 @@ class PtyProcess:
                 await self._print(data)
             except OSError:
                 return
+            await asyncio.sleep(0)  # a program that never stops printing leaves time for everybody else
 
     async def _ready(self, add: Callable[..., None], remove: Callable[[int], bool]) -> None:
         ready = asyncio.get_running_loop().create_future()

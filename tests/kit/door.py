@@ -25,6 +25,10 @@ class Door:
     pid: int
     folder: Path
 
+    def public_key(self, who: str) -> str:
+        """Somebody's public key, as one line."""
+        return asyncssh.read_private_key(str(self.keys[who])).export_public_key("openssh").decode().strip()
+
     def openssh(self, program: str, who: str, *options: str) -> list[str]:
         """The words of OpenSSH's `ssh` or `sftp` for one person; the host has to follow."""
         port = "-P" if program == "sftp" else "-p"

@@ -191,3 +191,24 @@ async def test_a_table_that_takes_seconds_to_lay_out_is_shown_as_it_is(tmp_path:
         await amy.until(":lobby> ")
         await bo.run(f'say message="{table}|end"')
         assert "|-|-|-|" in await amy.until("|end")
+
+
+async def test_a_second_key_is_let_in_under_a_name_only_as_the_same_person_s(tmp_path: Path) -> None:
+    async with door_for(tmp_path, amy="talk") as door:
+        again = await asyncio.to_thread(run_gsh, "people", "allow", "amy", door.public_key("eve"), cwd=tmp_path)
+        assert again.code == 1 and "may enter already" in again.err and "--another" in again.err
+        added = await asyncio.to_thread(
+            run_gsh, "people", "allow", "--another", "amy", door.public_key("eve"), cwd=tmp_path
+        )
+        assert added.code == 0, added.err
+        async with visit(door, "eve") as second:
+            assert "amy (you)" in (await second.run("who")).replace("**", "")
+
+
+async def test_nobody_comes_in_under_the_name_of_who_sits_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GSH_GENERAL__NAME", "Amy")
+    async with door_for(tmp_path, amy="all", bo="all") as door:
+        with pytest.raises(asyncssh.PermissionDenied):
+            await door.connect("amy")
+        async with visit(door, "bo") as bo:
+            assert "bo" in await bo.run("who")

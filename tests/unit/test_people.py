@@ -57,8 +57,8 @@ def test_keys_that_are_none() -> None:
     amy = new_person(" ".join(whole), "amy", "talk")
     with pytest.raises(PeopleError, match="amy's"):
         new_person(" ".join(whole), "bo", "talk", [amy])
-    with pytest.raises(PeopleError, match="agent"):
-        new_person(public_key(), "claude", "talk", agents={"claude"})
+    with pytest.raises(PeopleError, match="somebody else"):
+        new_person(public_key(), "claude", "talk", taken={"claude"})
 
 
 def test_a_wrong_line_lets_nobody_in_and_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,52 @@
+"""`gsh-tui serve --web`: the window in a browser on this machine, until it is stopped."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from dataclasses import dataclass
+
+from gshtui.headless import exits, streams
+from gshtui.headless.command_hub import working_folder
+from gshtui.headless.runner import Stop, run_command
+from gshtui.headless.streams import complain
+
+
+@dataclass(frozen=True, slots=True)
+class WebOptions:
+    """Where to listen. `port`: 0 for any free one."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    json: bool = False
+
+
+def serve_window(options: WebOptions) -> int:
+    """Serve until asked to stop; returns the exit code."""
+    if importlib.util.find_spec("textual_serve") is None:
+        complain("the browser needs the package textual-serve.", "Install it: `pip install 'gsh-tui[web]'`.")
+        return exits.ERROR
+    return run_command(lambda stop: _run(options, stop))
+
+
+async def _run(options: WebOptions, stop: Stop) -> int:
+    from gshtui.system.environment import without_terminal
+    from gshtui.web.web_server import WebServer, WebServerError, size_text
+    from gshtui.web.web_window import WebWindow
+
+    window = WebWindow((sys.executable, "-m", "gshtui"), without_terminal(os.environ), working_folder(), size_text)
+    server = WebServer(window, options.host, options.port)
+    try:
+        address = await server.open()
+        if options.json:
+            streams.result_json({"url": address.url, "viewer_url": address.viewer_url})
+        else:
+            streams.result(f"Your window: {address.url}\nTo only look at it: {address.viewer_url}")
+        await stop.asked.wait()
+    except WebServerError as error:
+        complain(error.message, error.hint)
+        return exits.ERROR
+    finally:
+        await server.close()
+    return exits.DONE

@@ -1,0 +1,246 @@
+"""The window in a browser, on this machine only: textual-serve's terminal and protocol, behind a token.
+
+Every request without the token, from another page, or under another name is refused in the same way; the pages load
+nothing from elsewhere. One browser types; those with the viewer's link see the same window. Raises `WebServerError`
+where it cannot listen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import json
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import Any, cast
+
+from aiohttp import WSMsgType, web
+
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.web.web_access import Role, WebAccess, is_loopback
+from gshtui.web.web_window import Browser, WebWindow
+
+_HEARTBEAT = 15.0
+"""Seconds between two signs of life of a browser."""
+_LARGEST_MESSAGE = 1024 * 1024
+_BACKLOG = 64
+_STOPS_WITHIN = 10.0
+_OWN = Path(__file__).parent
+_FONT = 16
+_CLOSED = "The window is closed here. Reload the page to open it again."
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class WebServerError(ExpectedError):
+    """The server cannot listen; one sentence and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebAddress:
+    """Where the window is: whoever has a link can use it."""
+
+    url: str
+    viewer_url: str
+
+
+class WebServer:
+    """Listens between `open` and `close`."""
+
+    def __init__(self, window: WebWindow, host: str = "127.0.0.1", port: int = 0) -> None:
+        """`port`: 0: any free one."""
+        self._window = window
+        self._host, self._port = host, port
+        self._access = WebAccess(port)
+        self._runner: web.AppRunner | None = None
+
+    async def open(self) -> WebAddress:
+        """Listen. Raises `WebServerError`."""
+        if not is_loopback(self._host):
+            raise WebServerError(
+                f"The window is only served on this machine, not on {self._host}.",
+                f"From elsewhere: `ssh -L {self._port or 8000}:127.0.0.1:{self._port or 8000} HOST`.",
+            )
+        try:
+            listening = socket.create_server(
+                (self._host.strip("[]"), self._port), backlog=_BACKLOG, family=_family(self._host)
+            )
+        except OSError as error:
+            raise WebServerError(
+                f"Cannot listen on {self._host} port {self._port}: {error.strerror or error}.",
+                "Choose another port with `--port`.",
+            ) from error
+        self._port = int(listening.getsockname()[1])
+        self._access = WebAccess(self._port)
+        self._runner = web.AppRunner(self._make_app(), access_log=None, handle_signals=False, shutdown_timeout=2.0)
+        await self._runner.setup()
+        await web.SockSite(self._runner, listening).start()
+        name = f"[{self._host}]" if ":" in self._host and not self._host.startswith("[") else self._host
+        base = f"http://{name}:{self._port}"
+        return WebAddress(f"{base}/?token={self._access.owner}", f"{base}/watch?token={self._access.viewer}")
+
+    async def close(self) -> None:
+        """End the window, and listen no longer."""
+        await self._window.close()
+        if self._runner is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_STOPS_WITHIN):
+                    await self._runner.cleanup()
+
+    def _make_app(self) -> web.Application:
+        app = web.Application(middlewares=[self._guard], client_max_size=64 * 1024)
+        app.add_routes(
+            [
+                web.get("/", self._page),
+                web.get("/watch", self._page),
+                web.get("/ws", self._serve_socket),
+                web.get("/watch/ws", self._serve_socket),
+                web.static("/static", _browser_files()),
+            ]
+        )
+        return app
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Refuse who may not ask, and say to browsers what the pages may do."""
+        is_socket = request.path in ("/ws", "/watch/ws")
+        role = self._role(request)
+        if not self._access.is_ours(request.headers, needs_origin=is_socket) or role is None:
+            return _with_headers(web.Response(status=403, text="This link is not valid.\n"), "")
+        if request.path in ("/", "/watch") and "token" in request.query:
+            return self._entrance(request.path, role)
+        try:
+            return _with_headers(await handler(request), request.host)
+        except OSError as error:
+            return _with_headers(web.Response(status=500, text=f"{error.strerror or error}\n"), "")
+        except web.HTTPException as error:
+            return _with_headers(web.Response(status=error.status, text=error.reason), "")
+
+    def _role(self, request: web.Request) -> Role | None:
+        """What the token of a request lets somebody be where it asks; `None`: nothing."""
+        watches = request.path.startswith("/watch")
+        if request.path in ("/", "/watch") and "token" in request.query:
+            role: Role = "viewer" if watches else "owner"
+            return role if self._access.is_token(request.query["token"], role) else None
+        allowed: tuple[Role, ...] = ("owner",)
+        if watches:
+            allowed = ("viewer",)
+        elif request.path.startswith("/static/"):
+            allowed = ("owner", "viewer")
+        for role in allowed:
+            if self._access.is_token(request.cookies.get(self._access.cookie(role), ""), role):
+                return role
+        return None
+
+    def _entrance(self, path: str, role: Role) -> web.Response:
+        """Keep the token in a cookie, so that it is neither in the address bar nor in the history."""
+        response = web.Response(status=303, headers={"Location": path})
+        response.set_cookie(
+            self._access.cookie(role), self._access.token(role), httponly=True, samesite="Strict", path="/"
+        )
+        return cast("web.Response", _with_headers(response, ""))
+
+    async def _page(self, request: web.Request) -> web.Response:
+        watches = request.path == "/watch"
+        nonce = secrets.token_urlsafe(16)
+        script = await asyncio.to_thread((_OWN / ("viewer.js" if watches else "owner.js")).read_text)
+        page = Template(await asyncio.to_thread((_OWN / "page.html").read_text)).substitute(
+            title="gsh-tui (viewing)" if watches else "gsh-tui",
+            nonce=nonce,
+            script=script,
+            socket=f"ws://{request.host}{'/watch/ws' if watches else '/ws'}",
+            font=_FONT,
+            closed=_CLOSED,
+        )
+        response = web.Response(text=page, content_type="text/html")
+        response.headers["X-Nonce"] = nonce
+        return response
+
+    async def _serve_socket(self, request: web.Request) -> web.WebSocketResponse:
+        """Show the window to one browser until either is gone."""
+        websocket = web.WebSocketResponse(heartbeat=_HEARTBEAT, max_msg_size=_LARGEST_MESSAGE)
+        await websocket.prepare(request)
+        browser = Browser(websocket)
+        reading: asyncio.Task[Any] | None = None
+        gone = asyncio.ensure_future(browser.gone.wait())
+        try:
+            if request.path == "/ws":
+                await self._window.open_to(browser, (_number(request, "width", 80), _number(request, "height", 24)))
+            elif not self._window.watch(browser):
+                return websocket
+            reading = start_job(self._read(websocket, browser), "what a browser types")
+            await asyncio.wait({reading, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await cancel_and_wait(reading, gone)
+            await self._window.leave(browser)
+            await browser.close()
+        return websocket
+
+    async def _read(self, websocket: web.WebSocketResponse, browser: Browser) -> None:
+        """What the browser sends; the window itself knows who may type."""
+        async for message in websocket:
+            if message.type != WSMsgType.TEXT:
+                continue
+            match _envelope(message.data):
+                case ["stdin", str(keys)]:
+                    await self._window.type(browser, keys)
+                case ["resize", {"width": int(columns), "height": int(rows)}]:
+                    self._window.resize(browser, (columns, rows))
+                case ["ping", str(sent)]:
+                    browser.put(json.dumps(["pong", sent[:40]]))
+                case _:
+                    continue
+
+
+def size_text(columns: int, rows: int) -> str:
+    """The message that tells a viewer's page how large the window is."""
+    return json.dumps(["window_size", {"width": columns, "height": rows}])
+
+
+def _envelope(text: str) -> object:
+    try:
+        return cast("object", json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _number(request: web.Request, name: str, default: int) -> int:
+    given = request.query.get(name, "")
+    return int(given) if given.isascii() and given.isdecimal() and len(given) < 6 else default
+
+
+def _browser_files() -> Path:
+    """textual-serve's script for browsers, with the terminal in it, its style and its fonts."""
+    found = importlib.util.find_spec("textual_serve")
+    assert found is not None and found.origin is not None
+    return Path(found.origin).parent / "static"
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def _with_headers(response: web.StreamResponse, host: str) -> web.StreamResponse:
+    """What the page may do: load from here, and be shown in no other page."""
+    if response.prepared:
+        return response  # a websocket, or a download in progress
+    nonce = response.headers.pop("X-Nonce", "")
+    scripts = f"script-src 'self' 'nonce-{nonce}'; " if nonce else ""
+    response.headers.update(
+        {
+            "Content-Security-Policy": f"default-src 'none'; {scripts}style-src 'self' 'unsafe-inline'; img-src 'self'"
+            f" data:; font-src 'self'; connect-src 'self' ws://{host}; frame-ancestors 'none'; base-uri 'none';"
+            " form-action 'none'",
+            "Referrer-Policy": "no-referrer",
+            "X-Content-Type-Options": "nosniff",
+            "X-Frame-Options": "DENY",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cache-Control": "no-store",
+        }
+    )
+    return response
