@@ -25,6 +25,10 @@ _MOST = 4
 """Tools that one search by words adds to the requests."""
 _LEAST = 3
 """Letters of a word that counts in a search by words."""
+_INDEX = 3_000
+"""Characters of the names of all tools that requests do not describe."""
+_EXAMPLES = 3
+"""Names of a family that are listed where not all are."""
 _SHORTEST = 4
 """Letters from which the beginning of a word stands for the word: `term` for `terminal`."""
 _WORD = re.compile(r"[a-z0-9_]+")
@@ -65,12 +69,24 @@ def found_tools(tools: Sequence[AnyCommand], messages: Iterable[Message]) -> lis
     return list(found)
 
 
-def index_of(tools: Iterable[AnyCommand]) -> str:
-    """The names of tools by family, on one line."""
+def index_of(tools: Iterable[AnyCommand], most: int = _INDEX) -> str:
+    """The names of tools by family, on one line. Of the largest families, if all names are too long, only a few.
+
+    Args:
+        most: characters that all names may have.
+    """
     families: dict[str, list[str]] = {}
     for tool in tools:
         families.setdefault(tool.family or "other", []).append(tool.name)
-    return "; ".join(f"{family}: {', '.join(names)}" for family, names in sorted(families.items()))
+    said: dict[str, str] = {}
+    left = most
+    for family, names in sorted(families.items(), key=lambda one: (sum(map(len, one[1])), one[0])):
+        listed = ", ".join(names)
+        if len(listed) > left:
+            listed = f"{len(names)} tools, such as {', '.join(names[:_EXAMPLES])}"
+        said[family] = listed
+        left -= len(listed)
+    return "; ".join(f"{family}: {listed}" for family, listed in sorted(said.items()))
 
 
 def searched_tools(registry: Registry) -> list[AnyCommand]:

@@ -66,8 +66,8 @@ def ordinary(changed: bool = False) -> MCPServer:
         await asyncio.Event().wait()
         return ""
 
-    @server.tool()
-    def picture() -> list[object]:
+    @server.tool(structured_output=False)
+    def picture() -> list[str | Image]:
         """Draw something."""
         return ["a red field", Image(data=png(), format="png")]
 

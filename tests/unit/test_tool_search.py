@@ -14,7 +14,7 @@ from gshtui.bus.messages import Message, ToolCall
 from gshtui.commands.declaration import Caller, Command, CommandError, Invocation, Outcome
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.commands.schema import RARE, ToolParameters
-from gshtui.commands.tool_search import FIND_TOOL, find_tool_command, find_tools, found_tools
+from gshtui.commands.tool_search import FIND_TOOL, find_tool_command, find_tools, found_tools, index_of
 from gshtui.context.tool_budget import ToolOffer
 from gshtui.fleet.native.permissions import permitted_registry
 from gshtui.fleet.native.spec import ToolLimit
@@ -147,3 +147,17 @@ def test_a_longer_conversation_only_adds_tools_at_the_end(made: list[tuple[str, 
     rare = {one.name for one in RARES}
     assert set(found_tools([*USUAL, *RARES], calls(*made))) & rare == {spec.name for spec in after.specs} & rare
     assert after.findable.isdisjoint(spec.name for spec in after.specs)
+
+
+def test_the_index_of_hundreds_of_tools_stays_short_and_names_small_families_whole() -> None:
+    many = [tool(f"many__search_issues_{number}", "Search", "many") for number in range(500)]
+    told = index_of([*RARES, *many])
+    assert len(told) < 600
+    assert "many: 500 tools, such as many__search_issues_0" in told
+    assert all(one.name in told for one in RARES)
+
+
+def test_one_of_hundreds_of_tools_is_found_by_words() -> None:
+    many = [tool(f"many__search_part_{number}", f"Search part {number}", "many") for number in range(500)]
+    wanted = tool("many__close_ticket", "Close a ticket of the tracker", "many")
+    assert [one.name for one in find_tools([*many, wanted], "close ticket")] == ["many__close_ticket"]
