@@ -105,6 +105,7 @@ def _item(step: object, at: int) -> tuple[dict[str, Any] | None, list[tuple[str,
             raw = step.raw if step.raw is not None else json.dumps(step.arguments)
             item = {"type": "function_call", "id": f"fc_{at}", "call_id": step.id or f"call_{at}", "name": step.name}
             item = {**item, "arguments": raw, "status": "completed"}
+            item |= {"namespace": step.namespace} if step.namespace else {}
             return item, [("response.function_call_arguments.delta", raw, {})]
         case Strange():
             return {"type": "hologram", "id": f"ho_{at}", "shape": "cube"}, [("response.hologram.delta", "ball", {})]

@@ -33,6 +33,8 @@ class Call:
     arguments: dict[str, Any] = field(default_factory=dict[str, Any])
     id: str = ""
     raw: str | None = None
+    namespace: str = ""
+    """The group that its tool is in, for the API that has groups of tools."""
 
 
 @dataclass(frozen=True, slots=True)
