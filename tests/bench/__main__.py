@@ -38,6 +38,7 @@ NAMES = (
     "verdicts",
     "language",
     "interpreters",
+    "servers",
     "inspector",
     "iterations",
     "context",

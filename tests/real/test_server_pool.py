@@ -30,14 +30,10 @@ COVERS = (
     "gshtui.mcp_client.answer_outcome",
     "gshtui.mcp_client.consents",
     "gshtui.mcp_client.http_transport",
-    "gshtui.mcp_client.message_filter",
     "gshtui.mcp_client.sdk_session",
-    "gshtui.mcp_client.server_connection",
     "gshtui.mcp_client.server_definition",
-    "gshtui.mcp_client.server_process",
     "gshtui.mcp_client.server_requests",
     "gshtui.mcp_client.server_tools",
-    "gshtui.mcp_client.stdio_transport",
     "gshtui.mcp_client.tool_pins",
 )
 PARTS = frozenset({"store", "guard", "providers", "agents"})
