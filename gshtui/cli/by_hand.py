@@ -28,6 +28,8 @@ MODULES = {
     "config edit": "gshtui.cli.config_edit",
     # A face of its own for people elsewhere: a process, not a call of one.
     "serve": "gshtui.cli.serve",
+    # A face for one client on standard input and output, until that has gone.
+    "acp": "gshtui.cli.acp",
     # Its options are a workflow's parameters, known once its file is read; it lends steps this terminal.
     "workflow run": "gshtui.cli.workflow",
     # Goes on with such a run, and lends the terminal in the same way.

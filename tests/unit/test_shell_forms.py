@@ -68,6 +68,7 @@ BY_HAND = {
     "help",
     "agent run",
     "hub run",
+    "acp",
     "serve",
     "workflow run",
     "workflow resume",

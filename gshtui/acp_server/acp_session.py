@@ -1,0 +1,210 @@
+"""One session of a client over ACP: a hub of its own with our agent, whose events the client is told as updates.
+
+Questions of the guard go to the client, which is where the person is; without an answer nothing runs. Raises
+`ExpectedError` with words for the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from acp.schema import StopReason
+
+from gshtui.acp_server import session_updates
+from gshtui.bus.agent_data import GuardMode
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted, TurnFinished
+from gshtui.bus.events.approval_events import (
+    ApprovalAnswered,
+    ApprovalRequested,
+    ApprovalSettled,
+    Decision,
+    ModeChangeRequested,
+)
+from gshtui.commands.declaration import CommandError
+from gshtui.hub.hub import Hub
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.ids import new_id
+from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.text.sanitise import one_line
+
+_MOST = 20 * 1024 * 1024
+"""Bytes of one attachment."""
+_SUFFIXES = {
+    "image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "application/pdf": ".pdf",
+}  # fmt: skip
+_INLINED = 200_000
+"""Characters of an embedded text that become part of the prompt."""
+_DECISIONS: dict[str, Decision] = {"once": "once", "session": "session", "always": "always"}
+
+
+class SessionClient(Protocol):
+    """The client, as far as a session needs it. Raises `ConnectionError` once it has gone."""
+
+    def session_update(self, session_id: str, update: Any) -> Awaitable[None]: ...
+    def request_permission(self, session_id: str, tool_call: Any, options: Any) -> Awaitable[Any]: ...
+
+
+class AcpSession:
+    """See the module. `close` stops its hub."""
+
+    def __init__(self, hub: Hub, client: SessionClient) -> None:
+        """`hub`: started, with our agent in it."""
+        self._hub = hub
+        self._client = client
+        self._agent = hub.options.agent
+        self.id = hub.session_of(self._agent)
+        self._turns: dict[str, asyncio.Future[TurnFinished]] = {}
+        self._current = ""
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        self._attachments = tempfile.TemporaryDirectory(prefix="gsh-acp-")
+        self._subscription = hub.bus.subscribe(self._tell, name="ACP client")
+
+    @property
+    def mode(self) -> GuardMode:
+        """The agent's mode."""
+        return self._hub.gate.modes.mode_of(self._agent) if self._hub.gate is not None else "plan"
+
+    async def replay(self) -> None:
+        """Tell the client the whole conversation so far."""
+        agent = self._hub.local_agent(self._agent)
+        messages = await agent.messages() if agent is not None else []
+        for update in session_updates.replayed(messages, self._hub.options.cwd):
+            await self._client.session_update(self.id, update)
+
+    async def prompt(self, blocks: Sequence[Any]) -> StopReason:
+        """One turn. Raises `ExpectedError` if it failed, or cannot begin."""
+        if self._turns:
+            raise ExpectedError("A turn is in progress in this session.", "Wait for its end, or cancel it.")
+        text, attachments = await asyncio.to_thread(self._words, blocks)
+        if not text and not attachments:
+            raise ExpectedError("The prompt is empty.")
+        if text.startswith("/") and (said := await self._command(text)) is not None:
+            from acp import update_agent_message_text
+
+            await self._client.session_update(self.id, update_agent_message_text(said))
+            return "end_turn"
+        prompt = self._current = new_id()
+        finished = self._turns[prompt] = asyncio.get_running_loop().create_future()
+        self._hub.bus.publish(
+            PromptSubmitted(prompt=prompt, agent=self._agent, text=text, attachments=tuple(attachments))
+        )
+        try:
+            end = await finished
+        finally:
+            self._turns.pop(prompt, None)
+        if end.error:
+            raise ExpectedError(end.error, end.hint)
+        return session_updates.STOPS.get(end.stop, "end_turn")
+
+    def cancel(self) -> None:
+        """Interrupt the turn; its prompt then returns as cancelled."""
+        for task in self._asking.values():
+            task.cancel()
+        self._hub.bus.publish(InterruptRequested(agent=self._agent))
+
+    def set_mode(self, mode: GuardMode) -> None:
+        """Give the agent another mode; the client is told once it holds."""
+        self._hub.bus.publish(ModeChangeRequested(agent=self._agent, mode=mode))
+
+    async def close(self) -> None:
+        """Interrupt what runs, keep what was said, and stop."""
+        self._subscription.unsubscribe()
+        await cancel_and_wait(*self._asking.values(), within=2.0)
+        for finished in self._turns.values():
+            if not finished.done():
+                finished.cancel()
+        await self._hub.stop()
+        await asyncio.to_thread(self._attachments.cleanup)
+
+    async def _tell(self, batch: Sequence[Event]) -> None:
+        for event in batch:
+            with contextlib.suppress(ConnectionError, OSError):  # the client has gone: the record has it all
+                for update in session_updates.updates_of(event, self._hub.options.cwd):
+                    await self._client.session_update(self.id, update)
+            match event:
+                case ApprovalRequested():
+                    self._asking[event.approval] = start_job(self._ask(event), "a question to the ACP client")
+                case ApprovalSettled():
+                    if (task := self._asking.pop(event.approval, None)) is not None:
+                        task.cancel()
+                case TurnFinished():
+                    finished = self._turns.get(self._current)
+                    if finished is not None and not finished.done():
+                        finished.set_result(event)
+                case _:
+                    pass
+
+    async def _ask(self, request: ApprovalRequested) -> None:
+        call, options = session_updates.permission(request, self._hub.options.cwd)
+        decision: Decision = "deny"
+        reason = ""
+        try:
+            answer = await self._client.request_permission(self.id, call, options)
+            decision = _DECISIONS.get(str(getattr(answer.outcome, "option_id", "")), "deny")
+        except Exception as error:  # whatever a client does wrong, nothing runs without an answer
+            reason = f"The client gave no answer: {one_line(str(error), 120)}"
+        self._hub.bus.publish(ApprovalAnswered(approval=request.approval, decision=decision, reason=reason))
+
+    async def _command(self, line: str) -> str | None:
+        """Run one of our commands; its text. `None`: there is no such command, so it is words for the model."""
+        name = line[1:].split(None, 1)[0] if line[1:].strip() else ""
+        if "\n" in line or name not in self._hub.registry:
+            return None
+        try:
+            return (await self._hub.run(line)).text
+        except CommandError as error:
+            return str(error)
+
+    def _words(self, blocks: Sequence[Any]) -> tuple[str, list[str]]:
+        """The prompt's text, and the files to send along. Raises `ExpectedError` for what cannot be taken."""
+        texts: list[str] = []
+        files: list[str] = []
+        for block in blocks:
+            match getattr(block, "type", ""):
+                case "text":
+                    texts.append(block.text)
+                case "image":
+                    files.append(self._file(block.data, block.mime_type))
+                case "resource_link":
+                    texts.append(f"@{_path_of(block.uri)}")
+                case "resource":
+                    resource = block.resource
+                    if (text := getattr(resource, "text", None)) is not None:
+                        texts.append(f"{_path_of(resource.uri)}:\n```\n{text[:_INLINED]}\n```")
+                    else:
+                        files.append(self._file(resource.blob, resource.mime_type or ""))
+                case other:
+                    raise ExpectedError(f"gsh-tui takes no {one_line(str(other), 40)} in a prompt.")
+        return "\n".join(texts).strip(), files
+
+    def _file(self, data: str, media_type: str) -> str:
+        suffix = _SUFFIXES.get(media_type)
+        if suffix is None:
+            raise ExpectedError(f"gsh-tui takes no {one_line(media_type, 60) or 'such file'} in a prompt.")
+        try:
+            raw = base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise ExpectedError("An attachment is not valid base64.") from error
+        if len(raw) > _MOST:
+            raise ExpectedError(f"An attachment has {len(raw):,} bytes; the limit is {_MOST:,}.")
+        file = Path(self._attachments.name) / f"{new_id()}{suffix}"
+        file.write_bytes(raw)
+        return str(file)
+
+
+OpenHub = Callable[[Path, str], Awaitable[Hub]]
+"""(folder, conversation: `new` or an id) → a started hub with our agent. Raises `ExpectedError`."""
+
+
+def _path_of(uri: str) -> str:
+    parts = urlsplit(uri)
+    return unquote(parts.path) if parts.scheme == "file" else uri

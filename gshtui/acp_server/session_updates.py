@@ -1,0 +1,193 @@
+"""Our agent's events as updates of a session of the Agent Client Protocol. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import acp
+from acp.schema import (
+    CurrentModeUpdate,
+    FileEditToolCallContent,
+    PermissionOption,
+    PlanEntryStatus,
+    SessionInfoUpdate,
+    SessionMode,
+    SessionModeState,
+    StopReason,
+    ToolCallLocation,
+    ToolCallUpdate,
+    ToolKind,
+    UsageUpdate,
+)
+
+from gshtui.bus.agent_data import GuardMode
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import (
+    ContextAssembled,
+    TextDelta,
+    ThinkingDelta,
+    ToolFinished,
+    ToolOutput,
+    ToolStarted,
+)
+from gshtui.bus.events.approval_events import AgentModeChanged, ApprovalRequested
+from gshtui.bus.events.context_events import TasksChanged
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.session_events import SessionTitled
+from gshtui.bus.messages import Message, Text, Thinking
+from gshtui.guard.modes import ABOUT, MODES
+from gshtui.text.sanitise import plain
+
+Update = Any
+"""One of the SDK's models of an update."""
+_KINDS: dict[str, ToolKind] = {
+    **dict.fromkeys(("read", "cat", "head", "tail", "ls", "output"), "read"),
+    **dict.fromkeys(("write", "edit", "append"), "edit"),
+    **dict.fromkeys(("glob", "grep", "search_context", "find_tool"), "search"),
+    **dict.fromkeys(("bash", "python", "tmux", "terminal"), "execute"),
+    "rm": "delete",
+    "todo": "think",
+}
+_STATES: dict[str, PlanEntryStatus] = {
+    "open": "pending", "active": "in_progress", "done": "completed", "dropped": "completed",
+}  # fmt: skip
+STOPS: dict[str, StopReason] = {
+    "max_tokens": "max_tokens", "context": "max_tokens", "max_iterations": "max_turn_requests", "refusal": "refusal",
+    "interrupted": "cancelled",
+}  # fmt: skip
+"""How a turn ended, by our word for it; any other: `end_turn`."""
+DENY = "deny"
+
+
+def updates_of(event: Event, cwd: Path) -> list[Update]:
+    """The updates that tell an event; empty for what clients are not told."""
+    match event:
+        case TextDelta():
+            return [acp.update_agent_message_text(event.text)]
+        case ThinkingDelta():
+            return [acp.update_agent_thought_text(event.text)]
+        case ToolStarted():
+            return [_started(event, cwd)]
+        case ToolOutput():
+            return [acp.update_tool_call(event.call, content=[acp.tool_content(acp.text_block(event.text))])]
+        case ToolFinished():
+            return [_finished(event, cwd)]
+        case TasksChanged():
+            entries = [acp.plan_entry(task.text, status=_STATES[task.state]) for task in event.tasks]
+            return [acp.update_plan(entries)]
+        case AgentModeChanged():
+            return [CurrentModeUpdate(session_update="current_mode_update", current_mode_id=event.mode)]
+        case ContextAssembled() if event.window:
+            return [UsageUpdate(session_update="usage_update", used=event.tokens, size=event.window)]
+        case SessionTitled():
+            return [SessionInfoUpdate(session_update="session_info_update", title=event.title)]
+        case Noticed(level="error" | "warning"):
+            return [acp.update_agent_thought_text(f"{event.text} {event.hint}".strip() + "\n")]
+        case _:
+            return []
+
+
+def replayed(messages: Sequence[Message], cwd: Path) -> Iterator[Update]:
+    """A conversation of the past."""
+    for message in messages:
+        for block in message.blocks:
+            if isinstance(block, Text) and message.role == "user":
+                yield acp.update_user_message_text(block.text)
+            elif isinstance(block, Text):
+                yield acp.update_agent_message_text(block.text)
+            elif isinstance(block, Thinking) and block.text:
+                yield acp.update_agent_thought_text(block.text)
+        for call in message.calls:
+            subject = next((str(value) for value in call.arguments.values() if isinstance(value, str)), "")
+            yield acp.start_tool_call(
+                call.id, _title(call.name, subject), kind=_KINDS.get(call.name, "other"), status="pending",
+                raw_input=call.arguments,
+            )  # fmt: skip
+        for result in message.results:
+            content = [*diffs(result.diff, cwd), acp.tool_content(acp.text_block(result.content))]
+            status = "completed" if result.status == "ok" else "failed"
+            yield acp.update_tool_call(result.call_id, status=status, content=content)
+
+
+def modes(current: GuardMode) -> SessionModeState:
+    """Our guard's modes."""
+    return SessionModeState(
+        current_mode_id=current,
+        available_modes=[SessionMode(id=mode, name=mode.capitalize(), description=ABOUT[mode]) for mode in MODES],
+    )
+
+
+def permission(request: ApprovalRequested, cwd: Path) -> tuple[ToolCallUpdate, list[PermissionOption]]:
+    """One of our questions, with the answers that it may have."""
+    parts = [*request.warnings, request.detail]
+    words = plain("\n".join(part for part in parts if part))
+    content: list[Any] = [*diffs(request.diff, cwd), *([acp.tool_content(acp.text_block(words))] if words else [])]
+    call = ToolCallUpdate(
+        tool_call_id=request.call or request.approval,
+        title=_title(request.tool, request.subject),
+        kind=_KINDS.get(request.tool, "other"),
+        status="pending",
+        content=content,
+        raw_input=request.arguments,
+    )
+    options = [
+        PermissionOption(option_id="once", name="Allow once", kind="allow_once"),
+        PermissionOption(option_id="session", name="Allow exactly this in this conversation", kind="allow_always"),
+    ]
+    if request.rule and request.pattern:
+        name = f"Always allow: {request.pattern}"[:200]
+        options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))
+    options.append(PermissionOption(option_id=DENY, name="Deny", kind="reject_once"))
+    return call, options
+
+
+def diffs(diff: str, cwd: Path) -> list[FileEditToolCallContent]:
+    """A unified diff as the protocol's: for each file the changed parts before and after, with their context."""
+    found: list[FileEditToolCallContent] = []
+    path = ""
+    before: list[str] = []
+    after: list[str] = []
+
+    def add() -> None:
+        if path and (before or after):
+            old = "\n".join(before) + "\n" if before else None
+            found.append(acp.tool_diff_content(str(cwd / path), "\n".join([*after, ""]) if after else "", old))
+
+    for line in diff.splitlines():
+        if line.startswith("--- "):
+            add()
+            path, before, after = "", [], []
+        elif line.startswith("+++ "):
+            path = line[4:].split("\t")[0].removeprefix("b/")
+        elif line.startswith(("-", " ")):
+            before.append(line[1:])
+            if line.startswith(" "):
+                after.append(line[1:])
+        elif line.startswith("+"):
+            after.append(line[1:])
+    add()
+    return found
+
+
+def _started(event: ToolStarted, cwd: Path) -> Update:
+    path = event.arguments.get("path")
+    places = [ToolCallLocation(path=str(cwd / path))] if isinstance(path, str) and path else None
+    return acp.start_tool_call(
+        event.call,
+        _title(event.tool, event.subject),
+        kind=_KINDS.get(event.tool, "other"),
+        status="in_progress",
+        locations=places,
+        raw_input=event.arguments,
+    )
+
+
+def _finished(event: ToolFinished, cwd: Path) -> Update:
+    content = [*diffs(event.diff, cwd), acp.tool_content(acp.text_block(event.content))]
+    return acp.update_tool_call(event.call, status="completed" if event.status == "ok" else "failed", content=content)
+
+
+def _title(tool: str, subject: str) -> str:
+    return f"{tool} {subject}".strip()[:300]

@@ -1,0 +1,120 @@
+"""`gsh-tui acp`: our agent for one client on standard input and output, until the client has gone.
+
+Nothing but the protocol reaches standard output: whatever else is printed in this process goes to the error output.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gshtui.headless import exits
+from gshtui.headless.runner import Stop, run_command
+from gshtui.headless.streams import complain
+
+if TYPE_CHECKING:
+    from gshtui.bus.agent_data import GuardMode
+    from gshtui.hub.hub import Hub
+
+
+@dataclass(frozen=True, slots=True)
+class AcpOptions:
+    """The model and the mode of every session; empty values come from the settings."""
+
+    provider: str = ""
+    model: str = ""
+    mode: GuardMode | None = None
+    flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def serve_acp(options: AcpOptions) -> int:
+    """Serve one client; returns the exit code."""
+    return run_command(lambda stop: _serve(options, stop))
+
+
+async def _serve(options: AcpOptions, stop: Stop) -> int:
+    out = os.dup(1)
+    os.dup2(2, 1)
+    from acp.agent.connection import AgentSideConnection
+
+    from gshtui.acp_server.acp_server import AcpServer
+    from gshtui.programs.acp.acp_transport import LineTransport
+
+    async def open_hub(cwd: Path, session: str) -> Hub:
+        return await _open_hub(options, cwd, session)
+
+    server: Any = AcpServer(open_hub)
+    reader, writer = await _streams(out)
+    transport = LineTransport(reader, writer, pace=_no_wait, noted=_note)
+    connection = AgentSideConnection(server, transport, listening=False)
+    listening = asyncio.ensure_future(connection.listen())
+    asked = asyncio.ensure_future(stop.asked.wait())
+    await asyncio.wait((listening, asked), return_when=asyncio.FIRST_COMPLETED)
+    stopped = not listening.done()
+    asked.cancel()
+    await server.close()
+    listening.cancel()
+    await connection.close()
+    writer.close()
+    if transport.fault:
+        complain(f"the client {transport.fault}, so the connection was ended.")
+        return exits.ERROR
+    return exits.INTERRUPTED if stopped else exits.DONE
+
+
+async def _open_hub(options: AcpOptions, cwd: Path, session: str) -> Hub:
+    """A started hub with our agent. Raises `ExpectedError`."""
+    from gshtui.hub.composition import build_hub
+    from gshtui.hub.hub_options import HubOptions
+    from gshtui.settings.loader import load
+    from gshtui.system.expected_error import ExpectedError
+
+    loaded = await asyncio.to_thread(partial(load, cwd, flags=options.flags))
+    hub = build_hub(
+        HubOptions(
+            cwd=cwd,
+            loaded=loaded,
+            session=session,
+            provider=options.provider,
+            model=options.model,
+            mode=options.mode,
+            visiting=True,
+            where="gsh-tui acp",
+        )
+    )
+    await hub.start()
+    failed = next((hub.failed[part] for part in ("store", "guard", "providers", "agents") if part in hub.failed), None)
+    held = "" if failed is not None else _held(hub)
+    if failed is not None or held:
+        await hub.stop()
+        raise ExpectedError(failed.why, failed.hint) if failed is not None else ExpectedError(held)
+    return hub
+
+
+def _held(hub: Hub) -> str:
+    """Why the conversation cannot be written to; empty: it can."""
+    if hub.session_of(hub.options.agent):
+        return ""
+    return "This conversation is open in another window or process; close it there first."
+
+
+async def _streams(out: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(os.dup(0), "rb"))
+    sink = os.fdopen(out, "wb", closefd=False)
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, sink)
+    return reader, asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+async def _no_wait() -> None:
+    return None
+
+
+def _note(line: str) -> None:
+    complain(f"a line that is no message of the protocol was skipped: {line}")
