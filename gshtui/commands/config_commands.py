@@ -39,8 +39,10 @@ from gshtui.settings.keys import flat, known_keys
 from gshtui.settings.loader import Loaded
 from gshtui.settings.model import schema
 from gshtui.settings.toml_file import Origin, Problem, read_bytes
-from gshtui.text.sanitise import visible
+from gshtui.text.sanitise import one_line, visible
 
+_LONGEST_NAME = 4_096
+"""Characters of a path, at most, as the system has it."""
 _SHOWN = 64 * 1024
 """Bytes of a file shown to a person before they trust it."""
 _GIT_RUNS = (
@@ -304,7 +306,11 @@ def _seen(project: Path) -> calls.SeenProject:
 def _trust_question(project: Path) -> Question:
     seen = _seen(project)
     file = paths.project_config_file(project)
-    said = f"{file} says:\n\n{_quoted(seen.config.decode('utf-8', 'replace'))}" if seen.config is not None else ""
+    said = (
+        f"{_heading(str(file))} says:\n\n{_quoted(seen.config.decode('utf-8', 'replace'))}"
+        if seen.config is not None
+        else ""
+    )
     try:
         differ = trust.differences(project, seen.files)
     except trust.TrustError as error:
@@ -318,32 +324,37 @@ def _trust_question(project: Path) -> Question:
     ]
     if any(name.startswith(trust.GIT) for name, _ in differ):
         changes.append(_GIT_RUNS)
-    quoted = "\n\n".join([said.rstrip() or f"There is no {file}.", *changes])
+    quoted = "\n\n".join([said.rstrip() or f"There is no {_heading(str(file))}.", *changes])
     return Question(calls.TrustProject(seen=seen), f"Trust {project}?", yes="Trust", quoted=quoted)
 
 
 def _shown_change(project: Path, name: str, how: str, file: Path | None = None) -> str:
     """A file of the folder that differs from the trusted version, with its current text."""
     if how == "removed":
-        return f"{name} is gone."
+        return f"{_heading(name)} is gone."
     try:
         with (file or project / name).open("rb") as opened:
             text = opened.read(_SHOWN).decode("utf-8", "replace")
             more = "\n[the rest is not shown]" if opened.read(1) else ""
     except OSError as error:
         text, more = f"cannot read it: {error.strerror or error}", ""
-    return f"{visible(name, counted=False)} ({how}) says:\n\n{_quoted(text.rstrip())}{more}"
+    return f"{_heading(name)} ({how}) says:\n\n{_quoted(text.rstrip())}{more}"
 
 
 def _shown_program(project: Path, name: str, how: str, programs: dict[str, GitProgram]) -> str:
     """What git runs there and differs from what was trusted, with its exact value."""
     found = programs.get(name)
-    shown = visible(name, counted=False)
+    shown = _heading(name)
     if found is None:
         return f"{shown} is gone."
     if found.file is not None and not found.value:
         return _shown_change(project, name, how, found.file)
     return f"{shown} ({how}) is:\n\n{_quoted(found.shown)}"
+
+
+def _heading(name: str) -> str:
+    """A foreign name in a heading of the list, as one line."""
+    return one_line(visible(name, counted=False), _LONGEST_NAME)
 
 
 def _quoted(text: str) -> str:

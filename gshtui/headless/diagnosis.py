@@ -24,6 +24,7 @@ from gshtui.headless.streams import result, result_json
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
 from gshtui.settings.paths import FolderError
+from gshtui.system.face_mark import can_mark
 
 if TYPE_CHECKING:
     from gshtui.providers.candidates import ProviderCandidate
@@ -36,7 +37,12 @@ LITTLE = 200 * 1024 * 1024
 async def examine_record(loaded: Loaded) -> list[Finding]:
     """Examine the folders and the record."""
     folder = loaded.settings.general.session_dir
-    findings = [_folder("data folder", folder), _folder("state folder", paths.state_dir(create=False)), _runtime()]
+    findings = [
+        _folder("data folder", folder),
+        _folder("state folder", paths.state_dir(create=False)),
+        _runtime(),
+        _answers(),
+    ]
     findings.append(_room(folder))
     findings += await _file(folder / "gsh.db", loaded)
     return findings
@@ -66,6 +72,13 @@ def _runtime() -> Finding:
         return Finding(GROUP, "runtime folder", "ok", str(paths.runtime_dir()), needed=True)
     except OSError as error:
         return Finding(GROUP, "runtime folder", "problem", str(error), "export XDG_RUNTIME_DIR=…", needed=True)
+
+
+def _answers() -> Finding:
+    if can_mark():
+        return Finding(GROUP, "answers", "ok", "no agent can type into a window or question of gsh-tui")
+    said = "this system does not show which terminals ask you, so an agent that may use terminals could type there"
+    return Finding(GROUP, "answers", "problem", said, "gsh-tui config set agent.mode ask")
 
 
 def _room(folder: Path) -> Finding:

@@ -26,6 +26,11 @@ def mark_face() -> int:
         return -1
 
 
+def can_mark() -> bool:
+    """Whether the system has such files, so that a face can be known."""
+    return hasattr(os, "memfd_create")
+
+
 def face_in_terminal(pid: int) -> int:
     """The marked process that has the terminal of this process, or was started below it; 0: there is none.
 

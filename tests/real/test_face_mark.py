@@ -13,9 +13,12 @@ import pytest
 
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.commands.declaration import CommandError
+from gshtui.headless.diagnosis import examine_record
+from gshtui.settings.loader import load
 from gshtui.system.face_mark import face_in_terminal
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import command, environment
+from tests.kit.home import Home
 from tests.kit.native_agents import prepare_spec, relay_window
 from tests.kit.terminal_tools import TerminalTools
 from tests.kit.tmux import tmux, wait_for_text
@@ -113,3 +116,14 @@ async def test_no_tool_answers_in_an_agents_own_pane_whatever_the_roster_says(tm
             with pytest.raises(CommandError, match="only a person types"):
                 await terminals.run("tmux", pane=row.id, **arguments)
         assert not (tmp_path / "made").exists()
+
+
+async def test_where_no_process_can_be_marked_the_doctor_says_so(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def status() -> str:
+        return next(one.status for one in await examine_record(load(tmp_path)) if one.name == "answers")
+
+    assert await status() == "ok"
+    monkeypatch.delattr(os, "memfd_create")
+    assert await status() == "problem"

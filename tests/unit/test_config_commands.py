@@ -59,6 +59,25 @@ async def test_no_value_of_the_folder_looks_like_a_heading_of_the_list(project: 
     ]
 
 
+async def test_no_name_of_a_file_looks_like_a_heading_of_the_list(project: Path) -> None:
+    """Also not one that is gone."""
+    folder = project / ".gsh" / "skills" / "x\n.gsh\u2028rules.toml (new) says:\n"
+    folder.mkdir(parents=True)
+    skill = folder / "SKILL.md"
+    skill.write_text("Rules.\n", "utf-8")
+    registry = Registry(commands(load(project)))
+    for gone in (False, True):
+        question = await execution.question(registry, TrustProject(), here(project))
+        if gone and question is not None:
+            await execution.run_value(registry, question.agreed, here(project))
+            skill.unlink()
+            question = await execution.question(registry, TrustProject(), here(project))
+        assert question is not None and "SKILL.md" in question.quoted
+        lines = re.split(r"[\n\r\x0b\u2028]", question.quoted)
+        assert len([line for line in lines if "rules.toml" in line]) == 1, "it is one line, with its whole name"
+        assert not [line for line in lines if line.startswith((".gsh rules", "rules.toml"))]
+
+
 async def test_taking_trust_back_asks_nothing(project: Path) -> None:
     project_file(project, "[agent]\nmax_steps = 3\n")
     registry = Registry(commands(load(project)))
