@@ -8,17 +8,19 @@ that turns all plugins off. What a project says changes nothing here.
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 PluginKind = Literal["commands", "tools", "providers", "personas", "programs"]
 KINDS: tuple[PluginKind, ...] = ("commands", "tools", "providers", "personas", "programs")
@@ -112,9 +114,11 @@ def find_plugins() -> list[Plugin]:
     Raises:
         PluginError: the approvals cannot be read.
     """
+    from importlib.metadata import distributions  # with readers of mail and archives, for those who look
+
     approved = read_approvals().approved
     found: dict[str, Plugin] = {}
-    for distribution in importlib.metadata.distributions():
+    for distribution in distributions():
         plugin = _plugin(distribution, approved)
         if plugin is not None:
             found.setdefault(plugin.name, plugin)
@@ -166,14 +170,16 @@ def load_contributions(kind: PluginKind) -> Iterator[LoadedContribution]:
         PluginError: the approvals cannot be read.
     """
     known = read_approvals()
-    if not known.enabled:
+    if not known.enabled or not known.approved:
         return
+    from importlib.metadata import PackageNotFoundError, distribution
+
     for name in sorted(known.approved):
         try:
-            distribution = importlib.metadata.distribution(name)
-        except importlib.metadata.PackageNotFoundError:
+            found = distribution(name)
+        except PackageNotFoundError:
             continue  # it was uninstalled
-        plugin = _plugin(distribution, known.approved)
+        plugin = _plugin(found, known.approved)
         if plugin is None or plugin.state != "approved":
             continue
         for one in plugin.contributions:
@@ -182,7 +188,9 @@ def load_contributions(kind: PluginKind) -> Iterator[LoadedContribution]:
 
 
 def _loaded(plugin: Plugin, one: PluginPart) -> LoadedContribution:
-    entry = importlib.metadata.EntryPoint(one.name, one.value, PREFIX + one.kind)
+    from importlib.metadata import EntryPoint
+
+    entry = EntryPoint(one.name, one.value, PREFIX + one.kind)
     try:
         return LoadedContribution(plugin, one.name, entry.load())
     except Exception as error:  # whatever a plugin does when it is imported, the rest works
@@ -199,7 +207,7 @@ def _named(name: str) -> Plugin:
     return plugin
 
 
-def _plugin(distribution: importlib.metadata.Distribution, approved: dict[str, str]) -> Plugin | None:
+def _plugin(distribution: Distribution, approved: dict[str, str]) -> Plugin | None:
     """A package as a plugin; `None`: it brings nothing."""
     try:
         entries = [one for one in distribution.entry_points if one.group.startswith(PREFIX)]
@@ -224,7 +232,7 @@ def _plugin(distribution: importlib.metadata.Distribution, approved: dict[str, s
     return Plugin(name, version, summary, fingerprint, brought, place, state)
 
 
-def _source(distribution: importlib.metadata.Distribution) -> str:
+def _source(distribution: Distribution) -> str:
     """The folder of a package that is installed editable; empty otherwise."""
     text = distribution.read_text("direct_url.json")
     if not text:
