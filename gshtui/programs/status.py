@@ -51,6 +51,8 @@ class StatusFacts:
     """When the screen last changed."""
     news: float = 0.0
     """When it last showed words that are new; 0: whenever it moved."""
+    titled: float = 0.0
+    """When its title last changed."""
     reading: ScreenReading = NOTHING
     since: float = 0.0
     """When the screen and the title last changed."""
@@ -112,7 +114,10 @@ def decide(profile: Profile, hook: HookEvent | None, facts: StatusFacts, now: fl
         return _alone(profile, hook, facts, now)
     if _same(hook.status, outside.status):
         return KnownStatus(hook.status, "hook", hook.at, hook.doing or outside.doing)
-    if hook.status == "waiting" and facts.asked > hook.at:
+    if hook.status == "idle" and outside.source == "title" and facts.reading.status == "idle":
+        if facts.titled <= hook.at:  # the title was left behind
+            return KnownStatus(hook.status, "hook", hook.at, hook.doing)
+    elif hook.status == "waiting" and facts.asked > hook.at:
         return outside  # its question was on the screen and is answered: no program reports that
     # They contradict each other. What is seen has to last, since a screen is painted later than a hook is told.
     lasted = now - max(outside.at, hook.at)
@@ -162,7 +167,12 @@ def _outside(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | 
     said = by_title(profile, facts.title)
     if said == "waiting":
         return KnownStatus("waiting", "title", facts.since, reading.doing)
-    if said == "thinking":
+    if said == "thinking" and reading.status == "idle":
+        still = now - max(facts.moved, facts.titled)
+        if still < profile.timing.idle:
+            return KnownStatus("thinking", "title", facts.since, again=profile.timing.idle - still)
+        # What works shows that by more than a title that stays the same: this one was left behind.
+    elif said == "thinking":
         doing = reading.doing if reading.status in WORKING else ""
         return KnownStatus(reading.status if reading.status in WORKING else "thinking", "title", facts.since, doing)
     if reading.status != "idle":

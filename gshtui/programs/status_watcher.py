@@ -209,6 +209,7 @@ class CliStatus:
             gone=gone,
             exit_status=info.exit_status,
             title=info.title,
+            titled=now if info.title != self._facts.title else self._facts.titled,
             since=now if ended or said else self._facts.since,
         )
 
@@ -228,10 +229,10 @@ class CliStatus:
         jump = now - before - (awake - awake_before)
         facts = self._facts
         if jump > _SLEPT:  # nothing could move meanwhile; how long a status has lasted, the night counts
-            self._facts = dataclasses.replace(facts, moved=facts.moved + jump)
+            self._facts = dataclasses.replace(facts, moved=facts.moved + jump, titled=facts.titled + jump)
             self._news.shift(jump)
         elif jump < -_SET_BACK:
-            times = {name: min(getattr(facts, name), now) for name in ("started", "moved", "since", "asked")}
+            times = {name: min(getattr(facts, name), now) for name in ("started", "moved", "titled", "since", "asked")}
             self._facts = dataclasses.replace(facts, **times)
             self._news.shift(jump)
             if self._hook is not None:

@@ -136,7 +136,10 @@ class Desk:
             if time.monotonic() > ends:
                 server, pane = self.pane(agent)
                 screen = "\n".join(await server.capture(pane))
-                raise Stuck(f"{agent.name} {what} after {seconds:g} s; it says {self.status(agent)!r}\n{screen}")
+                row = self.fleet.get(agent.id)
+                said = f"{row.status} by {row.status_source}: {row.doing!r}" if row is not None else "nothing"
+                title = (await server.capture_screen(pane))[0].title
+                raise Stuck(f"{agent.name} {what} after {seconds:g} s; it says {said}; title {title!r}\n{screen}")
             await asyncio.sleep(_LOOK)
 
     def status(self, agent: Watched) -> str:

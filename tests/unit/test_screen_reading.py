@@ -53,6 +53,7 @@ def test_a_screen_says_what_the_program_does(program: str, file: Path, shot: dic
         title=shot["title"],
         started=1.0,
         moved=1.0,
+        titled=999.0,
         reading=reading,
         since=1.0,
         ready=True,

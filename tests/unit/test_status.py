@@ -104,10 +104,24 @@ def test_an_idle_hook_is_never_stale() -> None:
 
 
 def test_a_title_that_spins_contradicts_an_input_that_looks_idle() -> None:
-    known = decide(CODEX, None, facts("idle", title="⠹ project"), NOW)
+    spins = replace(facts("idle", title="⠹ project"), titled=NOW - 1)
+    known = decide(CODEX, None, spins, NOW)
     assert (known.status, known.source) == ("thinking", "title")
     asks = decide(CODEX, None, facts("idle", title="[ ! ] Action Required | project"), NOW)
     assert (asks.status, asks.source) == ("waiting", "title")
+
+
+def test_a_title_that_a_turn_left_behind_says_nothing() -> None:
+    left = replace(facts("idle", since=3, moved=3, title="⠂ shop"), titled=NOW - 4)
+    assert decide(CLAUDE, None, left, NOW).status == "thinking"
+    assert 0 < decide(CLAUDE, None, left, NOW).again <= CLAUDE.timing.idle
+    later = NOW + CLAUDE.timing.idle
+    known = decide(CLAUDE, None, left, later)
+    assert (known.status, known.source) == ("idle", "screen"), "what works moves"
+    told = decide(CLAUDE, hook("idle", 3), left, NOW)
+    assert (told.status, told.source) == ("idle", "hook"), "it has not changed since"
+    anew = decide(CLAUDE, hook("idle", 60), left, NOW)
+    assert (anew.status, anew.source) == ("thinking", "title")
 
 
 def test_an_input_above_which_an_answer_grows_is_unsure() -> None:
