@@ -24,6 +24,7 @@ Commands:
   gsh --background WORDS        give the task to a new agent and keep working
   gsh show 12                   print that agent's report
   gsh attach 12                 open its terminal
+  gsh -w NAME --PARAMETER …     run a workflow
   gsh run -- COMMAND            run a command as usual, and record its output
   gsh chat                      open the window
   gsh agents | sessions | config | logs | prompt …    as `gsh-tui agent`, `session`, `config`, `logs`, `prompt`
@@ -63,6 +64,8 @@ class AtPrompt(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Keep the words, and whether a `--` marked them all as plain words."""
+        if args[:1] and args[0] in ("-w", "--workflow") and len(args) > 1:
+            args = [*args[:2], "--", *args[2:]]  # what follows are the workflow's own options
         given = list(args)
         rest = click.Command.parse_args(self, ctx, args)
         ctx.params["words"] = tuple(rest)
@@ -84,6 +87,7 @@ class AtPrompt(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("--background", "-b", is_flag=True, help="Start a new agent for it, in its own terminal.")
+@click.option("--workflow", "-w", default="", metavar="NAME", help="Run this workflow, with the options that follow.")
 @click.option("--new", "-n", is_flag=True, help="Start a new conversation.")
 @click.option("--session", type=SESSION, default="", metavar="ID", help="Continue this conversation.")
 @agent_option("Agent to ask.")
@@ -97,6 +101,10 @@ class AtPrompt(click.Group):
 @click.pass_context
 def gsh(context: click.Context, words: tuple[str, ...], verbatim: bool, **options: Any) -> int:
     given = list(words)
+    if workflow := options.pop("workflow"):
+        from gshtui.cli.entry import main
+
+        return main(["workflow", "run", workflow, *given, *(["--json"] if options["as_json"] else [])])
     if given[:2] == ["run", "--"]:
         from gshtui.headless.recorded_run import run_recorded
 

@@ -87,7 +87,13 @@ def _parts(hub: Hub, store: Store, run: str, cwd: Path, lend: LendTerminal | Non
 
     place = StepPlace(gate, hub.offers.sandboxes, agent, run, cwd, project, settings.python, dict(os.environ), lend)
     return RunParts(
-        hub.bus, store.workflows, place, StepTools(hub.registry, toolbox, run, load), HubAgents(hub, run, cwd), redact
+        hub.bus,
+        store.workflows,
+        place,
+        StepTools(hub.registry, toolbox, run, load),
+        HubAgents(hub, run, cwd),
+        hub.options.agent,
+        redact,
     )
 
 

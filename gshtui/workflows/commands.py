@@ -132,7 +132,7 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
         names = sorted(library.found)
         if parameter == "action":
             return [word for word in (*_WORDS, *names) if word.startswith(prefix)]
-        if parameter == "name":
+        if not prefix.startswith("-"):
             found = names + [row.id[:8] for row in await service().runs(limit=10)]
             return [word for word in found if word.startswith(prefix)]
         parameters = dict.fromkeys(f"--{option(name)}" for one in library.found.values() for name in one.parameters)
@@ -146,7 +146,7 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
             family.handle,
             access=Access.HUMAN_ONLY,
             effect=Effect.EXECUTE,
-            positions=("action", "name", "args"),
+            positions=("action", "args"),
             aliases=("workflows",),
             description="`workflow NAME --PARAM …` runs one; each of its steps passes the guard.",
             family="run",
@@ -164,24 +164,24 @@ def _usage(error: WorkflowError) -> CommandError:
 
 def _bound(given: WorkflowParameters) -> Parameters:
     action = {"list": "ls"}.get(given.action, given.action)
-    rest = " ".join(filter(None, (given.name, given.args)))
+    name, _, args = given.args.strip().partition(" ")
     match action:
         case "ls":
             return ListWorkflows()
         case "runs":
-            return ListRuns(everywhere=given.name in ("all", "--all"))
+            return ListRuns(everywhere=name in ("all", "--all"))
         case "cancel":
-            return CancelRun(run=given.name)
-        case "show" | "run" | "resume" if not given.name:
+            return CancelRun(run=name)
+        case "show" | "run" | "resume" if not name:
             raise UsageError(f"`workflow {action}` needs a name.", hint="`workflow ls` lists them.")
         case "show":
-            return ShowWorkflow(name=given.name)
+            return ShowWorkflow(name=name)
         case "run":
-            return RunWorkflow(name=given.name, args=given.args)
+            return RunWorkflow(name=name, args=args)
         case "resume":
-            return ResumeRun(run=given.name, yes="--yes" in given.args.split())
+            return ResumeRun(run=name, yes="--yes" in args.split())
         case _:
-            return RunWorkflow(name=action, args=rest)
+            return RunWorkflow(name=action, args=given.args)
 
 
 async def _watched(invocation: Invocation, run: WorkflowRun, task: asyncio.Task[RunEnd]) -> RunEnd:

@@ -34,8 +34,9 @@ class WorkflowParameters(Parameters):
     action: str = Field(
         default="ls", description="ls, show, run, runs, resume, cancel; or a workflow's name, to run it"
     )
-    name: str = Field(default="", description="The workflow; for show, resume and cancel also the id of a run")
-    args: Annotated[str, Mark.VERBATIM] = Field(default="", description="Its parameters: --amend, level=high …")
+    args: Annotated[str, Mark.VERBATIM] = Field(
+        default="", description="The workflow or run, and its parameters: --amend, level=high …"
+    )
 
 
 class ListWorkflows(Parameters, Returns[WorkflowLibrary]):

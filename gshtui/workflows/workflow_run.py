@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import msgspec
 
 from gshtui.bus.bus import Bus
+from gshtui.bus.events.fleet_events import AgentRemoved
 from gshtui.bus.events.workflow_events import (
     WorkflowFinished,
     WorkflowStarted,
@@ -70,6 +71,8 @@ class RunParts:
     place: StepPlace
     tools: StepTools
     agents: StepAgents
+    front: str = ""
+    """The agent in front of which it runs."""
     redact: Callable[[str], str] = str
     """Takes secrets out of what steps print."""
 
@@ -130,6 +133,7 @@ class WorkflowRun:
             WorkflowStarted(
                 run=self.id,
                 workflow=self._workflow.name,
+                agent=self._parts.front,
                 description=self._workflow.description,
                 cwd=self.row.cwd,
                 steps=self.row.steps,
@@ -150,6 +154,7 @@ class WorkflowRun:
             self.row, state=end.state, exit_code=end.exit_code, ended=time.time(), error=end.error
         )
         await self._parts.record.put_run(row)
+        self.bus.publish(AgentRemoved(agent=self._parts.place.agent))  # lists showed it while it asked
         self.bus.publish(
             WorkflowFinished(
                 run=self.id, workflow=row.workflow, state=end.state, exit_code=end.exit_code, error=end.error

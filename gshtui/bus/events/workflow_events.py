@@ -14,6 +14,8 @@ class WorkflowStarted(Event, frozen=True, kw_only=True):
 
     run: str
     workflow: str
+    agent: str = ""
+    """The agent in front of which it was started."""
     description: str = ""
     cwd: str = ""
     steps: tuple[StepHead, ...] = ()

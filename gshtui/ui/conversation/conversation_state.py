@@ -49,6 +49,7 @@ from gshtui.ui.conversation.conversation_entries import (
     turn_end,
     with_result,
 )
+from gshtui.ui.conversation.workflow_entries import WORKFLOW_EVENTS, WorkflowRuns
 from gshtui.ui.kit.transcript.entries import (
     AnswerEntry,
     Clear,
@@ -87,6 +88,7 @@ CONSUMES: tuple[type[Event], ...] = (
     ContextCut,
     CutUndone,
     AgentEnded,
+    *WORKFLOW_EVENTS,
 )
 _TAIL = 8_000
 """How many characters of a running tool's output are kept."""
@@ -125,6 +127,8 @@ class ConversationState:
     early: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
     """Results of calls in an older page."""
     notices: int = 0
+    workflows: WorkflowRuns = field(default_factory=WorkflowRuns)
+    """The runs of workflows that were started from here."""
 
     def apply_event(self, event: Event) -> list[Operation]:
         """The operations for an event. Events of other agents and conversations change nothing."""
@@ -134,6 +138,8 @@ class ConversationState:
             return self._open(event)
         if self.session and getattr(event, "session", self.session) != self.session:
             return []
+        if isinstance(event, WORKFLOW_EVENTS):
+            return self.workflows.apply_event(event)
         match event:
             case TurnStarted():
                 self.turn, self.iteration = event.turn, 0
