@@ -43,6 +43,7 @@ NAMES = (
     "iterations",
     "context",
     "resize",
+    "door",
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -11,9 +12,10 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from gshtui.ssh.ssh_server import MOST_REFUSED
-from tests.kit.command import run_gsh
+from gshtui.ssh.ssh_server import MOST_PENDING, MOST_REFUSED
+from tests.kit.command import run_gsh, start_gsh
 from tests.kit.door import Visitor, door_for, visit
+from tests.kit.home import Home
 
 COVERS = (
     "gshtui.cli.serve",
@@ -212,3 +214,89 @@ async def test_nobody_comes_in_under_the_name_of_who_sits_here(tmp_path: Path, m
             await door.connect("amy")
         async with visit(door, "bo") as bo:
             assert "bo" in await bo.run("who")
+
+
+async def test_openssh_gets_nothing_but_the_shell(tmp_path: Path) -> None:
+    """Each request of OpenSSH's own client that is no shell and no SFTP, and that nothing of it runs here."""
+    async with door_for(tmp_path, bo="all") as door:
+        agent = tmp_path / "agent"
+        asks = {
+            ("id",): b"connect without a command",
+            ("-tt", "touch owned"): b"connect without a command",
+            ("-s", "netconf"): b"only its own shell",
+            ("-N", "-R", "0:127.0.0.1:22", "-o", "ExitOnForwardFailure=yes"): b"remote port forwarding failed",
+            ("-W", "127.0.0.1:22"): b"forwarding failed",
+            ("-N", "-w", "0:0", "-o", "ExitOnForwardFailure=yes"): b"unnel",
+        }
+
+        async def ask(words: tuple[str, ...]) -> bytes:
+            options = [word for word in words if word not in ("id", "touch owned", "netconf")]
+            command = [word for word in words if word in ("id", "touch owned", "netconf")]
+            done = await asyncio.to_thread(
+                subprocess.run,
+                [*door.openssh("ssh", "bo", *options), "bo@127.0.0.1", *command],
+                stdin=subprocess.DEVNULL, capture_output=True, timeout=25, check=False,
+            )  # fmt: skip
+            assert done.returncode, words
+            return done.stdout + done.stderr
+
+        for words, refusal in asks.items():
+            assert refusal in await ask(words), words
+        lines = b"env\nexec cmd='env; echo still here'\nexit\n"
+        environment = {**os.environ, "LC_OWNED": "1", "DISPLAY": ":99", "SSH_AUTH_SOCK": str(agent)}
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [*door.openssh("ssh", "bo", "-T", "-A", "-X", "-o", "SendEnv=LC_*"), "bo@127.0.0.1"],
+            input=lines, capture_output=True, timeout=25, check=False, env=environment,
+        )  # fmt: skip
+        assert done.returncode == 0 and b"still here" in done.stdout and b"HOME=" in done.stdout
+        assert not [word for word in (b"LC_OWNED", b":99", os.fsencode(agent)) if word in done.stdout]
+        assert not (tmp_path / "owned").exists()
+
+
+async def test_five_hundred_bad_keys_delay_nobody_who_is_inside(tmp_path: Path) -> None:
+    async with door_for(tmp_path, amy="talk") as door, visit(door, "amy") as amy:
+        for _ in range(MOST_REFUSED):
+            with pytest.raises(asyncssh.PermissionDenied):
+                await door.connect("eve")
+
+        async def knock() -> bytes:
+            reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
+            try:
+                return await reader.read()
+            except ConnectionError:
+                return b""
+            finally:
+                writer.close()
+
+        answers = await asyncio.gather(*(knock() for _ in range(490)))
+        assert all(len(answer) < 100 for answer in answers), "it does not even exchange keys"
+        assert "amy" in await amy.run("who")
+
+
+async def test_the_host_s_key_is_kept(tmp_path: Path, home: Home) -> None:
+    fingerprints: list[str] = []
+    for _ in range(2):
+        with start_gsh("serve", "--ssh", "--port", "0", "--json", cwd=tmp_path) as process:
+            assert process.stdout is not None
+            fingerprints.append(json.loads(await asyncio.to_thread(process.stdout.readline))["host_key"])
+            process.terminate()
+            assert await asyncio.to_thread(process.wait, 20) == 0
+    assert fingerprints[0] == fingerprints[1]
+    (key,) = home.data.rglob("ssh_host_key")
+    assert key.stat().st_mode & 0o777 == 0o600
+
+
+async def test_connections_that_do_not_log_in_leave_room_for_those_who_do(tmp_path: Path) -> None:
+    async with door_for(tmp_path, amy="talk") as door:
+        idle = [await asyncio.open_connection("127.0.0.1", door.port) for _ in range(MOST_PENDING + 5)]
+        closed = 0
+        for reader, _ in idle[MOST_PENDING:]:
+            while await reader.read(1_000):
+                pass
+            closed += 1
+        assert closed == 5
+        for _, writer in idle:
+            writer.close()
+        async with visit(door, "amy") as amy:
+            assert "amy" in await amy.run("who")
