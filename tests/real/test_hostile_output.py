@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -84,6 +85,57 @@ async def test_nothing_of_a_hostile_text_reaches_the_terminal(
     for said in ("w0", "31337", "all said"):  # it was shown, as what it is
         assert said.encode() in output, said
     assert not foreign(output)
+
+
+async def test_nothing_of_it_is_printed_by_a_turn_without_a_window(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by what `gsh-tui prompt` streams, and not by what it asks."""
+    script = [
+        [Think(TEXT), Say(ANSWER), Call("read", {"path": "notes.txt"}), Spent(900, 20)],
+        [Say(TEXT), Call(f"no{TEXT}", {TEXT: TEXT}), Call("bash", {"command": f"printf '{UNASKED}'"}), Spent(900, 20)],
+        [Say(f"{ANSWER}\n\nall said"), Spent(900, 20)],
+    ]
+    async with loopback("anthropic", script) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        prompted = await asyncio.to_thread(printed, folder, "prompt", f"go {UNASKED}", answer=b"4\r")
+    assert b"all said" in prompted and MARK.encode() in prompted
+    assert not foreign(prompted)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["run", "ls"],
+        ["run", "cat notes.txt"],
+        ["run", "grep pattern=w0"],
+        ["run", f"echo message={json.dumps(TEXT)}"],
+        ["run", f"read {UNASKED}"],
+        ["config", "path"],
+        ["guard", "check", UNASKED],
+    ],
+    ids=["ls", "cat", "grep", "echo", "read", "path", "check"],
+)
+def test_no_command_prints_what_a_terminal_obeys(home: Home, folder: Path, line: list[str]) -> None:
+    output = printed(folder, *line)
+    assert output.strip() and not foreign(output)
+
+
+def printed(folder: Path, *words: str, answer: bytes = b"") -> bytes:
+    """What a command writes to its terminal until it ends; `answer`: what is typed once it asks about `printf`."""
+    child = PtyChild([sys.executable, "-m", "gshtui", *words], folder, columns=110, rows=40)
+    try:
+        child.go()
+        if answer:
+            child.read_until(lambda: b"printf" in child.output)
+            counts = time.monotonic() + READ + PAUSE
+            child.read_until(lambda: time.monotonic() > counts)  # no key counts before
+            child.write(answer)
+        child.wait()
+        return child.output
+    finally:
+        child.close()
 
 
 def drive(folder: Path) -> bytes:
