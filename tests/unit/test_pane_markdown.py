@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -40,7 +41,7 @@ LAID_OUT = [
 ]  # fmt: skip
 
 
-def bare(lines: list[str]) -> list[str]:
+def bare(lines: Sequence[str]) -> list[str]:
     """The lines without colours."""
     return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in lines]
 
