@@ -26,6 +26,10 @@ _MOST = 5
 """Refusals, and files taken out, that are named."""
 
 
+REFUSED = "The sandbox: "
+"""How a sentence begins that says what it refused."""
+
+
 @dataclass(frozen=True, slots=True)
 class SetupProcess:
     """What became of it.
@@ -104,7 +108,7 @@ async def _ended_in(
         networked = sandbox.network or bool(sandbox.hosts)
         for each in refusals_in(done.printed.decode("utf-8", "replace"), network=networked):
             found.setdefault(each.subject, each)
-    sentences = [f"The sandbox: {each.sentence}." for each in list(found.values())[:_MOST]]
+    sentences = [f"{REFUSED}{each.sentence}." for each in list(found.values())[:_MOST]]
     return replace(done, sandbox=f"It ran in the sandbox: {sandbox.reach}.", refused=(*sentences, *moved))
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval import Call, Gate
@@ -20,7 +20,7 @@ from gshtui.system import private_files
 from gshtui.system.ids import new_id
 from gshtui.text.sanitise import one_line, plain, visible
 from gshtui.tools import setup_record
-from gshtui.tools.setup_process import place_of, run_process
+from gshtui.tools.setup_process import REFUSED, place_of, run_process
 from gshtui.tools.setup_record import SetupRecord
 
 if TYPE_CHECKING:
@@ -30,8 +30,13 @@ SETUP_WITHIN = 600.0
 """Seconds."""
 _TAIL = 4_096
 
-Consent = Callable[[tuple[str, ...], Path], Awaitable[bool]]
-"""Asks whether exactly these arguments may run in this folder."""
+
+class Consent(Protocol):
+    """Asks whether exactly these arguments may run in this folder."""
+
+    async def __call__(self, argv: tuple[str, ...], folder: Path, refused: tuple[str, ...] = (), /) -> bool:
+        """`refused`: they ran there and failed, for what the sandbox refused; may they once more, outside of it?"""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,7 @@ class SetupResult:
     """What the sandbox refused to it and what would allow it, a sentence each."""
 
 
-async def no_consent(_argv: tuple[str, ...], _folder: Path) -> bool:
+async def no_consent(_argv: tuple[str, ...], _folder: Path, _refused: tuple[str, ...] = ()) -> bool:
     """Refuse."""
     return False
 
@@ -81,7 +86,7 @@ async def run_setup(
         )
         result = SetupResult(False, True, said, said)
     else:
-        result = await _run("set-up", argv, folder, output, sandboxes)
+        result = await _run_or_again("set-up", argv, folder, consent, output, sandboxes)
     if output is not None:
         record = SetupRecord(
             command=words,
@@ -113,7 +118,20 @@ async def run_teardown(
     if not agreed and not await consent(tuple(argv), folder):
         words = one_line(shlex.join(argv), 200)
         return SetupResult(False, True, f"The tear-down command `{words}` was not run: nobody approved it.")
-    return await _run("tear-down", argv, folder, output, sandboxes)
+    return await _run_or_again("tear-down", argv, folder, consent, output, sandboxes)
+
+
+async def _run_or_again(
+    kind: str, argv: Sequence[str], folder: Path, consent: Consent, output: Path | None, sandboxes: Sandboxes | None
+) -> SetupResult:
+    """Run it; if it fails for what the sandbox refused, once more outside, where a person allows that."""
+    result = await _run(kind, argv, folder, output, sandboxes)
+    refused = tuple(each for each in result.refused if each.startswith(REFUSED))
+    if result.ok or not refused or not await consent(tuple(argv), folder, refused):
+        return result
+    again = await _run(kind, argv, folder, output, None)
+    sandbox = "It ran once more, outside the sandbox, as a person allowed it."
+    return replace(again, sandbox=sandbox, note=f"{again.note} {sandbox}")
 
 
 async def _run(
@@ -158,6 +176,8 @@ def _said(tail: bytes) -> str:
 
 
 TOOL = "worktree_setup"
+OUTSIDE = "worktree_setup_outside"
+"""Another name, so that what was always allowed in the sandbox is asked about outside of it."""
 WAIT = 120.0
 """Time to wait for an answer, in seconds."""
 
@@ -177,18 +197,21 @@ def consent_by_gate(
         sandboxes: gives those that the command will run in, for the question to say so.
     """
 
-    async def consent(argv: tuple[str, ...], folder: Path) -> bool:
+    async def consent(argv: tuple[str, ...], folder: Path, refused: tuple[str, ...] = ()) -> bool:
         words = shlex.join(argv)
         where = await place_of(argv, folder, sandboxes())
-        call = Call(agent, "", new_id(), TOOL, {"command": words, "folder": str(folder)})
+        if refused:
+            where = "\n".join((*refused, "It runs once more, with all your rights, outside the sandbox."))
+        call = Call(agent, "", new_id(), OUTSIDE if refused else TOOL, {"command": words, "folder": str(folder)})
         question = Assessment(
             Effect.EXECUTE,
             visible(words),
             inside=False,
             only_person=True,
             detail=f"The project's {what} {visible(str(folder))}:\n{visible(words)}\n{where}",
-            key=words,
-            pattern=words,
+            key="" if refused else words,
+            pattern="" if refused else words,
+            warnings=("runs once more, outside the sandbox; what it has done already stays done",) if refused else (),
         )
         try:
             async with asyncio.timeout(wait):

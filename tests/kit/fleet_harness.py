@@ -63,7 +63,7 @@ asyncio.run(main())
 """
 
 
-async def _consent(_argv: tuple[str, ...], _folder: Path) -> bool:
+async def _consent(_argv: tuple[str, ...], _folder: Path, _refused: tuple[str, ...] = ()) -> bool:
     return True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.commands.declaration import Caller, Invocation
 from gshtui.fleet.commands import commands
 from gshtui.guard.approval import Gate
+from gshtui.guard.rules import parse_rules
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
 from gshtui.tools import setup_process, setup_record
@@ -28,8 +30,8 @@ from tests.real.test_worktree import project
 __all__ = ["project"]
 
 
-async def agree(_argv: tuple[str, ...], _folder: Path) -> bool:
-    return True
+async def agree(_argv: tuple[str, ...], _folder: Path, refused: tuple[str, ...] = ()) -> bool:
+    return not refused
 
 
 @pytest.fixture
@@ -100,6 +102,56 @@ async def test_what_it_was_refused_is_said_with_the_setting_that_allows_it(
     )
     assert "succeeded." in tree.notes[-1]
     assert (wanted / "new").exists()
+
+
+async def test_what_the_sandbox_refused_runs_once_more_outside_where_a_person_allows_it(
+    project: Path, own: Path, tmp_path: Path
+) -> None:
+    outside, asked = tmp_path / "outside", list[tuple[str, ...]]()
+    outside.touch()
+
+    async def answer(_argv: tuple[str, ...], _folder: Path, refused: tuple[str, ...] = ()) -> bool:
+        asked.append(refused)
+        return True
+
+    # In the sandbox, /tmp is another one.
+    argv = ("sh", "-c", f"[ -e {outside} ] || curl -sSf http://evil.example/")
+    kept, own_hosts = tmp_path / "kept", sandboxes(own, hosts=["pypi.org"])
+    tree = await create_worktree(project, "x", setup=argv, consent=agree, sandboxes=own_hosts)
+    assert "failed with exit code 22" in tree.notes[-1], "nobody allowed it"
+    tree = await create_worktree(project, "y", setup=argv, consent=answer, output=kept, sandboxes=own_hosts)
+    assert asked[0] == () and len(asked) == 2 and "no way to evil.example:80" in " ".join(asked[1])
+    assert "succeeded." in tree.notes[-1] and "once more, outside the sandbox" in tree.notes[-1]
+    record = setup_record.find(kept, Path(tree.path))
+    assert record is not None and (record.code, record.refused) == (0, ())
+    failing = ("sh", "-c", "exit 4")
+    await create_worktree(project, "z", setup=failing, consent=answer, sandboxes=sandboxes(own))
+    assert asked[2:] == [()], "it failed by itself"
+
+
+async def test_what_was_always_allowed_is_asked_about_outside_the_sandbox(project: Path, own: Path) -> None:
+    bus = Bus()
+    asked: list[ApprovalRequested] = []
+
+    def answer(batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, ApprovalRequested):
+                asked.append(event)
+                bus.publish(ApprovalAnswered(approval=event.approval, decision="session"))
+
+    bus.subscribe(answer, ApprovalRequested, name="answer")
+    text = '[[rule]]\ntool = "worktree_setup"\nexactly = "make deps"\ndo = "allow"\n'
+    book = replace(parse_rules(Path("rules.toml"), text), project=project)
+    assert book.rules and not book.mistakes
+    gate = Gate(bus, respondent="person", auto_approve=frozenset(), rules=lambda: book)
+    consent = consent_by_gate(gate, "main", sandboxes=lambda: sandboxes(own))
+    assert await consent(("make", "deps"), project) and not asked, "the rule allows it"
+    for count in (1, 2):
+        assert await consent(("make", "deps"), project, ("The sandbox: no way to x:443.",))
+        assert len(asked) == count and "no way to x:443" in asked[-1].detail, "each time"
+        assert "outside the sandbox" in " ".join(asked[-1].warnings)
+    await gate.close()
+    await bus.close()
 
 
 async def test_where_no_sandbox_works_it_runs_as_it_was_agreed_to(project: Path, own: Path, tmp_path: Path) -> None:

@@ -126,11 +126,11 @@ async def test_a_set_up_command_runs_only_by_consent_to_its_very_arguments(proje
     argv = write_script(tmp_path, "import sys; open('made', 'w').write(sys.argv[1])")
     asked: list[tuple[tuple[str, ...], Path]] = []
 
-    async def refuse(argv: tuple[str, ...], folder: Path) -> bool:
+    async def refuse(argv: tuple[str, ...], folder: Path, _refused: tuple[str, ...] = ()) -> bool:
         asked.append((argv, folder))
         return False
 
-    async def agree(_argv: tuple[str, ...], _folder: Path) -> bool:
+    async def agree(_argv: tuple[str, ...], _folder: Path, _refused: tuple[str, ...] = ()) -> bool:
         return True
 
     tree = await create_worktree(project, "x", setup=argv, consent=refuse)
