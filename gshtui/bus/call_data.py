@@ -8,6 +8,10 @@ import msgspec
 
 from gshtui.bus.agent_data import GuardMode
 
+TYPING = "typing"
+"""What somebody does who types."""
+TYPES_FOR = 8.0
+"""Seconds for which that holds."""
 LOBBY = "lobby"
 """The call that always exists, and in which everybody is who is in no other."""
 CallRole = Literal["user", "assistant", "system"]
@@ -66,6 +70,10 @@ class CallMember(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     joined: float = 0.0
     seen: int = -1
     """Number of the last message that it has seen or was sent."""
+    at: float = 0.0
+    """When it last did something in a call; 0: not known."""
+    doing: str = ""
+    """What it says that it does: `typing`, or words of its own."""
 
 
 WindowKind = Literal["budget", "last", "summary"]
@@ -105,6 +113,8 @@ class CallInfo(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     summary_to: int = -1
     messages: int = 0
     members: tuple[CallMember, ...] = ()
+    pinned: tuple[str, ...] = ()
+    """Names of its documents."""
     revision: int = 0
 
     def member(self, wanted: str) -> CallMember | None:

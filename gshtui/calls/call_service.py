@@ -20,7 +20,19 @@ import msgspec
 
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
-from gshtui.bus.call_data import LOBBY, CallAsk, CallInfo, CallMember, CallMessage, CallRole, CallWindow, Pin, Presence
+from gshtui.bus.call_data import (
+    LOBBY,
+    TYPES_FOR,
+    TYPING,
+    CallAsk,
+    CallInfo,
+    CallMember,
+    CallMessage,
+    CallRole,
+    CallWindow,
+    Pin,
+    Presence,
+)
 from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
 from gshtui.bus.letter import PERSON, Letter
 from gshtui.calls.call_letter import ALL, Briefing, CallExcerpt, call_section, letter_text, mentions, windowed
@@ -35,7 +47,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
-from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.text.plain_name import NameRefused, plain_name
 from gshtui.text.sanitise import one_line, plain
 
@@ -126,6 +138,10 @@ class CallService:
         self.person = Principal(PERSON, person)
         self._known: dict[str, int] = {}
         """Call → number of the last message that was published."""
+        self._doing: dict[tuple[str, str], str] = {}
+        """(call, member) → what was last published of it."""
+        self._typing: dict[str, tuple[str, float]] = {}
+        """Who types here: their own words before, and when that was last noted (monotonic)."""
         self._revision = (-1, -1)
         self._stirred = asyncio.Event()
         self._life: asyncio.Task[None] | None = None
@@ -390,7 +406,30 @@ class CallService:
             call = await self._store.calls.current(who.id)
         except StoreError as error:
             raise command_error(error) from error
+        self._doing[call, who.id] = doing
         self._bus.publish(PresenceReported(call=call, member=who.id, name=who.name, doing=doing))
+
+    async def note_typing(self, who: Principal) -> None:
+        """Note that somebody types; it holds for some seconds, or until they have spoken. Raises `CommandError`."""
+        now = time.monotonic()
+        words, noted = self._typing.get(who.id, ("", -TYPES_FOR))
+        if now - noted < TYPES_FOR / 2:
+            return
+        if who.id not in self._typing:
+            before = (await self.presences()).get(who.id)
+            words = before.doing if before is not None and before.doing != TYPING else ""
+        self._typing[who.id] = (words, now)
+        await self.set_doing(who, TYPING)
+        start_job(self._stop_typing(who, TYPES_FOR), "who types in a call")
+
+    async def _stop_typing(self, who: Principal, after: float = 0.0) -> None:
+        """Give somebody their own words back, unless they went on typing. Raises nothing."""
+        await asyncio.sleep(after)
+        words, noted = self._typing.get(who.id, ("", 0.0))
+        if who.id in self._typing and time.monotonic() - noted >= after:
+            del self._typing[who.id]
+            with contextlib.suppress(CommandError):
+                await self.set_doing(who, words)
 
     async def names(self) -> list[str]:
         """Every call's name, for completion; none where the record fails."""
@@ -453,6 +492,7 @@ class CallService:
         )
         try:
             said = await self._store.calls.add_message(message)
+            await self._stop_typing(who)
             await self._put(said)
             self._stirred.set()
             return await self._store.calls.message(said.call, said.seq)
@@ -666,8 +706,17 @@ class CallService:
                     self._bus.publish(CallMessageAdded(call=call.name, message=message))
                 last = found[-1].seq
             self._known[call.name] = max(last, call.messages - 1)
+            self._publish_presence(call)
             self._bus.publish(CallChanged(call=call.name, data=await self._with_everyone(call)))
         self._revision = revision
+
+    def _publish_presence(self, call: CallInfo) -> None:
+        """Publish what people of other processes do, as far as that changed."""
+        for one in call.members:
+            doing = "" if one.doing == TYPING and time.time() - one.at > TYPES_FOR else one.doing
+            if not one.is_agent and self._doing.get((call.name, one.member), "") != doing:
+                self._doing[call.name, one.member] = doing
+                self._bus.publish(PresenceReported(call=call.name, member=one.member, name=one.name, doing=doing))
 
 
 def person_name(configured: str) -> str:

@@ -59,6 +59,13 @@ class PostMessage(Parameters, Returns[CallMessage]):
     text: str
 
 
+class NoteTyping(Parameters, Returns[str]):
+    """Note that the person types in the call that they are in; gives its name."""
+
+    COMMAND: ClassVar[str] = "calls"
+    WORD: ClassVar[str] = "typing"
+
+
 class RemoveCall(Parameters, Returns[RemovedCall]):
     """Remove a call with all that was said in it."""
 

@@ -24,6 +24,7 @@ from gshtui.calls.call_values import (
     CallPage,
     JoinCall,
     ListCalls,
+    NoteTyping,
     PostMessage,
     ReadCall,
     RemoveCall,
@@ -160,6 +161,7 @@ def commands(service: Callable[[], CallService]) -> list[AnyCommand]:
         Action(LookAtCalls, Outcome, family.calls, _as_it_is, access=Access.SHARED, effect=Effect.READ),
         Action(ListCalls, CallListing, family.list_calls, _render_listing, access=human),
         Action(ReadCall, CallPage, family.read_page, _render_page, access=human),
+        Action(NoteTyping, str, family.note_typing, _render_noted, access=human),
         Action(PostMessage, CallMessage, family.post_message, _render_post, access=human, effect=Effect.EXECUTE),
     )  # fmt: skip
     calls = Family(_bound, *actions)
@@ -239,6 +241,12 @@ class _Calls:
         who = await service.principal(invocation.caller)
         found = await service.history(parameters.call, who, limit=parameters.limit, before=parameters.before)
         return CallPage(await service.find(parameters.call, who), tuple(found))
+
+    async def note_typing(self, invocation: Invocation, _parameters: NoteTyping) -> str:
+        service = self._service()
+        who = await service.principal(invocation.caller)
+        await service.note_typing(who)
+        return (await service.find("", who)).name
 
     async def post_message(self, invocation: Invocation, parameters: PostMessage) -> CallMessage:
         service = self._service()
@@ -551,6 +559,10 @@ def _render_joined(_invocation: Invocation, call: CallInfo) -> Outcome:
     others = ", ".join(member.name or member.member for member in call.members)
     text = f"You are in the call {call.name}.{topic} In it: {one_line(others, 400) or 'nobody yet'}."
     return Outcome(call_json(call), text, intent=CallOpenRequested(call=call.name))
+
+
+def _render_noted(_invocation: Invocation, call: str) -> Outcome:
+    return Outcome({"call": call}, "", shown=True)
 
 
 def _render_listing(_invocation: Invocation, found: CallListing) -> Outcome:

@@ -28,7 +28,15 @@ PIN_BYTES = 200_000
 PINNED_BYTES = 1_000_000
 """Most bytes of a call's pinned documents."""
 _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM calls)"
-_FIELDS = frozenset(CallInfo.__struct_fields__) - {"name", "owner", "created", "messages", "members", "revision"}
+_FIELDS = frozenset(CallInfo.__struct_fields__) - {
+    "name",
+    "owner",
+    "created",
+    "messages",
+    "members",
+    "pinned",
+    "revision",
+}
 _COLUMNS = "call, seq, data"
 _encoder = msgspec.json.Encoder()
 
@@ -177,6 +185,11 @@ def set_doing(connection: sqlite3.Connection, member: str, doing: str) -> None:
         "INSERT INTO call_presence (member, call, at, doing) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (member) DO UPDATE SET doing = excluded.doing, at = excluded.at",
         (clean_text(member), LOBBY, time.time(), clean_text(doing)),
+    )
+    connection.execute(
+        f"UPDATE calls SET revision = {_NEXT_REVISION} WHERE name IN"
+        " (SELECT call FROM call_members WHERE member = ?1 UNION SELECT call FROM call_presence WHERE member = ?1)",
+        (clean_text(member),),
     )
 
 
@@ -374,14 +387,20 @@ def _touch(connection: sqlite3.Connection, call: str) -> None:
 def _call(connection: sqlite3.Connection, data: str, messages: int, revision: int) -> CallInfo:
     call = decoder(CallInfo, strict=False).decode(data)
     found = connection.execute(
-        "SELECT member, name, is_agent, joined, seen FROM call_members WHERE call = ? ORDER BY joined, rowid",
+        "SELECT m.member, m.name, m.is_agent, m.joined, m.seen, p.at, p.doing FROM call_members AS m"
+        " LEFT JOIN call_presence AS p ON p.member = m.member WHERE m.call = ? ORDER BY m.joined, m.rowid",
         (call.name,),
     )
     members = tuple(
-        CallMember(member=str(member), name=str(name), is_agent=bool(agent), joined=float(joined), seen=int(seen))
-        for member, name, agent, joined, seen in found
-    )
-    return msgspec.structs.replace(call, messages=int(messages), members=members, revision=int(revision))
+        CallMember(
+            member=str(member), name=str(name), is_agent=bool(agent), joined=float(joined), seen=int(seen),
+            at=float(at or 0.0), doing=str(doing or ""),
+        )
+        for member, name, agent, joined, seen, at, doing in found
+    )  # fmt: skip
+    pins = connection.execute("SELECT name FROM call_pins WHERE call = ? ORDER BY name", (call.name,))
+    pinned = tuple(str(name) for (name,) in pins)
+    return msgspec.structs.replace(call, messages=int(messages), members=members, pinned=pinned, revision=int(revision))
 
 
 def _message(call: str, seq: int, data: str) -> CallMessage:
@@ -391,7 +410,7 @@ def _message(call: str, seq: int, data: str) -> CallMessage:
 
 def _data(value: CallInfo | CallMessage) -> str:
     if isinstance(value, CallInfo):
-        value = msgspec.structs.replace(value, members=(), messages=0, revision=0)
+        value = msgspec.structs.replace(value, members=(), messages=0, pinned=(), revision=0)
     return _encoder.encode(clean(msgspec.to_builtins(value))).decode()
 
 

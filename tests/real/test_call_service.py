@@ -12,7 +12,7 @@ import pytest
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.call_data import LOBBY, CallAsk, CallMember, CallMessage, CallWindow, Pin
 from gshtui.bus.event import Event
-from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved
+from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
 from gshtui.calls.call_service import CallService, Principal, Recipient
 from gshtui.commands.declaration import CommandError
 from gshtui.store.call_table import PIN_BYTES
@@ -274,6 +274,37 @@ async def test_what_another_process_says_is_published_here_once_and_in_order(tmp
             assert heard == [str(number) for number in range(30)]
             await other.calls.remove("audio")
             await eventually(lambda: published(m, CallRemoved), until=bool)
+        finally:
+            await other.close()
+
+
+async def test_who_types_is_known_to_other_processes_until_they_have_spoken(tmp_path: Path) -> None:
+    path = tmp_path / "gsh.db"
+    async with open_mail(path) as m:
+        await call_of(m)
+        other = await Store.open(path)
+        bo = Principal("bo", "bo", mode="ask")
+        elsewhere = CallService(m.main.bus, other, NoPost(), "bo")
+        try:
+            await elsewhere.join("audio", bo)
+            await elsewhere.set_doing(bo, "at the desk")
+            await elsewhere.note_typing(bo)
+            await elsewhere.note_typing(bo)
+
+            async def doing() -> list[str]:
+                await m.main.bus.drained()
+                heard = m.published(CallChanged)
+                return [one.doing for one in heard[-1].data.members if one.member == "bo"] if heard else []
+
+            await eventually(doing, until=lambda found: found == ["typing"])
+            reported = [(one.call, one.member, one.doing) for one in m.published(PresenceReported)]
+            assert ("audio", "bo", "typing") in reported
+            await elsewhere.post_message(bo, "audio", "hello")
+            await eventually(doing, until=lambda found: found == ["at the desk"])
+            await m.calls.pin("audio", "goals.md", "x", AMY)
+            await eventually(
+                lambda: published(m, CallChanged), until=lambda found: found[-1].data.pinned == ("goals.md",)
+            )
         finally:
             await other.close()
 

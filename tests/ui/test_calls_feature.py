@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from textual.pilot import Pilot
 
 from gshtui.bus.call_data import CallInfo, CallMember, CallMessage
@@ -187,6 +188,11 @@ async def test_calls_are_listed_below_the_agents_and_chosen_from_a_list() -> Non
         pane = app.bench.query_one(AgentsPane)
         await wait_until(pilot, lambda: "# audio  2 new" in listed(pane))
         assert "# lobby" not in listed(pane), "nobody spoke there"
+        call = audio(4, seen=1)
+        members = [msgspec.structs.replace(one, doing="typing", at=NOW) for one in call.members]
+        busy = msgspec.structs.replace(call, members=tuple(members), pinned=("goals.md", "plan.md"))
+        app.feed(CallChanged(call="audio", data=busy))
+        await wait_until(pilot, lambda: "bo typing" in listed(pane) and "pinned: " in listed(pane))
         await pilot.press("alt+k")
         await wait_until(pilot, lambda: isinstance(app.screen, CallsScreen))
         await pilot.press("enter")

@@ -141,7 +141,8 @@ class AgentsPane(Pane):
             return
         self._label()
         self._ages = self._ages_now()
-        below, rooms = draw_calls(self._calls.values(), self.columns)
+        statuses = {agent.id: str(agent.status) for agent in self.state.agents.values()}
+        below, rooms = draw_calls(self._calls.values(), self.columns, statuses, self._clock())
         if not self.listing.placed and not (below and self._only == "all"):
             self._owners = []
             if self._only == "all":

@@ -1,4 +1,4 @@
-"""The calls below the list of agents: each with what is unread and who is in it. Pure.
+"""The calls below the list of agents: each with what is unread, who does what there, and what is pinned. Pure.
 
 The lobby, in which everybody is, has no row of its own until somebody spoke there.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from textual.content import Content
 
-from gshtui.bus.call_data import LOBBY, CallInfo
+from gshtui.bus.call_data import LOBBY, TYPES_FOR, TYPING, CallInfo
 from gshtui.bus.event import Event
 from gshtui.bus.events.call_events import CallChanged, CallRemoved
 from gshtui.bus.letter import PERSON
@@ -18,6 +18,10 @@ CALL_EVENTS: tuple[type[Event], ...] = (CallChanged, CallRemoved)
 PREFIX = "call:"
 """Before a call's name as the owner of its line."""
 _MUTED = "$foreground-muted"
+_DETAILED = 3
+"""Most calls of which the members and documents are listed, too."""
+_IDLE = 60.0
+"""Seconds after which somebody is shown as idle."""
 
 
 def calls_after(calls: Mapping[str, CallInfo], event: Event) -> Mapping[str, CallInfo]:
@@ -31,17 +35,49 @@ def calls_after(calls: Mapping[str, CallInfo], event: Event) -> Mapping[str, Cal
             return calls
 
 
-def draw_calls(calls: Iterable[CallInfo], width: int) -> tuple[list[Content], list[str]]:
-    """The lines of the calls that the person can see into, and the owner of each line; none while there are none."""
+def draw_calls(
+    calls: Iterable[CallInfo], width: int, statuses: Mapping[str, str], now: float
+) -> tuple[list[Content], list[str]]:
+    """The lines of the calls that the person can see into, and the owner of each line; none while there are none.
+
+    Args:
+        statuses: what agents do, by their ids.
+        now: seconds since the epoch.
+    """
     shown = [call for call in calls if call.name != LOBBY or call.messages]
     if not shown:
         return [], []
     lines = [Content(), Content.styled(" Calls", f"bold {_MUTED}")]
     owners = ["", ""]
     for call in sorted(shown, key=lambda call: (call.name != LOBBY, call.name)):
-        lines.append(_line(call, width))
-        owners.append(f"{PREFIX}{call.name}")
+        drawn = [_line(call, width), *(_details(call, width, statuses, now) if len(shown) <= _DETAILED else ())]
+        lines += drawn
+        owners += [f"{PREFIX}{call.name}"] * len(drawn)
     return lines, owners
+
+
+def _details(call: CallInfo, width: int, statuses: Mapping[str, str], now: float) -> list[Content]:
+    """Who does something there or was there a while ago, and what is pinned."""
+    from gshtui.text.sanitise import one_line  # not before the first frame
+    from gshtui.ui.kit.figures import age
+
+    lines: list[Content] = []
+    for member in call.members:
+        if member.member == PERSON:
+            continue
+        if member.is_agent:
+            doing = statuses.get(member.member, "")
+            doing = "" if doing == "idle" else doing
+        else:
+            typed = member.doing == TYPING and now - member.at > TYPES_FOR
+            doing = "" if typed else one_line(member.doing, 40)
+            if not doing and member.at and now - member.at >= _IDLE:
+                doing = f"idle {age(now - member.at)}"
+        if doing:
+            lines.append(Content.assemble(f"   {one_line(member.name or member.member, 16)}", (f" {doing}", _MUTED)))
+    if call.pinned:
+        lines.append(Content.styled(f"   pinned: {', '.join(one_line(name, 24) for name in call.pinned)}", _MUTED))
+    return [line.truncate(width, ellipsis=True) for line in lines]
 
 
 def _line(call: CallInfo, width: int) -> Content:

@@ -10,7 +10,7 @@ from gshtui.bus.events.call_events import CallOpenRequested
 from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.tabs import PaneTabs
-from gshtui.ui.kit.widget_messages import JoinTheCall
+from gshtui.ui.kit.widget_messages import JoinTheCall, TypesInCall
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
@@ -47,7 +47,10 @@ class CallsFeature(Feature):
         return (CallOpenings(self),)
 
     def routes(self) -> Sequence[FeatureRoute[Any]]:
-        return (FeatureRoute(JoinTheCall, lambda message: self._join(message.call)),)
+        return (
+            FeatureRoute(JoinTheCall, lambda message: self._join(message.call)),
+            FeatureRoute(TypesInCall, lambda _: self._note_typing()),
+        )
 
     def press(self, key: str) -> None:
         self.window.run_worker(self._pick(), exit_on_error=False, group="pick", exclusive=True)
@@ -59,6 +62,14 @@ class CallsFeature(Feature):
         found: CallListing | None = await self.window.result_of(ListCalls())
         if found is not None:
             self.window.push_screen(CallsScreen(found), lambda chosen: self._join(chosen or ""))
+
+    def _note_typing(self) -> None:
+        async def note() -> None:
+            from gshtui.calls.call_values import NoteTyping
+
+            await self.window.result_of(NoteTyping())
+
+        self.window.run_worker(note(), exit_on_error=False, group="typing", exclusive=True)
 
     def _join(self, call: str) -> None:
         """Enter a call; its tab opens once that is done."""

@@ -74,6 +74,10 @@ class JoinTheCall(FeatureMessage):
         self.call = call
 
 
+class TypesInCall(FeatureMessage):
+    """The person types what they will say in a call."""
+
+
 class AgentSeen(FeatureMessage):
     """The person has seen what is new of an agent."""
 

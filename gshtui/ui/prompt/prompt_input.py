@@ -6,6 +6,7 @@ Decides which part handles a key (`Drafts`, `WordCompletion`, `PromptHistory`, `
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.front_scroll import FrontScroll, ScrollWish
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.typed_app import app_of
-from gshtui.ui.kit.widget_messages import Intent
+from gshtui.ui.kit.widget_messages import Intent, TypesInCall
 from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.drafts import DraftKeeper, Drafts
 from gshtui.ui.prompt.line_editing import LineEdit, LineEditing
@@ -32,6 +33,9 @@ from gshtui.ui.prompt.sent_history import SentHistory
 
 if TYPE_CHECKING:
     from gshtui.ui.prompt.vi_editing import ViEditing
+
+_TYPING_EVERY = 3.0
+"""Seconds between two notes that the person types in a call."""
 
 
 class PromptInput(FoldingArea):
@@ -100,6 +104,7 @@ class PromptInput(FoldingArea):
         super().__init__(id="prompt")
         self.agent = agent
         self.addressee = Addressee(agent)
+        self._typed = float("-inf")
         """Who gets the prompts."""
         self.commands: Commands = commands or {}
         self.project = project or Path.cwd()
@@ -168,11 +173,20 @@ class PromptInput(FoldingArea):
         self.drafts.keep_soon()
         if self._placing:
             return
+        if self.addressee.call and self.text and not self.text.startswith("/"):
+            self._note_typing()
         if self.front_scroll is not None:
             self.front_scroll.go_back()
         self._history.update()
         if not self._history.searching:
             self._completion.update()
+
+    def _note_typing(self) -> None:
+        """Let the others in the call know, now and then."""
+        now = time.monotonic()
+        if now - self._typed > _TYPING_EVERY:
+            self._typed = now
+            self.post_message(TypesInCall())
 
     def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
         event.stop()
