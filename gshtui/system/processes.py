@@ -10,7 +10,8 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gshtui.system.environment import MARK
@@ -65,10 +66,33 @@ def call_processes(leader: int | None, call: str) -> list[psutil.Process]:
     except psutil.NoSuchProcess:
         pass  # it has ended; what it left behind is found below
     own = os.getpid()
-    for process in psutil.process_iter():
+    for process in _candidates(leader, call):
         if process.pid not in found and process.pid != own and _belongs(process, leader, call):
             found[process.pid] = process
     return running_processes(found.values())
+
+
+def _candidates(leader: int | None, call: str) -> Iterator[psutil.Process]:
+    """Every process that may belong to the call: where `/proc` tells at once, those that do; else all."""
+    import psutil  # not needed for the first screen
+
+    proc = Path("/proc")
+    if not proc.joinpath("self/environ").exists():
+        yield from psutil.process_iter()
+        return
+    mark = f"{MARK}={call}".encode()
+    for name in os.listdir(proc):  # noqa: PTH208 - names alone, of which there are many
+        if not name.isdecimal():
+            continue
+        try:
+            named = leader is not None and os.getsid(int(name)) == leader
+            if not named:
+                with open(f"/proc/{name}/environ", "rb") as environ:  # noqa: PTH123 - a Path costs as much as the rest
+                    named = mark in environ.read()
+            if named:
+                yield psutil.Process(int(name))
+        except (OSError, psutil.Error):
+            continue  # it has ended, or is another user's
 
 
 def in_session(processes: Iterable[psutil.Process], leader: int) -> list[psutil.Process]:

@@ -37,6 +37,7 @@ NAMES = (
     "sandbox",
     "verdicts",
     "language",
+    "workflows",
     "interpreters",
     "servers",
     "inspector",

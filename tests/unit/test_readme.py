@@ -18,7 +18,9 @@ from pathlib import Path
 import click
 import pytest
 
+from gshtui.agents.hooks.hook_set import read_hooks
 from gshtui.agents.personas import load_personas
+from gshtui.agents.prompts.prompt_store import read_prompts
 from gshtui.agents.skills.skill_store import read_skills
 from gshtui.cli.entry import is_command
 from gshtui.cli.opening import read_opening
@@ -36,6 +38,7 @@ from gshtui.settings.loader import load
 from gshtui.settings.model import DEFAULT_KEYS, Settings
 from gshtui.tools import worktree_create
 from gshtui.ui.kit.key_table import KEYS
+from gshtui.workflows.workflow_library import read_library
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
 from tests.kit.readme import README, name_of, words
@@ -260,6 +263,64 @@ def project_skill(home: Home, project: Path) -> None:
     assert read_skills(project).get("changelog").source == "the project's"
 
 
+def a_kept_prompt(folder: Path) -> None:
+    """The README's example of a prompt, in this folder."""
+    folder.mkdir(parents=True)
+    (folder / "explain.md").write_text(blocks("markdown")[0])
+
+
+def own_prompt(home: Home, project: Path) -> None:
+    a_kept_prompt(home.path / ".config/gsh/prompts")
+    found = read_prompts(project).found["explain"]
+    assert (found.source, found.arguments) == ("yours", ("file", "depth"))
+
+
+def claude_prompt(home: Home, project: Path) -> None:
+    a_kept_prompt(home.path / ".claude/commands")
+    assert read_prompts(project).found["explain"].source == "Claude Code"
+
+
+def codex_prompt(home: Home, project: Path) -> None:
+    a_kept_prompt(home.path / ".codex/prompts")
+    assert read_prompts(project).found["explain"].source == "Codex"
+
+
+def project_prompt(home: Home, project: Path) -> None:
+    a_kept_prompt(project / ".gsh/prompts")
+    assert read_prompts(project).found == {}, "nobody trusts it yet"
+    project_file(project, "")
+    assert read_prompts(project).found["explain"].source == "the project's"
+
+
+def a_workflow(folder: Path) -> None:
+    """The README's example of a workflow, in this folder."""
+    folder.mkdir(parents=True)
+    (folder / "notes.yml").write_text(blocks("yaml")[0])
+
+
+def own_workflow(home: Home, project: Path) -> None:
+    a_workflow(home.path / ".config/gsh/workflows")
+    assert read_library(project).found["release-notes"].source == "yours"
+
+
+def project_workflow(home: Home, project: Path) -> None:
+    a_workflow(project / ".gsh/workflows")
+    assert "release-notes" not in read_library(project).found, "nobody trusts it yet"
+    project_file(project, "")
+    assert read_library(project).found["release-notes"].source == "the project's"
+
+
+def test_the_hooks_are_right(home: Home) -> None:
+    file = home.config / "gsh" / "config.toml"
+    file.parent.mkdir()
+    file.write_text(next(one for one in blocks("toml") if "[[hooks." in one))
+    loaded = load(home.path)
+    assert [str(problem) for problem in loaded.problems] == []
+    found = read_hooks(loaded.settings.hooks, home.path)
+    assert [one.event for one in found.hooks] == ["PreToolUse", "Notification"]
+    assert found.problems == []
+
+
 def own_instructions(home: Home, project: Path) -> None:
     file = home.path / ".config/gsh/AGENTS.md"
     file.parent.mkdir(parents=True)
@@ -339,7 +400,10 @@ FILES: dict[str, Callable[[Home, Path], None]] = {
     "CLAUDE.md": project_instructions, "GEMINI.md": project_instructions, ".gsh/config.toml": project_configuration,
     ".worktreeinclude": included, "$XDG_CONFIG_HOME/gsh/config.toml": kept, "~/.config/gsh": kept,
     "$XDG_DATA_HOME/gsh/gsh.db": kept, "~/.local/share/gsh": kept, "$XDG_STATE_HOME/gsh": kept,
-    "~/.local/state/gsh": kept, "logs/*.jsonl": kept,
+    "~/.local/state/gsh": kept,
+    "~/.config/gsh/prompts/": own_prompt, "standup.md": own_prompt,
+    "~/.claude/commands/": claude_prompt, "~/.codex/prompts/": codex_prompt, ".gsh/prompts/": project_prompt,
+    "~/.config/gsh/workflows/*.yml": own_workflow, ".gsh/workflows/*.yml": project_workflow, "logs/*.jsonl": kept,
 }  # fmt: skip
 
 
