@@ -10,7 +10,7 @@ from gshtui.agents.context_assembly import make_engine
 from gshtui.agents.hooks.agent_hooks import AgentHooks
 from gshtui.agents.loop import TurnLimit, unlimited
 from gshtui.agents.ports import Record
-from gshtui.agents.toolbox import PrepareTools, Toolbox, WorkDirs
+from gshtui.agents.toolbox import PrepareTools, ReadMentions, Toolbox, WorkDirs
 from gshtui.bus.bus import Bus
 from gshtui.commands.registry import Registry
 from gshtui.context.ports import ContextStore, Contribute, Contribution
@@ -38,6 +38,8 @@ class AgentSurroundings:
     """Takes secrets out of what tools return; `None`: they stay."""
     prepare: PrepareTools | None = None
     """Adds tools that can change while the agent works; `None`: there are none."""
+    read_mentions: ReadMentions | None = None
+    """Reads what a person's prompt names besides files; `None`: nothing does."""
     hooks: AgentHooks | None = None
     """Asked before and after what it does; `None`: there are none."""
 
@@ -75,6 +77,7 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         blocks=around.settings.python.blocks,
         always_tools=around.settings.agent.always_tools,
         prepare=around.prepare,
+        read_mentions=around.read_mentions,
         hooks=around.hooks,
     )
 

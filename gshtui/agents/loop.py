@@ -213,6 +213,8 @@ class Turn:
             self._id = before.turn or self._id  # it was recorded, but the process that was to answer it died
         else:
             blocks = await asyncio.to_thread(attachment_blocks, prompt.attachments)
+            if prompt.source == "person":
+                blocks = (*blocks, *await self._toolbox.mentioned(prompt.text))
             message = user_message(prompt.text, id=prompt.id, turn=self._id, extra=blocks)
             await self._conversation.append(msgspec.structs.replace(message, agent=prompt.source))
         if not self._conversation.titled:

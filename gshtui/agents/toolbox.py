@@ -26,7 +26,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, ToolFinished, ToolOutput, ToolStarted
 from gshtui.bus.events.context_events import OutputTruncated
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.bus.messages import Message, Picture, ResultStatus, ToolCall, ToolResult, png_text
+from gshtui.bus.messages import Message, Picture, ResultStatus, Text, ToolCall, ToolResult, png_text
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Drawing, Effect, Invocation, Outcome
 from gshtui.commands.execution import run_parsed
 from gshtui.commands.language import validate
@@ -50,6 +50,8 @@ _CANCELLED = "The person interrupted the turn; this call was not finished."
 
 PrepareTools = Callable[[Registry, str], Awaitable[None]]
 """(the agent's tools, the agent) → once they are complete. Raises nothing."""
+ReadMentions = Callable[[str, str], Awaitable[list[str]]]
+"""(a person's prompt, the agent) → what it names besides files. Raises nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ class Toolbox:
         blocks: bool = False,
         always_tools: Collection[str] = (),
         prepare: PrepareTools | None = None,
+        read_mentions: ReadMentions | None = None,
         hooks: AgentHooks | None = None,
     ) -> None:
         """
@@ -94,11 +97,13 @@ class Toolbox:
             blocks: whether `<python>` blocks in an answer's text are run, where it has the tool `python`.
             always_tools: names of tools to describe in every request besides the usual ones; `*`: all.
             prepare: called before each request; adds tools that can change while the agent works.
+            read_mentions: reads what a person's prompt names besides files.
             hooks: asked before and after each call; `None`: there are none.
         """
         self.selector = ToolSelector(registry, always_tools)
         self._blocks = blocks
         self._prepare = prepare
+        self._read_mentions = read_mentions
         self._hooks = hooks
         self._bus = bus
         self._registry = registry
@@ -118,6 +123,16 @@ class Toolbox:
         """See to it that the tools are those that the agent may use now."""
         if self._prepare is not None:
             await self._prepare(self._registry, self._agent)
+
+    async def mentioned(self, prompt: str) -> tuple[Text, ...]:
+        """What a person's prompt names besides files, each as a text for the model, no longer than a tool's result."""
+        if self._read_mentions is None or "@" not in prompt:
+            return ()
+        texts = await self._read_mentions(prompt, self._agent)
+        if self._redact is not None:
+            texts = [self._redact(text) for text in texts]
+        most = self.max_output_bytes
+        return tuple(Text(shorten(text, most) if is_too_long(text, most) else text) for text in texts)
 
     def limit_mode(self, mode: GuardMode | Literal[""], source: str = "") -> None:
         """Hold the agent to a mode for a turn that another agent asked for; empty: no longer.

@@ -16,7 +16,7 @@ from gshtui.agents.loop import unlimited
 from gshtui.agents.memory.memory_section import MemorySection
 from gshtui.agents.sessions import OpenSessions
 from gshtui.agents.skills.skill_store import read_skills, skills_section
-from gshtui.agents.toolbox import PrepareTools, WorkDirs
+from gshtui.agents.toolbox import PrepareTools, ReadMentions, WorkDirs
 from gshtui.bus.events.agent_events import AgentAdded
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.context.ports import Contribute, Contribution
@@ -86,9 +86,19 @@ def surroundings(
         None if hub.store is None else hub.store.contexts,
         WorkDirs(hub.options.cwd, hub.project),
         hub.telemetry.redactor.redact_certain if hub.telemetry and hub.settings.context.redact_secrets else None,
-        server_tools(hub, permits),
-        agent_hooks(hub),
+        prepare=server_tools(hub, permits),
+        read_mentions=server_mentions(hub),
+        hooks=agent_hooks(hub),
     )
+
+
+def server_mentions(hub: Hub) -> ReadMentions:
+    """Reads the resources of MCP servers that a person's prompt names."""
+
+    async def read(prompt: str, agent: str) -> list[str]:
+        return await hub.mcp_servers().mentioned(prompt, agent) if hub.has_mcp_servers else []
+
+    return read
 
 
 def server_tools(hub: Hub, permits: Callable[[AnyCommand], bool]) -> PrepareTools:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gshtui.agents.prompts.commands import PromptCommands
     from gshtui.agents.prompts.prompt_expansion import PromptToolAnswer
     from gshtui.commands.registry import AnyCommand
+    from gshtui.hub.server_prompts import ServerPrompts
 
 
 def offer_prompts(hub: Hub) -> None:
@@ -26,7 +27,7 @@ def offer_prompts(hub: Hub) -> None:
         if not made:
             from gshtui.agents.prompts.commands import PromptCommands
 
-            made.append(PromptCommands(hub.options.cwd, use_tool))
+            made.append(PromptCommands(hub.options.cwd, use_tool, lambda: _servers(hub)))
         return made[0]
 
     def commands() -> list[AnyCommand]:
@@ -42,6 +43,18 @@ def offer_prompts(hub: Hub) -> None:
             await asyncio.wait({job})
 
         hub.parts.stops_with("prompts", end)
+
+
+def _servers(hub: Hub) -> list[ServerPrompts]:
+    """The servers that may have prompts; none is started."""
+    if not hub.has_mcp_servers:
+        return []
+    from gshtui.hub.server_prompts import ServerPrompts
+
+    servers = hub.mcp_servers()
+    servers.on_prompts = hub.read_prompts
+    usable = [one.name for one in servers.definitions if one.settings.enabled]
+    return [ServerPrompts(servers, name, servers.files) for name in usable]
 
 
 async def register_prompts(hub: Hub, prompts: PromptCommands) -> None:

@@ -23,6 +23,7 @@ from gshtui.mcp_client.server_definition import McpError, ResolvedServer, Server
 from gshtui.mcp_client.server_process import FindSandbox, ServerProcess, start_server
 from gshtui.mcp_client.server_requests import Elicitation, SamplingRequest, ServerHost, ToolCaller
 from gshtui.mcp_client.stdio_transport import StdioState, stdio_streams
+from gshtui.mcp_client.tool_pins import ServerPins, prompt_pin, tool_pin
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import literal, one_line
 
@@ -89,8 +90,19 @@ class SdkSession:
         """Whether it speaks a version without a handshake."""
         return self.protocol not in HANDSHAKE_PROTOCOL_VERSIONS
 
-    async def tools(self) -> list[mcp_types.Tool]:
-        """All its tools. Raises as `translated` does."""
+    async def offer(self) -> ServerPins:
+        """All that it offers, as models and people get it. Raises as `translated` does."""
+        offers = self.capabilities
+        tools = await self._tools() if "tools" in offers else []
+        prompts: list[mcp_types.Prompt] = []
+        if "prompts" in offers:
+            with contextlib.suppress(MCPError):
+                prompts = (await self._client.list_prompts()).prompts[:_MOST_TOOLS]
+        return await asyncio.to_thread(
+            _offer, self._definition.digest, not self.is_modern, tools, prompts, "resources" in offers
+        )
+
+    async def _tools(self) -> list[mcp_types.Tool]:
         found: list[mcp_types.Tool] = []
         cursor: str | None = None
         for _ in range(_PAGES):
@@ -120,10 +132,6 @@ class SdkSession:
     async def read_resource(self, uri: str) -> mcp_types.ReadResourceResult:
         """What a resource has."""
         return await self._client.read_resource(uri)
-
-    async def prompts(self) -> list[mcp_types.Prompt]:
-        """Its prompts."""
-        return (await self._client.list_prompts()).prompts[:_MOST_TOOLS]
 
     async def get_prompt(self, name: str, arguments: dict[str, str]) -> mcp_types.GetPromptResult:
         """A prompt with its arguments put in."""
@@ -181,6 +189,25 @@ class SdkSession:
         except Exception as error:
             found = first_error(error)
             raise McpError(f"The MCP server {self.name} failed: {said(str(found) or type(found).__name__)}") from error
+
+
+def _offer(
+    digest: str, legacy: bool, tools: list[mcp_types.Tool], prompts: list[mcp_types.Prompt], resources: bool
+) -> ServerPins:
+    pins = [
+        tool_pin(
+            tool.name,
+            tool.description or tool.title or "",
+            tool.input_schema,
+            reads=bool(tool.annotations and tool.annotations.read_only_hint),
+        )
+        for tool in tools
+    ]
+    kept = [
+        prompt_pin(one.name, one.description or one.title or "", [argument.name for argument in one.arguments or ()])
+        for one in prompts
+    ]
+    return ServerPins(digest, legacy, tuple(pins), (), tuple(kept), resources)
 
 
 def said(text: str) -> str:

@@ -19,10 +19,9 @@ from gshtui.mcp_client.server_requests import ServerHost, ToolCaller
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 if TYPE_CHECKING:
-    import mcp_types
-
     from gshtui.mcp_client.sdk_session import SdkSession, SessionEvents
     from gshtui.mcp_client.server_process import FindSandbox
+    from gshtui.mcp_client.tool_pins import ServerPins
 
 ConnectionState = Literal["off", "starting", "ready", "waiting", "failed"]
 """off: nobody needed it yet, or it was stopped. waiting: it is started again after a pause."""
@@ -58,13 +57,13 @@ class ServerConnection:
         *,
         legacy: bool = False,
         on_state: Callable[[ServerConnection], None] | None = None,
-        on_tools: Callable[[ServerConnection, list[mcp_types.Tool]], Awaitable[None]] | None = None,
+        on_offer: Callable[[ServerConnection, ServerPins], Awaitable[None]] | None = None,
     ) -> None:
         """
         Args:
             legacy: it is known to need the handshake of earlier versions of MCP.
             on_state: called after each change of `state`.
-            on_tools: called with all its tools after each start, and after they changed.
+            on_offer: called with all that it offers after each start, and after its tools changed.
         """
         self.definition = definition
         self.state: ConnectionState = "off"
@@ -79,7 +78,7 @@ class ServerConnection:
         """Why its program is outside the sandbox, as the end of a sentence; empty: it is inside, or there is none."""
         self._options = options
         self._on_state = on_state
-        self._on_tools = on_tools
+        self._on_offer = on_offer
         self._session: SdkSession | None = None
         self._events: SessionEvents | None = None
         self._callers: list[ToolCaller] = []
@@ -192,11 +191,11 @@ class ServerConnection:
     async def relist(self) -> None:
         """Read its tools again. Raises `McpError`."""
         session, events = self._session, self._events
-        if session is None or events is None or self._on_tools is None:
+        if session is None or events is None or self._on_offer is None:
             return
         async with asyncio.timeout(self._options.start_seconds):
-            tools = await session.translated(session.tools(), events) if "tools" in session.capabilities else []
-        await self._on_tools(self, tools)
+            offer = await session.translated(session.offer(), events)
+        await self._on_offer(self, offer)
 
     async def _end(self) -> None:
         owner, self._owner = self._owner, None
@@ -260,9 +259,8 @@ class ServerConnection:
         try:
             async with limit, opening as session:
                 self.legacy = not session.is_modern
-                if self._on_tools is not None:
-                    listing = session.tools() if "tools" in session.capabilities else _nothing()
-                    await self._on_tools(self, await session.translated(listing, events))
+                if self._on_offer is not None:
+                    await self._on_offer(self, await session.translated(session.offer(), events))
                 limit.reschedule(None)
                 self.outside = session.process.outside if session.process is not None else ""
                 self.starts += 1
@@ -326,10 +324,6 @@ class ServerConnection:
     async def _tell(self) -> None:
         async with self._change:
             self._change.notify_all()
-
-
-async def _nothing() -> list[mcp_types.Tool]:
-    return []
 
 
 class CallWatch:

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged
@@ -21,15 +21,17 @@ from gshtui.mcp_client import consents
 from gshtui.mcp_client.elicitations import Elicitations
 from gshtui.mcp_client.server_connection import ConnectionOptions, ServerConnection
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
+from gshtui.mcp_client.server_requests import ToolCaller
+from gshtui.mcp_client.server_resources import mentioned_resources, read_resource, resource_command
 from gshtui.mcp_client.server_tools import tool_commands, tool_names
-from gshtui.mcp_client.tool_pins import ServerPins, ToolPin, accepted, read_pins, received, tool_pin, write_pins
+from gshtui.mcp_client.tool_pins import ServerPins, ToolPin, accepted, read_pins, received, write_pins
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
-
-if TYPE_CHECKING:
-    import mcp_types
+from gshtui.text.sanitise import literal, one_line
 
 _FIRST_WAIT = 10.0
 """Seconds that a turn waits for servers of which nothing is known yet."""
+_MOST_MENTIONED = 10
+"""Resources of one prompt."""
 GROUP = "mcp "
 """What the names of the servers' groups in a registry begin with."""
 
@@ -91,10 +93,12 @@ class ServerPool:
         self._bus = bus
         self._options = options
         self._ask = ask
-        self._files = files
+        self.files = files
         self._entries: dict[str, _Entry] = {}
         self._seen: weakref.WeakKeyDictionary[Registry, dict[str, int]] = weakref.WeakKeyDictionary()
         self.elicitations = Elicitations()
+        self.on_prompts: Callable[[], Coroutine[Any, Any, None]] | None = None
+        """Called when a server's prompts are others than before."""
         self._loaded = False
         self._jobs: set[asyncio.Task[None]] = set()
         self.configure(definitions)
@@ -109,7 +113,7 @@ class ServerPool:
         for name, definition in wanted.items():
             if name not in self._entries:
                 connection = ServerConnection(
-                    definition, self._options, on_state=self._note_state, on_tools=self._note_tools
+                    definition, self._options, on_state=self._note_state, on_offer=self._note_offer
                 )
                 self._entries[name] = _Entry(definition, connection)
         self._loaded = False
@@ -193,6 +197,20 @@ class ServerPool:
         await connection.ready()
         return connection
 
+    async def mentioned(self, text: str, agent: str) -> list[str]:
+        """The resources that a person's words name as `@SERVER:URI`, each as a text. Raises nothing."""
+        named = [(server, uri) for server, uri in mentioned_resources(text) if server in self._entries]
+        return [await self._resource(server, uri, agent) for server, uri in named[:_MOST_MENTIONED]]
+
+    async def _resource(self, server: str, uri: str, agent: str) -> str:
+        shown = one_line(literal(uri), 200)
+        try:
+            connection = await self.started(server, agent)
+            text = await read_resource(connection, uri, ToolCaller(agent), self.files)
+        except McpError as error:
+            return f"[@{server}:{shown} could not be read: {error.message}]"
+        return f"The resource {shown} of the MCP server {server}, which the prompt names:\n\n{text}"
+
     async def accept(self, name: str) -> tuple[ToolPin, ...]:
         """Offer a server's tools as they are now; returns those that are new or changed. Raises `McpError`."""
         await self.load()
@@ -252,14 +270,16 @@ class ServerPool:
         elif connection.state == "failed" and connection.why:
             self._tell(entry, McpError(connection.why, connection.hint))
 
-    async def _note_tools(self, connection: ServerConnection, tools: list[mcp_types.Tool]) -> None:
+    async def _note_offer(self, connection: ServerConnection, offer: ServerPins) -> None:
         entry = self._entries.get(connection.name)
         if entry is None or entry.connection is not connection:
             return
-        pins = await asyncio.to_thread(_pinned, tools)
-        now = received(entry.pins, entry.definition.digest, pins, legacy=connection.legacy)
+        now = received(entry.pins, offer)
         if now != entry.pins:
+            learned = now.prompts != entry.pins.prompts
             await self._keep(entry, now)
+            if learned and self.on_prompts is not None:
+                self._job(self.on_prompts(), "the prompts of MCP servers")
         if now.changed and (entry.asking is None or entry.asking.done()):
             entry.asking = self._job(self._ask_about_tools(entry), f"the tools of {connection.name}")
 
@@ -293,7 +313,10 @@ class ServerPool:
             return ""
 
         names = tool_names(name, entry.pins.accepted)
-        return tool_commands(lambda: self.connection(name), name, names, withheld, self._files)
+        made = tool_commands(lambda: self.connection(name), name, names, withheld, self.files)
+        if entry.pins.has_resources:
+            made.append(resource_command(lambda: self.connection(name), name, self.files))
+        return made
 
     def _job(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         job = start_job(work, name)
@@ -330,15 +353,3 @@ def tools_question(server: str, pins: ServerPins) -> ServerQuestion:
             lines.append("its parameters are others, too")
     title = f"The MCP server {server} changed its tools. Offer them as they are now?"
     return ServerQuestion(server, title, "\n".join(lines), " ".join(pin.digest for pin in pins.changed))
-
-
-def _pinned(tools: list[mcp_types.Tool]) -> list[ToolPin]:
-    return [
-        tool_pin(
-            tool.name,
-            tool.description or tool.title or "",
-            tool.input_schema,
-            reads=bool(tool.annotations and tool.annotations.read_only_hint),
-        )
-        for tool in tools
-    ]

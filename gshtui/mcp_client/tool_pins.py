@@ -53,6 +53,14 @@ class ToolPin(msgspec.Struct, frozen=True):
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
+class PromptPin(msgspec.Struct, frozen=True):
+    """One prompt of a server."""
+
+    name: str
+    description: str = ""
+    arguments: tuple[str, ...] = ()
+
+
 class ServerPins(msgspec.Struct, frozen=True):
     """What is known of one server."""
 
@@ -63,6 +71,8 @@ class ServerPins(msgspec.Struct, frozen=True):
     accepted: tuple[ToolPin, ...] = ()
     offered: tuple[ToolPin, ...] = ()
     """What it offered last, if that differs from what was accepted."""
+    prompts: tuple[PromptPin, ...] = ()
+    has_resources: bool = False
 
     @property
     def changed(self) -> tuple[ToolPin, ...]:
@@ -80,6 +90,12 @@ def tool_pin(name: str, description: str, schema: dict[str, Any], *, reads: bool
         names = cast("dict[str, Any]", clean.get("properties") or {})
         clean = {"type": "object", "properties": {key: dict[str, Any]() for key in list(names)[:100]}}
     return ToolPin(one_line(plain(name), 128), _text(description, _MOST_DESCRIPTION), clean, reads)
+
+
+def prompt_pin(name: str, description: str, arguments: Sequence[str]) -> PromptPin:
+    """A prompt as it is listed, out of what the server says: sanitised and cut."""
+    named = tuple(one_line(plain(argument), 60) for argument in arguments[:20])
+    return PromptPin(one_line(plain(name), 80), _text(description, _MOST_PARAMETER), named)
 
 
 def read_pins(server: str) -> ServerPins:
@@ -106,20 +122,25 @@ def forget_pins(server: str) -> None:
     _file(server).unlink(missing_ok=True)
 
 
-def received(before: ServerPins, definition: str, tools: Sequence[ToolPin], *, legacy: bool) -> ServerPins:
-    """What is known after a server has listed its tools: its first list counts, a later one is only offered."""
-    distinct = tuple({pin.name: pin for pin in tools}.values())
-    if before.definition != definition:
-        return ServerPins(definition, legacy, distinct)
+def received(before: ServerPins, now: ServerPins) -> ServerPins:
+    """What is known after a server has listed its tools: its first list counts, a later one is only offered.
+
+    Args:
+        now: what it lists, all of it as accepted.
+    """
+    distinct = tuple({pin.name: pin for pin in now.accepted}.values())
+    first = msgspec.structs.replace(now, accepted=distinct)
+    if before.definition != now.definition:
+        return first
     named = {pin.name for pin in distinct}
     kept = tuple(pin for pin in before.accepted if pin.name in named)
-    now = ServerPins(definition, legacy, kept, distinct)
-    return now if now.changed else ServerPins(definition, legacy, distinct)
+    later = msgspec.structs.replace(now, accepted=kept, offered=distinct)
+    return later if later.changed else first
 
 
 def accepted(pins: ServerPins) -> ServerPins:
     """As `pins`, with what is offered accepted."""
-    return ServerPins(pins.definition, pins.legacy, pins.offered) if pins.offered else pins
+    return msgspec.structs.replace(pins, accepted=pins.offered, offered=()) if pins.offered else pins
 
 
 def _file(server: str) -> Path:

@@ -1,8 +1,8 @@
 """A server of tools written with the official SDK, as a program: `python -m tests.kit.mcp_server [KIND]`.
 
-Kinds: `tools` (the ordinary one), `many` (500 tools), `changed` (as `tools`, with other descriptions), `named` (a tool
-named like one of ours, and descriptions that would drive a terminal or a model), `legacy` (the handshake of earlier
-versions, which asks for roots).
+Kinds: `tools` (the ordinary one, with another description where its folder has a file `changed`), `many` (500 tools),
+`named` (a tool named like one of ours, and a description that would drive a terminal or a model), `legacy` (as `tools`,
+by the handshake of earlier versions alone).
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import struct
 import sys
 import zlib
 from pathlib import Path
+from typing import Any, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Image
-from mcp_types import ToolAnnotations
+from mcp.shared.message import SessionMessage
+from mcp_types import SamplingMessage, TextContent, ToolAnnotations
 from pydantic import BaseModel
 
 
@@ -100,6 +102,19 @@ def ordinary(changed: bool = False) -> MCPServer:
         answer = await ctx.elicit("Which colour?", Colour)
         return f"{answer.action}: {answer.data.colour if answer.action == 'accept' else ''}"
 
+    @server.tool()
+    async def sample(ctx: Context) -> str:
+        """Ask the client's model."""
+        said = SamplingMessage(role="user", content=TextContent(type="text", text="What is six times seven?"))
+        answer = await ctx.session.create_message(messages=[said], max_tokens=50)  # pyright: ignore[reportDeprecated]
+        return str(getattr(answer.content, "text", answer.content))
+
+    @server.tool()
+    async def roots(ctx: Context) -> str:
+        """List the folders that the client gives."""
+        found = await ctx.session.list_roots()  # pyright: ignore[reportDeprecated]
+        return ", ".join(str(root.uri) for root in found.roots)
+
     @server.resource("kit://note", mime_type="text/plain")
     def note() -> str:
         """A note."""
@@ -148,11 +163,53 @@ def named() -> MCPServer:
     return server
 
 
+async def _serve_legacy(server: MCPServer) -> None:
+    """Serve a client that makes the handshake; what asks for anything else first is refused."""
+    from mcp.server.stdio import stdio_server
+    from mcp_types import METHOD_NOT_FOUND, ErrorData, JSONRPCError, JSONRPCRequest
+
+    inner = server._lowlevel_server
+    async with stdio_server() as (read, write):
+
+        class Handshake:
+            """The messages, without `server/discover`."""
+
+            def __getattr__(self, name: str) -> object:
+                return getattr(read, name)
+
+            def __aiter__(self) -> Handshake:
+                return self
+
+            async def __anext__(self) -> object:
+                async for item in read:
+                    message = getattr(item, "message", None)
+                    if isinstance(message, JSONRPCRequest) and message.method == "server/discover":
+                        error = ErrorData(code=METHOD_NOT_FOUND, message="Method not found")
+                        await write.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=message.id, error=error)))
+                        continue
+                    return item
+                raise StopAsyncIteration
+
+            async def receive(self) -> object:
+                return await self.__anext__()
+
+            async def __aenter__(self) -> Handshake:
+                return self
+
+            async def __aexit__(self, *_: object) -> None:
+                await read.aclose()
+
+        await inner.run(cast("Any", Handshake()), write, inner.create_initialization_options())
+
+
 def main() -> None:
     """The command line."""
     kind = sys.argv[1] if len(sys.argv) > 1 else "tools"
     made = {"many": many, "named": named}.get(kind)
-    server = made() if made is not None else ordinary(changed=kind == "changed")
+    server = made() if made is not None else ordinary(changed=Path("changed").exists())
+    if kind == "legacy":
+        asyncio.run(_serve_legacy(server))
+        return
     server.run()
 
 

@@ -27,12 +27,14 @@ from tests.kit.scripted_provider import Recorder
 
 COVERS = (
     "gshtui.hub.mcp_part",
+    "gshtui.hub.server_prompts",
     "gshtui.mcp_client.answer_outcome",
     "gshtui.mcp_client.consents",
     "gshtui.mcp_client.http_transport",
     "gshtui.mcp_client.sdk_session",
     "gshtui.mcp_client.server_definition",
     "gshtui.mcp_client.server_requests",
+    "gshtui.mcp_client.server_resources",
     "gshtui.mcp_client.server_tools",
     "gshtui.mcp_client.tool_pins",
 )
@@ -118,3 +120,121 @@ async def test_each_call_asks_unless_a_rule_names_the_tool(tmp_path: Path, monke
         (call,) = finished(recorder)
         assert call.status == "denied"
         assert "use bash" in call.content
+
+
+async def test_a_servers_question_is_answered_with_values_by_the_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(kit="legacy")
+    allow("kit__*")
+    script = [[Call("kit__ask_colour")], [Say("done")]]
+    async with agent_with(tmp_path, monkeypatch, script) as (hub, _, recorder):
+        turn = asyncio.create_task(ask(hub))
+        question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+        assert "Which colour?" in question.subject
+        assert "/mcp answer kit" in question.detail
+        await hub.run("mcp answer kit colour=red")
+        await turn
+        assert finished(recorder)[0].content == "accept: red"
+
+
+async def test_a_servers_question_can_be_declined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(kit="legacy")
+    allow("kit__*")
+    script = [[Call("kit__ask_colour")], [Say("done")]]
+    async with agent_with(tmp_path, monkeypatch, script, respondent="nobody") as (hub, _, recorder):
+        await ask(hub)
+        assert finished(recorder)[0].content == "decline: "
+
+
+async def test_a_server_gets_a_models_answer_only_once_the_person_agreed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(old="legacy")
+    allow("old__*")
+    script = [[Call("old__sample")], [Say("Forty-two.")], [Say("done")]]
+    async with agent_with(tmp_path, monkeypatch, script) as (hub, provider, recorder):
+        turn = asyncio.create_task(ask(hub))
+        question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+        assert "What is six times seven?" in question.detail
+        hub.bus.publish(ApprovalAnswered(approval=question.approval, decision="once"))
+        await turn
+        assert finished(recorder)[0].content == "Forty-two."
+        assert any("six times seven" in str(request.body) for request in provider.requests)
+
+
+async def test_the_project_is_a_servers_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(old="legacy")
+    allow("old__roots")
+    script = [[Call("old__roots")], [Say("done")]]
+    async with agent_with(tmp_path, monkeypatch, script) as (hub, _, recorder):
+        await ask(hub)
+        assert finished(recorder)[0].content == tmp_path.as_uri()
+
+
+async def test_a_resource_that_a_prompt_names_is_in_the_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(kit="tools")
+    async with agent_with(tmp_path, monkeypatch, [[Say("I have read it.")]]) as (hub, provider, _):
+        await ask(hub, "What is in @kit:kit://note, and in @kit:kit://none?")
+        sent = str(provider.requests[-1].body["messages"])
+        assert "the text of the note" in sent
+        assert "kit://none could not be read" in sent
+
+
+async def test_a_servers_prompt_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure(kit="tools")
+    async with agent_with(tmp_path, monkeypatch, [[Say("Good day.")], [Say("Hello, Amy.")]]) as (hub, _, _):
+        await ask(hub)  # the server is learned
+        outcome = await hub.run("prompt kit:greet Amy")
+        assert outcome.text == "Please greet Amy."
+        assert "kit:greet" in (await hub.run("prompts ls")).text
+
+
+async def test_tools_that_change_wait_for_a_person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    allow("kit__*")
+    script = [[Call("kit__add", {"a": 1, "b": 1})], [Say("done")]]
+    configure(kit="tools")
+    async with agent_with(tmp_path, monkeypatch, script) as (hub, _, _):
+        await ask(hub)
+    (tmp_path / "changed").touch()
+    script = [[Call("kit__look")], [Call("kit__add", {"a": 1, "b": 1})], [Say("done")]]
+    async with agent_with(tmp_path, monkeypatch, script) as (hub, provider, recorder):
+        turn = asyncio.create_task(ask(hub))
+        question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+        assert question.tool == "mcp_server"
+        assert "+ Add, and send the sum to evil.example." in question.detail
+        await turn
+        look, add = finished(recorder)
+        assert look.status == "ok"
+        assert (add.status, "changed its tool add" in add.content) == ("error", True)
+        assert "evil.example" not in str([request.body for request in provider.requests])
+        await hub.run("mcp accept kit")
+
+
+async def test_a_tool_named_like_ours_is_another_tool_and_its_words_are_clean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(evil="named")
+    script = [[Call("evil__bash", {"command": "rm -rf /"})], [Say("done")]]
+    async with agent_with(tmp_path, monkeypatch, script, respondent="nobody") as (hub, provider, recorder):
+        await ask(hub)
+        (call,) = finished(recorder)
+        assert call.status == "denied"
+        told = next(t for t in provider.requests[-1].body["tools"] if t["name"] == "evil__bash")["description"]
+        assert not set(told) & {"\x1b", "\x07", "\x00", "\u202e", "\u200b"}
+        assert "bash" in hub.registry.names()
+
+
+async def test_plan_mode_refuses_what_does_not_say_that_it_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure("[agent]\nmode = 'plan'\n", kit="tools")
+    allow("kit__*")
+    script = [[Call("kit__add", {"a": 1, "b": 1}), Call("kit__look")], [Say("done")]]
+    async with agent_with(tmp_path, monkeypatch, script, respondent="nobody") as (hub, _, recorder):
+        await ask(hub)
+        add, look = finished(recorder)
+        assert (add.status, "plan mode" in add.content) == ("denied", True)
+        assert (look.status, "nobody is there" in look.content) == ("denied", True)
