@@ -325,7 +325,7 @@ class Agent:
                 text = f"A hook stopped the prompt: {verdict.denied}"
                 self._bus.publish(Noticed(level="error", text=text, hint="`hook ls` lists the hooks.", about=self.name))
                 return None
-            self._hooks.tell(self.name, verdict.text)
+            self._hooks.add_note(self.name, verdict.text)
         return await turn.run(prompt)
 
     async def _after_turn(self, again: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +22,17 @@ _MODE = "What runs unasked: plan (reads), ask, edit (the project), auto (in the 
 class _Workflows(click.Group):
     """A command for each workflow of the folder, made from its parameters."""
 
+    @functools.cached_property
     def _library(self) -> WorkflowLibrary:
         from gshtui.workflows.workflow_library import read_library
 
         return read_library(Path.cwd())
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(self._library().found)
+        return sorted(self._library.found)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        found = self._library().found.get(cmd_name)
+        found = self._library.found.get(cmd_name)
         return None if found is None else _command(found)
 
     def resolve_command(
@@ -40,7 +42,7 @@ class _Workflows(click.Group):
 
         if args and not args[0].startswith("-"):
             try:
-                self._library().get(args[0])
+                self._library.get(args[0])
             except WorkflowError as error:
                 raise click.UsageError(f"{error.message} {error.hint}".strip(), ctx) from error
         return super().resolve_command(ctx, args)

@@ -37,8 +37,8 @@ from gshtui.workflows.definition import (
 from gshtui.workflows.parameters import parameter_value
 from gshtui.workflows.templates import TemplateError
 
-MOST_BYTES = 512 * 1024
-"""Of one file."""
+MOST_BYTES = 128 * 1024
+"""Of one file: what is read within a second."""
 MOST_STEPS = 200
 _DEEPEST = 12
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")

@@ -6,13 +6,14 @@ import asyncio
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.kit.command import DEADLINE, run_gsh, start_gsh
-from tests.kit.configuration import made_project
+from tests.kit.command import DEADLINE, ROOT, run_gsh, start_gsh
+from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
@@ -184,6 +185,40 @@ def test_the_exit_code_is_the_failed_steps(project: Path, home: Home) -> None:
     broken = run_gsh("workflow", "run", "made", cwd=project)
     assert broken.code == 2
     assert "made.yml, line" in broken.err
+
+
+def test_a_step_calls_a_tool_of_a_server(project: Path, home: Home) -> None:
+    user_file(
+        home,
+        f"[mcp.servers.kit]\ncommand = {sys.executable!r}\nargs = ['-m', 'tests.kit.mcp_server']\nsandbox = false\n"
+        f"[mcp.servers.kit.env]\nPYTHONPATH = '{ROOT}'\n",
+    )
+    workflow(
+        home,
+        "      - tool: {server: kit, name: add, args: {a: 2, b: '{{ params.n }}'}}\n",
+        "      n: {type: int, default: 3}\n",
+    )
+    ran = run_gsh("workflow", "run", "made", "--mode", "yolo", "--json", cwd=project)
+    assert last(ran).get("state") == "done", ran.out[-500:] + ran.err
+    assert "5" in results(ran)[0]["stdout"]
+    workflow(home, "      - tool: {server: kit, name: subtract}\n")
+    missing = run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project)
+    assert (missing.code, "There is no tool" in missing.err) == (3, True)
+
+
+def test_a_question_after_a_failure_needs_a_person(project: Path, home: Home) -> None:
+    workflow(home, "      - {on_failure: ask, shell: {command: exit 7}}\n      - shell: {command: touch after}\n")
+    ran = run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project)
+    assert ran.code == 7
+    assert not (project / "after").exists()
+
+
+def test_a_python_module_is_a_step(project: Path, home: Home) -> None:
+    (project / "mine.py").write_text("import sys\nprint(__name__, step['one']['stdout'].strip(), sys.argv)\n")
+    workflow(home, "      - {id: one, shell: {command: echo x}}\n      - python: {module: mine}\n")
+    ran = run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project)
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("__main__ x ")
 
 
 def until_begun(process: subprocess.Popen[bytes], step: int) -> str:

@@ -35,8 +35,8 @@ def test_a_persons_own_run_and_a_project_can_set_none(tmp_path: Path, home: Home
     project_file(project, '[[hooks.Stop]]\ncommand = "theirs"\n')
     found = read(project)
     assert [(one.event, one.command, one.approved) for one in found.hooks] == [("PreToolUse", "check", True)]
-    assert [one.command for one in found.of("PreToolUse", "Bash")] == ["check"]
-    assert found.of("PreToolUse", "BashOutput") == []
+    assert [one.command for one in found.find_matching("PreToolUse", "Bash")] == ["check"]
+    assert found.find_matching("PreToolUse", "BashOutput") == []
     assert any("a project cannot set" in str(problem) for problem in load(project).problems)
 
 
@@ -46,7 +46,7 @@ def test_those_of_claude_code_run_once_approved_exactly(tmp_path: Path, home: Ho
     claude(project, {"PreToolUse": [command("theirs", "Bash")], "Wrong": [command("x")]})
     found = read(project)
     assert [(one.command, one.approved) for one in found.hooks] == [("mine", False), ("theirs", False)]
-    assert found.of("Stop") == []
+    assert found.find_matching("Stop") == []
     assert "hooks of 'Wrong' are not run here" in found.problems[0]
     approve({one.id: one.command == "mine" for one in found.hooks})
     found = read(project)
@@ -55,11 +55,11 @@ def test_those_of_claude_code_run_once_approved_exactly(tmp_path: Path, home: Ho
         ("theirs", True, True),
     ]
     claude(project, {"PreToolUse": [command("theirs; rm -rf /", "Bash")]})
-    assert read(project).of("PreToolUse", "Bash") == []
+    assert read(project).find_matching("PreToolUse", "Bash") == []
     claude(project, {"PreToolUse": [command("theirs", "Edit")]})
-    assert read(project).of("PreToolUse", "Edit") == [], "another matcher asks again"
+    assert read(project).find_matching("PreToolUse", "Edit") == [], "another matcher asks again"
     withdraw([found.hooks[0].id])
-    assert read(project).of("Stop") == []
+    assert read(project).find_matching("Stop") == []
 
 
 def test_what_gsh_tui_put_there_itself_is_left_out(tmp_path: Path, home: Home) -> None:

@@ -86,7 +86,7 @@ class AgentHooks:
         self.beginning: dict[str, asyncio.Task[Any]] = {}
         """Agent → the hooks about its conversation's beginning, as long as they run."""
 
-    def tell(self, agent: str, text: str) -> None:
+    def add_note(self, agent: str, text: str) -> None:
         """Have a text accompany the agent's next prompt."""
         if text:
             self._told[agent] = "\n\n".join(filter(None, (self._told.get(agent, ""), text)))[-_LONGEST:]
@@ -104,7 +104,7 @@ class AgentHooks:
         self, event: HookEvent, agent: str, session: str, given: dict[str, object], subject: str = ""
     ) -> HookVerdict:
         """Run the hooks of an event; raises nothing, and cancelling it ends them."""
-        hooks = (await asyncio.to_thread(self._read)).of(event, subject)
+        hooks = (await asyncio.to_thread(self._read)).find_matching(event, subject)
         if not hooks:
             return HookVerdict()
         whole: dict[str, object] = {

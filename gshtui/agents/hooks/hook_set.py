@@ -92,7 +92,7 @@ class HookSet:
     hooks: list[Hook] = field(default_factory=list[Hook])
     problems: list[str] = field(default_factory=list[str])
 
-    def of(self, event: HookEvent, subject: str = "") -> list[Hook]:
+    def find_matching(self, event: HookEvent, subject: str = "") -> list[Hook]:
         """Those that are asked or told now."""
         return [hook for hook in self.hooks if hook.event == event and hook.approved and hook.matches(subject)]
 

@@ -75,7 +75,7 @@ class HookWatch:
 
     async def _opened(self, agent: str, session: str, source: str) -> None:
         verdict = await self._hooks.ask("SessionStart", agent, session, {"source": source}, source)
-        self._hooks.tell(agent, verdict.text)
+        self._hooks.add_note(agent, verdict.text)
 
     def _tell(self, name: HookEvent, agent: str, session: str, given: dict[str, object], subject: str = "") -> None:
         self._start(self._hooks.ask(name, agent, session, given, subject), name)

@@ -49,7 +49,7 @@ from gshtui.ui.conversation.conversation_entries import (
     turn_end,
     with_result,
 )
-from gshtui.ui.conversation.workflow_entries import WORKFLOW_EVENTS, WorkflowRuns
+from gshtui.ui.conversation.workflow_entries import WORKFLOW_EVENTS, ShownWorkflows
 from gshtui.ui.kit.transcript.entries import (
     AnswerEntry,
     Clear,
@@ -127,7 +127,7 @@ class ConversationState:
     early: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
     """Results of calls in an older page."""
     notices: int = 0
-    workflows: WorkflowRuns = field(default_factory=WorkflowRuns)
+    workflows: ShownWorkflows = field(default_factory=ShownWorkflows)
     """The runs of workflows that were started from here."""
 
     def apply_event(self, event: Event) -> list[Operation]:

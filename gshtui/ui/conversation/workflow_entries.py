@@ -40,7 +40,7 @@ _STATUS: dict[StepState, ToolStatus] = {
 
 
 @dataclass(slots=True)
-class WorkflowRuns:
+class ShownWorkflows:
     """The runs that a pane shows, and their steps that have not ended."""
 
     names: dict[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
