@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -39,6 +39,10 @@ class AgentRows:
         self._rows: dict[str, AgentRow] = {}
         self._revision = -1
         self._pending: dict[str, dict[str, Any]] = {}
+        self._under_way: list[tuple[str, dict[str, Any]]] = []
+        """What is being written at this moment."""
+        self._reads: list[dict[str, dict[str, Any]]] = []
+        """For each read of the record that is under way: what it may come too early to see, by agent."""
         self._writing: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self.between = set[str]()
@@ -57,12 +61,19 @@ class AgentRows:
         revision = await self._store.agents.revision()
         if revision == self._revision and not force:
             return
-        fresh = {row.id: row for row in await self._store.agents.find_all()}
+        ours: dict[str, dict[str, Any]] = {}
+        for id, fields in (*self._under_way, *self._pending.items()):
+            ours.setdefault(id, {}).update(fields)
+        self._reads.append(ours)
+        try:
+            fresh = {row.id: row for row in await self._store.agents.find_all()}
+        finally:
+            self._reads = [each for each in self._reads if each is not ours]
         self._revision = revision
         for id in [id for id in self._rows if id not in fresh]:
             self.drop(id)
         for id, row in fresh.items():
-            self._store_row(msgspec.structs.replace(row, **self._pending.get(id, {})))
+            self._store_row(msgspec.structs.replace(row, **ours.get(id, {})))
 
     async def is_stale(self) -> bool:
         """Whether the record has other rows than those in memory. Raises `StoreError`."""
@@ -93,11 +104,13 @@ class AgentRows:
     ) -> AgentRow | None:
         waiting = self._pending.pop(id, {})
         try:
-            row = await update(id, **(waiting | fields))
+            with self._writes(id, waiting):
+                row = await update(id, **(waiting | fields))
         except BaseException:
             self._pending[id] = waiting | self._pending.get(id, {})
             raise
         if row is not None:
+            self._note(id, fields)
             self._store_row(msgspec.structs.replace(row, **self._pending.get(id, {})))
         return row
 
@@ -121,9 +134,24 @@ class AgentRows:
         if row is None or not fields:
             return
         self._pending.setdefault(id, {}).update(fields)
+        self._note(id, fields)
         self._store_row(msgspec.structs.replace(row, **fields))
         if self._writing is None:
             self._writing = start_job(self._write_soon(), "the record of agents")
+
+    @contextlib.contextmanager
+    def _writes(self, id: str, fields: dict[str, Any]) -> Generator[None]:
+        entry = (id, fields)
+        self._under_way.append(entry)
+        try:
+            yield
+        finally:
+            self._under_way = [each for each in self._under_way if each is not entry]
+
+    def _note(self, id: str, fields: dict[str, Any]) -> None:
+        """Have no read that began before this take it back."""
+        for ours in self._reads:
+            ours.setdefault(id, {}).update(fields)
 
     def drop(self, id: str) -> None:
         """Forget a row that is no longer on the roster."""
@@ -137,7 +165,8 @@ class AgentRows:
         while self._pending:
             id, fields = self._pending.popitem()
             try:
-                await self._store.agents.update(id, **fields)
+                with self._writes(id, fields):
+                    await self._store.agents.update(id, **fields)
             except StoreError as error:
                 if error.kind != "unknown":
                     self._pending[id] = fields | self._pending.get(id, {})

@@ -1,0 +1,105 @@
+"""The rows in memory while the record is read and written: an older read never takes back what is newer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.bus import Bus
+from gshtui.fleet.fleet_context import AgentRows
+from gshtui.store.store import Store
+
+COVERS = ("gshtui.fleet.fleet_context",)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    made = await Store.open(tmp_path / "gsh.db")
+    yield made
+    await made.close()
+
+
+class SlowRead:
+    """Reads the rows at once, and hands them over when it is told to."""
+
+    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._find_all = store.agents.find_all
+        self.has_read, self.go_on = asyncio.Event(), asyncio.Event()
+        monkeypatch.setattr(store.agents, "find_all", self.find_all)
+
+    async def find_all(self) -> list[AgentRow]:
+        found = await self._find_all()
+        self.has_read.set()
+        await self.go_on.wait()
+        return found
+
+
+async def made_rows(store: Store) -> tuple[AgentRows, str]:
+    rows = AgentRows(Bus(), store)
+    row = AgentRow(id="", name="cc", kind="cli", status="thinking", status_source="hook")
+    return rows, (await rows.add(row, SpawnRequest(cli=("claude",)))).id
+
+
+@pytest.mark.parametrize("how", ["soon", "at once", "before"])
+async def test_what_is_written_while_the_record_is_read_stays(
+    store: Store, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    rows, id = await made_rows(store)
+    slow = SlowRead(store, monkeypatch)
+    fields = {"status": "idle", "doing": "There are two ways."}
+    if how == "before":
+        rows.change_soon(id, fields)
+    loading = asyncio.create_task(rows.load(force=True))
+    await slow.has_read.wait()
+    if how == "soon":
+        rows.change_soon(id, fields)
+    if how == "at once":
+        await rows.change(id, **fields)
+    await rows.flush()
+    slow.go_on.set()
+    await loading
+    row = rows.get(id)
+    assert row is not None
+    assert (row.status, row.doing) == ("idle", "There are two ways.")
+    assert (await store.agents.find(id)).status == "idle"
+
+
+async def test_a_read_during_a_write_does_not_show_what_was_before(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, id = await made_rows(store)
+    update, begun, go_on = store.agents.update, asyncio.Event(), asyncio.Event()
+
+    async def slow_update(id: str, **fields: object) -> AgentRow:
+        begun.set()
+        await go_on.wait()
+        return await update(id, **fields)
+
+    monkeypatch.setattr(store.agents, "update", slow_update)
+    rows.change_soon(id, {"status": "idle"})
+    writing = asyncio.create_task(rows.flush())
+    await begun.wait()
+    await rows.load(force=True)
+    row = rows.get(id)
+    assert row is not None and row.status == "idle"
+    go_on.set()
+    await writing
+
+
+async def test_what_another_process_wrote_is_seen(store: Store, tmp_path: Path) -> None:
+    rows, id = await made_rows(store)
+    await rows.load()
+    rows.change_soon(id, {"tokens": 5})
+    other = await Store.open(tmp_path / "gsh.db")
+    try:
+        await other.agents.update(id, status="idle")
+    finally:
+        await other.close()
+    await rows.load()
+    row = rows.get(id)
+    assert row is not None
+    assert (row.status, row.tokens) == ("idle", 5)
