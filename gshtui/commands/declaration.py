@@ -256,7 +256,16 @@ class ProgramView:
     """It draws on the whole screen, so it is nothing without a terminal."""
 
 
-View = AttachView | ProgramView | ToastView
+@dataclass(frozen=True, slots=True)
+class TalkView:
+    """A face lets the person talk with this agent: a window in its tab, a terminal line by line."""
+
+    agent: str
+    """Its id."""
+    name: str = ""
+
+
+View = AttachView | ProgramView | TalkView | ToastView
 
 
 @dataclass(frozen=True, slots=True)

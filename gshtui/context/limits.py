@@ -29,6 +29,10 @@ class ContextSettings:
     """Wait for a person's review of each summary while one is at a window."""
     review_seconds: float = 120.0
     summary_seconds: float = 180.0
+    reserved_system: int = 0
+    """Tokens kept for the sections before the history, even where they are smaller now."""
+    reserved_response: int = 0
+    """Tokens kept for the answer; 0: an eighth of the window."""
     effort: EffortChoice = ""
     """How hard the model should think; empty: as its provider decides."""
 
@@ -43,6 +47,8 @@ class ContextSettings:
             review=table.review_summaries,
             review_seconds=table.review_seconds,
             summary_seconds=table.summary_seconds,
+            reserved_system=table.reserved_system,
+            reserved_response=table.reserved_response,
         )
 
     def tuned(self, by: Tuned) -> ContextSettings:
@@ -55,6 +61,8 @@ class ContextSettings:
             review=self.review,
             review_seconds=self.review_seconds,
             summary_seconds=self.summary_seconds,
+            reserved_system=self.reserved_system,
+            reserved_response=self.reserved_response,
             effort=self.effort if by.effort is None else by.effort,
         )
 
@@ -78,16 +86,20 @@ class Limits:
     """For pinned blocks, together."""
     recent: int
     """For the newest messages, which a compaction leaves as they are."""
+    reserved: int = 0
+    """Kept for the sections before the history: the trigger counts them as at least this many."""
 
 
 def limits(model: Capabilities, settings: ContextSettings) -> Limits:
     """The limits of a model.
 
-    The answer keeps an eighth of the window (8,192 tokens at most), a summary the same, so that there is always room
-    to compact: the trigger is the threshold, or lower where that leaves no room for a summary and its request.
+    The answer keeps an eighth of the window (8,192 tokens at most) unless the settings say more, and a summary the
+    same, so that there is always room to compact: the trigger is the threshold, or lower where that leaves no room for
+    a summary and its request.
     """
     window = max(model.window, 1)
-    answer = min(8_192, max(256, window // 8), model.max_output or window)
+    usual = min(8_192, max(256, window // 8))
+    answer = min(settings.reserved_response or usual, max(256, window // 2), model.max_output or window)
     hard = max(1, window - answer)
     room = max(hard // 2, hard - INSTRUCTION_TOKENS - window // 16)
     return Limits(
@@ -99,6 +111,7 @@ def limits(model: Capabilities, settings: ContextSettings) -> Limits:
         words=min(20_000, hard // 8),
         pins=hard * 2 // 5,
         recent=min(20_000, hard // 8),
+        reserved=min(settings.reserved_system, hard // 2),
     )
 
 

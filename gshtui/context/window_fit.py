@@ -201,7 +201,12 @@ class Shrinker:
             self.pace.cuts.append(receipt.id)
 
     def _over(self, terms: RequestInputs, limit: int) -> bool:
-        return self._cutter.expected(terms, self._cutter.assemble(terms).tokens) > limit
+        assembly = self._cutter.assemble(terms)
+        tokens = self._cutter.expected(terms, assembly.tokens)
+        if terms.limits.reserved and limit < terms.limits.hard:  # a reservation starts a cut, and refuses nothing
+            fixed = sum(block.tokens for block in assembly.blocks[: assembly.fixed])
+            tokens += max(0, terms.limits.reserved - fixed)
+        return tokens > limit
 
     def _why(self, terms: RequestInputs) -> str:
         tokens = self._cutter.expected(terms, self._cutter.assemble(terms).tokens)

@@ -4,9 +4,11 @@ agent's rights.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -16,9 +18,10 @@ from gshtui.headless.command_hub import Denied, HubNeeds, on_hub
 from gshtui.headless.outcomes import outcome_code, write_outcome
 from gshtui.headless.runner import run_command, until_stopped
 from gshtui.headless.streams import complain, piped_input
+from gshtui.text.sanitise import one_line, plain
 
 if TYPE_CHECKING:
-    from gshtui.commands.declaration import Invocation, Outcome, ProgramView
+    from gshtui.commands.declaration import Invocation, Outcome, ProgramView, TalkView
     from gshtui.commands.registry import AnyCommand
     from gshtui.headless.progress import Progress
     from gshtui.hub.hub import Hub
@@ -46,7 +49,7 @@ def run_line(options: LineOptions) -> int:
 
 async def _run(options: LineOptions, shown: list[ProgramView]) -> int:
     """`shown` gets what is to be run on this terminal afterwards."""
-    from gshtui.commands.declaration import ProgramView, UsageError
+    from gshtui.commands.declaration import ProgramView, TalkView, UsageError
     from gshtui.commands.shell_form import ALL_COMMANDS
 
     if options.line is not None:
@@ -62,6 +65,10 @@ async def _run(options: LineOptions, shown: list[ProgramView]) -> int:
         """Run the lines in their order until one fails, and write all outcomes but the last."""
         for number, line in enumerate(lines):
             outcome = await _as_agent(hub, options, line) if options.agent else await hub.run(line)
+            if isinstance(outcome.view, TalkView) and not options.json and os.isatty(0) and os.isatty(2):
+                progress.clear()
+                await _talk(hub, outcome.view)
+                outcome = replace(outcome, text="", full="", view=None)
             failed = outcome_code(outcome) != exits.DONE
             if number == len(lines) - 1 or failed:
                 return outcome
@@ -84,6 +91,29 @@ async def _run(options: LineOptions, shown: list[ProgramView]) -> int:
         shown.append(outcome.view)
         return exits.DONE
     return write_outcome(outcome, as_json=options.json)
+
+
+async def _talk(hub: Hub, view: TalkView) -> None:
+    """Let the person ask an agent line after line, until they end the input or leave a line empty."""
+    from gshtui.commands.declaration import Caller, CommandError
+    from gshtui.commands.execution import run_parsed
+    from gshtui.fleet.mail.commands import TalkParameters
+
+    command = hub.registry.get("talk")
+    name = one_line(view.name or view.agent, 40)
+    print(f"You talk with {name}. An empty line or ctrl+d ends it.", file=sys.stderr)
+    while True:
+        print("you> ", end="", file=sys.stderr, flush=True)
+        asked = (await asyncio.to_thread(sys.stdin.readline)).strip()
+        if not asked:
+            return
+        try:
+            answered = await run_parsed(command, TalkParameters(to=view.agent, message=asked), hub.invocation(Caller()))
+        except CommandError as error:
+            complain(error.message, error.hint)
+            continue
+        data: Any = answered.data
+        print(f"{name}> {plain(str(data.get('answer', ''))) or answered.text}", flush=True)
 
 
 def _run_in_terminal(view: ProgramView) -> int:

@@ -472,6 +472,13 @@ class Context(SettingsTable):
         default="summarise",
         description="How a long history is cut: summarise, `last N` (messages that stay) or `budget N` (tokens of it).",
     )
+    reserved_system: Count = Field(
+        default=0,
+        description="Tokens kept for system, call, memory and tools: history is cut as if they took this many.",
+    )
+    reserved_response: Count = Field(
+        default=0, description="Tokens kept for the answer; 0: an eighth of the model's window, 8,192 at most."
+    )
     review_summaries: bool = Field(
         default=False, description="Show each summary for review before it counts, while a window is open."
     )

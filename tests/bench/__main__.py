@@ -38,6 +38,7 @@ NAMES = (
     "verdicts",
     "language",
     "workflows",
+    "calls",
     "interpreters",
     "servers",
     "inspector",

@@ -45,7 +45,7 @@ def run(report: Report, place: Place) -> None:
     bound = median([_microseconds(lambda line=line: parse(registry, line)) for line in LINES])
     report.add("a line is parsed and bound: median", bound, "µs", floor=floor, limit=10)
     report.add("a line is parsed and bound: by the clock", bound, "µs", limit=100)
-    report.add("a line is run: by the clock", asyncio.run(_dispatched(registry, place)), "µs", limit=200)
+    report.add("a line is run: by the clock", asyncio.run(_dispatched(registry, place)), "µs", limit=100)
     for name, line in SLOW.items():
         report.add(name, _microseconds(lambda line=line: _refused(line), 3) / 1000, "ms", limit=2_000)
 

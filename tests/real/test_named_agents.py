@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from gshtui.settings import paths
-from tests.kit.command import CommandResult, run_gsh
+from tests.kit.command import CommandResult, command, run_gsh
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
+from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually
 from tests.real.test_keeper import Place, place
 
@@ -74,6 +75,24 @@ async def statuses(place: Place, env: dict[str, str]) -> list[str]:
     ran = await asyncio.to_thread(run_gsh, "agent", "ls", "--json", cwd=place.project, env=env)
     found: list[dict[str, Any]] = json.loads(ran.out)
     return [one["status"] for one in found]
+
+
+async def test_a_person_talks_line_by_line_at_a_terminal(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with loopback("anthropic", [[Say("Use JACK.")]], repeat=True) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        child = PtyChild(command(["run", "talk to=claude"]), place.project)
+        try:
+            child.go()
+            await asyncio.to_thread(child.read_until, lambda: b"you>" in child.output, 60)
+            child.write(b"how?\n")
+            await asyncio.to_thread(child.read_until, lambda: b"claude> Use JACK." in child.output, 60)
+            child.write(b"\n")
+            assert await asyncio.to_thread(child.wait) == 0
+        finally:
+            child.close()
+        ran = await gsh(place, {}, "talk to=claude")
+        assert json.loads(ran.out)["name"] == "claude"
 
 
 async def test_only_a_person_starts_one_and_only_with_a_key(place: Place) -> None:

@@ -21,7 +21,6 @@ COVERS = (
     "gshtui.context.cut_rules",
     "gshtui.context.cutter",
     "gshtui.context.history",
-    "gshtui.context.limits",
     "gshtui.context.overlays",
     "gshtui.context.ports",
     "gshtui.context.receipts",
@@ -450,3 +449,13 @@ def test_capabilities_of_the_kit_are_the_ports() -> None:
     assert SummaryModel(10).capabilities("x") == Capabilities(
         window=10, max_output=10, price_input=1.0, price_output=2.0
     )
+
+
+async def test_what_is_reserved_for_the_system_section_makes_history_be_cut_sooner() -> None:
+    plain = harness(100_000, settings=ContextSettings(threshold=0.6))
+    reserved = harness(100_000, settings=ContextSettings(threshold=0.6, reserved_system=30_000))
+    for here in (plain, reserved):
+        await worked(here, 15)  # 37,500 tokens
+        await here.prepare()
+    assert await plain.cuts() == []
+    assert await reserved.cuts()

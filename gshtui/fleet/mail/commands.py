@@ -30,6 +30,7 @@ from gshtui.commands.declaration import (
     Mark,
     Outcome,
     Parameters,
+    TalkView,
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
@@ -245,7 +246,9 @@ class TalkParameters(ToolParameters):
     FORMER_NAMES = {"text": "message"}
     to: str = Field(description="Its id or name, or `parent`", min_length=1)
     message: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(
-        description="The question", min_length=1, json_schema_extra=PLAIN
+        default="",
+        description="The question; without it, a person talks line by line",
+        json_schema_extra=PLAIN,
     )
     timeout_s: float = Field(
         default=300, gt=0, le=3_600, description="Seconds to wait for the answer", json_schema_extra=PLAIN
@@ -368,6 +371,11 @@ class _Family:
         sender = _sender(invocation)
         starts = sender == PERSON and not invocation.caller.is_guest
         to = await self._outbox.addresses.find(parameters.to, sender, starts=starts)
+        if not parameters.message.strip():
+            if invocation.caller.is_agent or invocation.caller.is_guest:
+                raise UsageError("talk: the message is missing.", hint="`talk to=NAME message=…` asks one question.")
+            text = f"Ask {to.name} in its tab, or here with `talk to={to.name} message=…`."
+            return Outcome({"agent": to.id, "name": to.name}, text, view=TalkView(to.id, to.name))
         until = time.monotonic() + parameters.timeout_s
         letter = await self._asked_in_call(invocation, to, parameters.message)
         if letter is None and invocation.caller.is_guest:

@@ -19,13 +19,14 @@ from gshtui.commands.declaration import (
     ProgramView,
     Question,
     Returns,
+    TalkView,
     ToastView,
     Unconfirmed,
 )
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.dialogs import ConfirmScreen
-from gshtui.ui.kit.widget_messages import OpenTerminal
+from gshtui.ui.kit.widget_messages import OpenTerminal, open_agent
 from gshtui.ui.window.features import action_of, opening_key
 
 if TYPE_CHECKING:
@@ -191,6 +192,15 @@ class CommandRunner:
 
         return await self._app.bridge.call(ReadText(hash=hash))
 
+    async def _open_agent(self, agent: str) -> None:
+        """Show an agent's tab, in which the person then types; this window's own agent has its chat."""
+        from gshtui.fleet.agent_calls import ListAgents
+
+        found = await self._app.bridge.call(ListAgents(windows=False))
+        row = next((row for row in found.rows if row.id == agent), None)
+        if row is not None:
+            self._app.post_message(open_agent(row))
+
     # Showing
 
     def _show(self, title: str, outcome: Result, *, typed: bool) -> None:
@@ -203,6 +213,8 @@ class CommandRunner:
         match outcome.view:
             case AttachView(agent):
                 self._app.post_message(OpenTerminal(agent, attach=True))
+            case TalkView(agent):
+                self._app.run_worker(self._open_agent(agent), exit_on_error=False, group="talk")
             case ProgramView(command):
                 self._app.post_message(OpenTerminal(OpenTerminal.SHARED, command=command))
             case ToastView(said, seconds):
