@@ -40,6 +40,11 @@ _EXECUTES = re.compile(
 """Settings of git that name a program, or where it talks to."""
 _ARGUMENTS = 50
 _OUR_MODULE = re.compile(r"-[A-Za-z]*mgshtui(?:\.__main__)?|(?:.*/)?gshtui/__main__\.py")
+_OUR_VARIABLE = re.compile(r"\bGSH_[A-Z_]{1,80}=")
+_STAGE = re.compile(r"[|;()]")
+"""What may stand before a command in a line of the command language."""
+_WIDENING = re.compile(r"(?:agent|sandbox|providers|accounts|groups|mcp|hooks?|python|worktrees|shared|tmux|ssh)\b")
+"""Settings that decide what runs, where, and what is asked."""
 _LAUNCHER = re.compile(r"(?:python|pypy)[\d.]*t?|uvx?|pipx|poetry|pdm|hatch|rye")
 """Programs that run our own by its name, or as a module or script."""
 _NETWORK_FILE = re.compile(r"^/dev/(?:tcp|udp)/")
@@ -70,6 +75,9 @@ def refused_line(command: str, depth: int = 0) -> str:
         programs += [(program, arguments), *_started(program, arguments)]
         if why := _refused_command(program, arguments, folder, depth):
             return why
+    ours = any(_given_to_us(program, arguments) is not None for program, arguments in programs)
+    if ours and _OUR_VARIABLE.search(command):
+        return "it changes what the workbench may do without asking; only a person may do that"
     if why := next((why for redirect in line.redirects if (why := _refused_redirect(redirect, folder))), ""):
         return why
     understood = parsed and not any(rule in ("syntax", "size") for rule, _ in line.odd)
@@ -247,20 +255,25 @@ def _into(program: str, arguments: list[str]) -> Iterator[str]:
 
 
 def _lines_for_us(given: list[str]) -> list[list[str]]:
-    """What our own program is told to do: its first words, and a line of the command language behind `run`."""
+    """What our own program is told to do: its first words, and each command of a line of the language behind `run`."""
     words = _split(given)[1][:2]
     lines = [words]
     if words[:1] == ["run"]:  # in one word or in several
         rest = given[given.index("run") + 1 :]
-        lines += [" ".join(rest[at:]).lstrip("/ ").split()[:2] for at in range(min(len(rest), _ARGUMENTS))]
+        for at in range(min(len(rest), _ARGUMENTS)):
+            stages = _STAGE.split(" ".join(rest[at:]))[:_ARGUMENTS]
+            lines += [stage.lstrip("/ ").split()[:2] for stage in stages]
     return lines
 
 
 def _unasked(given: list[str]) -> bool:
-    """Whether our own program, with these arguments, does unasked what it would ask about."""
+    """Whether our own program, with these arguments, does unasked what it would ask about, or what nobody can see."""
     modes = [given[at + 1 : at + 2] for at, word in enumerate(given) if word == "--mode"]
     modes += [[word.removeprefix("--mode=")] for word in given if word.startswith("--mode=")]
-    return any(mode not in (["plan"], ["ask"]) for mode in modes) or "--yes" in given
+    settings = [word for at, word in enumerate(given) if word.startswith("--set=") or given[at - 1 : at] == ["--set"]]
+    widens = any(_WIDENING.match(word.removeprefix("--set=")) for word in settings)
+    unseen = _split(given)[1] == ["run"]  # its lines come from standard input
+    return any(mode not in (["plan"], ["ask"]) for mode in modes) or "--yes" in given or widens or unseen
 
 
 def _given_to_us(program: str, arguments: list[str]) -> list[str] | None:

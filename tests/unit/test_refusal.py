@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from gshtui.cli.by_hand import MODULES
+from gshtui.cli.declared_forms import COMMANDS
 from gshtui.guard.shell_policy import refused
 
 
@@ -152,6 +154,18 @@ def test_what_is_too_long_to_judge_is_refused() -> None:
         "gsh-tui serve --ssh --host 0.0.0.0",
         "gsh-tui run 'people allow eve x'",
         "env -u GSH_AGENT gsh-tui run plugins approve evil",
+        "gsh-tui run 'ls | people allow eve x'",
+        "gsh-tui run 'echo $(mode yolo)'",
+        "gsh-tui run 'ls; mode yolo'",
+        "gsh-tui run 'diff a <(/mode yolo)'",
+        "gsh-tui run --json ls '|' mode yolo",
+        "echo 'mode yolo' | gsh-tui run",
+        "gsh-tui run --json <lines",
+        "gsh-tui prompt --set agent.mode=yolo x",
+        "gsh-tui prompt --set=sandbox.enabled=false x",
+        "GSH_AGENT__MODE=yolo gsh-tui prompt x",
+        "env GSH_AGENT__MODE=yolo gsh-tui prompt x",
+        "export GSH_SANDBOX__ENABLED=false; gsh-tui prompt x",
     ],
 )
 def test_our_own_program_widens_nothing_however_it_is_called(command: str) -> None:
@@ -186,11 +200,36 @@ def test_what_proves_an_agent_or_a_hub_is_neither_shown_nor_planted(command: str
         "gsh-tui run 'ls'",
         "gsh-tui agent ls",
         "gsh-tui people ls",
+        "gsh-tui run 'grep pattern=mode'",
+        "gsh-tui run 'cat notes | grep mode'",
+        "gsh-tui prompt --set context.max_iterations=5 x",
         "gsh-tui plugins ls",
     ],
 )
 def test_other_calls_of_it_are_no_refused(command: str) -> None:
     assert not refused(command)
+
+
+ONLY_A_PERSON = frozenset(
+    {
+        *("agent answer", "config edit", "config set", "config trust", "hook accept", "hook refuse", "hub install"),
+        *("hub stop", "mcp accept", "mcp add", "mcp enable", "mcp import", "people allow", "people revoke"),
+        *("plugins approve", "plugins off", "plugins on", "plugins revoke", "serve"),
+    }
+)
+CONSENTS = frozenset({"accept", "allow", "answer", "approve", "refuse", "revoke", "trust"})
+"""Words by which a person lets something run, or not."""
+
+
+def test_no_agent_consents_by_a_command_of_ours() -> None:
+    """What widens what agents may do is refused, however it is called; a new command that consents, too."""
+    ours = {*(form.name for form in COMMANDS), *MODULES}
+    assert ours >= ONLY_A_PERSON
+    for name in ONLY_A_PERSON | {one for one in ours if one.rpartition(" ")[2] in CONSENTS}:
+        assert "only a person" in refused(f"gsh-tui {name} x"), name
+        if name != "serve":  # it is no command of the language
+            assert "only a person" in refused(f"gsh-tui run 'ls | {name} x'"), name
+    assert not [name for name in ours if name.endswith((" ls", " show")) and refused(f"gsh-tui {name} x")]
 
 
 def test_a_wrapper_with_a_value_hides_nothing() -> None:
