@@ -28,7 +28,6 @@ from tests.kit.tool_harness import processes_mentioning
 COVERS = (
     "gshtui.agents.hooks.commands",
     "gshtui.agents.hooks.hook_process",
-    "gshtui.agents.hooks.hook_watch",
     "gshtui.hub.hook_part",
 )
 
