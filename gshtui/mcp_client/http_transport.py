@@ -5,7 +5,8 @@ The SDK follows a redirect only on the same host; any other ends the call with a
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, MutableMapping
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -16,6 +17,7 @@ from gshtui.mcp_client.message_filter import FilteredStream
 from gshtui.mcp_client.server_definition import ResolvedServer, ServerDefinition
 from gshtui.mcp_client.server_process import LONGEST
 from gshtui.mcp_client.server_requests import ServerHost
+from gshtui.mcp_client.sign_in import SignIn
 
 _CONNECT = 10.0
 _READ = 300.0
@@ -63,13 +65,25 @@ class _LimitedTransport(httpx2.AsyncBaseTransport):
 
 @asynccontextmanager
 async def http_streams(
-    definition: ServerDefinition, resolved: ResolvedServer, host: ServerHost
+    definition: ServerDefinition,
+    resolved: ResolvedServer,
+    host: ServerHost,
+    memory: MutableMapping[str, str],
+    waits: Callable[[float], None],
 ) -> AsyncGenerator[TransportStreams]:
-    """The streams of messages from and to a server at an address."""
+    """The streams of messages from and to a server at an address; the person signs in where it asks for that.
+
+    Args:
+        memory: where tokens are, until this process ends.
+        waits: called with the seconds that a person may take now.
+    """
     timeout = httpx2.Timeout(_CONNECT, read=_READ)
     transport = _LimitedTransport(httpx2.AsyncHTTPTransport())
+    signed = any(name.lower() == "authorization" for name in resolved.headers)
+    sign_in = contextlib.nullcontext() if signed else SignIn(definition, resolved.url, host, memory, waits)
     async with (
-        httpx2.AsyncClient(headers=resolved.headers, timeout=timeout, transport=transport) as client,
+        sign_in as auth,
+        httpx2.AsyncClient(headers=resolved.headers, timeout=timeout, transport=transport, auth=auth) as client,
         streamable_http_client(resolved.url, http_client=client, max_sse_event_size=LONGEST) as (read, write),
     ):
         yield FilteredStream(read), write

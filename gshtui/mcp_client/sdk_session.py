@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
@@ -35,6 +35,10 @@ _DEATH_WITHIN = 1.0
 """Seconds in which a process that closed its output is expected to end, so that one can say how."""
 
 
+def _no_time(_: float) -> None:
+    """The default: its start has no limit that could be moved."""
+
+
 @dataclass(slots=True)
 class SessionEvents:
     """What happens to a session, for its owner.
@@ -43,6 +47,7 @@ class SessionEvents:
         lost: set once the server cannot be reached any more.
         on_tools_changed: called when the server says that its tools are others now.
         process: the server's program, once it was started.
+        waits: called with the seconds that a person may take now, before it is there.
         asking: how many questions of the server are being answered now; its calls' time does not run meanwhile.
         caller: gives the agent for whose call it works.
     """
@@ -52,6 +57,7 @@ class SessionEvents:
     lost: asyncio.Event = field(default_factory=asyncio.Event)
     asking: int = 0
     process: ServerProcess | None = None
+    waits: Callable[[float], None] = _no_time
 
 
 class SdkSession:
@@ -233,10 +239,12 @@ async def open_session(
     events: SessionEvents,
     *,
     legacy: bool = False,
+    memory: MutableMapping[str, str],
 ) -> AsyncGenerator[SdkSession]:
     """Start or reach a server, and agree on a version of MCP. Enter and leave it in one task.
 
     Args:
+        memory: where tokens are, until this process ends.
         legacy: it is known to need the handshake of earlier versions.
 
     Raises:
@@ -247,7 +255,7 @@ async def open_session(
     async with contextlib.AsyncExitStack() as stack:
         process: ServerProcess | None = None
         if definition.is_http:
-            transport = http_streams(definition, resolved, host)
+            transport = http_streams(definition, resolved, host, memory, events.waits)
         else:
             process = events.process = await start_server(definition, resolved, environ, find_sandbox)
             stack.push_async_callback(process.close)

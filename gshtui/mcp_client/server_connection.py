@@ -11,7 +11,7 @@ import contextlib
 import importlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
@@ -45,6 +45,8 @@ class ConnectionOptions:
     find_sandbox: FindSandbox | None
     host: ServerHost
     start_seconds: float
+    memory: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """Where tokens of servers are, until this process ends."""
 
 
 class ServerConnection:
@@ -126,6 +128,8 @@ class ServerConnection:
             async with asyncio.timeout(limit), self._change:
                 await self._change.wait_for(lambda: self._usable() is not None or self.state == "failed")
         except TimeoutError:
+            if self.state == "starting" and self.why:
+                raise McpError(self.why, "Then try again.") from None
             raise McpError(
                 f"The MCP server {self.name} did not start within {limit:g} s.",
                 f"`gsh-tui mcp doctor {self.name}` checks it.",
@@ -208,6 +212,7 @@ class ServerConnection:
         self._ending = False
         pause, failures = _FIRST_PAUSE, 0
         while True:
+            self.why, self.hint = "", ""
             self._set("starting")
             began = time.monotonic()
             inner = asyncio.ensure_future(self._live())
@@ -253,9 +258,16 @@ class ServerConnection:
         options = self._options
         self._events = events
         opening: Any = sdk.open_session(
-            self.definition, resolved, options.environ, options.find_sandbox, options.host, events, legacy=self.legacy
-        )
+            self.definition, resolved, options.environ, options.find_sandbox, options.host, events,
+            legacy=self.legacy, memory=options.memory,
+        )  # fmt: skip
         limit = asyncio.timeout(options.start_seconds)
+
+        def wait_for_person(seconds: float) -> None:
+            self.why = f"The MCP server {self.name} waits for you to sign in."
+            limit.reschedule(asyncio.get_running_loop().time() + seconds)
+
+        events.waits = wait_for_person
         try:
             async with limit, opening as session:
                 self.legacy = not session.is_modern

@@ -30,7 +30,6 @@ COVERS = (
     "gshtui.hub.server_prompts",
     "gshtui.mcp_client.answer_outcome",
     "gshtui.mcp_client.consents",
-    "gshtui.mcp_client.http_transport",
     "gshtui.mcp_client.sdk_session",
     "gshtui.mcp_client.server_definition",
     "gshtui.mcp_client.server_requests",
