@@ -207,7 +207,8 @@ class _Reporter:
         self._writer = writer
         self._json = as_json
         self._last = 0
-        self._mid_line = False
+        self._mid_line = 0
+        """The stream in the middle of a line; 0: none."""
         self._over = False
 
     def handle_events(self, events: Sequence[Event]) -> None:
@@ -235,7 +236,7 @@ class _Reporter:
                 self._note(f"▸ {event.step}/{self._last} {event.name}{again}")
             case WorkflowStepOutput():
                 number = STDOUT if event.step == self._last and event.stream == "stdout" else STDERR
-                self._mid_line = not event.text.endswith("\n")
+                self._mid_line = 0 if event.text.endswith("\n") else number
                 self._writer.write(shown(event.text, number), number)
             case WorkflowStepFinished():
                 self._note(step_line(event.step, event.name, event.result))
@@ -245,7 +246,8 @@ class _Reporter:
                 pass
 
     def _note(self, text: str) -> None:
-        start = "\n" if self._mid_line else ""
-        self._mid_line = False
-        if start or text:
-            self._writer.write(shown(f"{start}{text}\n" if text else start, STDERR), STDERR)
+        if self._mid_line:
+            self._writer.write(shown("\n", self._mid_line), self._mid_line)
+        self._mid_line = 0
+        if text:
+            self._writer.write(shown(f"{text}\n", STDERR), STDERR)

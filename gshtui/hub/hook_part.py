@@ -14,6 +14,8 @@ def agent_hooks(hub: Hub) -> AgentHooks | None:
     Reads files; blocks for a moment. One that is approved or written later counts from the next start on, where there
     was none before.
     """
+    if hub.hooks is not None:
+        return hub.hooks
     found = read_hooks(hub.settings.hooks, hub.project)
     for problem in found.problems:
         hub.bus.publish(Noticed(level="warning", text=problem, about="hooks"))
@@ -30,7 +32,8 @@ def agent_hooks(hub: Hub) -> AgentHooks | None:
     def read() -> HookSet:
         return read_hooks(hub.settings.hooks, hub.project)
 
-    return AgentHooks(hub.bus, hub.project, read, hub.offers.sandboxes)
+    hub.hooks = AgentHooks(hub.bus, hub.project, read, hub.offers.sandboxes)
+    return hub.hooks
 
 
 def watch_hooks(hub: Hub, hooks: AgentHooks | None) -> None:

@@ -34,6 +34,7 @@ from gshtui.vfs.file_system import FileSystem
 
 if TYPE_CHECKING:
     from gshtui.agents.agent import Agent, LocalRoster
+    from gshtui.agents.hooks.agent_hooks import AgentHooks
     from gshtui.agents.memory.memory_owner import MemoryOwners
     from gshtui.agents.model_pool import ModelPool
     from gshtui.agents.telemetry import Journal, Telemetry
@@ -116,6 +117,8 @@ class Hub:
         """Gives the mail between agents, once there is a fleet."""
         self.make_calls: Callable[[], CallService] | None = None
         """Gives the calls, once there can be some."""
+        self.hooks: AgentHooks | None = None
+        """The hooks of its agents, once there are agents and hooks."""
         self.read_prompts: Callable[[], Coroutine[Any, Any, None]] = _nothing
         """Makes commands of the prompts that people keep as files."""
         self.make_workflows: Callable[[], WorkflowService] | None = None

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from gshtui.agents.agent import Agent, LocalRoster
 from gshtui.agents.agent_factory import AgentCharacter, make_agent
 from gshtui.agents.loop import unlimited
@@ -65,10 +67,21 @@ class HubAgents:
             raise WorkflowError(f"{request.name} needs an agent in a terminal, and none can be started here.", code=3)
 
     def _persona(self, request: AgentRequest) -> Persona:
+        """The persona that a step names, or that of the agent of the settings that it names."""
         if not request.persona:
             return Persona("")
         try:
-            return load_personas(self._cwd).get(request.persona)
+            personas = load_personas(self._cwd)
+            named = self._hub.settings.agents.get(request.persona)
+            if named is None or request.persona in personas.found:
+                return personas.get(request.persona)
+            persona = personas.get(named.persona) if named.persona else Persona("")
+            return replace(
+                persona,
+                name=named.persona,
+                provider=named.provider or persona.provider,
+                model=named.model or persona.model,
+            )
         except KeyError as error:
             raise WorkflowError(
                 str(error.args[0]), f"A persona is a file such as ~/.config/gsh/agents/{request.persona}.md."
@@ -79,7 +92,7 @@ class HubAgents:
         try:
             persona = await asyncio.to_thread(self._persona, request)
             if request.terminal:
-                return await self._ask_in_terminal(request)
+                return await self._ask_in_terminal(request, persona)
             return await self._ask_here(request, persona)
         except WorkflowError as error:
             return AgentAnswer(state="failed", exit_code=error.code, error=f"{error.message} {error.hint}".strip())
@@ -181,14 +194,14 @@ class HubAgents:
             )
         return AgentAnswer(turn.text.strip(), agent=agent.name)
 
-    async def _ask_in_terminal(self, request: AgentRequest) -> AgentAnswer:
+    async def _ask_in_terminal(self, request: AgentRequest, persona: Persona) -> AgentAnswer:
         hub = self._hub
         wanted = SpawnAgent(
             prompt=request.prompt if not request.system else f"{request.system.strip()}\n\n{request.prompt}",
             name=request.name,
-            persona=request.persona,
-            provider=request.provider,
-            model=request.model,
+            persona=persona.name,
+            provider=request.provider or persona.provider,
+            model=request.model or persona.model,
             worktree=request.worktree,
             background=True,
         )

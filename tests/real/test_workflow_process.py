@@ -86,6 +86,23 @@ async def test_a_commit_is_made_from_what_is_staged(tmp_path: Path) -> None:
     assert "No staged changes to commit!" in again.err
 
 
+async def test_a_step_asks_an_agent_by_its_persona_or_its_name(project: Path, home: Home) -> None:
+    (home.config / "gsh" / "agents").mkdir(parents=True)
+    (home.config / "gsh" / "agents" / "committer.md").write_text("You commit, in rhymes.\n", encoding="utf-8")
+    user_file(home, "[agents.fix]\nprovider = 'anthropic'\npersona = 'committer'\n")
+    workflow(
+        home,
+        "      - llm: {agent: committer, prompt: {user: one, system: Be brief.}}\n      - llm: {agent: fix, prompt: two}\n",
+    )
+    async with loopback("anthropic", [[Say("first")], [Say("second")]]) as server:
+        env = variables("anthropic", server.url)
+        ran = await asyncio.to_thread(run_gsh, "workflow", "run", "made", cwd=project, env=env)
+        bodies = [str(one.body) for one in server.requests if one.kind == "chat"]
+    assert (ran.code, ran.out) == (0, "second\n"), ran.err
+    assert "in rhymes" in bodies[0] and "Be brief." in bodies[0]
+    assert "in rhymes" in bodies[1] and "Be brief." not in bodies[1]
+
+
 def test_nothing_runs_unasked_without_a_person(project: Path, home: Home) -> None:
     workflow(home, "      - shell: {command: 'touch made.txt'}\n")
     ran = run_gsh("workflow", "run", "made", cwd=project)
