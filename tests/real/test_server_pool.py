@@ -31,11 +31,9 @@ COVERS = (
     "gshtui.mcp_client.answer_outcome",
     "gshtui.mcp_client.consents",
     "gshtui.mcp_client.sdk_session",
-    "gshtui.mcp_client.server_definition",
     "gshtui.mcp_client.server_requests",
     "gshtui.mcp_client.server_resources",
     "gshtui.mcp_client.server_tools",
-    "gshtui.mcp_client.tool_pins",
 )
 PARTS = frozenset({"store", "guard", "providers", "agents"})
 
@@ -237,3 +235,35 @@ async def test_plan_mode_refuses_what_does_not_say_that_it_reads(
         add, look = finished(recorder)
         assert (add.status, "plan mode" in add.content) == ("denied", True)
         assert (look.status, "nobody is there" in look.content) == ("denied", True)
+
+
+async def test_a_program_in_the_sandbox_reads_the_project_and_writes_only_to_its_own_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(kit="tools")
+    file = paths.config_dir() / "config.toml"
+    file.write_text(file.read_text("utf-8").replace("sandbox = false", "sandbox = true"), "utf-8")
+    monkeypatch.setenv("SOME_SECRET_TOKEN", "ghp_abcdefghijklmnopqrstuvwxyz0123456789")
+    allow("kit__*")
+    project = tmp_path / "project"
+    project.mkdir()
+    own = paths.cache_dir() / "mcp" / "kit" / "made"
+    script = [
+        [
+            Call("kit__write", {"path": str(project / "made")}),
+            Call("kit__write", {"path": str(own)}),
+            Call("kit__place"),
+        ],
+        [Say("done")],
+    ]
+    async with agent_with(project, monkeypatch, script) as (hub, _, recorder):
+        sandbox = await hub.offers.sandboxes.sandbox(project)
+        assert not isinstance(sandbox, str), f"there is no sandbox here: {sandbox}"
+        await ask(hub)
+        refused, wrote, place = finished(recorder)
+        assert refused.status == "error"
+        assert not (project / "made").exists()
+        assert wrote.status == "ok"
+        assert own.read_text("utf-8") == "written"
+        assert str(project) in place.content
+        assert "ghp_" not in place.content
