@@ -17,7 +17,7 @@ from gshtui.settings.loader import load
 from gshtui.settings.model import Settings
 from tests.kit import private_textual, source, wire_schema
 
-SDKS = {"anthropic", "openai", "google.genai", "httpx2"}
+SDKS = {"anthropic", "openai", "google.genai", "httpx2", "mcp", "mcp_types", "uvicorn", "starlette"}
 
 
 def test_layers() -> None:

@@ -19,6 +19,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
+from tests.kit import source
 from tests.kit.command import ROOT
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer, Call, Say
@@ -267,3 +268,27 @@ async def test_a_program_in_the_sandbox_reads_the_project_and_writes_only_to_its
         assert own.read_text("utf-8") == "written"
         assert str(project) in place.content
         assert "ghp_" not in place.content
+
+
+_HUB = """
+import asyncio, pathlib
+from gshtui.hub.composition import build_hub
+from gshtui.hub.hub_options import HubOptions
+from gshtui.settings.loader import load
+
+async def main():
+    loaded = load(pathlib.Path.cwd())
+    assert len(loaded.settings.mcp.servers) == 10
+    parts = frozenset({"store", "guard", "providers", "agents"})
+    hub = build_hub(HubOptions(cwd=pathlib.Path.cwd(), loaded=loaded, parts=parts))
+    await hub.start()
+    await hub.stop()
+
+asyncio.run(main())
+"""
+
+
+def test_ten_servers_load_nothing_and_start_nothing_before_they_are_needed() -> None:
+    configure(*(f"[mcp.servers.s{number}]\ncommand = 'server{number}'\n" for number in range(10)))
+    loaded = source.loaded_by(_HUB)
+    assert source.within(loaded, {"mcp", "mcp_types", "uvicorn", "starlette", "gshtui.mcp_client.sdk_session"}) == []
