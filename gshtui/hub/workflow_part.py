@@ -46,9 +46,7 @@ def make_service(hub: Hub, store: Store) -> WorkflowService:
     """The runs of this hub."""
     from gshtui.workflows.workflow_service import WorkflowService
 
-    return WorkflowService(
-        hub.bus, store.workflows, hub.options.cwd, lambda run, cwd, lend: _parts(hub, store, run, cwd, lend)
-    )
+    return WorkflowService(store.workflows, hub.options.cwd, lambda run, cwd, lend: _parts(hub, store, run, cwd, lend))
 
 
 def _parts(hub: Hub, store: Store, run: str, cwd: Path, lend: LendTerminal | None) -> RunParts:

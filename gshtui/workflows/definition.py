@@ -151,10 +151,6 @@ class Workflow:
     text: str = ""
     """The file's whole text, so that a run can go on as it began."""
 
-    def step_named(self, word: str) -> WorkflowStep | None:
-        """The step with this id or number."""
-        return next((step for step in self.steps if word in (step.id, str(step.number)) and word), None)
-
 
 def templates_in(value: object) -> Iterator[Template]:
     """The templates of an action's argument, at any depth."""

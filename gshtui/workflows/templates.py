@@ -8,7 +8,6 @@ Loading this loads python-liquid, so it is imported where a workflow is read.
 from __future__ import annotations
 
 import functools
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -185,11 +184,6 @@ def shell_script(template: Template, values: Mapping[str, object]) -> tuple[str,
         inserted = f"${{{name}}}" if quoting in ("double", "plain heredoc") else f'"${{{name}}}"'
         script = script[:at] + inserted + script[at + len(name) :]
     return script, variables
-
-
-def shell_word(value: str) -> str:
-    """A value as one word of a script, for showing what a variable holds."""
-    return shlex.quote(value)
 
 
 def _rendered(parsed: BoundTemplate, node: Node, values: Mapping[str, object], template: Template) -> str:

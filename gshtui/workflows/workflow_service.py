@@ -9,9 +9,6 @@ from typing import Protocol
 
 import msgspec
 
-from gshtui.bus.bus import Bus
-from gshtui.bus.event import Event
-from gshtui.bus.events.workflow_events import WorkflowCancelRequested
 from gshtui.bus.workflow_data import StepResult, WorkflowRunRow
 from gshtui.system.ids import new_id
 from gshtui.system.process_identity import Process, is_alive
@@ -51,22 +48,15 @@ class RunTable(RunRecord, Protocol):
 class WorkflowService:
     """Made by the hub when it is first needed."""
 
-    def __init__(self, bus: Bus, table: RunTable, cwd: Path, make_parts: MakeParts) -> None:
+    def __init__(self, table: RunTable, cwd: Path, make_parts: MakeParts) -> None:
         self._table = table
         self._cwd = cwd
         self._make_parts = make_parts
         self._running: dict[str, tuple[WorkflowRun, asyncio.Task[RunEnd]]] = {}
-        self._subscription = bus.subscribe(self._handle_events, WorkflowCancelRequested, name="workflows")
 
     async def stop(self) -> None:
         """End every run, with what it started."""
-        self._subscription.unsubscribe()
         await cancel_and_wait(*(task for _, task in self._running.values()))
-
-    def _handle_events(self, batch: Sequence[Event]) -> None:
-        for event in batch:
-            if isinstance(event, WorkflowCancelRequested) and (found := self._running.get(event.run)) is not None:
-                found[0].cancel()
 
     async def library(self) -> WorkflowLibrary:
         """The workflows of this folder."""

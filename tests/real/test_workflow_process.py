@@ -92,7 +92,8 @@ async def test_a_step_asks_an_agent_by_its_persona_or_its_name(project: Path, ho
     user_file(home, "[agents.fix]\nprovider = 'anthropic'\npersona = 'committer'\n")
     workflow(
         home,
-        "      - llm: {agent: committer, prompt: {user: one, system: Be brief.}}\n      - llm: {agent: fix, prompt: two}\n",
+        "      - llm: {agent: committer, prompt: {user: one, system: Be brief.}}\n"
+        "      - llm: {agent: fix, prompt: two}\n",
     )
     async with loopback("anthropic", [[Say("first")], [Say("second")]]) as server:
         env = variables("anthropic", server.url)

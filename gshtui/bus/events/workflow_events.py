@@ -67,9 +67,3 @@ class WorkflowFinished(Event, frozen=True, kw_only=True):
     state: RunState
     exit_code: int = 0
     error: str = ""
-
-
-class WorkflowCancelRequested(Event, frozen=True, kw_only=True):
-    """Intent: end a run of this process."""
-
-    run: str
