@@ -187,6 +187,8 @@ class CliStatus:
         elif event.status not in ("", "said"):
             before = self._hook.status if self._hook is not None else ""
             self._hook = event
+            if event.status == "waiting":
+                self._looked = 0.0  # at once: only of a question that was seen can it be seen that it is answered
             self.answer = event.answer if event.status == "idle" else ""
             taken_up = event.event == self._profile.hooks.prompt and (event.prompt or before not in WORKING)
             if taken_up and self._acted is not None:

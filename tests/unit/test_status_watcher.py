@@ -148,6 +148,26 @@ async def test_that_a_question_was_answered_is_seen_as_soon_as_its_screen_shows_
         await status.stop()
 
 
+async def test_a_question_that_is_reported_is_looked_at_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That it was answered can be seen only after it was seen itself."""
+    monkeypatch.setattr("gshtui.programs.status_watcher._LOOKS_APART", 3600.0)
+    monkeypatch.setattr("gshtui.programs.status_watcher._CLOSELY", 3600.0)
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server = SilentServer()
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    status = CliStatus(server, row, claude, lambda _: None)
+    server.looks = 9
+    await status.start()
+    try:
+        await eventually(lambda: look(server), until=lambda looks: looks == 10)
+        await eventually(lambda: status_of(status), until=lambda status: status == "idle")
+        server.shown = QUESTION
+        status._on_hook(HookEvent(time.time(), "PermissionRequest", "waiting"))  # pyright: ignore[reportPrivateUsage]
+        await eventually(lambda: look(server), until=lambda looks: looks == 11)
+    finally:
+        await status.stop()
+
+
 async def status_of(status: CliStatus) -> str:
     return status.known.status
 
