@@ -84,6 +84,7 @@ def reap() -> None:
         owner = folder.name[len(PREFIX) :].partition("-")[0]
         if owner.isdigit() and not psutil.pid_exists(int(owner)):
             end_server(folder / "s")
+            end_folder(folder)  # those that were started by name, whose socket is further down
             shutil.rmtree(folder, ignore_errors=True)
 
 

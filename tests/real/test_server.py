@@ -332,17 +332,24 @@ async def test_a_cancelled_call_leaves_no_process(tmux: TmuxServer) -> None:
         process.send_signal(signal.SIGCONT)
 
 
-def test_a_server_left_by_a_crash_is_reaped(tmp_path: Path) -> None:
+BY_PATH = "TmuxServer(socket_path=folder / 's')"
+BY_NAME = "(os.environ.__setitem__('TMUX_TMPDIR', str(folder)), TmuxServer(socket_name='gsh'))[1]"
+
+
+@pytest.mark.parametrize("server", [BY_PATH, BY_NAME], ids=["by path", "by name"])
+def test_a_server_left_by_a_crash_is_reaped(server: str) -> None:
     """A test process that is killed leaves a server; the next one that makes a server ends it."""
     script = textwrap.dedent(
-        """
+        f"""
         import asyncio, os, signal
         from pathlib import Path
-        from tests.kit.tmux import private_server
+        from gshtui.tmux.server import TmuxServer
+        from tests.kit.tmux import short_folder
 
         async def main():
-            async with private_server() as server:
-                pane = await server.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env={})
+            with short_folder() as folder:
+                server = {server}
+                pane = await server.spawn("gsh-agent-0001", ["cat"], cwd=Path("/tmp"), env={{}})
                 print(pane.pid, flush=True)
                 os.kill(os.getpid(), signal.SIGKILL)
 
