@@ -27,6 +27,7 @@ from gshtui.ui.kit.textual.driver import (
     write_sequence,
     writing_at_once,
 )
+from gshtui.ui.kit.textual.edit_history import join_undo_steps, undo_steps
 from gshtui.ui.kit.textual.kept_lines import FastScrollBar, fast_scroll_bar
 from gshtui.ui.kit.textual.key_bindings import bound_actions, character_key, keymap_of
 from gshtui.ui.kit.textual.painting import always_draws_cursor, focused_waits, paint_now
@@ -180,6 +181,29 @@ class Recording(HeadlessDriver):
 
     def write(self, data: str) -> None:
         self.written.append(data)
+
+
+async def test_join_undo_steps() -> None:
+    class Area(App[None]):
+        def compose(self) -> ComposeResult:
+            yield TextArea("a")
+
+    app = Area()
+    async with app.run_test():
+        area = app.query_one(TextArea)
+        for text in "bc":
+            area.insert(text)
+            area.history.checkpoint()
+        before = undo_steps(area)
+        for text in "de":
+            area.insert(text)
+            area.history.checkpoint()
+        join_undo_steps(area, before)
+        assert (before, undo_steps(area)) == (2, 3)
+        area.undo()
+        assert "".join(sorted(area.text)) == "abc"
+        area.redo()
+        assert "".join(sorted(area.text)) == "abcde"
 
 
 async def test_write_sequence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,25 @@ async def test_the_modes_are_named_and_keys_edit_in_normal_mode() -> None:
         assert area.text == "six one "
 
 
+async def test_an_insertion_is_one_step_of_undo_with_what_its_command_deleted() -> None:
+    app = host()
+    async with app.run_test() as pilot:
+        area = app.area.input
+        area.use_vi()
+        await pilot.press(*"one two", "backspace", "backspace", *"wo", "alt+enter", *"three", "escape")
+        assert area.text == "one two\nthree"
+        await pilot.press("c", "c", *"four five", "left", "left", *"x", "escape")
+        assert area.text == "one two\nfour fixve"
+        await pilot.press("o", *"six", "escape", "u")
+        assert area.text == "one two\nfour fixve"
+        await pilot.press("u")
+        assert area.text == "one two\nthree"
+        await pilot.press("u")
+        assert area.text == ""
+        await pilot.press("ctrl+r", "ctrl+r", "ctrl+r")
+        assert area.text == "one two\nfour fixve\nsix"
+
+
 async def test_enter_sends_from_both_modes_and_the_next_prompt_begins_in_insert_mode() -> None:
     app = host()
     async with app.run_test() as pilot:

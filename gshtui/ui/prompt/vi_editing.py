@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from textual import events
 
 from gshtui.ui.kit.folding_area import FoldingArea
+from gshtui.ui.kit.textual.edit_history import join_undo_steps, undo_steps
 from gshtui.ui.prompt.vi_keys import Buffer, Register, Step, ViState, press
 
 _NAMED = frozenset(("ctrl+r", "left", "right", "backspace", "enter"))
@@ -22,11 +23,14 @@ class ViEditing:
         self.state = ViState()
         self._area = area
         self._edited = edited
+        self._begun = undo_steps(area)
+        """Steps of undo when insert mode began."""
         self._show()
 
     def begin(self) -> None:
         """Insert mode, for a new text; what was copied and changed last is kept."""
         self.state = replace(self.state, mode="insert", pending=(), insertion=None)
+        self._begun = undo_steps(self._area)
         self._show()
 
     def takes(self, event: events.Key) -> bool:
@@ -59,6 +63,7 @@ class ViEditing:
 
     def _apply(self, before: Buffer, step: Step) -> None:
         area, after = self._area, step.buffer
+        was, steps = self.state.mode, undo_steps(area)
         register = step.state.register
         if register != self.state.register:  # a folded text is copied whole
             register = Register(area.folds.expand(register.text), register.lines)
@@ -72,6 +77,10 @@ class ViEditing:
             self._move(after.at)
         else:
             self._move(after.at)
+        if was != "insert" == self.state.mode:
+            self._begun = steps
+        elif was == "insert" != self.state.mode:  # as vi has it, with what the command that began it deleted
+            join_undo_steps(area, self._begun)
         if after.text != before.text or step.effect:
             self._edited()
         self._show()
