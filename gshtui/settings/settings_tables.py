@@ -576,6 +576,10 @@ class Ui(SettingsTable):
         description="Lines of output shown under a finished call in the conversation; a change gets twice as many. "
         "0: none. Errors are always shown.",
     )
+    diff_columns: Literal["auto", "one"] = Field(
+        default="auto",
+        description="Changes: auto puts old and new side by side where there is room, one always below one another.",
+    )
 
 
 class HubSettings(SettingsTable):

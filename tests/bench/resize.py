@@ -18,7 +18,15 @@ from tests.bench.pty_probe import Late, Probe
 
 SEEDS = int(os.environ.get("SEEDS", "5"))
 RESIZES = 60
-FRONT = {"idle": "", "at work": "run seq 1 4000\r", "inspector": "\x1b[18~", "shell log": "\x1b3", "help": "\x1bOP"}
+FRONT = {
+    "idle": "",
+    "at work": "run seq 1 4000\r",
+    "inspector": "\x1b[18~",
+    "shell log": "\x1b3",
+    "help": "\x1bOP",
+    "a call": "/join audio\r",
+    "the form of a new agent": "\x1b[19~",
+}
 """What is in front of the real program, and the keys that lead there."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, TypeVar
+from typing import Any, Literal, Protocol, TypedDict, TypeVar
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
@@ -111,6 +111,7 @@ class HubOptions(TypedDict, total=False):
     fails: Exception | None
     gate: asyncio.Event | None
     theme: str
+    diff_columns: Literal["auto", "one"]
     keybindings: dict[str, str]
     store: FakeStore | None
     service: RecordedContexts | None
@@ -140,6 +141,7 @@ class FakeHub:
     gate: asyncio.Event | None = None
     """`start` waits for it."""
     theme: str = "gsh-dark"
+    diff_columns: Literal["auto", "one"] = "auto"
     keybindings: dict[str, str] = field(default_factory=dict)
     store: FakeStore | None = None
     stored: list[Any] = field(default_factory=list[Any])
@@ -164,7 +166,13 @@ class FakeHub:
         self.bus = Bus()
         self.fleet: TerminalFleet | None = None
         self.shared_shell: SharedShellPort | None = None
-        ui = Ui.model_construct(theme=self.theme, fps=60, notifications=["badge", "bell", "desktop"], editor="")
+        ui = Ui.model_construct(
+            theme=self.theme,
+            fps=60,
+            notifications=["badge", "bell", "desktop"],
+            editor="",
+            diff_columns=self.diff_columns,
+        )
         self.settings = Settings.model_construct(ui=ui, keybindings=self.keybindings)
         self.ran: list[Any] = []
         """Every line and value that does something or is shown, in order: what panes look up is not in it."""

@@ -18,17 +18,19 @@ from textual.widgets import Input, TextArea
 from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import MessageAppended, PromptQueued, TextDelta, TurnStarted
+from gshtui.bus.events.call_events import CallOpenRequested
 from gshtui.bus.events.context_events import SummaryProposed, TasksChanged
 from gshtui.bus.messages import Message, Text
 from gshtui.fleet.agent_calls import KillAgent
 from gshtui.fleet.agent_lifecycle import kill_question
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.tools.git_worktree import WorktreeList
+from gshtui.ui.calls.call_tab import CallTab
 from gshtui.ui.conversation.conversation_tab import ConversationTab
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import OpenConversation, OpenTerminal
 from gshtui.ui.prompt.prompt_completion import CompletionItem, CompletionPopup
-from tests.kit import recorded, recorded_shell
+from tests.kit import recorded, recorded_calls, recorded_shell
 from tests.kit.conversations import conversation, conversations
 from tests.kit.fake_hub import Answer
 from tests.kit.fake_terminal import SHELL, FakeTerminalWindow
@@ -103,6 +105,12 @@ async def _agent_tab(app: Window, pilot: Pilot[int]) -> None:
     await wait_until_drawn(app, pilot)
 
 
+async def _call(app: Window, pilot: Pilot[int]) -> None:
+    app.feed(CallOpenRequested(call="audio"))
+    await wait_until(pilot, lambda: app.screen.query(CallTab))
+    await wait_until_drawn(app, pilot)
+
+
 async def _completing(app: Window, pilot: Pilot[int]) -> None:
     popup = app.bench.query_one(CompletionPopup)
     files = [f"src/aurora/module{number}/parser.py" for number in range(9)]
@@ -151,6 +159,7 @@ SCENES = (
     Scene("tune", ("f7", "t")),
     Scene("terminal", then=_terminal),
     Scene("agent tab", events=(*recorded.TURN, *changed(AGENT, CLAUDE)), then=_agent_tab),
+    Scene("call", then=_call),
     Scene("palette", ("ctrl+p",)),
     Scene("help", ("f1",)),
     Scene("models", ("f2",)),
@@ -162,7 +171,8 @@ SCENES = (
 async def open_scene(scene: Scene, size: tuple[int, int] = (120, 40)) -> AsyncGenerator[tuple[Window, Pilot[int]]]:
     """The window with this in front, on a terminal of this size."""
     options: WindowOptions = {
-        "answers": ANSWERS, "questions": QUESTIONS, "store": FakeRecord(), "service": RecordedContexts(),
+        "answers": ANSWERS, "questions": QUESTIONS, "results": recorded_calls.pages(recorded_calls.TALK),
+        "store": FakeRecord(), "service": RecordedContexts(),
     }  # fmt: skip
     app = FakeTerminalWindow(past=PAST, **options) if scene.then is _terminal else Window(**options)
     watch_output(app)

@@ -13,8 +13,10 @@ from gshtui.providers.model_command import ListModels
 from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
 from gshtui.tools.worktree import Worktree
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
+from gshtui.ui.approvals.question_change import QuestionChange
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
 from gshtui.ui.kit.dialogs import ConfirmScreen
+from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import OpenChanges
 from tests.kit import recorded
 from tests.kit.fake_hub import Answer
@@ -153,6 +155,49 @@ async def test_two_columns_where_there_is_room_and_the_place_is_kept() -> None:
         await pilot.resize_terminal(100, 30)
         await settled(pilot)
         assert not view.split and view.hunk == 0
+
+
+async def test_two_columns_are_switched_off_in_a_tab_by_a_key_and_everywhere_by_the_settings() -> None:
+    app = Window(answers={LINE: Answer(DIFF)})
+    async with app.run_test(size=(150, 30)) as pilot:
+        await settled(pilot)
+        app.post_message(OpenChanges(PATH))
+        await settled(pilot)
+        view = app.bench.deck.query_one(DiffPane).view
+        await pilot.press("alt+z")
+        await settled(pilot)
+        await pilot.press("n", "n")
+        assert view.split and view.hunk == 2
+        await pilot.press("s")
+        assert not view.split and view.hunk == 2
+        await pilot.resize_terminal(160, 30)
+        await settled(pilot)
+        assert not view.split, "it stays so"
+        await pilot.press("s")
+        assert view.split
+        await pilot.resize_terminal(100, 30)
+        await settled(pilot)
+        await pilot.press("s")
+        assert any("Two columns need" in notice.message for notice in app._notifications)
+
+    app = Window(answers={LINE: Answer(DIFF)}, diff_columns="one")
+    async with app.run_test(size=(150, 30)) as pilot:
+        await settled(pilot)
+        app.post_message(OpenChanges(PATH))
+        await settled(pilot)
+        await pilot.press("alt+z")
+        await settled(pilot)
+        view = app.bench.deck.query_one(DiffPane).view
+        assert not view.split
+        page = app.query_one(Transcript).document.page
+        assert not page.two_columns and not replace(page, width=150).is_split
+        question = QuestionChange(view, lambda: None)
+        question.show(_EDIT, "a.py")
+        question.fit(150)
+        assert question.height == 2, "a removed and an added row below one another"
+
+
+_EDIT = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
 
 
 async def test_outside_a_repository_one_sentence_says_so() -> None:

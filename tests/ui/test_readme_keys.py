@@ -1228,7 +1228,9 @@ async def modes(here: Real) -> None:
 
 
 @told(
-    "window", "| `f5` | what has changed here since the last commit, new files too, or in a worktree since its base |"
+    "window",
+    "| `f5` | what has changed here since the last commit, new files too, or in a worktree since its base; `s` there "
+    'puts old and new side by side or below one another (`[ui] diff_columns = "one"`: everywhere) |',
 )
 async def changes_here(here: Recorded) -> None:
     await here.press("f5")
@@ -1237,7 +1239,12 @@ async def changes_here(here: Recorded) -> None:
     assert isinstance(here.app.screen, WorkbenchScreen)
     pane = here.app.bench.deck.query_one(DiffPane)
     assert [file.path for file in pane.document.files][:2] == ["src/lexer.py", "tests/test_lexer.py"]
-    await here.press("x")
+    await here.pilot.resize_terminal(200, 40)
+    await here.settle()
+    assert pane.view.split
+    await here.press("s")
+    assert not pane.view.split
+    await here.press("s", "x")
 
 
 @told("window", "| `alt+up` / `alt+down` | from the input to the conversation, to search, fold and copy in it / back |")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from rich.segment import Segment
 from textual.strip import Strip
@@ -12,7 +13,7 @@ from gshtui.ui.kit.diff_lines import DiffBody
 from gshtui.ui.kit.diff_rows import DiffRow, diff_rows, without_names
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.language_loader import LanguageLoader
-from gshtui.ui.kit.page import Page, ThemePalette
+from gshtui.ui.kit.page import Page, ThemePalette, wants_columns
 
 
 class QuestionChange:
@@ -26,6 +27,7 @@ class QuestionChange:
     def __init__(self, widget: Widget, redraw: Callable[[], object]) -> None:
         self._redraw = redraw
         self._theme = ThemePalette(widget)
+        self._widget = widget
         self._page = Page(80, self._theme.palette, Highlighter())
         self._languages = LanguageLoader(widget, self._page.code, self._renew)
         self._rows: list[DiffRow] = []
@@ -41,13 +43,14 @@ class QuestionChange:
     def fit(self, width: int) -> None:
         """Lay it out for the width."""
         self._theme.renew()
-        self._page = Page(width, self._theme.palette, self._page.code)
+        two = wants_columns(self._widget)
+        self._page = Page(width, self._theme.palette, self._page.code, two_columns=two)
         self._renew()
 
     def restyle(self) -> None:
         """Take the colours of the theme, if they are other ones now."""
         if self._theme.renew():
-            self._page = Page(self._page.width, self._theme.palette, self._page.code)
+            self._page = replace(self._page, palette=self._theme.palette)
             self._renew()
 
     @property

@@ -19,13 +19,13 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from gshtui.ui.changes.diff_document import DiffDocument
-from gshtui.ui.kit.diff_lines import SIDE_BY_SIDE, DiffPainter, half_of
+from gshtui.ui.kit.diff_lines import DiffPainter, half_of
 from gshtui.ui.kit.diff_rows import SideBySide, side_by_side
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import overlay_styles, selected_span
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.language_loader import LanguageLoader
-from gshtui.ui.kit.page import Page, ThemePalette
+from gshtui.ui.kit.page import SIDE_BY_SIDE, Page, ThemePalette, wants_columns
 from gshtui.ui.kit.styled_lines import StyledLine
 
 GUTTER = 2
@@ -51,6 +51,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
         bind("diff.previous_hunk", "hunk(-1)"),
         bind("diff.next_file", "file(1)"),
         bind("diff.previous_file", "file(-1)"),
+        bind("diff.columns", "columns"),
     ]
 
     class Moved(Message):
@@ -67,6 +68,8 @@ class ChangesView(ScrollView, inherit_bindings=False):
         self._page = Page(80, self._theme.palette, Highlighter())
         self._languages = LanguageLoader(self, self._page.code, self._renew)
         self._lines: dict[int, StyledLine] = {}
+        self._wanted: bool | None = None
+        """Whether two columns are wanted in this tab; `None`: the settings say."""
         self._pairs: list[SideBySide] = []
         """The rows of two columns; empty: there is one."""
         self._starts: list[int] = []
@@ -115,6 +118,19 @@ class ChangesView(ScrollView, inherit_bindings=False):
         self._renew()
         self.post_message(self.Moved())
 
+    @property
+    def _wants_columns(self) -> bool:
+        return wants_columns(self) if self._wanted is None else self._wanted
+
+    def action_columns(self) -> None:
+        """Put what was and what is side by side, or below one another."""
+        if self.size.width - GUTTER < SIDE_BY_SIDE:
+            need = SIDE_BY_SIDE + GUTTER
+            self.notify(f"Two columns need {need} cells; here are {self.size.width}.", timeout=3, markup=False)
+            return
+        self._wanted = not self.split
+        self._measure()
+
     def on_resize(self, _event: events.Resize) -> None:
         self._measure()
 
@@ -126,7 +142,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
     def _measure(self) -> None:
         room = self.size.width - GUTTER
         row = self._row_at(self.scroll_offset.y)
-        was, wide = self.split, room >= SIDE_BY_SIDE
+        was, wide = self.split, room >= SIDE_BY_SIDE and self._wants_columns
         if wide != was:
             self._pairs = side_by_side(self.document.rows) if wide else []
             self._starts = [next(at for at in pair if at is not None) for pair in self._pairs]

@@ -29,8 +29,6 @@ from gshtui.ui.kit.highlights import StyledRange, overlay_styles
 from gshtui.ui.kit.page import Page
 from gshtui.ui.kit.styled_lines import StyledLine, line_breaks, visible, wrapped
 
-SIDE_BY_SIDE = 106
-"""From this width on, in cells, a change is in two columns: a window of 140 columns has it beside a list of files."""
 _BETWEEN = " │ "
 _SIGNS = {"added": "+", "removed": "-", "same": " "}
 _WINDOW = 120
@@ -193,7 +191,7 @@ class DiffBody:
     def __init__(self, rows: Sequence[DiffRow], page: Page, path: str) -> None:
         self._painter = DiffPainter(rows, page, lambda _: path)
         self._width = page.width
-        self._pairs = side_by_side(rows) if page.width >= SIDE_BY_SIDE else []
+        self._pairs = side_by_side(rows) if page.is_split else []
         self._starts = [0]
         for at in range(len(self._pairs) or len(rows)):
             self._starts.append(self._starts[-1] + self._height(at))
@@ -233,6 +231,6 @@ def half_of(width: int) -> int:
 def diff_lines(rows: Sequence[DiffRow], page: Page, path: str = "") -> list[StyledLine]:
     """Rows of one file as lines, in two columns where the page is wide enough."""
     painter = DiffPainter(rows, page, lambda _: path)
-    if page.width >= SIDE_BY_SIDE:
+    if page.is_split:
         return [line for pair in side_by_side(rows) for line in painter.side_lines(pair, page.width)]
     return [line for at in range(len(rows)) for line in painter.lines(at, page.width)]

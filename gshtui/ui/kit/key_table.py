@@ -156,6 +156,7 @@ KEYS: dict[str, Key] = {
     "diff.next_file": Key("right_square_bracket,f", "Next file", "Next file", DIFF, show=True),
     "diff.previous_file": Key("left_square_bracket,F", "Previous file", "Previous file", DIFF),
     "diff.files": Key("tab", "Files", "Move to the list of files, or back", DIFF),
+    "diff.columns": Key("s", "Columns", "Old and new side by side, or below one another", DIFF),
     "diff.copy": Key("y", "Copy", "Copy the selection, or the change under the cursor", DIFF, show=True),
     "diff.copy_all": Key("Y", "Copy all", "Copy all changes", DIFF),
     "diff.reload": Key("r", "Reload", "Reload", DIFF, show=True),

@@ -224,6 +224,15 @@ NARROWEST = 8
 WIDEST = 120
 """Maximum width of a page in cells: longer lines are hard to read."""
 _INNERMOST = 4
+SIDE_BY_SIDE = 106
+"""Cells from which on a change is in two columns: a window of 140 columns has it beside a list of files."""
+ONE_COLUMN = "-one-column"
+"""The app's class while the person wants changes in one column, however much room there is."""
+
+
+def wants_columns(widget: Widget) -> bool:
+    """Whether the person wants changes side by side where there is room."""
+    return not app_of(widget).has_class(ONE_COLUMN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,8 +246,15 @@ class Page:
     """Rows of output shown under a finished call; a change gets twice as many."""
     graphics: TerminalGraphics | None = None
     """Draws pictures; `None`: the terminal cannot."""
+    two_columns: bool = True
+    """Whether what was and what is may stand side by side."""
     colours: bool = True
     """Whether there are enough colours for pictures in half blocks."""
+
+    @property
+    def is_split(self) -> bool:
+        """Whether changes are in two columns here."""
+        return self.two_columns and self.width >= SIDE_BY_SIDE
 
     def narrower(self, cells: int) -> Page:
         """The page inside an indent."""

@@ -19,6 +19,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.settings.paths import FolderError, state_dir
 from gshtui.system import private_files
 from gshtui.ui.kit.bridge import Bridge
+from gshtui.ui.kit.page import ONE_COLUMN
 from gshtui.ui.kit.themes import DARK, ThemedApp
 from gshtui.ui.window.notifications import Attention
 from gshtui.ui.window.pane_layout import PANES, RIGHT, PaneLayout
@@ -161,6 +162,7 @@ class UiStateStore:
         from gshtui.hub.person_notifier import PersonNotifier
 
         self.settings_say(settings.ui.theme)
+        self._app.set_class(settings.ui.diff_columns == "one", ONE_COLUMN)
         bridge.fps = settings.ui.fps
         for watcher in watchers:
             if isinstance(watcher, Attention):

@@ -19,7 +19,7 @@ from textual.widget import Widget
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import StyledRange, overlay_styles, selected_span
 from gshtui.ui.kit.language_loader import LanguageLoader
-from gshtui.ui.kit.page import NARROWEST, WIDEST, Page, Palette, ThemePalette, make_palette
+from gshtui.ui.kit.page import NARROWEST, WIDEST, Page, Palette, ThemePalette, make_palette, wants_columns
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.transcript.document import TranscriptDocument
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
@@ -149,8 +149,9 @@ class TranscriptPage:
 
     def show_results(self, rows: int) -> None:
         """Show this many rows of output under a finished call."""
-        if rows != self._document.page.result_lines:
-            self._document.page = replace(self._document.page, result_lines=rows)
+        page = replace(self._document.page, result_lines=rows, two_columns=wants_columns(self._widget))
+        if page != self._document.page:
+            self._document.page = page
             self._changed()
 
     def show_pictures(self, graphics: TerminalGraphics | None, *, colours: bool) -> None:
