@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.color import Color
 
-from gshtui.ui.kit.diff_lines import DiffBody, diff_lines
-from gshtui.ui.kit.diff_rows import (
+from gshtui.text.diff_rows import (
     change_at,
     changed_words,
     compact_rows,
@@ -21,6 +20,7 @@ from gshtui.ui.kit.diff_rows import (
     side_by_side,
     without_names,
 )
+from gshtui.ui.kit.diff_lines import DiffBody, diff_lines
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.page import Page, make_palette
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,11 @@ from gshtui.headless.agent_pane.pane_input import InputAction, InputLine
 from gshtui.headless.agent_pane.pane_lines import AnswerLines, lines_of, question_keys, question_lines
 from gshtui.text import cells
 
-COVERS = ("gshtui.headless.agent_pane.pane_input",)
+COVERS = (
+    "gshtui.headless.agent_pane.pane_diff",
+    "gshtui.headless.agent_pane.pane_style",
+    "gshtui.headless.agent_pane.pane_input",
+)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +118,42 @@ def test_no_event_brings_a_control_character_into_the_pane(
         for colour in ("\x1b[0m", *(f"\x1b[{code}m" for code in ("1", "2", "31", "32", "33", "36", "1;36", "1;33"))):
             line = line.replace(colour, "")
         assert line.isprintable(), repr(line)
+
+
+DIFF = """\
+--- a/m.py
++++ b/m.py
+@@ -1,3 +1,4 @@
+ def add(a, b):
+-    return a - b
++    return a + b
++
+ -- end
+@@ -40 +41 @@ def last():
+--- a comment
++x
+"""
+
+
+def test_a_change_has_numbers_signs_and_marked_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = ToolFinished(agent="a", session="s", call="c", tool="edit", status="ok", diff=DIFF, duration=0.1)
+    lines = lines_of(done)
+    assert [re.sub(r"\x1b\[[\d;]*m", "", line).rstrip() for line in lines[:-1]] == [
+        "   1   def add(a, b):",
+        "   2 -     return a - b",
+        "   2 +     return a + b",
+        "   3 +",
+        "   4   -- end",
+        "   ⋯ def last():",
+        "  40 - -- a comment",
+        "  41 + x",
+    ]
+    assert "\x1b[31;7m-\x1b[0m" in lines[1] and "\x1b[32;7m+\x1b[0m" in lines[2]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert lines_of(done)[1].endswith("return a \x1b[7m-\x1b[0m b")
+    long = "--- a/m\n+++ b/m\n@@ -0,0 +1,60 @@\n" + "+x\n" * 60
+    written = ToolFinished(agent="a", session="s", call="c", tool="write", status="ok", diff=long)
+    assert "… 20 more changed lines" in lines_of(written)[-2]
 
 
 def test_a_fault_names_its_file_only_where_there_is_one() -> None:

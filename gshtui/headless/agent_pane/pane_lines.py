@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import LiteralString
 
 from gshtui.bus.event import Event
@@ -21,24 +20,18 @@ from gshtui.bus.loop_faults import in_words
 from gshtui.guard import question_text
 from gshtui.guard.answer_keys import line_of, list_of, offers
 from gshtui.guard.question_text import DECISIONS, LineKind
+from gshtui.headless.agent_pane.pane_diff import diff_lines
 from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
+from gshtui.headless.agent_pane.pane_style import BOLD, CYAN, DIM, GREEN, RED, YELLOW, styled
 from gshtui.text import cells
-from gshtui.text.sanitise import CleanText, clean_lines, clean_text, coloured, one_line, plain
+from gshtui.text.sanitise import CleanText, clean_lines, clean_text, one_line, plain
 
-BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 _LOW = 16
 """Rows of a pane below which the answers are on one line."""
-_PROMPT_LINES, _QUESTION_LINES, _DIFF_LINES = 20, 60, 40
+_PROMPT_LINES, _QUESTION_LINES = 20, 60
 _COLOURS: dict[LineKind, tuple[LiteralString, ...]] = {
     "warning": (RED,), "pattern": (DIM,), "add": (GREEN,), "remove": (RED,), "hunk": (DIM,), "context": (DIM,),
 }  # fmt: skip
-
-
-def styled(text: str, *codes: LiteralString) -> CleanText:
-    """The text, sanitised, in colours of our own; with `NO_COLOR`, only in bold and the like."""
-    if os.environ.get("NO_COLOR"):
-        codes = tuple(code for code in codes if len(code) == 1)
-    return coloured(text, *codes)
 
 
 def lines_of(event: Event) -> list[CleanText]:
@@ -123,17 +116,6 @@ def _turn_ended(event: TurnFinished) -> list[CleanText]:
         return [styled(f"── done · {figures}", DIM)]
     why = one_line(f"{event.error or event.stop} {event.hint}".strip(), 500)
     return [styled(f"── stopped: {why} · {figures}", RED if event.stop == "error" else YELLOW)]
-
-
-def diff_lines(diff: str) -> list[CleanText]:
-    """A unified diff, cut to fit a pane."""
-    lines = [line for line in visible_lines(diff) if not line.startswith(("+++", "---"))]
-    shown = [
-        styled(f"  {line}", GREEN if line.startswith("+") else RED if line.startswith("-") else DIM)
-        for line in lines[:_DIFF_LINES]
-    ]
-    more = len(lines) - len(shown)
-    return [*shown, styled(f"  … {more} more lines", DIM)] if more > 0 else shown
 
 
 def visible_lines(text: str) -> list[CleanText]:

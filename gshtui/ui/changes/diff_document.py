@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gshtui.ui.kit.diff_rows import DiffRow
+from gshtui.text.diff_rows import DiffRow
 
 if TYPE_CHECKING:
     from gshtui.tools.worktree_changes import WorktreeChanges

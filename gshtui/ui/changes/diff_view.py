@@ -18,9 +18,9 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
+from gshtui.text.diff_rows import SideBySide, side_by_side
 from gshtui.ui.changes.diff_document import DiffDocument
 from gshtui.ui.kit.diff_lines import DiffPainter, half_of
-from gshtui.ui.kit.diff_rows import SideBySide, side_by_side
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import overlay_styles, selected_span
 from gshtui.ui.kit.key_table import bind

@@ -14,9 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
 
-from gshtui.text.sanitise import literal
-from gshtui.ui.kit.contrast import readable
-from gshtui.ui.kit.diff_rows import (
+from gshtui.text.diff_rows import (
     DiffRow,
     SideBySide,
     change_at,
@@ -25,6 +23,8 @@ from gshtui.ui.kit.diff_rows import (
     partner_in,
     side_by_side,
 )
+from gshtui.text.sanitise import literal
+from gshtui.ui.kit.contrast import readable
 from gshtui.ui.kit.highlights import StyledRange, overlay_styles
 from gshtui.ui.kit.page import Page
 from gshtui.ui.kit.styled_lines import StyledLine, line_breaks, visible, wrapped

@@ -8,10 +8,10 @@ from __future__ import annotations
 from rich.segment import Segment
 from rich.style import Style
 
+from gshtui.text.diff_rows import compact_rows, diff_path
 from gshtui.text.sanitise import plain
 from gshtui.text.styled_text import styled
 from gshtui.ui.kit.diff_lines import diff_lines
-from gshtui.ui.kit.diff_rows import compact_rows, diff_path
 from gshtui.ui.kit.page import Page, Palette
 from gshtui.ui.kit.styled_lines import StyledLine, wrapped
 from gshtui.ui.kit.transcript.entries import ToolEntry, ToolStatus
