@@ -17,8 +17,8 @@ from gshtui.headless import exits
 from gshtui.headless.command_hub import Denied, HubNeeds, on_hub
 from gshtui.headless.outcomes import outcome_code, write_outcome
 from gshtui.headless.runner import run_command, until_stopped
-from gshtui.headless.streams import complain, piped_input
-from gshtui.text.sanitise import one_line, plain
+from gshtui.headless.streams import STDERR, complain, own, piped_input, result, shown, write_all
+from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
     from gshtui.commands.declaration import Invocation, Outcome, ProgramView, TalkView
@@ -42,13 +42,13 @@ class LineOptions:
 
 def run_line(options: LineOptions) -> int:
     """Run the line; returns the exit code."""
-    shown: list[ProgramView] = []
-    code = run_command(lambda stop: until_stopped(_run(options, shown), stop))
-    return _run_in_terminal(shown[0]) if shown else code
+    views: list[ProgramView] = []
+    code = run_command(lambda stop: until_stopped(_run(options, views), stop))
+    return _run_in_terminal(views[0]) if views else code
 
 
-async def _run(options: LineOptions, shown: list[ProgramView]) -> int:
-    """`shown` gets what is to be run on this terminal afterwards."""
+async def _run(options: LineOptions, views: list[ProgramView]) -> int:
+    """`views` gets what is to be run on this terminal afterwards."""
     from gshtui.commands.declaration import ProgramView, TalkView, UsageError
     from gshtui.commands.shell_form import ALL_COMMANDS
 
@@ -88,7 +88,7 @@ async def _run(options: LineOptions, shown: list[ProgramView]) -> int:
     if isinstance(outcome, int):
         return outcome
     if isinstance(outcome.view, ProgramView) and not options.json:
-        shown.append(outcome.view)
+        views.append(outcome.view)
         return exits.DONE
     return write_outcome(outcome, as_json=options.json)
 
@@ -101,9 +101,9 @@ async def _talk(hub: Hub, view: TalkView) -> None:
 
     command = hub.registry.get("talk")
     name = one_line(view.name or view.agent, 40)
-    print(f"You talk with {name}. An empty line or ctrl+d ends it.", file=sys.stderr)
+    write_all(STDERR, shown(f"You talk with {name}. An empty line or ctrl+d ends it.\n", STDERR))
     while True:
-        print("you> ", end="", file=sys.stderr, flush=True)
+        write_all(STDERR, own("you> "))
         asked = (await asyncio.to_thread(sys.stdin.readline)).strip()
         if not asked:
             return
@@ -113,7 +113,7 @@ async def _talk(hub: Hub, view: TalkView) -> None:
             complain(error.message, error.hint)
             continue
         data: Any = answered.data
-        print(f"{name}> {plain(str(data.get('answer', ''))) or answered.text}", flush=True)
+        result(f"{name}> {data.get('answer') or answered.text}")
 
 
 def _run_in_terminal(view: ProgramView) -> int:

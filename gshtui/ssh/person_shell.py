@@ -256,9 +256,11 @@ class PersonShell:
         now = time.monotonic()
         if not self._asking and now - self._typed > _TYPING_EVERY:
             self._typed = now
-            self._hub.bus.publish(
-                PresenceReported(call=self._call, member=self._who.id, name=self._who.name, doing="typing")
-            )
+            start_job(self._say_typing(), "who types in a call")
+
+    async def _say_typing(self) -> None:
+        with contextlib.suppress(CommandError):  # the record is busy: it is said with a later key
+            await self._calls.note_typing(self._who)
 
     async def _forget_typing(self) -> None:
         while True:
