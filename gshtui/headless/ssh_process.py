@@ -38,6 +38,7 @@ def serve_people(options: ServeOptions) -> int:
 
 
 async def _run(options: ServeOptions, stop: Stop) -> int:
+    from gshtui.calls.answer_drafts import DraftReader
     from gshtui.guard.people import people_file
     from gshtui.settings import paths
     from gshtui.ssh.person_files import PersonFiles, ReadableFiles
@@ -59,12 +60,14 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
             return exits.ERROR
         calls = hub.make_calls()
 
+        assert hub.store is not None
+        drafts = DraftReader(hub.store)
         own_files = FilePaths(hub.files, hub.settings.shared)
 
         async def open_shell(
             process: asyncssh.SSHServerProcess[bytes], person: AuthorizedPerson, command: str | None
         ) -> None:
-            await PersonShell(Visit(hub, calls, person, _WORKBENCH), process).run(command)
+            await PersonShell(Visit(hub, calls, person, drafts, _WORKBENCH), process).run(command)
 
         def open_files(channel: asyncssh.SSHServerChannel[bytes], person: AuthorizedPerson) -> asyncssh.SFTPServer:
             return PersonFiles(channel, ReadableFiles(own_files, hub.invocation, caller_of(person)))
@@ -77,6 +80,7 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
         door = SshDoor(DoorOptions(host, port, people_file(), key), open_shell, open_files, is_taken)
         try:
             await calls.start()
+            drafts.start()
             port = await door.open()
             known = await asyncio.to_thread(door.read_people)
             for mistake in known.mistakes:
@@ -93,5 +97,6 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
             return exits.ERROR
         finally:
             await door.close()
+            await drafts.stop()
             await calls.stop()
     return exits.DONE

@@ -57,6 +57,11 @@ def open_roster(hub: Hub) -> LocalRoster:
         hub.journal.sessions = sessions
     roster = hub.roster = LocalRoster(hub.bus, sessions, str(hub.options.cwd))
     hub.parts.stops_with("agents", roster.stop)
+    if hub.store is not None:
+        from gshtui.calls.answer_drafts import DraftWriter
+
+        writer = DraftWriter(hub.bus, hub.store, lambda agent: any(one.name == agent for one in roster))
+        hub.parts.stops_with("drafts", writer.close)
     return roster
 
 

@@ -16,13 +16,14 @@ from collections import deque
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import Any, LiteralString, cast
 
 import asyncssh
 
 from gshtui.bus.call_data import CallMessage
 from gshtui.bus.event import Event
 from gshtui.bus.events.call_events import CallMessageAdded, PresenceReported
+from gshtui.calls.answer_drafts import DraftPiece, DraftReader
 from gshtui.calls.call_service import CallService, Principal
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, ProgramView, Question, UsageError
@@ -33,6 +34,7 @@ from gshtui.commands.line_values import Variables
 from gshtui.guard.people import AuthorizedPerson
 from gshtui.hub.hub import Hub
 from gshtui.ssh.person_terminal import LineRefused, PersonTerminal
+from gshtui.ssh.streamed_answers import StreamedAnswers
 from gshtui.system.deadline import DeadlinePassed, deadline
 from gshtui.system.environment import without_terminal
 from gshtui.system.tasks import cancel_and_wait, start_job
@@ -72,6 +74,7 @@ class Visit:
     hub: Hub
     calls: CallService
     person: AuthorizedPerson
+    drafts: DraftReader
     workbench: Sequence[str]
     """The words of the program that is the window."""
 
@@ -83,7 +86,11 @@ class PersonShell:
         self._hub = visit.hub
         self._calls = visit.calls
         self._workbench = visit.workbench
+        self._drafts = visit.drafts
         self._terminal = PersonTerminal(process)
+        self._answers = StreamedAnswers(self._terminal)
+        self._shown: deque[str] = deque(maxlen=100)
+        """Answers that were shown: what `talk` waits for is also said in the call."""
         person = visit.person
         self._who = Principal(person.name, person.name, mode="ask" if person.rights == "talk" else None)
         self._caller = caller_of(person)
@@ -104,6 +111,7 @@ class PersonShell:
         self._terminal.complete = self._complete
         self._terminal.open()
         heard = self._hub.bus.subscribe(self._hear, CallMessageAdded, PresenceReported, name=f"ssh {self._who.name}")
+        unfollow = self._drafts.follow(self._add_draft)
         watch = start_job(self._forget_typing(), "who types in a call")
         try:
             self._call = (await self._calls.find("", self._who)).name
@@ -122,6 +130,7 @@ class PersonShell:
             self._terminal.show(plain(str(error)), "\n")
         finally:
             heard.unsubscribe()
+            unfollow()
             await cancel_and_wait(watch, self._running)
             await self._terminal.close()
 
@@ -183,6 +192,7 @@ class PersonShell:
         if call != self._call:
             self._call = call
             self._typing.clear()
+            self._answers.clear()
 
     def _invocation(self) -> Invocation:
         invocation = self._hub.invocation(self._caller)
@@ -234,13 +244,20 @@ class PersonShell:
         answer = await self._read_line(clean_text(one_line(question.yes), "? [y/N] "))
         return (answer or "").strip().lower() in _YES
 
+    def _add_draft(self, piece: DraftPiece) -> None:
+        if piece.head.call == self._call:
+            self._answers.add(piece)
+
     def _hear(self, batch: Sequence[Event]) -> None:
         said: list[CleanText] = []
         for event in batch:
             match event:
                 case CallMessageAdded(call=self._call, message=message):
                     self._typing.pop(message.author, None)
-                    if message.author != self._who.id or message.role == "system":
+                    if self._answers.end(message.id, message.text):
+                        self._shown.append(message.id)
+                    elif message.id not in self._shown and (message.author != self._who.id or message.role == "system"):
+                        self._shown.append(message.id)
                         said.append(self._said(message))
                 case PresenceReported(call=self._call) if event.member != self._who.id:
                     if event.doing == "typing":
@@ -249,6 +266,8 @@ class PersonShell:
                         self._typing.pop(event.member, None)
                 case _:
                     continue
+        if said:
+            self._answers.end_line()
         self._terminal.interject(clean_text(*said), self._prompt())
 
     def _note_typing(self) -> None:
@@ -283,11 +302,27 @@ class PersonShell:
                 raise CommandError("This needs a terminal.", hint="Connect with `ssh -t`.")
             await self._run_program(("/bin/sh", "-c", outcome.view.command))
             return
+        if self._is_shown(outcome):
+            return
+        self._answers.end_line()
         text = outcome.text if self._terminal.has_colours else bare(outcome.text)
         if outcome.aside:
             self._terminal.show(plain(outcome.aside), "\n")
         if text.strip() and not outcome.shown:
             self._terminal.show(self._rendered(text), "\n")
+
+    def _is_shown(self, outcome: Outcome) -> bool:
+        """Whether it is an answer in the call that was shown there already; if not, it will not be shown again."""
+        given: object = outcome.data
+        if not isinstance(given, dict):
+            return False
+        data = cast("dict[str, Any]", given)
+        letter, answer = str(data.get("message", "")), str(data.get("answer", ""))
+        if not letter or not answer:
+            return False
+        shown = letter in self._shown or self._answers.end(letter, answer)
+        self._shown.append(letter)
+        return shown
 
     def _coloured(self, name: CleanText, colour: LiteralString) -> CleanText:
         return coloured(name, colour) if self._terminal.has_colours else name

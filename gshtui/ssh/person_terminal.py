@@ -98,6 +98,11 @@ class PersonTerminal:
         columns, rows, *_ = self._process.term_size
         return columns or 80, rows or 24
 
+    @property
+    def waits(self) -> bool:
+        """Whether a line is waited for."""
+        return bool(self._prompt)
+
     async def read_line(self, prompt: CleanText) -> str | None:
         """The next line; `None`: there are no more. Raises `LineRefused`."""
         self._prompt = prompt
