@@ -68,7 +68,7 @@ class HubServerHost:
             agreed = await self._asked(caller.agent, caller.session, "mcp_question", title, asked.url, "")
             return {} if agreed else None
         values = self._hub.mcp_servers().elicitations.open(server, asked)
-        told = f"It asks for {fields_text(asked)}.\nAnswer with `/mcp answer {server} NAME=VALUE …`, or deny."
+        told = f"Answer with `/mcp answer {server} 'NAME=VALUE …'`, or deny.\nIt asks for {fields_text(asked)}."
         question = start_job(
             self._asked(caller.agent, caller.session, "mcp_question", title, told, ""), "a question of an MCP server"
         )

@@ -53,6 +53,8 @@ def parsed_values(asked: Elicitation, words: str) -> dict[str, Any]:
     hint = f"It asks for {fields_text(asked)}."
     try:
         split = shlex.split(words)
+        if len(split) == 1 and words.strip()[:1] in ("'", '"'):  # all of it in quotes, for a value called `name`
+            split = shlex.split(split[0])
     except ValueError as error:
         raise McpError(f"The values are not complete ({error}).", hint) from error
     found: dict[str, Any] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
@@ -48,14 +48,14 @@ class SessionEvents:
         on_tools_changed: called when the server says that its tools are others now.
         process: the server's program, once it was started.
         waits: called with the seconds that a person may take now, before it is there.
-        asking: how many questions of the server are being answered now; its calls' time does not run meanwhile.
+        questions: those of the server that are being answered now; its calls' time does not run meanwhile.
         caller: gives the agent for whose call it works.
     """
 
     on_tools_changed: Callable[[], None]
     caller: Callable[[], ToolCaller]
     lost: asyncio.Event = field(default_factory=asyncio.Event)
-    asking: int = 0
+    questions: set[asyncio.Future[Any]] = field(default_factory=set[asyncio.Future[Any]])
     process: ServerProcess | None = None
     waits: Callable[[float], None] = _no_time
 
@@ -158,7 +158,7 @@ class SdkSession:
         if self.is_modern:
             await self._client.session.send_discover(self.protocol)
         else:
-            await self._client.send_ping()  # pyright: ignore[reportDeprecated]
+            await self._client.session.send_ping()
 
     async def why_lost(self) -> str:
         """Why it cannot be reached any more, as the end of a sentence."""
@@ -344,12 +344,16 @@ class _Answers:
         if isinstance(message, mcp_types.ToolListChangedNotification):
             self._events.on_tools_changed()
 
-    async def _asked(self, answer: Awaitable[T]) -> T:
-        self._events.asking += 1
+    async def _asked(self, answer: Coroutine[Any, Any, T | None]) -> T | None:
+        """The answer; `None` where the question is withdrawn with the call that it belongs to."""
+        question = asyncio.ensure_future(answer)
+        self._events.questions.add(question)
         try:
-            return await answer
+            await asyncio.wait([question])
+            return None if question.cancelled() else question.result()
         finally:
-            self._events.asking -= 1
+            self._events.questions.discard(question)
+            question.cancel()
 
 
 def _refused(why: str) -> mcp_types.ErrorData:

@@ -163,7 +163,7 @@ class ServerConnection:
         try:
             while not work.done():
                 left = watch.left()
-                if left <= 0 and not events.asking:
+                if left <= 0 and not events.questions:
                     raise McpError(
                         f"The MCP server {self.name} did not answer within {watch.seconds:g} s; the call was given up.",
                         f"`mcp.servers.{self.name}.timeout` says how long to wait.",
@@ -172,6 +172,9 @@ class ServerConnection:
             return work.result()
         finally:
             self._callers.remove(caller)
+            if not self._callers:
+                for question in events.questions:  # nobody waits for what they are for any more
+                    question.cancel()
             if not work.done():
                 await cancel_and_wait(work, within=_CLOSE_WITHIN)
                 self._look_after(session, events)

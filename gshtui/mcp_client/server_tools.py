@@ -144,7 +144,7 @@ class _ServerTool:
         shown = ", ".join(f"{key}={_short(value)}" for key, value in arguments.items())
         definition = self._connection().definition
         where = f"the MCP server {self._server}: {one_line(literal(definition.line), 300)}"
-        whole = visible(json.dumps(arguments, indent=1, ensure_ascii=False))
+        whole = visible(json.dumps(arguments, indent=1, ensure_ascii=False), counted=False)
         return Assessment(
             Effect.NETWORK,
             one_line(literal(shown), 200),

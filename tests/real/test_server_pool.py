@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished, TurnFinished
-from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
+from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted, ToolFinished, TurnFinished
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
@@ -131,7 +131,7 @@ async def test_a_servers_question_is_answered_with_values_by_the_person(
         question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
         assert "Which colour?" in question.subject
         assert "/mcp answer kit" in question.detail
-        await hub.run("mcp answer kit colour=red")
+        await hub.run("mcp answer kit 'colour=red'")
         await turn
         assert finished(recorder)[0].content == "accept: red"
 
@@ -292,3 +292,20 @@ def test_ten_servers_load_nothing_and_start_nothing_before_they_are_needed() -> 
     configure(*(f"[mcp.servers.s{number}]\ncommand = 'server{number}'\n" for number in range(10)))
     loaded = source.loaded_by(_HUB)
     assert source.within(loaded, {"mcp", "mcp_types", "uvicorn", "starlette", "gshtui.mcp_client.sdk_session"}) == []
+
+
+async def test_a_question_is_withdrawn_with_the_turn_it_belongs_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(kit="legacy")
+    allow("kit__*")
+    script = [[Call("kit__ask_colour")], [Say("done")]]
+    async with agent_with(tmp_path, monkeypatch, script) as (hub, _, _):
+        turn = asyncio.create_task(ask(hub))
+        question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+        settled = asyncio.create_task(hub.bus.wait_for(ApprovalSettled, timeout=20))
+        await asyncio.sleep(0)
+        hub.bus.publish(InterruptRequested(agent="main"))
+        assert (await turn).stop == "interrupted"
+        closed = await settled
+        assert (closed.approval, closed.decision) == (question.approval, "withdrawn")

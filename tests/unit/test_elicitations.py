@@ -21,6 +21,8 @@ ASKED = Elicitation(
 
 def test_values_are_typed_and_defaults_added() -> None:
     assert parsed_values(ASKED, "colour=red bright=yes") == {"colour": "red", "bright": True, "count": 3}
+    assert parsed_values(ASKED, "'colour=red bright=yes'")["bright"] is True
+    assert parsed_values(Elicitation("", {"text": {}}), "text='two words'") == {"text": "two words"}
 
 
 @pytest.mark.parametrize(
