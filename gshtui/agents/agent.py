@@ -312,7 +312,7 @@ class Agent:
             None if self._hooks is None else self._after_turn,
         )
         self._turn_id = turn.id
-        work = self._hooked(turn, prompt)
+        work = turn.run(prompt) if self._hooks is None else self._hooked(turn, prompt)
         self._turn = asyncio.get_running_loop().create_task(work, name=f"turn:{self.name}")
         return await self._turn
 

@@ -146,6 +146,10 @@ class WorkflowRun:
             self.cancel()
             await asyncio.shield(self._finish(self._ended("cancelled", 130)))
             raise
+        except Exception as error:  # a fault of ours, or the record's: it is over, and its caller is told
+            said = f"It failed inside gsh-tui: {one_line(str(error), 300)}"
+            await self._finish(self._ended("failed", 1, said))
+            raise
         await self._finish(end)
         return end
 
