@@ -70,6 +70,7 @@ def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
         effect=PROGRAM,
         subject=question.subject,
         detail=question.detail,
+        diff=question.diff,
         warnings=partial,
     )
 
@@ -95,7 +96,8 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
         rule = [QuestionLine("pattern", f"3 shows a rule: {' '.join(visible(request.pattern).split())}")]
     if request.effect == PROGRAM:  # as its screen shows it, where every row counts
         shown = (visible(text) for text in request.detail.split("\n"))
-        return QuestionParts([*head, *rule, *(QuestionLine("detail", text) for text in shown if text.strip())], "", [])
+        read = [QuestionLine("detail", text) for text in shown if text.strip()]
+        return QuestionParts([*head, *rule, *read], request.diff, [])
     said = (request.subject.strip(), f"{request.tool} {request.subject}".strip())
     words = request.detail
     if "\n" not in request.subject and request.subject.strip():  # it stands above, whole

@@ -9,7 +9,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -35,7 +35,8 @@ from gshtui.headless.streams import complain
 from gshtui.shell import hub_registry, plugin_files
 from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
 from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
-from gshtui.system.tasks import end_all
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.tasks import cancel_and_wait, end_all
 
 if TYPE_CHECKING:
     from gshtui.headless.agent_pane.agent_pane import AgentPane
@@ -131,6 +132,8 @@ class AgentRunner:
         await hub.start()
         if failed := next(iter(hub.failed.values()), None):
             return self._give_up(failed)
+        if native.connect is not None and (failed := await self._connected(native.connect)):
+            return self._give_up(failed)
         early, self._early = self._early or [], None
         if spec.request.prompt.strip() and not native.resumed:
             source = f"agent {spec.request.parent}" if spec.request.parent else "person"
@@ -147,6 +150,19 @@ class AgentRunner:
                 Path(spec.notice), plugin_files.announce_end(name, spec.agent, end.status == "done")
             )
         return end
+
+    async def _connected(self, connect: Callable[[], Awaitable[None]]) -> PartFailed | None:
+        """Connect the agent to its program, unless its end comes first; why that failed."""
+        connecting = asyncio.ensure_future(connect())
+        await asyncio.wait((connecting, self._end), return_when=asyncio.FIRST_COMPLETED)
+        if not connecting.done():
+            await cancel_and_wait(connecting, within=5.0)
+            return None
+        try:
+            connecting.result()
+        except ExpectedError as error:
+            return PartFailed(part="program", why=error.message, hint=error.hint)
+        return None
 
     def _give_up(self, failed: PartFailed) -> AgentOutcome:
         end = outcome_of_failure(failed)

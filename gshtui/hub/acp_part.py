@@ -23,7 +23,7 @@ from gshtui.store.store_errors import StoreError
 
 
 async def start_acp(hub: Hub) -> None:
-    """Open the conversation and connect to the program. Raises `AcpError`, `StoreError`, `SpecError`."""
+    """Open the conversation, and leave connecting to the program to the agent's process. Raises `StoreError`."""
     native, store, gate = hub.options.native, hub.store, hub.gate
     if native is None or store is None or gate is None:
         raise StoreError("closed", "An agent needs its spec, the record and the guard.")
@@ -60,9 +60,12 @@ async def start_acp(hub: Hub) -> None:
     hub.parts.stops_with("agent", agent.stop)
     messages = await conversation.messages()
     native.resumed = any(message.id == spec.prompt for message in messages[:-1])
-    await agent.open(spec.external)
-    native.agent = agent
-    agent.start()
+
+    async def connect() -> None:
+        await agent.open(spec.external)
+        agent.start()
+
+    native.agent, native.connect = agent, connect
     inbox = MailInbox(
         hub.bus,
         store,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -32,6 +32,8 @@ class NativeAgent:
     """An earlier process has already worked on the first prompt; it is not sent again."""
     agent: RunningAgent | None = None
     """The agent, once it runs."""
+    connect: Callable[[], Awaitable[None]] | None = None
+    """Connects it to its program, which may take a minute; raises `ExpectedError`. `None`: it has none."""
     budget: SpendingBudget = field(init=False)
 
     def __post_init__(self) -> None:

@@ -49,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "whole_turn_of(*names): the one test of these that .ci/run always runs")
     config.addinivalue_line("markers", "whole_turn: one whole turn of each program; put there by `whole_turn_of`")
     config.addinivalue_line("markers", "hooked: the program's hooks are installed, so that it reports by itself")
+    config.addinivalue_line("markers", "over_acp: the program speaks the Agent Client Protocol with us")
     config.addinivalue_line("markers", "size(columns, rows): of the program's terminal; without it, 80x24")
 
 
@@ -79,7 +80,9 @@ async def stage(
     with short_folder() as sockets:
         monkeypatch.setenv("TMUX_TMPDIR", str(sockets))
         try:
-            async with on_stage(program, home, tmp_path / "project", (columns, rows), monkeypatch.setenv) as made:
+            spoken = request.node.get_closest_marker("over_acp") is not None
+            folder = tmp_path / "project"
+            async with on_stage(program, home, folder, (columns, rows), monkeypatch.setenv, over_acp=spoken) as made:
                 yield made
         finally:
             end_server(sockets / f"tmux-{os.getuid()}" / "gsh")

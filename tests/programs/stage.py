@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
@@ -24,6 +25,7 @@ from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.programs import profile as profiles
+from gshtui.programs.acp.acp_commands import command_for
 from gshtui.programs.screen_reading import read_screen, without_styles
 from gshtui.programs.transcripts.reconstruction import Transcripts
 from gshtui.providers.port import Capabilities
@@ -54,6 +56,8 @@ class Stage:
     hub: Hub
     provider: Loopback
     folder: Path
+    over_acp: bool = False
+    """It speaks the Agent Client Protocol with us, instead of showing a screen."""
     id: str = ""
     statuses: list[str] = field(default_factory=list[str])
     """What its status was at every look, without repeats."""
@@ -76,7 +80,9 @@ class Stage:
 
     async def start(self, size: tuple[int, int], prompt: str = "") -> None:
         """Spawn it, by its command line as a person gives it."""
-        request = SpawnRequest(cli=self.program.argv, name="it", prompt=prompt)
+        request = SpawnRequest(name="it", prompt=prompt, cli=() if self.over_acp else self.program.argv)
+        if self.over_acp:
+            request = msgspec.structs.replace(request, acp=command_for((self.program.name,)))
         self.id = (await self.fleet.spawn(request, by_person=True)).id
         await self.server.resize(self.row.pane, *size)
         self.server.watcher.watch(self.row.pane, lambda _: self._stirred.set())
@@ -254,7 +260,13 @@ def strings(value: Any) -> Iterator[str]:
 
 @contextlib.asynccontextmanager
 async def on_stage(
-    program: Program, home: Home, folder: Path, size: tuple[int, int], setenv: Callable[[str, str], None]
+    program: Program,
+    home: Home,
+    folder: Path,
+    size: tuple[int, int],
+    setenv: Callable[[str, str], None],
+    *,
+    over_acp: bool = False,
 ) -> AsyncGenerator[Stage]:
     """Set everything up, start the program, and take everything down."""
     made_project(folder)
@@ -267,7 +279,7 @@ async def on_stage(
         await hub.start()
         try:
             assert hub.failed == {}
-            stage = Stage(program, hub, provider, folder)
+            stage = Stage(program, hub, provider, folder, over_acp)
             await stage.start(size)
             yield stage
         finally:

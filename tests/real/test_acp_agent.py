@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.native.spec import read_spec
+from gshtui.programs.acp.acp_connection import AcpConnection
+from gshtui.programs.acp.acp_errors import AcpError
 from tests.kit.native_agents import AGENT, RelayWindow, agent_process, kill, prepare_spec, relay_window, wait_for_exit
 
 COVERS = (
@@ -40,6 +43,19 @@ COVERS = (
 )
 CHILD = (sys.executable, "-m", "tests.kit.acp_agent_child")
 pytestmark = pytest.mark.timeout(60)
+
+
+class Quiet:
+    """A client that nothing is told."""
+
+    def take_update(self, update: Any) -> None: ...
+
+    async def answer_request(self, method: str, params: Any) -> None:
+        return None
+
+    def note(self, text: str) -> None: ...
+
+    async def caught_up(self) -> None: ...
 
 
 @dataclass
@@ -229,6 +245,22 @@ async def test_another_version_of_the_protocol_is_one_clear_sentence(tmp_path: P
         assert code != 0
         (why,) = [event.text for event in agent.window.heard.of(Noticed) if event.level == "error"]
         assert "speaks version 7 of the Agent Client Protocol, but gsh-tui speaks 1." in why
+
+
+async def test_a_program_that_never_answers_costs_one_clear_sentence_and_is_ended(tmp_path: Path) -> None:
+    silent = AcpConnection((*CHILD, "--silent"), tmp_path, os.environ, Quiet())
+    with pytest.raises(AcpError, match=r"did not answer initialize within 0\.5 s") as failure:
+        await silent.start(within=0.5)
+    assert failure.value.kind == "timeout"
+    await silent.close()
+    assert not silent.alive
+
+
+async def test_a_program_that_is_not_there_is_one_clear_sentence(tmp_path: Path) -> None:
+    missing = AcpConnection(("no-such-program",), tmp_path, os.environ, Quiet())
+    with pytest.raises(AcpError, match="The program no-such-program was not found"):
+        await missing.start()
+    await missing.close()
 
 
 async def test_lines_that_are_no_messages_are_skipped_and_told_once(tmp_path: Path) -> None:

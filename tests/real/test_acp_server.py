@@ -30,7 +30,6 @@ COVERS = (
     "gshtui.acp_server.acp_session",
     "gshtui.acp_server.session_updates",
     "gshtui.headless.acp_process",
-    "gshtui.cli.acp",
 )
 PNG = base64.b64encode(
     bytes.fromhex(
