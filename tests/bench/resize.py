@@ -24,7 +24,7 @@ FRONT = {
     "inspector": "\x1b[18~",
     "shell log": "\x1b3",
     "help": "\x1bOP",
-    "a call": "/join audio\r",
+    "a call": "/join lobby\r",
     "the form of a new agent": "\x1b[19~",
 }
 """What is in front of the real program, and the keys that lead there."""
