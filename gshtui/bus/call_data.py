@@ -50,7 +50,7 @@ class CallMessage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     depth: int = 0
     """Messages of agents that led to it, itself included; 0 for a person's."""
     mode: GuardMode | Literal[""] = ""
-    """The mode of the agent that said it; empty: a person's."""
+    """The widest mode for what is done about it: that of the agent that said it, or a guest's; empty: a person's."""
     source: str = ""
     """Where an answer was read: `screen` if only its terminal shows it."""
 
