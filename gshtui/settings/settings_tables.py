@@ -593,9 +593,9 @@ class HubSettings(SettingsTable):
 
 def quiet_hours(value: str) -> str:
     """Hours of every day, or nothing."""
-    from gshtui.text.day_hours import day_hours  # only where a file names some
-
     if value:
+        from gshtui.text.day_hours import day_hours  # only where a file names some
+
         day_hours(value)
     return value
 

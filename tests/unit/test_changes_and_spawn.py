@@ -112,9 +112,9 @@ def test_all_that_can_be_asked_of_an_agent_travels_in_the_request() -> None:
     own = SpawnAgent.model_validate({**asked, "profile": "codex", "cwd": "/x", "env": ["A=1"], "mode": "edit"})
     assert own.request() == msgspec.structs.replace(shared, profile="codex", cwd="/x", env=("A=1",), mode="edit")
     forks = {"fork", "conversation", "anew", "here"}
-    assert set(SpawnRequest.__struct_fields__) - set(SpawnAgent.model_fields) == {"parent", "depth", *forks}
+    assert set(SpawnRequest.__struct_fields__) - set(SpawnAgent.model_fields) == {"parent", "depth", "paths", *forks}
     assert set(SpawnAgent.model_fields) - set(SpawnAgentParameters.model_fields) == {
-        *("profile", "cwd", "env", "attach", "account", "group", "mode", "setup"),
+        *("profile", "cwd", "env", "attach", "account", "group", "mode", "setup", "yes"),
     }
     assert set(SpawnAgentParameters.model_fields) - set(SpawnAgent.model_fields) == {"fork"}
     with pytest.raises(UsageError, match="`cli` is not a valid command line"):
