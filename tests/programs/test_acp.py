@@ -38,6 +38,8 @@ async def test_a_whole_turn_with_its_own_question(stage: Stage) -> None:
     assert row.tokens > 0 and row.question is None
 
 
+# Gemini CLI begins another conversation where the only turn of the first one was refused.
+@pytest.mark.programs("opencode")
 async def test_a_refusal_and_a_restart_with_its_memory(stage: Stage) -> None:
     await stage.status("idle")
     await stage.say("do:touch a file")
