@@ -218,7 +218,9 @@ class Agent:
     async def _run(self) -> None:
         while True:
             while self._inbox and self._conversation is not None:
-                await self._answer(self._inbox.pop(), self._conversation)
+                prompt = self._inbox.pop()
+                await self._turn_to(prompt.call)
+                await self._answer(prompt, self._conversation)
             if self._inbox:
                 why = "This conversation is open for reading only, so the prompt was not sent."
                 self._inbox.refuse(why, "`/clear` starts a new conversation.")

@@ -70,7 +70,8 @@ def create_session(
         f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {_NEXT_TOUCH})",
         (*values, now, now),
     )
-    return find_session(connection, values[0])
+    *fields, started_from = values
+    return SessionInfo(*fields, now, now, 0, started_from)
 
 
 def copy_session(

@@ -32,7 +32,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
 PROSE = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
 INLINE = sorted({line.strip() for line in re.findall(r"`((?:gsh-tui|gsh) [^`]+)`", PROSE)})
-SLASH = sorted(set(re.findall(r"`(/[a-z]+(?: [^`]*)?)`", README)))
+EXAMPLES = {"/standup"}
+"""Commands that a reader's own file would make."""
+SLASH = sorted(set(re.findall(r"`(/[a-z]+(?: [^`]*)?)`", README)) - EXAMPLES)
 SET_UP = {".ci/gsh-tui", ".ci/test"}
 """What sets the clone up: whoever runs these tests has run it."""
 
@@ -116,7 +118,7 @@ def block(first: str) -> list[str]:
 def test_every_block_is_run_here() -> None:
     run = {"gsh-tui agent spawn", "gsh-tui shell install", "gsh fix", "gsh-tui prompt", "gsh-tui context",
            "gsh-tui run 'ls /'", "gsh-tui run 'glob", "gsh-tui search", "gsh-tui session",
-           "gsh-tui doctor"}  # fmt: skip
+           "gsh-tui workflow", "gsh-tui doctor"}  # fmt: skip
     for text in BLOCKS:
         assert text.strip() in SET_UP or any(text.startswith(first) for first in run), text
     for file in SET_UP:
@@ -148,7 +150,20 @@ def test_gsh_at_the_prompt(shop: Shop) -> None:
 
 
 def test_without_a_window(shop: Shop) -> None:
-    for line in block("gsh-tui prompt"):
+    for line in block('gsh-tui prompt "'):
+        shop.run(line)
+
+
+def test_workflows(shop: Shop) -> None:
+    for line in block("gsh-tui workflow"):
+        shop.run(line, code=UNDERSTOOD)
+
+
+def test_kept_prompts(shop: Shop, home: Home) -> None:
+    kept = home.config / "gsh" / "prompts" / "explain.md"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("Explain $ARGUMENTS.\n")
+    for line in block("gsh-tui prompts"):
         shop.run(line)
 
 

@@ -19,7 +19,6 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.settings.paths import FolderError, state_dir
 from gshtui.system import private_files
 from gshtui.ui.kit.bridge import Bridge
-from gshtui.ui.kit.page import ONE_COLUMN
 from gshtui.ui.kit.themes import DARK, ThemedApp
 from gshtui.ui.window.notifications import Attention
 from gshtui.ui.window.pane_layout import PANES, RIGHT, PaneLayout
@@ -160,6 +159,7 @@ class UiStateStore:
     def apply(self, settings: Settings, bridge: Bridge, watchers: Iterable[object]) -> None:
         """The hub is up: apply the settings for the window."""
         from gshtui.hub.person_notifier import PersonNotifier
+        from gshtui.ui.kit.page import ONE_COLUMN
 
         self.settings_say(settings.ui.theme)
         self._app.set_class(settings.ui.diff_columns == "one", ONE_COLUMN)
