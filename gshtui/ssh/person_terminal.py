@@ -33,6 +33,8 @@ _MOST_WAITING = 1_000
 """Lines that may wait; then what is sent waits in the person's own program."""
 _MOST_HELD = 500
 """Messages that are kept while a program has the screen."""
+_END_OF_INPUT = b"\x04"
+"""What a terminal in line mode takes for it."""
 _AFTER_CRASH = (
     "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?1004l\x1b[?1l\x1b>\x1b[<u\x1b[?25h\x1b[0m"
 )
@@ -187,6 +189,7 @@ class PersonTerminal:
                 data = b""
             if not data:
                 self._end()
+                await self._hang_up()
                 return
             if self._program is not None:
                 await self._program.write(data)
@@ -226,6 +229,13 @@ class PersonTerminal:
         if self._rest and not self._refusing:
             self.take_line(self._rest)
         self._put(None)
+
+    async def _hang_up(self) -> None:
+        """End a running program with its terminal. Where there is none, the input's end is not the connection's."""
+        if not self._process.term_type and not self._process.is_closing():
+            if self._program is not None:
+                await self._program.write(_END_OF_INPUT)
+            await self._process.channel.wait_closed()
         if self._program is not None:
             start_job(self._program.close(), "the end of a program whose terminal is gone")
 
