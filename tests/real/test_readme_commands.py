@@ -256,6 +256,8 @@ async def test_slash_commands(tmp_path: Path, named_servers: Path) -> None:
                 parse(hub.registry, words)
             except UsageError as error:
                 pytest.fail(f"{line}: {error}")
+            if line.startswith("/workflow "):
+                continue  # its steps ask, and nobody is here to answer
             try:
                 await hub.run(words)
             except CommandError as error:
