@@ -70,8 +70,8 @@ def create_session(
         f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, {_NEXT_TOUCH})",
         (*values, now, now),
     )
-    *fields, started_from = values
-    return SessionInfo(*fields, now, now, 0, started_from)
+    id, title, cwd, agent, provider, model, parent = values
+    return SessionInfo(id, title, cwd, agent, provider, model, now, now, 0, parent)
 
 
 def copy_session(
