@@ -218,9 +218,7 @@ class Agent:
     async def _run(self) -> None:
         while True:
             while self._inbox and self._conversation is not None:
-                prompt = self._inbox.pop()
-                await self._turn_to(prompt.call)
-                await self._answer(prompt, self._conversation)
+                await self._answer(self._inbox.pop(), self._conversation)
             if self._inbox:
                 why = "This conversation is open for reading only, so the prompt was not sent."
                 self._inbox.refuse(why, "`/clear` starts a new conversation.")
@@ -273,6 +271,8 @@ class Agent:
     async def _answer(self, prompt: InboxPrompt, conversation: Conversation) -> None:
         """Answer one prompt. Whatever happens, the agent can take the next one."""
         try:
+            await self._turn_to(prompt.call)
+            conversation = self._conversation or conversation
             self._toolbox.limit_mode(prompt.mode, prompt.source)
             finished = await self._take_turn(prompt, conversation)
         except asyncio.CancelledError:
