@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +15,7 @@ from typing import Any, cast
 import msgspec
 
 from gshtui.settings import paths, plugins, trust
+from gshtui.settings.definition_folder import definition_entries
 from gshtui.text.front_matter import has_front_matter, parse
 
 MAX_BYTES = 64 * 1024
@@ -141,17 +141,8 @@ def _add_plugins(personas: Personas) -> None:
         personas.problems.append(error.message)
 
 
-def _files(folder: Path, personas: Personas) -> Iterator[Path]:
-    try:
-        files = sorted(file for file in folder.iterdir() if file.suffix in (".toml", ".md"))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        personas.problems.append(f"Cannot read {folder}: {error.strerror or error}.")
-        return
-    if len(files) > MAX_FILES:
-        personas.problems.append(f"{folder} has {len(files)} files; only the first {MAX_FILES} are read.")
-    yield from files[:MAX_FILES]
+def _files(folder: Path, personas: Personas) -> list[Path]:
+    return definition_entries(folder, lambda file: file.suffix in (".toml", ".md"), MAX_FILES, personas.problems)
 
 
 def _add(personas: Personas, file: Path, *, project: bool) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gshtui.bus.workflow_data import WorkflowSource
 from gshtui.settings import paths, trust
+from gshtui.settings.definition_folder import definition_entries
 from gshtui.settings.toml_file import read_bytes
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import similar_names
@@ -64,16 +65,7 @@ def read_library(cwd: Path) -> WorkflowLibrary:
 
 def _read_folder(library: WorkflowLibrary, folder: Path, source: WorkflowSource, root: Path | None = None) -> None:
     """Add the workflows of a folder. `root`: of the project that must be trusted with each file."""
-    try:
-        files = sorted(file for file in folder.iterdir() if file.suffix in (".yml", ".yaml"))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        library.problems.append(f"Cannot read {folder}: {error.strerror or error}.")
-        return
-    if len(files) > MOST_FILES:
-        library.problems.append(f"{folder} has {len(files)} files; only the first {MOST_FILES} are read.")
-    for file in files[:MOST_FILES]:
+    for file in definition_entries(folder, lambda file: file.suffix in (".yml", ".yaml"), MOST_FILES, library.problems):
         try:
             found = read_workflows(file, _content(file, root), source)
             for name, workflow in found.items():

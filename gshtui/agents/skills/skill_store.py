@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from gshtui.settings import paths, trust
+from gshtui.settings.definition_folder import definition_entries
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.front_matter import FrontMatterError, parse
@@ -112,16 +113,7 @@ def skill_body(text: str) -> str:
 
 def _read_folder(shelf: SkillStore, folder: Path, source: Source, within: Path | None) -> None:
     """Add the skills of a folder. `within`: where links may lead; anywhere, for the user's own."""
-    try:
-        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        shelf.problems.append(f"Cannot read {folder}: {error.strerror or error}.")
-        return
-    if len(entries) > MAX_SKILLS:
-        shelf.problems.append(f"{folder} has {len(entries)} entries; only the first {MAX_SKILLS} are read.")
-    for entry in entries[:MAX_SKILLS]:
+    for entry in definition_entries(folder, lambda entry: not entry.name.startswith("."), MAX_SKILLS, shelf.problems):
         try:
             skill = _read(entry, source, within, shelf)
         except (SkillError, FrontMatterError) as error:
