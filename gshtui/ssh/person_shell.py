@@ -309,7 +309,7 @@ class PersonShell:
         if outcome.aside:
             self._terminal.show(plain(outcome.aside), "\n")
         if text.strip() and not outcome.shown:
-            self._terminal.show(self._rendered(text), "\n")
+            await self._terminal.show_result(self._rendered(text))
 
     def _is_shown(self, outcome: Outcome) -> bool:
         """Whether it is an answer in the call that was shown there already; if not, it will not be shown again."""

@@ -21,7 +21,7 @@ from asyncssh.editor import SSHLineEditor
 from gshtui.system.pty_process import PtyProcess
 from gshtui.system.tasks import attempt, cancel_and_wait, start_job
 from gshtui.text.cells import width
-from gshtui.text.sanitise import CleanText, clean_text
+from gshtui.text.sanitise import CleanText, clean_lines, clean_text
 
 LONGEST_LINE = 64 * 1024
 """Characters of a line; a longer one is refused."""
@@ -41,6 +41,11 @@ _AFTER_CRASH = (
 """Gives the person an ordinary terminal again after a program that could not."""
 _TO_TABS = re.compile(r"[^\t]*\t|[^\t]+")
 _COMPLETES_WITHIN = 2.0
+MOST_UNREAD = 2 * 1024 * 1024
+"""Bytes of what others said that wait for somebody who does not read; then their shell is closed."""
+_GATHERS = 0.012
+"""Seconds between two packets: what comes sooner after one goes with the next, since a packet costs more than its
+words."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 Complete = Callable[[str, int], Awaitable[tuple[str, int] | None]]
 """The line and place of the cursor after a completion of (line, cursor); `None`: there is none."""
@@ -71,6 +76,9 @@ class PersonTerminal:
         self._prompt = clean_text()
         """What stands before the cursor while a line is waited for."""
         self._reader: asyncio.Task[None] | None = None
+        self._unsent: list[str] = []
+        self._sending: asyncio.TimerHandle | None = None
+        self._sent_at = -_GATHERS
         self.on_break: Callable[[], None] = lambda: None
         """Called at `ctrl+c` while no line is waited for."""
         self.on_typing: Callable[[], None] = lambda: None
@@ -89,10 +97,11 @@ class PersonTerminal:
         self._reader = start_job(self._read(), "input of a person over SSH")
 
     async def close(self) -> None:
-        """End what runs here, and read no more."""
+        """End what runs here, send what is left, and read no more."""
         await cancel_and_wait(self._reader)
         if self._program is not None:
             await self._program.close()
+        self.flush()
 
     @property
     def size(self) -> tuple[int, int]:
@@ -131,6 +140,24 @@ class PersonTerminal:
         else:
             self.send(text)
 
+    async def show_result(self, text: CleanText) -> None:
+        """Print what a command gives, however long, as fast as the person reads."""
+        piece: list[CleanText] = []
+        size = 0
+        for line in clean_lines(text):
+            piece.append(clean_text(line, "\n"))
+            size += len(line)
+            if size > _CHUNK:
+                await self._show_piece(clean_text(*piece))
+                piece, size = [], 0
+        await self._show_piece(clean_text(*piece))
+
+    async def _show_piece(self, text: CleanText) -> None:
+        self.show(text)
+        self.flush()
+        with contextlib.suppress(asyncssh.Error, OSError):
+            await self._process.stdout.drain()
+
     def interject(self, text: CleanText, prompt: CleanText | None = None) -> None:
         """Print whole lines above the prompt; they wait while a program has the screen.
 
@@ -139,7 +166,10 @@ class PersonTerminal:
         """
         if self._program is not None:
             self._held.append(text)
-        elif self._editor is None or not self._prompt:
+            return
+        if text and self._process.channel.get_write_buffer_size() > MOST_UNREAD:
+            self._process.channel.abort()
+        if self._editor is None or not self._prompt:
             self.show(text)
         elif text or (prompt and prompt != self._prompt):
             begin = self._above_prompt()
@@ -150,6 +180,7 @@ class PersonTerminal:
         """Give the screen to a program until it ends; returns its exit status. Raises `OSError` if it cannot start."""
 
         async def pass_on(data: bytes) -> None:
+            self.flush()
             self._process.stdout.write(data)
             await self._process.stdout.drain()
 
@@ -282,9 +313,23 @@ class PersonTerminal:
         self._put("")
 
     def send(self, text: str) -> None:
-        """Send to the person's screen, as it is."""
-        with contextlib.suppress(asyncssh.Error, OSError):
-            self._process.stdout.write(text.encode(errors="replace"))
+        """Send to the person's screen, as it is: at once, or a moment after what was sent before."""
+        self._unsent.append(text)
+        if self._sending is None:
+            loop = asyncio.get_running_loop()
+            self._sending = loop.call_at(max(loop.time(), self._sent_at + _GATHERS), self.flush)
+
+    def flush(self) -> None:
+        """Send what waits."""
+        if self._sending is not None:
+            self._sending.cancel()
+            self._sending = None
+        text = "".join(self._unsent)
+        self._unsent.clear()
+        self._sent_at = asyncio.get_running_loop().time()
+        if text:
+            with contextlib.suppress(asyncssh.Error, OSError):
+                self._process.stdout.write(text.encode(errors="replace"))
 
 
 class _EditorPort:

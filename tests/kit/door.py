@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -14,6 +15,9 @@ import asyncssh
 
 from tests.kit.command import run_gsh, start_gsh
 from tests.kit.pty_child import PtyChild
+
+_PROMPT = re.compile(r"[a-z][a-z0-9-]*(?:\x1b\[[0-9;]*m)?:[a-z0-9-]+(?: \([^()\n]*\))?> |\? \[y/N\] |you> ")
+"""The shell's own, a question's, or that of a talk."""
 
 
 @dataclass
@@ -76,18 +80,21 @@ class Visitor:
 
     async def until(self, text: str) -> str:
         """What was printed up to and with this text."""
+        return await self._until_match(re.compile(re.escape(text)))
+
+    async def _until_match(self, wanted: re.Pattern[str]) -> str:
         async with asyncio.timeout(20.0):
-            while text not in self.seen:
+            while (found := wanted.search(self.seen)) is None:
                 more = await self.process.stdout.read(4_096)
-                assert more, f"the connection ended before {text!r}: {self.seen!r}"
+                assert more, f"the connection ended before {wanted.pattern!r}: {self.seen!r}"
                 self.seen += more
-        before, _, self.seen = self.seen.partition(text)
-        return before + text
+        before, self.seen = self.seen[: found.end()], self.seen[found.end() :]
+        return before
 
     async def run(self, line: str) -> str:
-        """What a line prints, up to the next prompt."""
+        """What a line prints, up to the next prompt: what others say meanwhile (`bo> …`) is no prompt."""
         self.process.stdin.write(line + "\n")
-        return await self.until("> ")
+        return await self._until_match(_PROMPT)
 
 
 @asynccontextmanager

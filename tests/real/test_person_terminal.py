@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gshtui.ssh.person_terminal import LONGEST_LINE, LONGEST_TYPED
+from gshtui.ssh.person_terminal import LONGEST_LINE, LONGEST_TYPED, MOST_UNREAD
 from tests.kit.door import Door, Visitor, door_for, visit
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually
@@ -158,3 +158,23 @@ async def test_others_see_that_somebody_types_until_it_is_said(tmp_path: Path) -
         amy.process.stdin.write("i\n")
         await bo.until("hi")
         assert "types" not in await bo.until("lobby> ")
+
+
+async def test_who_does_not_read_is_let_go_and_delays_nobody(tmp_path: Path) -> None:
+    """Their half of the connection stays open, so that only the server can see to it."""
+    async with (
+        door_for(tmp_path, amy="talk", bo="all") as door,
+        visit(door, "bo") as bo,
+        door.connect("amy") as connection,
+        connection.create_process(window=64 * 1024) as process,
+    ):
+        amy = Visitor(process)
+        await amy.until(":lobby> ")
+        process.channel.pause_reading()
+        text = "x" * 49_000
+        for number in range(MOST_UNREAD // len(text) + 10):
+            assert "Said in lobby" in await bo.run(f"say {text}{number}")
+        process.channel.resume_reading()
+        async with asyncio.timeout(8.0):
+            assert len(await process.stdout.read()) < MOST_UNREAD
+        assert "bo" in await bo.run("who")
