@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from gshtui.agents.conversation import Conversation, answered_turn
 from gshtui.agents.hooks.agent_hooks import AgentHooks
@@ -42,6 +43,8 @@ from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
 
 ChooseModel = Callable[[str, str], Awaitable[ModelHandle]]
 """(provider, model) → the model's handle; either may be empty. Raises `ProviderError`."""
+Attend = Callable[[str], AbstractAsyncContextManager[Conversation]]
+"""Opens its conversation in a call (empty: its own) for one turn. Raises `StoreError`."""
 
 
 class Agent:
@@ -74,9 +77,10 @@ class Agent:
         self._limit = limit
         self._hooks = hooks
         self._conversation: Conversation | None = None
+        self._home: Conversation | None = None
         self._model: ModelHandle | None = None
-        self.attend: Callable[[str], Awaitable[None]] | None = None
-        """Opens its conversation in a call (empty: its own), where it has one for each. Raises `StoreError`."""
+        self.attend: Attend | None = None
+        """Where it has a conversation in each call; `None`: it answers everything in the one that is open."""
         self._expects_prompt = False
         self._inbox = PromptInbox(bus, name, lambda: self.working)
         self._turn: asyncio.Task[TurnFinished | None] | None = None
@@ -96,6 +100,16 @@ class Agent:
     def session(self) -> str:
         """Id of the conversation in hand; empty before there is one."""
         return self._conversation.session if self._conversation else ""
+
+    @property
+    def conversation(self) -> Conversation | None:
+        """The conversation in hand; `None` where it is open for reading only."""
+        return self._conversation
+
+    @property
+    def home(self) -> str:
+        """Id of the conversation that people see of it, also while it answers beside it; empty before there is one."""
+        return self._home.session if self._home else ""
 
     @property
     def model_handle(self) -> ModelHandle | None:
@@ -130,11 +144,24 @@ class Agent:
         """
         if self.working:
             raise RuntimeError(f"{self.name} is busy")
+        self._home = conversation
+        self._turn_to(conversation)
+        self._publish_status("starting" if self._expects_prompt else "idle")
+        self._inbox.wake.set()
+
+    @contextlib.contextmanager
+    def beside(self, conversation: Conversation) -> Generator[Conversation]:
+        """Use another conversation meanwhile; nobody is told."""
+        self._turn_to(conversation)
+        try:
+            yield conversation
+        finally:
+            self._turn_to(self._home)
+
+    def _turn_to(self, conversation: Conversation | None) -> None:
         self._conversation = conversation
         if conversation is not None:
             self.engine.converse(conversation.session)
-        self._publish_status("starting" if self._expects_prompt else "idle")
-        self._inbox.wake.set()
 
     def expect_prompt(self) -> None:
         """Its first prompt is on its way: it is not idle before that."""
@@ -218,7 +245,7 @@ class Agent:
     async def _run(self) -> None:
         while True:
             while self._inbox and self._conversation is not None:
-                await self._answer(self._inbox.pop(), self._conversation)
+                await self._answer(self._inbox.pop())
             if self._inbox:
                 why = "This conversation is open for reading only, so the prompt was not sent."
                 self._inbox.refuse(why, "`/clear` starts a new conversation.")
@@ -226,13 +253,15 @@ class Agent:
             await self._inbox.wake.wait()
             self._inbox.wake.clear()
 
-    async def _turn_to(self, call: str) -> None:
-        """Open the conversation that it has in a call; where that fails, it goes on in the present one."""
+    @contextlib.asynccontextmanager
+    async def _conversation_of(self, prompt: InboxPrompt) -> AsyncGenerator[Conversation]:
+        """The one in which a prompt is answered, for its turn. Raises `StoreError`."""
         if self.attend is not None:
-            try:
-                await self.attend(call)
-            except StoreError as error:
-                self._bus.publish(Noticed(level="warning", text=error.message, hint=error.hint, about=self.name))
+            async with self.attend(prompt.call) as conversation:
+                yield conversation
+        else:
+            assert self._conversation is not None
+            yield self._conversation
 
     async def _cut(self) -> None:
         """Make the requested cuts that no request has made yet."""
@@ -268,20 +297,23 @@ class Agent:
         """The log of the conversation in hand; empty without one. Raises `StoreError`."""
         return [] if self._conversation is None else await self._conversation.messages()
 
-    async def _answer(self, prompt: InboxPrompt, conversation: Conversation) -> None:
+    async def _answer(self, prompt: InboxPrompt) -> None:
         """Answer one prompt. Whatever happens, the agent can take the next one."""
+        session, finished = self.session, None
         try:
-            await self._turn_to(prompt.call)
-            conversation = self._conversation or conversation
-            self._toolbox.limit_mode(prompt.mode, prompt.source)
-            finished = await self._take_turn(prompt, conversation)
+            async with self._conversation_of(prompt) as conversation:
+                session = conversation.session
+                self._toolbox.limit_mode(prompt.mode, prompt.source)
+                finished = await self._take_turn(prompt, conversation)
         except asyncio.CancelledError:
             if (task := asyncio.current_task()) is None or task.cancelling():
                 raise
-            finished = self._ended(conversation, "interrupted")  # before the turn's first step
+            finished = self._ended(session, "interrupted")  # before the turn's first step
+        except StoreError as error:  # not in another conversation instead
+            self._inbox.refuse_one(prompt, f"The prompt was not sent: {error.message}", error.hint)
         except Exception as error:  # our own fault, before the turn or while reporting its end
             fault = self._bus.report(f"the agent {self.name}", error, shown=True)
-            finished = self._ended(conversation, "error", f"The prompt failed inside gsh-tui: {fault.why}.", fault)
+            finished = self._ended(session, "error", f"The prompt failed inside gsh-tui: {fault.why}.", fault)
         finally:
             self._toolbox.limit_mode("")
             self._turn, self._turn_id = None, ""
@@ -336,13 +368,11 @@ class Agent:
         given: dict[str, object] = {"stop_hook_active": again}
         return (await self._hooks.ask("Stop", self.name, self.session, given)).denied
 
-    def _ended(
-        self, conversation: Conversation, stop: Stop, error: str = "", fault: Fault | None = None
-    ) -> TurnFinished:
+    def _ended(self, session: str, stop: Stop, error: str = "", fault: Fault | None = None) -> TurnFinished:
         """Publish the end of a turn that could not publish it itself."""
         finished = TurnFinished(
             agent=self.name,
-            session=conversation.session,
+            session=session,
             turn=self._turn_id,
             stop=stop,
             error=error,
@@ -428,6 +458,17 @@ class LocalRoster:
         if opened.conversation is not None:
             await agent.publish_model()
         return opened
+
+    @contextlib.asynccontextmanager
+    async def open_beside(self, agent: Agent, session: str) -> AsyncGenerator[Conversation]:
+        """Let the agent use another conversation for one turn; people go on seeing its own.
+
+        Raises:
+            StoreError: another process has it open (`held`), or the store failed.
+        """
+        async with self._sessions.open_beside(session, agent.name) as conversation:
+            with agent.beside(conversation):
+                yield conversation
 
     async def stop(self) -> None:
         """Stop every agent, then close their conversations."""

@@ -60,11 +60,18 @@ class PromptInbox:
             self._bus.publish(PromptEdited(prompt=old.id, agent=self._agent, text=event.text))
         else:
             del self._prompts[at]
-            self._bus.publish(PromptWithdrawn(prompt=old.id, agent=self._agent, text=old.text))
+            self._withdraw(old)
 
     def refuse(self, why: str, hint: str = "") -> None:
         """Withdraw every waiting prompt, and say why."""
-        for prompt in self._prompts:
-            self._bus.publish(PromptWithdrawn(prompt=prompt.id, agent=self._agent, text=prompt.text))
-        self._prompts.clear()
+        while self._prompts:
+            self._withdraw(self.pop())
         self._bus.publish(Noticed(level="warning", text=why, hint=hint, about=self._agent))
+
+    def refuse_one(self, prompt: InboxPrompt, why: str, hint: str = "") -> None:
+        """Withdraw a prompt that was taken, and say why."""
+        self._withdraw(prompt)
+        self._bus.publish(Noticed(level="error", text=why, hint=hint, about=self._agent))
+
+    def _withdraw(self, prompt: InboxPrompt) -> None:
+        self._bus.publish(PromptWithdrawn(prompt=prompt.id, agent=self._agent, text=prompt.text))

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import contextlib
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -127,6 +128,16 @@ class OpenSessions:
         if held_by:
             self._follow(agent, info)
         return OpenedSession(info, conversation)
+
+    @contextlib.asynccontextmanager
+    async def open_beside(self, session: str, agent: str) -> AsyncGenerator[Conversation]:
+        """A conversation for one turn, while the agent's own stays open. Raises `StoreError`, such as `held`."""
+        hold = None if self._store is None else await self._store.holds.acquire(session, self._where)
+        try:
+            yield Conversation(self._bus, self._record, session, agent, fresh=False)
+        finally:
+            if hold is not None:
+                await hold.release()
 
     async def close(self, agent: str) -> None:
         """Close the agent's conversation."""

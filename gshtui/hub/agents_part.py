@@ -41,6 +41,10 @@ async def start_agents(hub: Hub) -> None:
     agent = _make_agent(hub, roster, skills)
     hub.bus.publish(AgentAdded(agent=name, name=name, cwd=str(hub.options.cwd)))
     await roster.add(agent, hub.options.session)
+    if hub.store is not None:
+        from gshtui.hub.call_contexts import CallContexts
+
+        agent.attend = CallContexts(hub.store, roster, agent, name, str(hub.options.cwd)).attend_beside
     try:
         await agent.think_with(hub.options.provider, hub.options.model)
     except ProviderError as error:
@@ -136,7 +140,7 @@ def _make_agent(hub: Hub, roster: LocalRoster, skills: str) -> Agent:
     async def ran_here(_new: bool) -> Contribution:
         log = hub.shell_log
         limit = hub.settings.context.max_tool_output_bytes
-        return Contribution() if log is None else await log.runs.reports_for(hub.session_of(name), limit)
+        return Contribution() if log is None else await log.runs.reports_for(agent.session, limit)
 
     async def in_call(_new: bool) -> Contribution:
         return await hub.call_section(name)
@@ -160,6 +164,9 @@ def _make_agent(hub: Hub, roster: LocalRoster, skills: str) -> Agent:
             *options.more,
         ),
         max_iterations=options.max_iterations,
-        limit=hub.telemetry.limit(name, hub.store, around.gate, hub.session_of) if hub.telemetry else unlimited,
+        limit=hub.telemetry.limit(name, hub.store, around.gate, lambda _: agent.session)
+        if hub.telemetry
+        else unlimited,
     )
-    return make_agent(around, character)
+    agent = make_agent(around, character)
+    return agent

@@ -349,9 +349,9 @@ class Hub:
         return self.roster.get(name) if self.roster is not None else None
 
     def session_of(self, name: str) -> str:
-        """The conversation that an agent of this process is in; empty: there is none."""
+        """The own conversation of an agent of this process; empty: there is none."""
         agent = self.local_agent(name)
-        return agent.session if agent is not None else ""
+        return agent.home if agent is not None else ""
 
     def _offer_commands(self) -> None:
         """The commands that need no part of the hub; the parts offer their own when they start."""

@@ -95,8 +95,8 @@ async def start_native(hub: Hub, build: BuildHub) -> None:
         hub.parts.fail("providers", error.message, error.hint)
         return
     await _converse(native, store, roster, agent)
-    contexts = CallContexts(store, roster, agent, native.spec)
-    agent.attend = contexts.attend
+    spec = native.spec
+    agent.attend = CallContexts(store, roster, agent, spec.name or spec.agent, spec.cwd).attend
     native.agent = agent
     inbox = MailInbox(
         hub.bus,

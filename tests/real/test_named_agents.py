@@ -21,7 +21,6 @@ from tests.real.test_keeper import Place, place
 
 pytestmark = [pytest.mark.tmux, pytest.mark.timeout(180)]
 __all__ = ["place"]
-COVERS = ("gshtui.hub.call_contexts",)
 _SETTINGS = """\
 [agents.claude]
 model = "haiku"
