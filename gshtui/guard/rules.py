@@ -194,6 +194,8 @@ class GuardRule:
     def _names(self, path: str) -> bool:
         if not self.paths:
             return True
+        if not path:  # what has no path is in no folder
+            return False
         plain = os.path.normpath(path)
         return any(fnmatch.fnmatchcase(plain, pattern) for pattern in self.paths)
 

@@ -255,3 +255,24 @@ async def test_rules_count_for_each_of_several_files() -> None:
         verdict = await gate.review(Call("main", "s", "c", "cat", {}), whole)
         await gate.close()
         assert verdict.allowed is allowed, (text, [part.subject for part in parts])
+
+
+async def test_a_rule_that_allows_files_allows_no_other_tool() -> None:
+    """Neither one that has no path, nor one that says of itself what looks like a path."""
+    bus, project = Bus(), Path("/p")
+    calls = (
+        ("write", Assessment(Effect.WRITE, "docs/a.md", key="/p/docs/a.md"), True),
+        ("python", Assessment(Effect.EXECUTE, "docs/a.md", inside=False, key="x"), False),
+        ("git_commit", Assessment(Effect.WRITE, "docs/a.md", inside=False, line="git commit -m docs/a.md"), False),
+        ("say", Assessment(Effect.WRITE, "docs/a.md", inside=False), False),
+        ("git_worktree", Assessment(Effect.WRITE, "docs/a.md", inside=False), False),
+    )
+    for pattern in ("**", "*", "docs/*", "?*", "."):
+        text = f'[[rule]]\ndo = "allow"\npaths = "{pattern}"\n'
+        book = replace(parse_rules(Path("/p/rules.toml"), text), project=project)
+        gate = Gate(bus, respondent="nobody", auto_approve=frozenset(), rules=lambda book=book: book)
+        for tool, assessment, allowed in calls:
+            verdict = await gate.review(Call("main", "s", "c", tool, {"code": "1"}), assessment)
+            assert verdict.allowed is (allowed and pattern != "."), (pattern, tool)
+        await gate.close()
+    await bus.close(timeout=2)
