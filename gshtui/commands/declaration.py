@@ -388,6 +388,8 @@ class Assessment:
     """No mode decides it: only a person's answer counts."""
     every: tuple[Assessment, ...] = ()
     """The same run, judged for each thing that it touches, where there are several: what rules say of each counts."""
+    line: str = ""
+    """The shell line that it takes the place of: a rule that asks about or denies that one holds for it, too."""
     drops: bool = False
     """It drops something from what the calling agent itself is sent: free, but not where an agent only reads."""
 

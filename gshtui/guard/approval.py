@@ -32,6 +32,8 @@ _SAME_AS = {
 """What rules for the usual tools say holds for these, too, besides rules of their own."""
 _FILE_READERS = frozenset(("read", "glob", "grep"))
 """The tools that read the project's files: unasked only as `auto_approve` says."""
+_FILE_TOOLS = frozenset((*_SAME_AS, *_SAME_AS.values(), *_FILE_READERS, "edit"))
+"""The tools whose subject is a path: what others say about themselves may only look like one."""
 _PLAN = (
     "The agent is in plan mode, in which it only reads: {what} was refused. Finish your plan without it and say what "
     "you would do; the person changes the mode when they agree."
@@ -329,10 +331,12 @@ class Gate:
         self._bus.publish(Noticed(level="warning", text=text, about=request.agent))
 
 
-def _names_all(rule: GuardRule, assessment: Assessment, path: str) -> bool:
+def _names_all(rule: GuardRule, call: Call, assessment: Assessment, path: str) -> bool:
     """Whether a rule that allows says enough: a secret never, a file that starts programs only by its whole name."""
     if rule.do != "allow":
         return True
+    if rule.paths and call.tool not in _FILE_TOOLS:
+        return False
     real = Path(assessment.key.partition("\0")[0])
     if sensitive_paths.secret(real):
         return False
@@ -378,6 +382,8 @@ def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | Non
         if strictest is not None and strictest.do == "allow" and (None, False) in found:
             return None
         return strictest
+    if assessment.line:
+        return _rule_of_line(book, call, assessment)
     command = call.arguments.get("command")
     if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
         path = assessment.subject if assessment.effect in (Effect.READ, Effect.WRITE) else ""
@@ -385,7 +391,7 @@ def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | Non
             tools = dict.fromkeys((call.tool, _SAME_AS.get(call.tool, call.tool)))
             decided = [book.decide(RuleMatter(tool, path=path, about=assessment.pattern)) for tool in tools]
             found = min((one for one in decided if one is not None), key=_strictness, default=None)
-            return None if found is not None and path and not _names_all(found, assessment, path) else found
+            return None if found is not None and path and not _names_all(found, call, assessment, path) else found
         # What they say about themselves begins with what they look for; their key begins with the folder.
         place = Path(assessment.key.partition("\0")[0])
         path = str(place.relative_to(book.project) if place.is_relative_to(book.project) else place)
@@ -395,3 +401,11 @@ def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | Non
     found = book.decide(line_matter(call.tool, command), free=free)
     secret = any(part.rule == "secret" for part in assessment.parts)
     return None if found is not None and found.do == "allow" and secret else found
+
+
+def _rule_of_line(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | None:
+    """The rule that decides on what takes the place of a shell line: only one for the tool itself allows it."""
+    own = book.decide(RuleMatter(call.tool, about=assessment.pattern))
+    lines = (book.decide(line_matter(tool, assessment.line)) for tool in ("bash", call.tool))
+    found = [rule for rule in lines if rule is not None and rule.do != "allow"]
+    return min((*found, *((own,) if own is not None else ())), key=_strictness, default=None)

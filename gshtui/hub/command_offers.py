@@ -304,7 +304,8 @@ class CommandOffers:
 
             return [find_tool_command(self._registry)]
 
-        self._offer("read glob grep cat head tail ls cd pwd write edit append mkdir rm bash git_worktree", tools)
+        file_tools = "read glob grep cat head tail ls cd pwd write edit append mkdir rm"
+        self._offer(f"{file_tools} bash git_commit git_worktree", tools)
         self._offer("agents who status info clear new interrupt quit exit", statuses)
         self._offer("spawn_agent personas", natives)
         self._offer("profiles hooks", programs)

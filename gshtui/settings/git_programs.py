@@ -117,6 +117,15 @@ def configured_files(root: Path) -> tuple[list[Path], Path | None]:
     return list(files), hooks
 
 
+def hooks_in_force(root: Path) -> frozenset[str]:
+    """Names of the hooks that git runs in this folder, wherever they are kept. Blocks for a moment; never raises."""
+    _, folder = configured_files(root)
+    if folder is None:
+        place = _git(root, "rev-parse", "--git-common-dir")
+        folder = Path(os.path.normpath(root / os.fsdecode(place.removesuffix(b"\n")))) / "hooks"
+    return frozenset(hook.file.name for hook in _hooks(root, folder) if hook.file is not None)
+
+
 def _scoped(root: Path, listing: bytes) -> list[tuple[bytes, bytes]]:
     """Each entry with its scope. A git before 2.26 cannot tell scopes: then those of the repository are asked for."""
     if listing:

@@ -1,4 +1,4 @@
-"""The tools that every agent has, declared as commands: for files, virtual ones too, bash and git_worktree.
+"""The tools that every agent has, declared as commands: for files, virtual ones too, bash, git_commit and git_worktree.
 
 Registers nothing by itself; the hub calls `commands` and registers what it returns.
 """
@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from gshtui.commands.declaration import Access, Command, Effect
-from gshtui.tools import bash, edit, git_worktree, glob, grep, read, write
+from gshtui.tools import bash, edit, git_commit, git_worktree, glob, grep, read, write
 from gshtui.tools.file_changes import AppendParameters, FileChanges, MkdirParameters, RemovePath
 from gshtui.tools.file_paths import FilePaths
 from gshtui.tools.file_views import CatParameters, CdParameters, FileViews, LsParameters, PartParameters, PwdParameters
@@ -204,6 +204,19 @@ def _running(workspace: Workspace) -> list[Command[Any]]:
             always_offered=True,
             assess=partial(bash.assess, workspace),
             complete=complete_path,
+        ),
+        Command(
+            name="git_commit",
+            summary="Commit what is staged, or every change",
+            parameters=git_commit.CommitParameters,
+            handler=partial(git_commit.run, workspace),
+            access=Access.AGENT_PRIMARY,
+            effect=Effect.WRITE,
+            positions=("message",),
+            description=git_commit.DESCRIPTION,
+            family="run",
+            tool=True,
+            assess=partial(git_commit.assess, workspace),
         ),
         Command(
             name="git_worktree",

@@ -103,6 +103,7 @@ class Workspace:
     )
     _assessed: OrderedDict[tuple[str, str], str] = field(default_factory=OrderedDict[tuple[str, str], str])
     _lines: OrderedDict[str, AssessedLine] = field(default_factory=OrderedDict[str, AssessedLine])
+    _trees: OrderedDict[str, str] = field(default_factory=OrderedDict[str, str])
 
     def record_read(self, invocation: Invocation, real: Path, state: Fingerprint) -> None:
         """Remember that the caller has read or written the file in this state."""
@@ -125,6 +126,15 @@ class Workspace:
     def assessed_line(self, invocation: Invocation) -> AssessedLine | None:
         """How the line of this call was judged, if it was."""
         return self._lines.get(invocation.call) if invocation.call else None
+
+    def record_tree(self, invocation: Invocation, tree: str) -> None:
+        """Remember which files, by git's name for all of them, this call was judged to commit."""
+        if invocation.call:
+            _remember(self._trees, invocation.call, tree)
+
+    def assessed_tree(self, invocation: Invocation) -> str:
+        """The files that this call was judged to commit; empty if it was not."""
+        return self._trees.get(invocation.call, "") if invocation.call else ""
 
     def approved_path(self, invocation: Invocation, asked: str) -> str:
         """Return the real path shown to the person when this call was approved, or an empty string."""

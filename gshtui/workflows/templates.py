@@ -36,7 +36,7 @@ _FILTERS = (
 )
 _GROWS = {"replace": 1, "append": 0, "prepend": 0, "join": 0}
 """Filters whose result can be longer than their input and arguments together, checked before they run."""
-ROOTS = frozenset(("params", "step", "env", "workspace", "now", "agent"))
+ROOTS = frozenset(("params", "step", "env", "workspace", "now", "agent", "terminal"))
 """The names that templates can use."""
 
 

@@ -299,7 +299,10 @@ class WorkflowRun:
             case PythonAction():
                 return await run_python(self._parts.place, call, step.action)
             case ToolAction():
-                return await self._until_cancelled(self._parts.tools.call(step.action, values), seconds)
+                result = await self._until_cancelled(self._parts.tools.call(step.action, values), seconds)
+                if said := result.stdout or result.stderr:
+                    output(f"{said.rstrip()}\n", "stdout" if result.stdout else "stderr")
+                return result
             case LlmAction():
                 return await self._until_cancelled(self._asked(call, step.action), seconds)
 
@@ -358,6 +361,7 @@ class WorkflowRun:
             "env": {name: value for name, value in place.environ.items() if not is_secret_variable(name, value)},
             "workspace": str(place.project),
             "now": datetime.now(UTC).isoformat(timespec="seconds"),
+            "terminal": place.lend_terminal is not None,
         }
         if isinstance(step.action, LlmAction):
             context["agent"] = step.action.agent or place.agent

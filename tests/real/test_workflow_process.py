@@ -65,25 +65,32 @@ def git(folder: Path, *words: str) -> str:
     return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
-async def test_a_commit_is_made_from_what_is_staged(tmp_path: Path) -> None:
+async def test_a_commit_is_made_from_what_is_staged_where_the_sandbox_cannot_write_to_git(tmp_path: Path) -> None:
     repository = tmp_path / "repository"
     await asyncio.to_thread(git, tmp_path, "init", "-q", "repository")
     (repository / "a.txt").write_text("hello\n", encoding="utf-8")
     await asyncio.to_thread(git, repository, "add", "-A")
-    async with loopback("anthropic", [[Say("Greet\n\n$(touch pwned) `touch pwned`; touch pwned")]]) as server:
+    (repository / "b.txt").write_text("not staged\n", encoding="utf-8")
+    words = ("workflow", "run", "create-git-commit", "--yes")
+    async with loopback("anthropic", [[Say("Greet\n\n$(touch pwned) `touch pwned`; touch pwned")]] * 2) as server:
         env = variables("anthropic", server.url)
-        ran = await asyncio.to_thread(
-            run_gsh, "workflow", "run", "create-git-commit", "--mode", "yolo", cwd=repository, env=env
-        )
-        assert (ran.code, "1 file changed" in ran.out) == (0, True), ran.err
+        ran = await asyncio.to_thread(run_gsh, *words, cwd=repository, env=env)
+        assert (ran.code, "Committed, now at" in ran.err) == (0, True), ran.err
         asked = server.requests[-1].body
-    assert "+hello" in str(asked)
-    said = await asyncio.to_thread(git, repository, "log", "--format=%B")
-    assert said.strip() == "Greet\n\n$(touch pwned) `touch pwned`; touch pwned"
-    assert not (repository / "pwned").exists()
-    again = await asyncio.to_thread(run_gsh, "workflow", "run", "create-git-commit", "--mode", "yolo", cwd=repository)
-    assert again.code == 1
-    assert "No staged changes to commit!" in again.err
+        assert "+hello" in str(asked)
+        said = await asyncio.to_thread(git, repository, "log", "--format=%B", "--name-only")
+        assert said.rstrip() == "Greet\n\n$(touch pwned) `touch pwned`; touch pwned\n\n\na.txt"
+        assert not (repository / "pwned").exists()
+        again = await asyncio.to_thread(run_gsh, *words, cwd=repository)
+        assert again.code == 1
+        assert "No staged changes to commit!" in again.err
+        await asyncio.to_thread(git, repository, "add", "-A")
+        hook = repository / ".git" / "hooks" / "pre-commit"
+        hook.write_text("#!/bin/sh\ntouch hooked\n", encoding="utf-8")
+        hook.chmod(0o755)
+        refused = await asyncio.to_thread(run_gsh, *words, cwd=repository, env=env)
+    assert (refused.code, "the repository's pre-commit would not run" in refused.err) == (4, True), refused.err
+    assert not (repository / "hooked").exists()
 
 
 async def test_a_step_asks_an_agent_by_its_persona_or_its_name(project: Path, home: Home) -> None:

@@ -45,7 +45,7 @@ def tools_of(spec: Spec) -> set[str]:
 
 
 READING = {"read", "glob", "grep", "cat", "head", "tail", "ls", "pwd"}
-ALL = READING | {"append", "bash", "cd", "edit", "git_worktree", "mkdir", "rm", "write"}
+ALL = READING | {"append", "bash", "cd", "edit", "git_commit", "git_worktree", "mkdir", "rm", "write"}
 
 
 def test_personas_narrow_and_children_have_no_more_than_their_parents(tmp_path: Path) -> None:

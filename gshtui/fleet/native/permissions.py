@@ -42,9 +42,13 @@ _TALK = frozenset({"say", "talk", "wall", "pipe"})
 """What executes and reaches no file by itself: what it says or runs is judged where it arrives."""
 
 
+_WHOLE = frozenset({"git_commit", "git_worktree"})
+"""What works on the whole repository."""
+
+
 def _keeps_to_paths(command: AnyCommand) -> bool:
     """Whether a tool reaches only files that the agent may reach: no program and no other agent works for it."""
-    return (command.effect in (Effect.READ, Effect.WRITE) and command.name != "git_worktree") or command.name in _TALK
+    return (command.effect in (Effect.READ, Effect.WRITE) and command.name not in _WHOLE) or command.name in _TALK
 
 
 def unknown_tools(registry: Registry, limits: Iterable[ToolLimit]) -> list[str]:

@@ -90,7 +90,10 @@ def refusals_in(output: str, *, network: bool) -> list[SandboxRefusal]:
         if _READ_ONLY.search(line):
             named = _QUOTED.search(line) or _PATH.search(line)
             path = one_line(literal(named[1]), 300) if named else "a file"
-            found.setdefault(path, SandboxRefusal("path", path, "`[sandbox] writable_paths` with its folder allows it"))
+            allow = "`[sandbox] writable_paths` with its folder allows it"
+            if ".git" in path.split("/"):
+                allow = "git's own files can only be read here; the tool `git_commit` commits"
+            found.setdefault(path, SandboxRefusal("path", path, allow))
         if not network and (host := _UNKNOWN_HOST.search(line)):
             found.setdefault(host[1].lower(), refused_host(host[1].lower()))
         if len(found) >= _MOST:
