@@ -19,6 +19,8 @@ from typing import Literal
 from gshtui.bus.agent_data import RESERVED_NAMES
 from gshtui.settings import paths
 from gshtui.system import private_files
+from gshtui.text.plain_name import shape
+from gshtui.text.sanitise import one_line
 
 Rights = Literal["talk", "all"]
 """talk: calls and what is said there. all: whatever the person at the keyboard may do."""
@@ -135,12 +137,19 @@ def new_person(
         raise PeopleError(f"the {words[0]} key is not whole.")
     if not _NAME.fullmatch(name) or name in RESERVED_NAMES:
         raise PeopleError(f"{name[:40]!r} cannot be a person's name: use small letters, digits and `-`.")
-    if name in taken:
-        raise PeopleError(f"somebody else is called {name} here.")
+    if (whose := alike(name, {*taken, *RESERVED_NAMES, *(one.name for one in others if one.name != name)})) is not None:
+        why = "" if whose.lower() == name else f", which looks like {name}"
+        raise PeopleError(f"somebody else is called {one_line(whose, 40)} here{why}.")
     for other in others:
         if other.key == words[1]:
             raise PeopleError(f"this key is {other.name}'s.")
     return AuthorizedPerson(name, words[0], words[1], rights)
+
+
+def alike(name: str, taken: Collection[str]) -> str | None:
+    """The one of these names that this one is, or could be taken for."""
+    own = shape(name)
+    return next((one for one in sorted(taken) if shape(one) == own), None)
 
 
 def write_people(path: Path, people: Sequence[AuthorizedPerson]) -> None:

@@ -1,9 +1,9 @@
-"""The command `people`: who may enter over SSH. For people only; the settings are enough for it."""
+"""The command `people`: who may enter over SSH. For people only."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -69,7 +69,7 @@ class AllowPerson(Parameters, Returns[ChangedPerson]):
     SHELL = ShellForm(
         places=("name", "key"),
         summary="Let somebody in by their public key.",
-        parts=frozenset(),
+        parts=frozenset({"store"}),
         examples=("gsh-tui people allow amy 'ssh-ed25519 AAAAC3Nz… amy@laptop'",),
     )
     name: str = Field(description="Their name in calls.")
@@ -101,11 +101,11 @@ class PeopleParameters(Parameters):
     another: bool = Field(False, description="allow: one more key of somebody who may enter already.")
 
 
-def commands(agents: Collection[str] = ()) -> list[AnyCommand]:
-    """The family. `agents`: names that agents have, and which nobody else gets."""
+def commands(taken: Callable[[], Awaitable[Collection[str]]]) -> list[AnyCommand]:
+    """The family. `taken`: the names of agents and of who sits here, which nobody else gets."""
 
     async def allow(_invocation: Invocation, wanted: AllowPerson) -> ChangedPerson:
-        return await _allow(wanted, agents)
+        return await _allow(wanted, await taken())
 
     family = Family[PeopleParameters](
         _bind,
@@ -143,12 +143,12 @@ async def _list(_invocation: Invocation, _wanted: ListPeople) -> PeopleFile:
     return await asyncio.to_thread(_read)
 
 
-async def _allow(wanted: AllowPerson, agents: Collection[str]) -> ChangedPerson:
+async def _allow(wanted: AllowPerson, taken: Collection[str]) -> ChangedPerson:
     if not wanted.name or not wanted.key.strip():
         raise UsageError(
             "The name or the key is missing.", hint="For example: gsh-tui people allow amy 'ssh-ed25519 AAAA…'"
         )
-    return await asyncio.to_thread(_add, wanted, agents)
+    return await asyncio.to_thread(_add, wanted, taken)
 
 
 async def _revoke(_invocation: Invocation, wanted: RevokePerson) -> ChangedPerson:
@@ -162,7 +162,7 @@ def _read() -> PeopleFile:
         raise CommandError(f"Can't read the list of people: {error}.") from error
 
 
-def _add(wanted: AllowPerson, agents: Collection[str]) -> ChangedPerson:
+def _add(wanted: AllowPerson, taken: Collection[str]) -> ChangedPerson:
     known = _read()
     same = next((one for one in known.people if one.name == wanted.name), None)
     if same is not None and not wanted.another:
@@ -171,7 +171,7 @@ def _add(wanted: AllowPerson, agents: Collection[str]) -> ChangedPerson:
             hint="Choose another name; for one more key of theirs, add `--another`.",
         )
     try:
-        person = new_person(wanted.key, wanted.name, wanted.rights, known.people, agents)
+        person = new_person(wanted.key, wanted.name, wanted.rights, known.people, taken)
     except PeopleError as error:
         raise CommandError(f"{wanted.name[:40]} was not let in: {error}") from error
     _write((*known.people, person))

@@ -39,7 +39,7 @@ def serve_people(options: ServeOptions) -> int:
 
 async def _run(options: ServeOptions, stop: Stop) -> int:
     from gshtui.calls.answer_drafts import DraftReader
-    from gshtui.guard.people import people_file
+    from gshtui.guard.people import alike, people_file
     from gshtui.settings import paths
     from gshtui.ssh.person_files import PersonFiles, ReadableFiles
     from gshtui.ssh.person_shell import PersonShell, Visit, caller_of
@@ -75,7 +75,7 @@ async def _run(options: ServeOptions, stop: Stop) -> int:
         key = paths.data_dir(create=True) / "ssh_host_key"
 
         async def is_taken(name: str) -> bool:
-            return name == calls.person.name.lower() or name in {one.lower() for one in await calls.agent_names()}
+            return alike(name, [calls.person.name, *await calls.agent_names()]) is not None
 
         door = SshDoor(DoorOptions(host, port, people_file(), key), open_shell, open_files, is_taken)
         try:

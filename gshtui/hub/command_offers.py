@@ -191,7 +191,7 @@ class CommandOffers:
         def people() -> list[AnyCommand]:
             from gshtui.guard.people_commands import commands
 
-            return commands(frozenset(self._settings.agents))
+            return commands(self._names_taken)
 
         def plugins() -> list[AnyCommand]:
             from gshtui.commands.plugin_commands import commands
@@ -207,6 +207,17 @@ class CommandOffers:
         self._offer("mcp", mcp)
         self._offer("people", people)
         self._offer("plugins", plugins)
+
+    async def _names_taken(self) -> set[str]:
+        """The names of who sits here and of agents, as far as the record can be read."""
+        from gshtui.calls.call_service import person_name
+        from gshtui.store.store_errors import StoreError
+
+        taken = {person_name(self._settings.general.name), *self._settings.agents}
+        if self._store is not None:
+            with contextlib.suppress(StoreError):
+                taken |= {row.name for row in await self._store.agents.find_all() if not row.killed}
+        return taken
 
     @functools.cached_property
     def sandboxes(self) -> Sandboxes:

@@ -15,6 +15,10 @@ _MOST_BYTES = 240
 """Bytes of a name in UTF-8: file systems take 255."""
 
 
+_SHAPES = str.maketrans("015i", "olsl")
+"""Characters that look alike."""
+
+
 class NameRefused(ExpectedError):
     """The name cannot be used; the message says why."""
 
@@ -31,6 +35,12 @@ def plain_name(name: str, what: str = "name") -> str:
     if (why := _fault(name)) is not None:
         raise NameRefused(f"The {what} {_quoted(name)} cannot be used: {why}.", "Use letters, digits, - _ and dots.")
     return name
+
+
+def shape(name: str) -> str:
+    """What a name looks like at a glance: one of the same shape can be taken for it, as `c1aude` for `claude`."""
+    seen = unicodedata.normalize("NFKC", name).casefold().replace("rn", "m").replace("vv", "w")
+    return "".join(char for char in seen.translate(_SHAPES) if char.isalnum())
 
 
 def _quoted(name: str) -> str:

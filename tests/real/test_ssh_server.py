@@ -12,6 +12,8 @@ from pathlib import Path
 import asyncssh
 import pytest
 
+from gshtui.guard.people import new_person, people_file, read_people, write_people
+from gshtui.settings import paths
 from gshtui.ssh.ssh_server import MOST_PENDING, MOST_REFUSED
 from tests.kit.command import run_gsh, start_gsh
 from tests.kit.door import Visitor, door_for, visit
@@ -207,13 +209,22 @@ async def test_a_second_key_is_let_in_under_a_name_only_as_the_same_person_s(tmp
             assert "amy (you)" in (await second.run("who")).replace("**", "")
 
 
-async def test_nobody_comes_in_under_the_name_of_who_sits_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nobody_comes_in_under_the_name_of_who_sits_here_or_of_an_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GSH_GENERAL__NAME", "Amy")
-    async with door_for(tmp_path, amy="all", bo="all") as door:
-        with pytest.raises(asyncssh.PermissionDenied):
-            await door.connect("amy")
-        async with visit(door, "bo") as bo:
-            assert "bo" in await bo.run("who")
+    with (paths.config_dir(create=True) / "config.toml").open("a") as file:
+        file.write('[agents.claude]\nmodel = "haiku"\n')
+    async with door_for(tmp_path, bo="all") as door, visit(door, "bo") as bo:
+        for name, whose in (("amy", "Amy"), ("c1aude", "claude"), ("b-o", "bo")):
+            no = await asyncio.to_thread(run_gsh, "people", "allow", name, door.public_key("eve"), cwd=tmp_path)
+            assert no.code == 1 and f"somebody else is called {whose} here" in no.err, no.err
+        people = read_people(people_file()).people
+        for name in ("amy", "c1aude"):  # one who got the name only after they were let in
+            write_people(people_file(), [*people, new_person(door.public_key("eve"), name, "all")])
+            with pytest.raises(asyncssh.PermissionDenied):
+                await door.connect("eve")
+        assert "bo" in await bo.run("who")
 
 
 async def test_openssh_gets_nothing_but_the_shell(tmp_path: Path) -> None:

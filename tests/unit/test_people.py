@@ -41,6 +41,16 @@ def test_names_that_are_somebody_else_s(name: str) -> None:
         new_person(public_key(), name, "talk")
 
 
+@pytest.mark.parametrize(
+    "name", ["claude", "c1aude", "ciaude", "cl-aude", "claud-e", "amya", "b0b", "rnax", "a11", "maln"]
+)
+def test_a_name_that_could_be_taken_for_another_is_nobody_s(name: str) -> None:
+    others = [new_person(public_key(), "bob", "talk")]
+    with pytest.raises(PeopleError, match="somebody else is called"):
+        new_person(public_key(), name, "talk", others, ["claude", "Amy-A", "max"])
+    assert new_person(public_key(), "claudia", "talk", others, ["claude"]).name == "claudia"
+
+
 def test_keys_that_are_none() -> None:
     whole = public_key().split()
     for bad in (
