@@ -64,6 +64,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "prompt",
         "mcp",
         "hook",
+        "hunk",
     }
 )
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
@@ -184,6 +185,13 @@ class CommandOffers:
 
             return commands(self._settings)
 
+        def hunks() -> list[AnyCommand]:
+            from gshtui.tools.hunk_commands import commands
+            from gshtui.tools.workspace import ToolConfig
+
+            return commands(ToolConfig.from_settings(self._settings).git_timeout_s)
+
+        self._offer("hunk", hunks)
         self._offer("config", config)
         self._offer("guard", guard)
         self._offer("logs", logs)

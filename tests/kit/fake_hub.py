@@ -26,6 +26,7 @@ from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Ui
 from gshtui.store.session_calls import ListSessions
 from gshtui.tools import commands as tool_commands
+from gshtui.tools import hunk_commands
 from gshtui.tools.workspace import ToolConfig
 from gshtui.tools.worktree_setup import no_consent
 from gshtui.ui.kit.hub_port import (
@@ -72,6 +73,7 @@ def declared_keys() -> Registry:
             *fleet_commands.commands(nothing),
             worktree_command(nothing, TearDown((), no_consent, Path())),
             *tool_commands.commands(ToolConfig()),
+            *hunk_commands.commands(1),
             *context_commands.commands(nothing, None),
         ]
     )

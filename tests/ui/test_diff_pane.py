@@ -65,10 +65,13 @@ async def test_keys_go_from_change_to_change_and_file_to_file() -> None:
         assert view.scroll_offset.x > 0
         await pilot.press("G")
         assert view.hunk == 4
-        await pilot.press("pageup", "pageup", "pageup")
-        assert 0 < view.hunk < 4  # it is never off the screen
-        await pilot.press("up", "down", "down")
-        assert view.scroll_offset.y == 2
+        await pilot.press("pageup")
+        assert 0 < view.hunk < 4
+        assert view.scroll_offset.y <= view.marked[0] < view.scroll_offset.y + view.size.height
+        await pilot.press("g", "up", "up")
+        assert (view.scroll_offset.y, view.marked) == (0, (1, 1))
+        await pilot.press("up", "up", *("down",) * 30)  # the line under the cursor is never off the screen
+        assert view.scroll_offset.y <= view.marked[0] == 30 < view.scroll_offset.y + view.size.height
 
 
 async def test_the_list_of_files_comes_by_key_where_there_is_no_room() -> None:

@@ -38,10 +38,21 @@ from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPri
 from gshtui.bus.messages import Message, Text
 from gshtui.calls.call_values import CallListing
 from gshtui.commands.declaration import Question
-from gshtui.fleet.agent_calls import ArchiveAgent, ForkAgent, InterruptAgent, KillAgent, SendToAgent, UndoKill
+from gshtui.fleet.agent_calls import (
+    AgentList,
+    ArchiveAgent,
+    ForkAgent,
+    InterruptAgent,
+    KillAgent,
+    SendToAgent,
+    SentMessage,
+    UndoKill,
+)
 from gshtui.fleet.agent_lifecycle import kill_question
+from gshtui.fleet.agent_states import AgentState
 from gshtui.fleet.worktree_commands import FinishWorktree
 from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
+from gshtui.tools.hunk_commands import DiscardHunk, ShowHunk, StageHunk
 from gshtui.tools.worktree import Worktree
 from gshtui.ui.agents.agents_pane import AgentsPane
 from gshtui.ui.agents.spawn_dialog import SpawnScreen
@@ -1294,6 +1305,41 @@ async def changes(here: Recorded) -> None:
         await here.press("M")
         assert isinstance(here.app.screen, ConfirmScreen)
         await here.press("escape", "x")
+
+
+@told(
+    "sidebar",
+    "There `c` comments on a line (`shift+down` marks more), and `S` sends all comments to the agent as one message;",
+)
+async def comments(here: Recorded) -> None:
+    await choose_claude(here)
+    await here.press("d", "shift+down", "c", *"why", "ctrl+s")
+    pane = here.app.query_one(DiffPane)
+    await here.settle()
+    assert [len(comment.rows) for comment in pane.comments] == [2]
+    assert here.app.hub is not None
+    here.app.hub.answers["agent ls"] = Answer(AgentList([AgentState(CLAUDE)]))
+    here.app.hub.answers[f"agent send {CLAUDE.id}"] = Answer(SentMessage(CLAUDE, "m", waits=False))
+    await here.press("S")
+    await here.settle()
+    assert not pane.comments
+    sent = here.ran[-1]
+    assert isinstance(sent, SendToAgent) and "why" in sent.text
+    await here.press("x")
+
+
+@told(
+    "sidebar",
+    "`a` stages the change under the cursor, `d` discards it after a question, and `e` edits its lines in place;",
+)
+async def single_changes(here: Recorded) -> None:
+    await choose_claude(here)
+    await here.press("d")
+    for kind, key in ((StageHunk, "a"), (DiscardHunk, "d"), (ShowHunk, "e")):
+        await here.press(key)
+        done = [call for call in here.ran if isinstance(call, kind)][-1]
+        assert done.tree == PARSER and done.mark
+    await here.press("x")
 
 
 # With a hub, a project and the offline provider

@@ -1,19 +1,26 @@
-"""The window's actions on worktrees: the picker, the changes tabs, merging and exporting."""
+"""The window's actions on worktrees: the picker, the changes tabs, comments on lines, single changes, merging."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gshtui.bus.agent_data import ENDED_STATUSES
+from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.system.ids import new_id
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
+from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.kit.tabs import PaneTabs
 from gshtui.ui.kit.widget_messages import OpenChanges
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
+    from gshtui.bus.agent_data import AgentRow
     from gshtui.tools.worktree_changes import WorktreeChanges
     from gshtui.ui.changes.diff_pane import DiffPane
+    from gshtui.ui.changes.line_comments import LineComment
 
 
 class ChangesFeature(Feature):
@@ -72,10 +79,167 @@ class ChangesFeature(Feature):
 
         self.window.show_centre()
         title = f"± {worktree.rstrip('/').rpartition('/')[2][-24:]}"
-        await self._tabs.open(worktree, title, lambda: DiffPane(worktree, fetch, self._perform))
+        made = DiffPane(worktree, fetch, self._perform)
+        await self._tabs.open(worktree, title, lambda: made)
+        if made.is_attached:
+            await self._load_comments(made)
 
     def _perform(self, pane: DiffPane, key: str) -> None:
-        """Merge or export as the key says; reload after a merge."""
-        value = self.window.bridge.for_row(key, pane.worktree)
-        if value is not None:
-            self.window.perform(value, pane.action_reload if key == "diff.merge" else None)
+        """Do what the key says: to the worktree, to the change under the cursor or to the comments."""
+        match key:
+            case "diff.comment":
+                self._comment(pane)
+            case "diff.uncomment":
+                if (here := pane.comment_here) is not None:
+                    self._store(pane, lambda kept: [one for one in kept if one != here])
+            case "diff.send":
+                self._work(self._send(pane))
+            case "diff.edit":
+                self._work(self._edit(pane))
+            case "diff.stage" | "diff.discard":
+                self._change(pane, key)
+            case _:
+                value = self.window.bridge.for_row(key, pane.worktree)
+                if value is not None:
+                    self.window.perform(value, pane.action_reload if key == "diff.merge" else None)
+
+    def _work(self, work: Coroutine[Any, Any, None]) -> None:
+        self.window.run_worker(work, exit_on_error=False, group="changes")
+
+    def _warn(self, words: str) -> None:
+        self.window.notify(words, severity="warning", markup=False)
+
+    def _change(self, pane: DiffPane, key: str) -> None:
+        place = pane.hunk_here
+        if place is None:
+            self._warn("There is no change with lines under the cursor.")
+        elif (value := self.window.bridge.for_row(key, place)) is not None:
+            self.window.perform(value, pane.action_reload)
+
+    async def _edit(self, pane: DiffPane) -> None:
+        from gshtui.commands.declaration import CommandError
+        from gshtui.tools.hunk_commands import EditHunk, ShowHunk
+        from gshtui.ui.kit.dialogs import InputScreen
+
+        place = pane.hunk_here
+        if place is None:
+            self._warn("There is no change with lines under the cursor.")
+            return
+        try:
+            text = (await self.window.bridge.call(ShowHunk.at(place))).text
+        except (NotReady, CommandError) as error:
+            self._warn(str(error))
+            return
+
+        def write(changed: str | None) -> None:
+            if changed is not None and changed != text:
+                self.window.perform(EditHunk.at(place).model_copy(update={"text": changed}), pane.action_reload)
+
+        self.window.push_screen(InputScreen(f"Edit {place.file}", text=text, lines=True, exact=True), write)
+
+    # Comments
+
+    async def _load_comments(self, pane: DiffPane) -> None:
+        from gshtui.ui.changes.line_comments import CommentFile
+
+        try:
+            pane.show_comments(await asyncio.to_thread(CommentFile(pane.worktree).read))
+        except OSError as error:
+            self._warn(f"The comments on {pane.worktree} can't be read: {error.strerror or error}.")
+
+    def _store(self, pane: DiffPane, how: Callable[[tuple[LineComment, ...]], Sequence[LineComment]]) -> None:
+        """Change the comments, here and in their file; if that fails, at least here."""
+
+        async def store() -> None:
+            from gshtui.ui.changes.line_comments import CommentFile
+
+            try:
+                kept = await asyncio.to_thread(CommentFile(pane.worktree).change, how)
+            except OSError as error:
+                self._warn(f"The comments are not kept when the window closes: {error.strerror or error}.")
+                kept = how(pane.comments)
+            pane.show_comments(kept)
+
+        self._work(store())
+
+    def _comment(self, pane: DiffPane) -> None:
+        from gshtui.ui.changes.line_comments import LineComment, commented_rows
+        from gshtui.ui.kit.dialogs import InputScreen
+
+        here = pane.comment_here
+        if here is None:
+            path, rows = commented_rows(pane.document, *pane.view.marked)
+            if not rows:
+                self._warn("There is no line of a file under the cursor.")
+                return
+            fresh = LineComment(path, rows, "")
+        else:
+            fresh = here
+
+        def write(text: str | None) -> None:
+            if text:
+                said = LineComment(fresh.path, fresh.rows, text)
+                self._store(pane, lambda kept: [*(one for one in kept if one != here), said])
+
+        self.window.push_screen(InputScreen(f"Comment on {fresh.place}", text=fresh.text, lines=True), write)
+
+    async def _send(self, pane: DiffPane) -> None:
+        """Send the comments to the agent whose changes these are; to one that is chosen, if several could be meant."""
+        if not pane.comments:
+            self._warn(f"There are no comments yet: {KEYS['diff.comment'].keys} writes one.")
+            return
+        from gshtui.commands.declaration import CommandError
+        from gshtui.fleet.agent_calls import ListAgents
+        from gshtui.ui.kit.dialogs import Picker, PickerChoice
+
+        try:
+            rows = [one.row for one in (await self.window.bridge.call(ListAgents())).agents if not one.held_by]
+        except (NotReady, CommandError) as error:
+            self._warn(str(error))
+            return
+        living = [row for row in rows if row.status not in ENDED_STATUSES]
+        found = [row for row in living if row.worktree == pane.worktree] or [
+            row for row in living if not row.worktree and row.cwd == pane.worktree
+        ]
+        found = found or living
+        if not found:
+            self._warn("No agent is running that could be sent them.")
+        elif len(found) == 1:
+            self._post(pane, found[0])
+        else:
+            by_id = {row.id: row for row in found}
+            front = self.window.addressed
+            choices = [PickerChoice(row.id, row.name, row.status, current=row.id == front) for row in found]
+
+            def chosen(id: str | None) -> None:
+                if id:
+                    self._post(pane, by_id[id])
+
+            self.window.push_screen(Picker("Send the comments to", choices, empty=""), chosen)
+
+    def _post(self, pane: DiffPane, row: AgentRow) -> None:
+        from gshtui.ui.changes.line_comments import message
+
+        sent = pane.comments
+        text = message(sent, pane.document)
+        if row.runtime == "local":
+            self.window.publish(PromptSubmitted(prompt=new_id(), agent=row.id, text=text))
+            count = "1 comment" if len(sent) == 1 else f"{len(sent)} comments"
+            self.window.notify(f"Sent {count} to {row.name}.", markup=False, timeout=4)
+            self._store(pane, lambda kept: [one for one in kept if one not in sent])
+        else:
+            self._work(self._mail(pane, row, text, sent))
+
+    async def _mail(self, pane: DiffPane, row: AgentRow, text: str, sent: tuple[LineComment, ...]) -> None:
+        from gshtui.commands.declaration import CommandError
+        from gshtui.fleet.agent_calls import SendToAgent
+
+        try:
+            done = await self.window.bridge.call(SendToAgent(agent=row.id, text=text))
+        except (NotReady, CommandError) as error:
+            self._warn(f"The comments were not sent: {error}")
+            return
+        count = "1 comment" if len(sent) == 1 else f"{len(sent)} comments"
+        waits = "; it reads them when it is idle" if done.waits else ""
+        self.window.notify(f"Sent {count} to {row.name} ({row.id}){waits}.", markup=False, timeout=4)
+        self._store(pane, lambda kept: [one for one in kept if one not in sent])

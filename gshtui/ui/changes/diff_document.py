@@ -47,6 +47,8 @@ class DiffDocument(msgspec.Struct, frozen=True):
     rows: tuple[DiffRow, ...] = ()
     hunks: tuple[int, ...] = ()
     """The first row of each change, in order."""
+    marks: tuple[str, ...] = ()
+    """The mark of each change's text (`tools/hunks.py`); empty: it has no lines."""
     digits: int = 1
     longest: int = 0
     """Characters in the longest line."""
@@ -58,7 +60,14 @@ class DiffDocument(msgspec.Struct, frozen=True):
     def hunk_at(self, row: int) -> int:
         """Index of a row's change, or of the next one; -1: none."""
         at = bisect_right(self.hunks, row) - 1
+        if 0 <= at < len(self.hunks) - 1 and row >= self.end_of(at):
+            return at + 1
         return max(0, at) if self.hunks else -1
+
+    def number_of(self, hunk: int) -> int:
+        """Which change of its file it is, counted from 1."""
+        file = self.file_at(self.hunks[hunk])
+        return 1 + hunk - next(at for at, row in enumerate(self.hunks) if self.file_at(row) == file)
 
     def end_of(self, hunk: int) -> int:
         """The row after a change."""
@@ -80,10 +89,14 @@ def _patch_line(row: DiffRow) -> str:
 
 def make_document(changes: WorktreeChanges) -> DiffDocument:
     """The document of a worktree's changes."""
+    from gshtui.tools.hunks import hunks_of  # loaded with the command that fetched them
+
     files: list[ChangedFile] = []
     rows: list[DiffRow] = []
     hunks: list[int] = []
-    for one in (patch.shown() for patch in changes.files):
+    marks: list[str] = []
+    for patch in changes.files:
+        one = patch.shown()
         if rows:
             rows.append(DiffRow("note", ""))
         file = ChangedFile(one.path, one.status, one.added, one.removed, len(rows), one.before)
@@ -91,7 +104,9 @@ def make_document(changes: WorktreeChanges) -> DiffDocument:
         rows.append(DiffRow("file", described(file)))
         if one.binary:
             hunks.append(len(rows))
+            marks.append("")
             rows.append(DiffRow("note", "Binary file: its changes can't be shown line by line."))
+        marks += [hunk.mark for hunk in hunks_of(patch)]
         for row in _rows(one.lines):
             if row.kind == "hunk":
                 hunks.append(len(rows))
@@ -112,6 +127,7 @@ def make_document(changes: WorktreeChanges) -> DiffDocument:
         files=tuple(files),
         rows=tuple(rows),
         hunks=tuple(hunks),
+        marks=tuple(marks[: len(hunks)]),
         digits=len(str(max((row.number for row in rows), default=0))),
         longest=max((len(row.text.expandtabs(4)) for row in rows), default=0),
     )

@@ -17,12 +17,15 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from gshtui.system.tasks import report_unexpected
+from gshtui.text.sanitise import literal
+from gshtui.tools.hunk_commands import HunkPlace
 from gshtui.ui.changes.diff_document import ChangedFile, DiffDocument, make_document
 from gshtui.ui.changes.diff_view import GUTTER, ChangesView
+from gshtui.ui.changes.line_comments import LineComment, rows_of
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.key_table import KEYS, bind
 from gshtui.ui.kit.page import SIDE_BY_SIDE
-from gshtui.ui.kit.row_actions import row_bindings
+from gshtui.ui.kit.row_actions import row_binding, row_bindings
 from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of
 
@@ -79,6 +82,7 @@ class DiffPane(TabPane):
         bind("diff.copy", "copy"),
         bind("diff.copy_all", "copy_all"),
         bind("diff.reload", "reload"),
+        *map(row_binding, ("diff.comment", "diff.uncomment", "diff.send", "diff.edit")),
         *row_bindings("diff"),
         bind("diff.close", "close"),
     ]
@@ -91,6 +95,8 @@ class DiffPane(TabPane):
         self._perform = perform
         self._title = Static("", markup=False, classes="diff-title")
         self._says = Static("Loading …", markup=False, classes="diff-says")
+        self._said = Static("", markup=False, classes="diff-comments")
+        self.comments: tuple[LineComment, ...] = ()
         self._list = OptionList(markup=False, compact=True, classes="diff-files")
         self._listed: bool | None = None  # None: as fits
 
@@ -104,6 +110,44 @@ class DiffPane(TabPane):
         with Horizontal():
             yield self._list
             yield self.view
+        yield self._said
+
+    def show_comments(self, comments: Sequence[LineComment]) -> None:
+        """Show the comments that have not been sent yet."""
+        self.comments = tuple(comments)
+        rows = [at for one in self.comments for at in rows_of(self.document, one)]
+        self.view.show_comments(frozenset(rows))
+        self._remarks()
+
+    @property
+    def comment_here(self) -> LineComment | None:
+        """The comment on a line under the cursor."""
+        first, last = self.view.marked
+        for one in self.comments:
+            if any(first <= at <= last for at in rows_of(self.document, one)):
+                return one
+        return None
+
+    @property
+    def hunk_here(self) -> HunkPlace | None:
+        """The change under the cursor; `None`: there is none, or it has no lines."""
+        found, at = self.document, self.view.hunk
+        if at < 0 or not found.marks[at]:
+            return None
+        path = found.files[found.file_at(found.hunks[at])].path
+        return HunkPlace(self.worktree, path, found.number_of(at), found.marks[at])
+
+    def _remarks(self) -> None:
+        self._said.display = bool(self.comments)
+        if not self.comments:
+            return
+        gone = sum(not rows_of(self.document, one) for one in self.comments)
+        count = "1 comment" if len(self.comments) == 1 else f"{len(self.comments)} comments"
+        lost = f", {gone} on lines that have changed since" if gone else ""
+        key = KEYS["diff.send"].keys
+        here = self.comment_here
+        parts = ((f"● {here.place}  ", "bold"), f"{literal(here.text)}\n") if here is not None else ()
+        self._said.update(Content.assemble(*parts, (f"{count}{lost}, not sent yet · {key} sends", "$foreground-muted")))
 
     def on_mount(self) -> None:
         self._place()
@@ -139,6 +183,7 @@ class DiffPane(TabPane):
             self._says.update(Content(f"No changes compared with {found.base}. r reloads."))
             self._list.clear_options()
             self._list.add_options([Option(_entry(file)) for file in found.files])
+        self.show_comments(self.comments)
         had = self._list.has_focus
         self._place()
         if not had and self.view.display and (self.has_focus_within or app_of(self).focused is None):
@@ -147,6 +192,7 @@ class DiffPane(TabPane):
 
     @on(ChangesView.Moved)
     def _head(self) -> None:
+        self._remarks()
         found = self.document
         if not found.base:
             self._title.update(Content(self.worktree))
@@ -203,7 +249,7 @@ class DiffPane(TabPane):
             self.notify("Copied.", markup=False, timeout=2)
 
     def action_want(self, key: str) -> None:
-        """Request an action on the worktree."""
+        """Request an action on the worktree, on the change or on the line under the cursor."""
         if self.document.files:
             self._perform(self, key)
 

@@ -1,7 +1,7 @@
 """Draws a changes document line by line, in two columns where there is room: only visible lines cost anything.
 
-Owns scrolling, the change under the cursor, and the selection. Does not wrap, so a row is a line: long lines scroll
-sideways. Used by the diff tab.
+Owns scrolling, the line and the change under the cursor, the lines that are marked for a comment, and the selection.
+Does not wrap, so a row is a line: long lines scroll sideways. Used by the diff tab.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ class ChangesView(ScrollView, inherit_bindings=False):
     """See the module."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        bind("diff.up", "scroll(-1)"),
-        bind("diff.down", "scroll(1)"),
+        bind("diff.up", "line(-1)"),
+        bind("diff.down", "line(1)"),
+        bind("diff.mark_up", "line(-1, True)"),
+        bind("diff.mark_down", "line(1, True)"),
         bind("diff.page_up", "page(-1)"),
         bind("diff.page_down", "page(1)"),
         bind("diff.home", "edge('top')"),
@@ -64,6 +66,12 @@ class ChangesView(ScrollView, inherit_bindings=False):
         self.document = DiffDocument()
         self.hunk = -1
         """Index of the change under the cursor; -1: none."""
+        self._y = 0
+        """The cursor's line, as the screen counts them."""
+        self._anchor: int | None = None
+        """The other end of the lines that are marked."""
+        self.commented: frozenset[int] = frozenset()
+        """Rows of the document with a comment."""
         self._theme = ThemePalette(self)
         self._page = Page(80, self._theme.palette, Highlighter())
         self._languages = LanguageLoader(self, self._page.code, self._renew)
@@ -91,6 +99,27 @@ class ChangesView(ScrollView, inherit_bindings=False):
         """Whether what was and what is are side by side."""
         return bool(self._pairs)
 
+    @property
+    def marked(self) -> tuple[int, int]:
+        """First and last row of the document that are under the cursor or marked."""
+        first, last = self._marked
+        if not self._pairs:
+            return first, last
+        rows = [at for pair in self._pairs[first : last + 1] for at in pair if at is not None]
+        if first == last and len(rows) > 1:  # a line that was changed: what is there now
+            rows = rows[-1:]
+        return (min(rows), max(rows)) if rows else (0, -1)
+
+    @property
+    def _marked(self) -> tuple[int, int]:
+        other = self._y if self._anchor is None else self._anchor
+        return min(self._y, other), max(self._y, other)
+
+    def show_comments(self, rows: frozenset[int]) -> None:
+        """Mark the rows of the document that have a comment."""
+        self.commented = rows
+        self.refresh()
+
     # Rows of the screen and of the document: the same in one column
 
     def _row_at(self, y: int) -> int:
@@ -114,7 +143,11 @@ class ChangesView(ScrollView, inherit_bindings=False):
         self.document = document
         self._pairs = []
         self.hunk = min(max(0, self.hunk), len(document.hunks) - 1)
+        self._anchor = None
         self._measure()
+        self._y = max(0, min(self._y, self._count - 1))
+        if not self._y and self.hunk == 0:
+            self._y = self._first_line(0)
         self._renew()
         self.post_message(self.Moved())
 
@@ -157,6 +190,9 @@ class ChangesView(ScrollView, inherit_bindings=False):
         self.virtual_size = Size(width + GUTTER if hidden else self.size.width, self._count)
         if self.split != was:
             self.scroll_to(y=self._y_of(row), animate=False)
+            self._anchor = None
+            if self.hunk >= 0:
+                self._y = self._first_line(self.hunk)
 
     def _restyle(self) -> None:
         if self._theme.renew():
@@ -182,7 +218,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
         if row >= self._count:
             return Strip.blank(self.size.width, colours.text)
         line = self._line(row)
-        segments = [Segment("▌ " if self._under_cursor(row) else "  ", colours.cursor), *line.segments]
+        segments = [Segment(self._gutter(row), colours.cursor), *line.segments]
         selection = self.text_selection
         if selection is not None:
             length = GUTTER + len(line.text)
@@ -227,14 +263,40 @@ class ChangesView(ScrollView, inherit_bindings=False):
             return False
         return self.document.hunks[self.hunk] <= self._row_at(row) < self.document.end_of(self.hunk)
 
+    def _gutter(self, y: int) -> str:
+        first, last = self._marked
+        rows = (y,) if not self._pairs else self._pairs[y]
+        here = first <= y <= last and self.hunk >= 0
+        sign = "●" if self.commented.intersection(rows) else "›" if here else " "
+        return ("█" if here and sign == "●" else "▌" if self._under_cursor(y) else " ") + sign
+
     # Moving
 
+    def action_line(self, step: int, marks: bool = False) -> None:
+        """Move the cursor by lines, marking them on the way or not."""
+        if not self._count:
+            return
+        self._anchor = (self._y if self._anchor is None else self._anchor) if marks else None
+        self._y = max(0, min(self._count - 1, self._y + step))
+        self._reveal()
+        self._cursor(self.document.hunk_at(self._row_at(self._y)), stay=True)
+
+    def _reveal(self) -> None:
+        top, height = self.scroll_offset.y, max(1, self.size.height)
+        if self._y < top:
+            self.scroll_to(y=self._y, animate=False)
+        elif self._y >= top + height:
+            self.scroll_to(y=self._y - height + 1, animate=False)
+
     def action_scroll(self, step: int) -> None:
-        self.scroll_to(y=self.scroll_offset.y + step, animate=False)
+        before = self.scroll_offset.y
+        self.scroll_to(y=before + step, animate=False)
         self._follow()
 
     def action_page(self, step: int) -> None:
-        self.action_scroll(step * max(1, self.size.height - 1))
+        size = step * max(1, self.size.height - 1)
+        self._y = max(0, min(self._count - 1, self._y + size))
+        self.action_scroll(size)
 
     def action_side(self, step: int) -> None:
         self.scroll_to(x=self.scroll_offset.x + step * _SIDE, animate=False)
@@ -271,19 +333,35 @@ class ChangesView(ScrollView, inherit_bindings=False):
             self.scroll_to(y=self._y_of(file) if row == file + 1 else max(0, y - 1), animate=False)
         self._cursor(hunk)
 
+    def _first_line(self, hunk: int) -> int:
+        """The line where a change begins, behind its heading."""
+        row, end = self.document.hunks[hunk], self.document.end_of(hunk)
+        first = next((at for at in range(row, end) if self.document.rows[at].changed), min(row + 1, end - 1))
+        return self._y_of(first)
+
     def _follow(self) -> None:
-        """Keep the cursor on a visible change."""
+        """Keep the cursor on a visible line."""
         if self.hunk < 0:
             return
-        top, bottom = self.scroll_offset.y, self.scroll_offset.y + self.size.height
-        above = self._y_of(self.document.end_of(self.hunk)) <= top
-        if above or self._y_of(self.document.hunks[self.hunk]) >= bottom:
-            self._cursor(self.document.hunk_at(self._row_at(top if above else bottom - 1)))
+        top, bottom = self.scroll_offset.y, self.scroll_offset.y + max(1, self.size.height)
+        self._anchor = None
+        self._y = max(top, min(self._y, bottom - 1, self._count - 1))
+        self._cursor(self.document.hunk_at(self._row_at(self._y)), stay=True)
 
-    def _cursor(self, hunk: int) -> None:
+    def _cursor(self, hunk: int, *, stay: bool = False) -> None:
+        """`stay`: the line under the cursor remains; else it is the change's first."""
         self.hunk = hunk
+        if not stay and hunk >= 0:
+            self._y, self._anchor = self._first_line(hunk), None
         self.refresh()
         self.post_message(self.Moved())
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor on the line."""
+        y = event.y + self.scroll_offset.y
+        if event.chain == 1 and y < self._count:
+            self._y, self._anchor = y, None
+            self._cursor(self.document.hunk_at(self._row_at(y)), stay=True)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         self._wheel(event, 3)

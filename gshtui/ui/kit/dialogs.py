@@ -131,18 +131,20 @@ def _choice_line(choice: PickerChoice, widths: Sequence[int], room: int) -> Cont
     return line.truncate(room, ellipsis=True)
 
 
-class InputScreen(ModalScreen[str]):
+class InputScreen(ModalScreen[str | None]):
     """Returns the text entered; empty: cancelled.
 
     Args:
         text: the initial text.
         lines: whether several lines are allowed.
+        exact: the text is a file's: its blanks count, and nothing is an answer too (`None`: cancelled).
     """
 
-    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss('')")]
+    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "cancel")]
 
-    def __init__(self, title: str, *, text: str = "", hint: str = "", lines: bool = False) -> None:
+    def __init__(self, title: str, *, text: str = "", hint: str = "", lines: bool = False, exact: bool = False) -> None:
         super().__init__()
+        self._exact = exact
         self._title = title
         self._text = text
         self._hint = hint
@@ -157,7 +159,7 @@ class InputScreen(ModalScreen[str]):
                 yield TextArea(self._text, id="words", compact=True, soft_wrap=True)
             else:
                 yield Input(self._text, id="words", compact=True)
-            sends = "ctrl+s sends" if self._lines else "enter confirms"
+            sends = f"ctrl+s {'saves' if self._exact else 'sends'}" if self._lines else "enter confirms"
             hint = " · ".join(filter(None, (sends, "escape cancels", self._hint)))
             yield Static(Content(hint), classes="dialog-hint")
 
@@ -172,8 +174,13 @@ class InputScreen(ModalScreen[str]):
     def action_submit(self) -> None:
         field = self.query_one("#words", Widget)
         text = field.text if isinstance(field, TextArea) else field.value if isinstance(field, Input) else ""
-        if text.strip():
+        if self._exact:
+            self.dismiss(text)
+        elif text.strip():
             self.dismiss(text.strip())
+
+    def action_cancel(self) -> None:
+        self.dismiss(None if self._exact else "")
 
 
 _YES = frozenset({"once"})
