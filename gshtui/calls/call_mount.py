@@ -1,7 +1,7 @@
 """`/calls`: the shared rooms as files: what each is, its documents, its messages one file each, and who is in it.
 
-People write instructions and pinned documents, agents write nothing. A guest or an agent reads the calls that it is in,
-and the lobby; an agent asks before it reads another.
+People write instructions and pinned documents; an agent pins one in a call that it is in, if a person agrees. A guest
+or an agent reads the calls that it is in, and the lobby; an agent asks before it reads another.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from gshtui.store.call_table import CallTable
 from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
 from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, missing
+from gshtui.vfs.virtual_path import CURRENT
 
 _META, _CONTEXT, _PROMPT, _PINNED = ".call", "context", "system.prompt", "pinned"
 _CONVERSATION, _MEMBERS, _SUFFIX = "conversation", "members", ".msg"
@@ -32,9 +33,11 @@ class CallMount:
         self._calls = calls
 
     async def right(self, caller: Caller, steps: tuple[str, ...], *, writes: bool) -> Right:
-        """An agent writes nothing, and asks before it reads a call that it is not in."""
+        """An agent asks before it pins a document in its call, and before it reads another; it writes nothing else."""
         if writes:
-            return "never"
+            if len(steps) != 4 or steps[1:3] != (_CONTEXT, _PINNED):
+                return "never"
+            return "ask" if self._is_in(caller, await self._call(caller, steps[0])) else "never"
         if not steps or steps[0] == LOBBY:
             return "free"
         return "free" if self._is_in(caller, await self._call(caller, steps[0])) else "ask"
@@ -107,6 +110,8 @@ class CallMount:
         """Write the instructions of a call, or a pinned document."""
         self._refuse(caller, steps)
         call = await self._call(caller, steps[0])
+        if caller.is_agent and steps[1:3] != (_CONTEXT, _PINNED):
+            raise self._refused()
         service = self._service()
 
         def changed(before: str) -> str:
@@ -138,7 +143,9 @@ class CallMount:
             case ("context", "pinned", name):
                 service = self._service()
                 try:
-                    await service.unpin(steps[0], name, await service.principal(caller))
+                    await service.unpin(
+                        (await self._call(caller, steps[0])).name, name, await service.principal(caller)
+                    )
                 except CommandError as error:
                     raise as_file_error(error) from error
             case ():
@@ -147,8 +154,11 @@ class CallMount:
                 raise FileError("refused", f"{steps[-1]} cannot be removed.")
 
     def _refuse(self, caller: Caller, steps: tuple[str, ...]) -> None:
-        if caller.is_agent or caller.is_guest or not steps:
-            raise FileError("refused", "Only the person at the keyboard writes here.", "`say` adds a message.")
+        if caller.is_guest or not steps:
+            raise self._refused()
+
+    def _refused(self) -> FileError:
+        return FileError("refused", "Only the person at the keyboard writes here.", "`say` adds a message.")
 
     async def _all(self) -> list[CallInfo]:
         try:
@@ -159,11 +169,18 @@ class CallMount:
     async def _call(self, caller: Caller, name: str) -> CallInfo:
         """A call that the caller may see. Raises `FileError`."""
         service = self._service()
+        here = name == CURRENT
         try:
-            call = await service.find(name, await service.principal(caller))
+            call = await service.find("" if here else name, await service.principal(caller))
         except CommandError as error:
             raise missing((name,)) from error
-        if call.name != name or (caller.is_guest and not self._is_in(caller, call)):
+        if here and call.name == LOBBY:
+            raise FileError(
+                "missing",
+                "You are in no call whose context this could be.",
+                "`join call=NAME` enters one; the lobby's is /calls/lobby/context.",
+            )
+        if (call.name != name and not here) or (caller.is_guest and not self._is_in(caller, call)):
             raise missing((name,))
         return call
 

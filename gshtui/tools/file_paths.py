@@ -2,12 +2,14 @@
 
 Absolute paths whose first step is a mount are virtual. `/shared/project` is the project's folder and `/shared/NAME` one
 of the settings: what is below them is a real path, for which the guard, the approvals and the checks against links are
-those of every other real path, and which must also stay in its folder.
+those of every other real path, and which must also stay in its folder. `context/pinned/NAME` is a document of the call
+that the caller is in, unless there is a folder `context` where they work.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,10 +24,12 @@ from gshtui.tools import path_location
 from gshtui.tools.allowed_paths import AllowedPaths
 from gshtui.vfs.file_system import FileSystem
 from gshtui.vfs.mount import Node
-from gshtui.vfs.virtual_path import SHARED, VirtualPath, joined
+from gshtui.vfs.virtual_path import CALLS, CURRENT, SHARED, VirtualPath, joined
 
 _MOST_FOLDERS = 1_000
 """Callers whose working folder is kept."""
+_OF_CALL = re.compile(r"(?:\./)?(?:context/(?:pinned(?:/[^/]*)?|system\.prompt)|conversation/\d+\.msg)")
+"""What is meant in the call that the caller is in, unless there are such files where they work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,11 @@ class FilePaths:
             here = self._folders.get(_whose(invocation))
             if path is None and here is not None and not asked.startswith(("/", "~")):
                 if (real := self._real(invocation, here)) is not None:
-                    return RealPath(asked, replace(invocation, cwd=real[0]))
-                path = joined(here, asked)
+                    invocation = replace(invocation, cwd=real[0])
+                else:
+                    path = joined(here, asked)
+            if path is None and self._is_of_call(invocation, asked):
+                path = joined(VirtualPath((CALLS, CURRENT)), asked)
         except ExpectedError as error:
             raise command_error(error) from error
         if path is None:
@@ -88,6 +95,11 @@ class FilePaths:
             return path
         below = f"{real[0]}/" if asked.endswith("/") else str(real[0])
         return RealPath(below, replace(invocation, within=real[1]))
+
+    def _is_of_call(self, invocation: Invocation, asked: str) -> bool:
+        if CALLS not in self.files.names or not _OF_CALL.fullmatch(asked):
+            return False
+        return not (invocation.cwd / asked.removeprefix("./").partition("/")[0]).exists()
 
     def virtual(self, invocation: Invocation, asked: str) -> VirtualPath | None:
         """The virtual path that it means; `None`: it is a real one. Raises `CommandError`."""

@@ -14,6 +14,10 @@ from gshtui.text.sanitise import one_line, visible
 
 SHARED = "shared"
 """The mount whose folders are real ones: their files can have names that no virtual file may have."""
+CALLS = "calls"
+"""The mount of the shared rooms."""
+CURRENT = "@here"
+"""Below it: the call that the caller is in. No call has such a name."""
 _MOST_STEPS = 64
 _LONGEST = 4_096
 PATTERN = frozenset("*?[")

@@ -80,15 +80,49 @@ async def test_people_write_instructions_and_documents(files: Files) -> None:
     assert "calls rm audio" in str(await files_error(files, "rm /calls/audio recursive=true"))
 
 
+async def test_a_document_is_pinned_in_the_call_that_one_is_in(files: Files) -> None:
+    """Unless there is such a folder where one works, which is then meant."""
+    await files.hub.run("write to=context/pinned/goals.md content=$(cat goals.md)")
+    await files.hub.run("append to=./context/pinned/goals.md content='and test it'")
+    await files.hub.run("cd /shared/project")
+    assert "ship it\nand test it" in await files.text("cat /calls/audio/context/pinned/goals.md")
+    assert await files.names("ls context/pinned") == ["goals.md"]
+    assert "how do we route?" in await files.text("cat conversation/000.msg")
+    await files.hub.run("rm context/pinned/goals.md")
+    assert await files.names("ls context/pinned") == []
+    await files.hub.run("leave")
+    why = await files_error(files, "write to=context/pinned/goals.md content=x")
+    assert "in no call" in why and "join call=NAME" in why
+    assert not (files.project / "context").exists()
+    (files.project / "context").mkdir()
+    await files.hub.run("join audio")
+    await files.hub.run("write to=context/pinned/goals.md content=mine")
+    assert (files.project / "context/pinned/goals.md").read_text() == "mine"
+
+
+async def test_an_agent_pins_in_its_own_call_what_a_person_has_agreed_to(files: Files) -> None:
+    tree = files.hub.files
+    here, lobby = VirtualPath(("calls", "audio", "context", "pinned", "x")), VirtualPath(("calls", "lobby", ".call"))
+    assert await tree.right(AGENT, here, writes=True) == "ask"
+    assert await tree.right(OTHER, here, writes=True) == "never"
+    assert await tree.right(AGENT, lobby, writes=True) == "never"
+    await tree.write(AGENT, here, "found")
+    assert files.hub.store is not None
+    assert [(pin.text, pin.author) for pin in await files.hub.store.calls.pins("audio")] == [("found", "0001")]
+    for path in (VirtualPath((*here.steps[:3], "system.prompt")), lobby):
+        with pytest.raises(FileError):
+            await tree.write(AGENT, path, "owned")
+
+
 async def files_error(files: Files, line: str) -> str:
     with pytest.raises(Exception) as refused:
         await files.hub.run(line)
     return str(refused.value)
 
 
-async def test_agents_write_nothing_and_ask_before_they_read_another_call(files: Files) -> None:
+async def test_agents_write_nothing_else_and_ask_before_they_read_another_call(files: Files) -> None:
     tree = files.hub.files
-    for steps in (("context", "pinned", "x"), ("context", "system.prompt"), ("conversation", "000.msg")):
+    for steps in (("context", "pinned", "x", "y"), ("context", "system.prompt"), ("conversation", "000.msg")):
         assert await tree.right(AGENT, VirtualPath(("calls", "audio", *steps)), writes=True) == "never"
     assert await tree.right(AGENT, VirtualPath(("calls", "audio", ".call"))) == "free"
     assert await tree.right(OTHER, VirtualPath(("calls", "audio", ".call"))) == "ask"
