@@ -21,6 +21,7 @@ from gshtui.vfs.virtual_path import CURRENT
 
 _META, _CONTEXT, _PROMPT, _PINNED = ".call", "context", "system.prompt", "pinned"
 _CONVERSATION, _MEMBERS, _SUFFIX = "conversation", "members", ".msg"
+_MOST_DIGITS = 18
 _MOST = 20_000
 """Most messages that are listed: the newest."""
 
@@ -55,7 +56,8 @@ class CallMount:
             case ("members", name):
                 return _found(await self.list(caller, steps[:2]), name, steps)
             case ("conversation", name):
-                return _message_node(await self._message(call, name, steps))
+                message = await self._message(call, name, steps)
+                return Node(name, size=len(message.text.encode()), at=message.at)
             case _:
                 return _found(await self.list(caller, steps[:-1]), steps[-1], steps)
 
@@ -77,7 +79,8 @@ class CallMount:
                     heads = await self._calls.message_heads(call.name, _MOST)
                 except StoreError as error:
                     raise as_file_error(error) from error
-                return [Node(f"{head.seq:03}{_SUFFIX}", size=head.bytes, at=head.at) for head in heads]
+                names = [f"{head.seq:0{_digits(call)}}{_SUFFIX}" for head in heads]
+                return [Node(name, size=head.bytes, at=head.at) for name, head in zip(names, heads, strict=True)]
             case ("members",):
                 names = [one.name or one.member for one in call.members]
                 return [Node(one_line(name, 60), "link", target=f"/agents/{name}") for name in names]
@@ -195,7 +198,9 @@ class CallMount:
 
     async def _message(self, call: CallInfo, name: str, steps: tuple[str, ...]) -> CallMessage:
         number = name.removesuffix(_SUFFIX)
-        if not number.isdecimal() or not number.isascii() or name != f"{int(number):03}{_SUFFIX}":
+        if number == name or not number.isdecimal() or not number.isascii() or len(number) > _MOST_DIGITS:
+            raise missing(steps)
+        if number not in (f"{int(number):03}", f"{int(number):0{_digits(call)}}"):
             raise missing(steps)
         try:
             return await self._calls.message(call.name, int(number))
@@ -208,8 +213,9 @@ def _call_node(call: CallInfo) -> Node:
     return Node(call.name, "folder", at=call.created, type="call", about=about)
 
 
-def _message_node(message: CallMessage) -> Node:
-    return Node(f"{message.name}{_SUFFIX}", size=len(message.text.encode()), at=message.at)
+def _digits(call: CallInfo) -> int:
+    """Of the names of its messages, so that they sort by their numbers; names of three stay valid."""
+    return max(3, len(str(call.messages - 1)))
 
 
 def _found(nodes: list[Node], name: str, steps: tuple[str, ...]) -> Node:

@@ -36,7 +36,7 @@ from gshtui.bus.call_data import (
 from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
 from gshtui.bus.letter import PERSON, Letter
 from gshtui.calls.call_letter import ALL, Briefing, CallExcerpt, call_section, letter_text, mentions, windowed
-from gshtui.calls.call_summary import LOOKED_AT, summary_prompt
+from gshtui.calls.call_summary import MOST_AT_ONCE, summary_prompt
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.context.blocks import Passage
@@ -311,6 +311,8 @@ class CallService:
     async def summarise(self, name: str, who: Principal, *, upto: int | None = None) -> CallInfo:
         """Have a model summarise what was said up to a message (all, by default), the summary until now included.
 
+        A long call is read in parts, from its beginning; each makes the summary that holds until the next one has.
+
         Raises:
             CommandError: there is no model, it did not answer, or nothing was said since the last summary.
         """
@@ -325,13 +327,19 @@ class CallService:
             member = call.member(window.summarizer) if window.summarizer else None
             if window.summarizer and (member is None or not member.is_agent):
                 raise CommandError(f"{one_line(window.summarizer, 40)} is no agent in the call {call.name}.")
-            found = await self._store.calls.messages(call.name, before=last + 1, limit=LOOKED_AT)
-            fresh = [one for one in found if one.seq > call.summary_to]
-            prompt = summary_prompt(call, fresh, window.summary_tokens)
-            text = await self._ask(prompt, "" if member is None else member.member, window.summary_tokens * 2)
-            if not text.strip():
-                raise CommandError("The model wrote no summary.", hint="Try again, or name another `summarizer`.")
-            return await self._store.calls.change(call.name, summary=plain(text).strip(), summary_to=last)
+            while call.summary_to < last:
+                upto = min(last, call.summary_to + MOST_AT_ONCE) + 1
+                found = await self._store.calls.messages(
+                    call.name, after=call.summary_to, before=upto, limit=MOST_AT_ONCE
+                )
+                if not found:
+                    break
+                prompt, upto = summary_prompt(call, found, window.summary_tokens)
+                text = await self._ask(prompt, "" if member is None else member.member, window.summary_tokens * 2)
+                if not text.strip():
+                    raise CommandError("The model wrote no summary.", hint="Try again, or name another `summarizer`.")
+                call = await self._store.calls.change(call.name, summary=plain(text).strip(), summary_to=upto)
+            return call
         except (StoreError, ExpectedError) as error:
             raise command_error(error) from error
 
@@ -611,7 +619,7 @@ class CallService:
             async with asyncio.timeout(_SUMMARY_WITHIN):
                 return await self.summarise(call.name, self.person, upto=upto)
         except (CommandError, TimeoutError):
-            return call
+            return await self._store.calls.find(call.name)  # as far as it got
 
     def asked(
         self, call: CallInfo, who: Principal, text: str, to: Sequence[str], *, alone: bool = False

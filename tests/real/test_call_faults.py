@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from gshtui.bus.agent_data import RESERVED_NAMES
 from gshtui.bus.call_data import CallMember, CallMessage
 from gshtui.calls.call_mount import CallMount
-from gshtui.calls.call_service import Principal
+from gshtui.calls.call_service import CallService, Principal
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.store.call_table import add_message
 from gshtui.store.store import Store
@@ -19,6 +20,7 @@ from gshtui.text.sanitise import one_line
 from gshtui.vfs.mount import FileError
 from tests.kit.command import ROOT, environment
 from tests.kit.mail_harness import open_mail
+from tests.real.test_call_service import NoPost
 
 AMY = Principal("person", "amy")
 PERSON = Caller()
@@ -147,7 +149,7 @@ async def test_ten_thousand_messages(tmp_path: Path) -> None:
         assert (await m.calls.history("audio", AMY, limit=3, before=5_000))[0].text == "line 4997"
         mount = CallMount(lambda: m.calls, m.store.calls)
         listed = await mount.list(PERSON, ("audio", "conversation"))
-        assert [node.name for node in listed] == [f"{number:03}.msg" for number in range(10_000)]
+        assert [node.name for node in listed] == [f"{number:04}.msg" for number in range(10_000)]
         assert "line 9999" in await mount.read(PERSON, ("audio", "conversation", "9999.msg"))
         assert len(await m.calls.search("audio", "line 99", AMY, limit=1_000)) == 111
         member = CallMember(member="x", name="x", is_agent=True)
@@ -159,3 +161,32 @@ async def test_ten_thousand_messages(tmp_path: Path) -> None:
         assert len(text) < 40_000 and text.count("> [") < 2_000
         left_out = int(text.partition(" earlier messages")[0].rpartition("(")[2])
         assert left_out + text.count("\n> [") == put.seq
+
+
+async def test_a_summary_takes_in_every_message_in_parts_and_says_how_far_it_got(tmp_path: Path) -> None:
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        await m.calls.create("audio", AMY)
+        await fill(m.store, 450)
+        asked: list[str] = []
+
+        async def ask(prompt: str, _agent: str, _tokens: int) -> str:
+            asked.append(prompt)
+            if len(asked) == 2:
+                raise CommandError("The model is gone.")
+            return f"part {len(asked)}"
+
+        calls = CallService(m.main.bus, m.store, NoPost(), "amy", ask)
+        with pytest.raises(CommandError, match="model is gone"):
+            await calls.summarise("audio", AMY)
+        half = await calls.find("audio", AMY)
+        assert half.summary == "part 1" and 0 < half.summary_to < 449
+        for number in range(50):
+            await calls.post_message(AMY, "audio", f"long {number} {'x' * 4_000}", alone=False)
+        whole = await calls.summarise("audio", AMY)
+        assert whole.summary == f"part {len(asked)}" and whole.summary_to == 499
+        prompts = (asked[0], *asked[2:])
+        seen = [int(one) for prompt in prompts for one in re.findall(r"^> \[(\d+)\]", prompt, re.MULTILINE)]
+        assert seen == list(range(500)), "each once, in their order"
+        assert f"messages 0 to {half.summary_to}:\n\n> part 1" in asked[2] and max(map(len, asked)) < 70_000
+        with pytest.raises(CommandError, match="since its last summary"):
+            await calls.summarise("audio", AMY)

@@ -173,5 +173,9 @@ async def test_a_long_call_is_listed_by_numbers(files: Files) -> None:
 
     await files.hub.store.calls._write(many)  # pyright: ignore[reportPrivateUsage]
     names = await files.names("ls /calls/audio/conversation")
-    assert len(names) == 10_000 and names[999:1002] == ["999.msg", "1000.msg", "1001.msg"]
+    assert len(names) == 10_000 and names[999:1002] == ["0999.msg", "1000.msg", "1001.msg"] and names == sorted(names)
     assert (await files.text("tail /calls/audio/conversation/9999.msg n=1")).strip() == "é"
+    assert "how do we route?" in await files.text("cat /calls/audio/conversation/000.msg"), "as it was called before"
+    assert "how do we route?" in await files.text("cat /calls/audio/conversation/0000.msg")
+    found = (await files.data("cat /calls/audio/conversation/100?.msg"))["files"]
+    assert [one["path"][-8:] for one in found] == [f"{number}.msg" for number in range(1000, 1010)]
