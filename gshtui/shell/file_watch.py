@@ -74,6 +74,8 @@ MOST_FOLDERS = 4_000
 _NEVER = frozenset({".git", ".hg", ".svn", ".jj"})
 _LISTED = 2_000
 """Most files of a new folder that are examined."""
+_KNOWN = 20_000
+"""Files whose names are kept, so that one replaced by another of its name counts as modified."""
 
 
 @dataclass(slots=True)
@@ -84,6 +86,8 @@ class WatchedFolders:
     """Real path of the project."""
     rules: dict[str, tuple[IgnoreRules, ...]] = field(default_factory=dict[str, tuple[IgnoreRules, ...]])
     """Path of a folder → rules, the outermost first."""
+    files: set[int] = field(default_factory=set[int])
+    """Hashes of the paths of files that are there: most programs save by renaming a new file over the old one."""
     cut: bool = False
     """There are more folders than are watched."""
 
@@ -121,6 +125,8 @@ def find_folders(root: Path, most: int = MOST_FOLDERS) -> WatchedFolders:
                 continue
             rules = (*above, *rules_in(folder, entries))
             found.rules[folder] = rules
+            if len(found.files) + len(entries) <= _KNOWN:
+                found.files.update(hash(entry.path) for entry in entries if not entry.is_dir(follow_symlinks=False))
             below += [
                 (entry.path, rules)
                 for entry in entries
@@ -316,7 +322,12 @@ def sifted(folders: WatchedFolders, changes: Iterable[tuple[int, str]]) -> tuple
             again = again or folders.changes_rules(path)
             there = os.path.lexists(path)
             if there or 1 not in of:
-                told.append(FileChange(path, "deleted" if not there else "added" if of == {1} else "modified"))
+                new = of == {1} and hash(path) not in folders.files
+                told.append(FileChange(path, "deleted" if not there else "added" if new else "modified"))
+            if not there:
+                folders.files.discard(hash(path))
+            elif len(folders.files) < _KNOWN:
+                folders.files.add(hash(path))
     return told, again
 
 

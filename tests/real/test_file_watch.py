@@ -104,6 +104,18 @@ async def test_an_editor_that_replaces_a_file_modifies_it(project: Path) -> None
         assert {path for path, _ in told.changes} == {"src/a.py"}
 
 
+async def test_a_file_renamed_over_another_modifies_it_and_one_of_a_new_name_is_added(project: Path) -> None:
+    async with watching(project) as (told, _):
+        for name in ("a.py", "new.py"):
+            (project / "src" / "x.tmp").write_text("2")
+            (project / "src" / "x.tmp").rename(project / "src" / name)
+        await told.has(("src/a.py", "modified"), ("src/new.py", "added"))
+        told.events.clear()
+        (project / "src" / "x.tmp").write_text("3")
+        (project / "src" / "x.tmp").rename(project / "src" / "new.py")
+        await told.has(("src/new.py", "modified"))
+
+
 async def test_new_folders_are_watched_and_their_files_told(project: Path) -> None:
     async with watching(project) as (told, watch):
         (project / "lib" / "deep").mkdir(parents=True)
