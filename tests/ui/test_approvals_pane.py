@@ -434,6 +434,8 @@ async def test_at_eighty_by_twenty_four_a_change_shows_six_lines_and_hunks_come_
         await app.review(pilot)
         await pilot.pause()
         assert "src/m.py" in app.heading and "↑" in app.heading and "↓" in app.heading
+        view = app.query_one(QuestionView)
+        assert all("src/m.py" not in view.render_line(y - view.scroll_offset.y).text for y in range(20)), "named above"
         shown = changed_rows(app)
         assert len(shown) >= 6 and shown[0].endswith("- a = 1".ljust(len(shown[0]) - shown[0].index("-")))
         await app.press(pilot, "n")
@@ -494,6 +496,19 @@ async def test_the_input_and_some_of_the_conversation_stay_in_sight(size: tuple[
         await app.press(pilot, "4")
         await pilot.pause()
         assert app.answers == [("a1", "deny", "")]
+
+
+async def test_what_else_is_shown_takes_nothing_from_the_input() -> None:
+    app = Asked()
+    diff = "@@ -1 +1 @@\n" + "".join(f"+line {n}\n" for n in range(200))
+    async with app.run_test(size=(120, 35)) as pilot:
+        offer = Static("an offer\nof four\nrows\nhere")
+        await app.mount(offer, before=app.area)
+        await pilot.pause()
+        app.feed(make_question(1, tool="edit", effect="write", subject="src/m.py", diff=diff))
+        await pilot.pause()
+        assert offer.region.height == 4 and app.query_one("Log").region.height >= 1
+        assert app.area.status.region.bottom == 35 and app.area.status.region.height == 1
 
 
 KEYS = st.sampled_from([*"yn12345 abcXYZé", "enter", "backspace", "left", "right", "space", "ASK", "ASK", "SETTLE"])

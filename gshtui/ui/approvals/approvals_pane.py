@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from msgspec.structs import replace
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -57,6 +58,8 @@ _BESIDE = 9
 """Rows of the window that a change leaves to everything else: two of them are the conversation's."""
 _ROOMY = 30
 """Rows of the window from which on an empty one is between question and answers."""
+_MORE = 16
+"""Cells of the title in which the rows out of sight are counted."""
 _CHANGE = 24
 """Rows that a change may take where they are more than half of the window."""
 
@@ -219,6 +222,8 @@ class ApprovalsPane(Vertical, can_focus=True):
 
     def draw(self) -> None:
         """Show the question in front, in at most half of the window; a change may leave only a few rows of the chat."""
+        from gshtui.text.sanitise import one_line  # not before the first letter
+
         request = self.state.shown
         if not self.is_mounted or (request is None and not self.writing):
             return
@@ -242,21 +247,32 @@ class ApprovalsPane(Vertical, can_focus=True):
         view.display = not self._keys.in_rule
         most = height // 2
         if request.diff and not low:
-            most = max(most, min(height - _BESIDE, _CHANGE))
-        view.fit(inner, max(1, most - 1 - frame - rows))
-        tail = f" · ↑ {view.above}" if view.above and view.display else ""
-        tail += f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
-        tail += f" · {self.said}" if self.said else ""
-        tail += "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} answers"
+            most = min(max(most, min(height - _BESIDE, _CHANGE)), max(height // 2 - 4, self._room()))
+        subject = one_line(request.subject, 200) if request.diff else ""
         heading = question_title(
             request, self.state.place, len(self.state.waiting), self.state.names.get(request.agent, "")
         )
-        if request.diff:  # its own row may be scrolled away
-            from gshtui.text.sanitise import one_line
-
-            heading += f" · {one_line(request.subject, 200)}"
+        heading += f" · {subject}" if subject else ""
+        tail = "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} answers"
+        room = width - 4 - len(tail) - _MORE
+        named = request.effect == "write" and subject == request.subject and cell_len(heading) <= room
+        view.fit(inner, max(1, most - 1 - frame - rows), named=named)
+        more = f" · ↑ {view.above}" if view.above and view.display else ""
+        more += f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
+        more += f" · {self.said}" if self.said else ""
+        tail = more + tail
         heading = fit(f"◆ {heading}", max(8, width - 4 - len(tail))) + tail
         self.query_one("#approval-title", Static).update(heading)
+
+    def _room(self) -> int:
+        """Rows of the window that are left beside what is shown above and below, and two of the conversation."""
+        rows, node = 0, self
+        for around in tuple(self.ancestors)[:2]:
+            others = (one for one in around.children if one is not node and one.display)
+            rows += sum(one.outer_size.height for one in others if one.styles.height is None or one.styles.height.is_auto)
+            rows += around.gutter.height
+            node = around
+        return node.size.height - rows - 2
 
     def action_turn(self, by: int) -> None:
         """Bring another question to the front."""

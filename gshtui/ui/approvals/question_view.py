@@ -140,7 +140,7 @@ class QuestionView(ScrollView, can_focus=False):
         self._head: list[QuestionLine] = []
         self._tail: list[QuestionLine] = []
         self._fresh: bool = False
-        self._fitted: int = 0
+        self._fitted: tuple[int, bool] = (0, False)
 
     def ask(self, parts: QuestionParts, path: str) -> None:
         """Show another question, from its beginning, or from its change if there is nothing else to read."""
@@ -151,15 +151,20 @@ class QuestionView(ScrollView, can_focus=False):
             self._change = QuestionChange(self, self.refresh)
         if self._change is not None:
             self._change.show(parts.diff, path)
-        self._fitted, self._fresh = 0, True
+        self._fitted, self._fresh = (0, False), True
         self.scroll_to(0, 0, animate=False)
 
-    def fit(self, width: int, most: int) -> int:
-        """Lay it out for the width; returns the rows to show, at most `most`."""
-        if width != self._fitted and width > 0:
-            self._fitted = width
+    def fit(self, width: int, most: int, *, named: bool = False) -> int:
+        """Lay it out for the width; returns the rows to show, at most `most`.
+
+        Args:
+            named: the title names the subject whole, so it needs no row.
+        """
+        if (width, named) != self._fitted and width > 0:
+            self._fitted = width, named
             inner = width - 1  # a column for the scroll bar
-            self._head = wrapped_question(self._parts.head, inner)
+            head = [line for line in self._parts.head if not (named and line.kind == "subject")]
+            self._head = wrapped_question(head, inner)
             self._tail = wrapped_question(self._parts.tail, inner)
             if self._change is not None:
                 self._change.fit(inner)
