@@ -112,7 +112,8 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
     """
     row, usage = state.row, state.usage
     made_of = row.profile or row.persona
-    share = f" ({row.context / row.window:.0%} of {row.window:,})" if row.window else ""
+    share = f" ({units.percent(row.context, row.window)} of {row.window:,})" if row.window else ""
+    who = row.name if row.name == row.id else f"{row.name} ({row.id})"
     model = f"{state.label or row.model} via {row.provider}" if row.provider else row.model
     used = f"{row.tokens:,} tokens in all"
     if state.requests:
@@ -120,7 +121,7 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
         used = f"{usage.input:,} in · {usage.output:,} out · {cached}"
     conversation = f"{row.session or row.external_id} {one_line(state.title, 80)}".strip()
     facts = [
-        ("agent", f"{row.name} ({row.id}), {row.kind}, {row.runtime}{f', {made_of}' if made_of else ''}"),
+        ("agent", f"{who}, {row.kind}, {row.runtime}{f', {made_of}' if made_of else ''}"),
         ("status", status_words(row)),
         ("program", one_line(shlex.join(row.argv), 120)),
         ("folder", row.cwd),

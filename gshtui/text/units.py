@@ -10,6 +10,25 @@ def cost(dollars: float | None) -> str:
     return "unknown" if dollars is None else f"${dollars:.4f}"
 
 
+def percent(part: float, whole: float) -> str:
+    """`0 %`, `<1 %`, `37 %`."""
+    if not whole or not part:
+        return "0 %"
+    share = 100 * part / whole
+    return "<1 %" if share < 1 else f"{share:.0f} %"
+
+
+_FORESEEN = 20
+"""The most turns that a forecast counts: how many more it is, a few turns of another kind would change."""
+
+
+def turns_ahead(turns: int | None) -> str:
+    """`in the next turn`, `in about 12 turns`; empty where it is not known, or too far away to say."""
+    if turns is None or turns > _FORESEEN:
+        return ""
+    return "in the next turn" if turns <= 1 else f"in about {turns} turns"
+
+
 def bar(share: float, width: int, *, least: int = 0) -> str:
     """A bar of up to `width` cells, exact to an eighth of one, never less than `least` eighths."""
     eighths = max(least, round(max(0.0, min(share, 1.0)) * width * 8))

@@ -21,7 +21,7 @@ async def test_an_agents_context_is_told_in_numbers_and_for_people() -> None:
     assert dict(rows(known)) == {
         "conversation": "s1",
         "model": "m via anthropic",
-        "next request": "4,500 tokens of 200,000 (2%)",
+        "next request": "4,500 tokens of 200,000 (2 %)",
         "sections": "system 1,200 · history 3,000 · input 300",
         "compaction": "at 170,000 tokens, in about 12 turns",
         "requests": "3, 1 cut",

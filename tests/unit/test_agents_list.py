@@ -115,7 +115,7 @@ def test_what_is_said_of_one_agent() -> None:
     lines = words(draw_agents(list_agents(after(*changed(SEARCH))), 40, NOW)[0])
     assert lines == [
         f"● look-around{' ' * 24}4 s",
-        "  thinking · by event",
+        "  thinking",
         "  grep parse_empty",
         "  explore · claude-sonnet-4-5",
         "  ━──── 42.0k/200k · $0.12",

@@ -201,6 +201,10 @@ def test_retries_take_one_line() -> None:
     (notice,) = played(begun, *retries)
     assert isinstance(notice, NoticeEntry)
     assert notice.text == "It is busy. Retrying in 4.0s (attempt 3)."
+    answered = played(begun, *retries, text("At last"))
+    assert [type(entry) for entry in answered] == [AnswerEntry], "it went through: nobody needs to know any more"
+    (end,) = played(begun, *retries, TurnFinished(turn="t", stop="error", error="It is busy.", **WHO))
+    assert isinstance(end, NoticeEntry) and "Retrying" not in end.text
 
 
 def test_another_model_is_said_only_when_it_changes_in_the_middle() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gshtui.text import units
 from gshtui.ui.kit import figures
 
 
@@ -36,10 +37,16 @@ def test_money() -> None:
 
 
 def test_shares() -> None:
-    assert figures.percent(0, 100) == "0 %"
-    assert figures.percent(1, 1_000) == "<1 %"
-    assert figures.percent(37, 100) == "37 %"
-    assert figures.percent(3, 0) == "0 %"
+    assert units.percent(0, 100) == "0 %"
+    assert units.percent(1, 1_000) == "<1 %"
+    assert units.percent(37, 100) == "37 %"
+    assert units.percent(3, 0) == "0 %"
+
+
+def test_a_forecast_counts_few_turns_and_says_nothing_of_many() -> None:
+    assert units.turns_ahead(1) == "in the next turn"
+    assert units.turns_ahead(12) == "in about 12 turns"
+    assert units.turns_ahead(8_473) == units.turns_ahead(None) == ""
 
 
 @given(st.integers(0, 10**7), st.integers(1, 10**6), st.integers(1, 80))

@@ -14,6 +14,7 @@ from gshtui.bus.context_data import Block
 from gshtui.commands.command_errors import command_error
 from gshtui.context.commands import lookup, tables
 from gshtui.context.views import ContextError
+from gshtui.text import units
 
 if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
@@ -87,7 +88,7 @@ def _sections(blocks: Sequence[Block]) -> list[tuple[str, int]]:
 def rows(of: AgentFacts) -> list[tuple[str, str]]:
     """The facts for people."""
     window, size = of.window, of.expected
-    share = f" of {window:,} ({size / window:.0%})" if window else ""
+    share = f" of {window:,} ({units.percent(size, window)})" if window else ""
     off = f", estimates are off by {of.estimate_error:.0%}" if (of.estimate_error or 0) >= 0.005 else ""
     found = [
         ("conversation", str(of.session)),
@@ -96,8 +97,8 @@ def rows(of: AgentFacts) -> list[tuple[str, str]]:
         ("sections", " · ".join(f"{name} {tokens:,}" for name, tokens in of.sections.items())),
     ]
     if of.trigger:
-        turns = "" if of.turns_left is None else f", in about {of.turns_left:,} turns"
-        found.append(("compaction", f"at {of.trigger:,} tokens{turns}"))
+        ahead = units.turns_ahead(of.turns_left)
+        found.append(("compaction", f"at {of.trigger:,} tokens{f', {ahead}' if ahead else ''}"))
     found += [
         ("requests", f"{of.requests:,}, {tables.counted(of.cuts, 'cut')}"),
         ("cost", tables.money(of.cost)),

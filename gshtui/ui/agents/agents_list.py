@@ -284,7 +284,8 @@ def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
     if agent.row.needs_you and agent.terminal:
         before = "" if agent.status == "waiting" else f"{agent.status} · "
         status = Content.assemble((before, colour), ("needs you", "bold $warning"))
-    lines = [Content.assemble(status, (f" · by {agent.row.status_source}", _MUTED))]
+    source = "" if agent.row.status_source == "event" else f" · by {agent.row.status_source}"  # else it says so itself
+    lines = [Content.assemble(status, (source, _MUTED))]
     if not full and doing and not agent.killed_until:
         lines = [Content.assemble(status, f" · {doing}")]
     if left:

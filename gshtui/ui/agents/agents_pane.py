@@ -27,8 +27,8 @@ from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import FeatureMessage, JoinTheCall
 
 EMPTY = (
-    "No agents yet.\n\nThis window's agent appears here once it starts, with what it is doing, its model, "
-    "its tokens and its cost."
+    "No agents yet.\n\nThis window's agent appears here once it starts. {agents.spawn} starts another one, "
+    "{agents.open} opens it."
 )
 AT_ONCE = 12
 """Up to this many agents, every change is shown at once."""

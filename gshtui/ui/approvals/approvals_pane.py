@@ -267,11 +267,13 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _room(self) -> int:
         """Rows of the window that are left beside what is shown above and below, and two of the conversation."""
         rows, node = 0, self
-        for around in tuple(self.ancestors)[:2]:
-            others = (one for one in around.children if one is not node and one.display)
-            rows += sum(one.outer_size.height for one in others if one.styles.height is None or one.styles.height.is_auto)
-            rows += around.gutter.height
-            node = around
+        around: list[Widget] = [one for one in self.ancestors if isinstance(one, Widget)][:2]
+        for outer in around:
+            rows += outer.gutter.height
+            for one in outer.children:
+                stretched = one.styles.height is not None and one.styles.height.is_fraction
+                rows += one.outer_size.height if one is not node and one.display and not stretched else 0
+            node = outer
         return node.size.height - rows - 2
 
     def action_turn(self, by: int) -> None:

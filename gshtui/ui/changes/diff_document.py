@@ -110,6 +110,8 @@ def make_document(changes: WorktreeChanges) -> DiffDocument:
         for row in _rows(one.lines):
             if row.kind == "hunk":
                 hunks.append(len(rows))
+                if row.number <= 1 and not row.text:
+                    continue  # it begins with the file: nothing is left out above it
             rows.append(row)
         if len(rows) > MOST_ROWS:
             rows[MOST_ROWS:] = [DiffRow("note", "Too many changes to show. A patch file holds them all.")]

@@ -20,6 +20,7 @@ from gshtui.bus.events.agent_events import ContextAssembled, ModelChanged, Usage
 from gshtui.bus.events.context_events import ContextCut, CutUndone
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.messages import Usage
+from gshtui.text import units
 from gshtui.ui.context.context_rows import ContextRow, ContextWanted
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.figures import context_meter, meter_sign
@@ -53,6 +54,11 @@ class ContextState(msgspec.Struct, frozen=True):
     """The block at which the provider's cache broke; empty: none, or unknown."""
     chosen: str = ""
     """The section under the cursor; empty: none."""
+
+    @property
+    def rows(self) -> tuple[tuple[str, int], ...]:
+        """The sections that hold something: the others have no row."""
+        return tuple(row for row in self.sections if row[1]) or self.sections
 
     @property
     def used(self) -> int:
@@ -127,7 +133,7 @@ def restored(state: ContextState, iterations: Sequence[Iteration], session: str)
 
 def chosen(state: ContextState, step: int) -> ContextState:
     """With the cursor on the next section, or the one before."""
-    names = [name for name, _ in state.sections]
+    names = [name for name, _ in state.rows]
     if not names:
         return state
     at = names.index(state.chosen) + step if state.chosen in names else 0 if step > 0 else len(names) - 1
@@ -135,8 +141,8 @@ def chosen(state: ContextState, step: int) -> ContextState:
 
 
 EMPTY = (
-    "Nothing has been sent yet.\n\nOnce you send a prompt, this shows what the model receives: each section with its "
-    "tokens and its share of the window, then the provider's count."
+    "Nothing has been sent yet.\n\n{prompt.submit} sends a prompt; {context.inspect} shows what the model would get. "
+    "Here: its sections, their tokens and the provider's count."
 )
 
 
@@ -183,7 +189,7 @@ class ContextPane(Pane):
             self.label("")
             self.show(None)
             return
-        self.label(figures.percent(state.used, state.window) if state.window else "")
+        self.label(units.percent(state.used, state.window) if state.window else "")
         content = draw(state, self.columns)
         if content.plain.count("\n") >= self.rows:  # its scroll bar takes a cell
             content = draw(state, self.columns - 1)
@@ -194,7 +200,7 @@ class ContextPane(Pane):
     def action_choose(self, step: int) -> None:
         self._become(chosen(self.state, step))
         if self.state.chosen:
-            at = [name for name, _ in self.state.sections].index(self.state.chosen) + 1
+            at = [name for name, _ in self.state.rows].index(self.state.chosen) + 1
             if not self.scroll_offset.y <= at < self.scroll_offset.y + self.rows:
                 self.scroll_to(y=max(0, at - 1), animate=False)
 
@@ -206,8 +212,8 @@ class ContextPane(Pane):
 
     def on_click(self, event: events.Click) -> None:
         row = event.screen_y - self.scrollable_content_region.y + self.scroll_offset.y - bool(self.state.window)
-        if event.y > 0 and 0 <= row < len(self.state.sections):
-            self._become(replace(self.state, chosen=self.state.sections[row][0]))
+        if event.y > 0 and 0 <= row < len(self.state.rows):
+            self._become(replace(self.state, chosen=self.state.rows[row][0]))
             self.action_open()
         elif event.y > 0 and row < 0:
             self.post_message(ForContext("inspect", self.state.agent))
@@ -216,7 +222,7 @@ class ContextPane(Pane):
 def draw(state: ContextState, width: int) -> Content:
     """The meter, the sections as a table with bars, then the counts."""
     name_width = max(len(name) for name, _ in state.sections)
-    most = max(tokens for _, tokens in state.sections)
+    most = max(tokens for _, tokens in state.rows)
     room = width - name_width - 16  # beside the names and figures; a narrow pane has no bars
     lines: list[Content] = []
     if state.window:
@@ -224,8 +230,8 @@ def draw(state: ContextState, width: int) -> Content:
         size = f" {figures.tokens(state.used)}{warns} of {figures.tokens(state.window)}"
         bar = context_meter(state.used, state.window, state.trigger, max(4, width - len(size)))
         lines.append(Content.assemble(bar, (size, "bold" if warns else "")))
-    for name, tokens in state.sections:
-        share = figures.percent(tokens, state.tokens)
+    for name, tokens in state.rows:
+        share = units.percent(tokens, state.tokens)
         here = name == state.chosen
         lines.append(
             Content.assemble(
@@ -239,7 +245,7 @@ def draw(state: ContextState, width: int) -> Content:
         figure = figures.tokens(tokens).rjust(6)
         lines.append(Content.styled(f"{name.ljust(name_width + 2)}{figure}{note}", "$foreground-muted"))
     if state.trigger:
-        at = f"compacts at {figures.tokens(state.trigger)} ({figures.percent(state.trigger, state.window)})"
+        at = f"compacts at {figures.tokens(state.trigger)} ({units.percent(state.trigger, state.window)})"
         lines.append(Content.styled(at, "$foreground-muted"))
     if state.usage is not None:
         lines += [
@@ -251,12 +257,15 @@ def draw(state: ContextState, width: int) -> Content:
 
 
 def _counts(state: ContextState) -> list[tuple[str, int, str]]:
-    """The estimate, and the provider's count."""
+    """The estimate, and the provider's count where it has several parts."""
     if not state.sent:
         return [("estimate", state.tokens, "")]
     off = 100 * (state.tokens - state.sent) / state.sent
     told = f"{off:+.0f} %".rjust(7) if abs(off) < 1_000 else ""  # the provider counts something else
-    return [("estimate", state.tokens, told), ("counted", state.sent, "")]
+    estimate = ("estimate", state.tokens, told)
+    if state.usage is not None and state.sent == state.usage.input:
+        return [estimate]  # the request's own line below says what was counted
+    return [estimate, ("counted", state.sent, "")]
 
 
 def counted(title: str, usage: Usage, *, broken: bool = False) -> Content:

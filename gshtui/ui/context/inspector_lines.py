@@ -14,6 +14,7 @@ from textual.content import Content
 
 from gshtui.bus.context_data import SECTIONS, Block, Change, Difference, Iteration, SectionName
 from gshtui.context.views import Carry, ContextView
+from gshtui.text import units
 from gshtui.text.sanitise import one_line
 from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.context.outline import EntryWords, OutlineEntry, StyledPart, displayed
@@ -204,7 +205,7 @@ def _section(section: SectionLine, width: int) -> EntryWords:
         )
         if tokens
     ]
-    share = figures.percent(section.tokens, section.whole)
+    share = units.percent(section.tokens, section.whole)
     bar_room = max(6, min(40, (width - 60) // 2))
     bar = figures.bar(section.tokens, section.whole, bar_room).ljust(bar_room) if width >= 60 else ""
     right: list[StyledPart] = [
@@ -331,7 +332,7 @@ def size_line(view: ContextView, width: int) -> Content:
         if view.window and width > 60
         else []
     )
-    window = f" of {figures.tokens(view.window)} ({figures.percent(used, view.window)})" if view.window else ""
+    window = f" of {figures.tokens(view.window)} ({units.percent(used, view.window)})" if view.window else ""
     parts.append(Content(f"{figures.tokens(used)}{window}{meter_sign(used, view.window, view.trigger)}"))
     facts = [f"compacts at {figures.tokens(view.trigger)}" if view.trigger else "", estimate(view)]
     one = view.iteration

@@ -22,6 +22,7 @@ from textual.widgets import Button, Static
 
 from gshtui.bus.context_data import Fate, Item, Receipt
 from gshtui.commands.declaration import CommandError
+from gshtui.text import units
 from gshtui.text.sanitise import one_line
 from gshtui.ui.context.outline import EntryWords, OutlineEntry, StyledPart, displayed
 from gshtui.ui.context.outline_view import OutlineView
@@ -103,7 +104,7 @@ def _head(receipt: Receipt) -> Iterator[OutlineEntry[ReceiptLine]]:
     sizes: list[StyledPart] = [
         ("strong", f"{figures.tokens(receipt.tokens_before)} → {figures.tokens(receipt.tokens_after)} tokens"),
         ("ok" if saved > 0 else "warning", f"  {'−' if saved >= 0 else '+'}{figures.tokens(abs(saved))}"),
-        ("muted", f" ({figures.percent(abs(saved), receipt.tokens_before)})" if receipt.tokens_before else ""),
+        ("muted", f" ({units.percent(abs(saved), receipt.tokens_before)})" if receipt.tokens_before else ""),
     ]
     if receipt.messages_before:
         sizes.append(("muted", f" · {receipt.messages_before} → {receipt.messages_after} messages"))

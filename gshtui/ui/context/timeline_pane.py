@@ -18,6 +18,7 @@ from textual.content import Content
 
 from gshtui.bus.context_data import Iteration, Receipt
 from gshtui.bus.event import Event
+from gshtui.text import units
 from gshtui.ui.context import timeline_state as states
 from gshtui.ui.context.context_rows import ContextRow, ContextWanted
 from gshtui.ui.context.timeline_state import (
@@ -37,8 +38,6 @@ from gshtui.ui.kit.side_pane import Pane
 from gshtui.ui.kit.widget_messages import ForContext
 
 FARTHEST = -6
-_FORESEEN = 20
-"""The most turns that a forecast counts: how many more it is, a few turns of another kind would change."""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -180,16 +179,15 @@ def _forecast(state: TimelineState, width: int) -> list[Content]:
     if not state.trigger:
         return []
     at = f"compacts at {figures.tokens(state.trigger)}"
-    if state.turns_left is not None and state.turns_left <= _FORESEEN:
-        turns = "the next turn" if state.turns_left <= 1 else f"about {state.turns_left} turns"
-        at = f"compacts in {turns}, at {figures.tokens(state.trigger)}"
+    if turns := units.turns_ahead(state.turns_left):
+        at = f"compacts {turns}, at {figures.tokens(state.trigger)}"
     grows = f" (+{figures.tokens(state.per_turn)} a turn)" if state.per_turn > 0 else ""
     return [Content.styled(at + grows if len(at + grows) <= width else at, "$foreground-muted")]
 
 
 EMPTY = (
-    "No requests yet.\n\nEach request to the model adds a mark here, as high as the tokens it sent. "
-    "Cuts of the context appear between the marks."
+    "No requests yet.\n\nEach request adds a mark, as high as its tokens; cuts appear between them. "
+    "{timeline.left} and {timeline.right} move, {timeline.next_cut} finds a cut."
 )
 
 

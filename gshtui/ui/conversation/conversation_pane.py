@@ -44,7 +44,7 @@ PAGE = 200
 """Messages loaded at a time."""
 _EMPTY = (
     "No messages yet.\n\n"
-    "Type below what you want done, and press enter. The answer and every tool call will appear here."
+    "Ask a question or describe a task: {prompt.submit} sends it.\n? shows the keys, {app.palette} finds any action."
 )
 _OFFLINE = (
     "No model is connected: leave, export ANTHROPIC_API_KEY=… and start again.\n"

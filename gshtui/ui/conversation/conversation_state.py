@@ -148,15 +148,15 @@ class ConversationState:
                 self.iteration = event.iteration
                 return []
             case TextDelta():
-                return self._delta(event.message, "a", event.text, event.at)
+                return [*self._retried(), *self._delta(event.message, "a", event.text, event.at)]
             case ThinkingDelta():
-                return self._delta(event.message, "t", event.text, event.at)
+                return [*self._retried(), *self._delta(event.message, "t", event.text, event.at)]
             case ToolStarted() | ToolOutput() | ToolFinished() | ApprovalRequested() | ApprovalSettled():
                 return self._tool(event)
             case MessageAppended():
-                return self.message(event.message)
+                return [*self._retried(), *self.message(event.message)]
             case TurnFinished():
-                return [*self._end_live(event.at, event.stop), *self._put(turn_end(event))]
+                return [*self._retried(), *self._end_live(event.at, event.stop), *self._put(turn_end(event))]
             case AgentEnded():
                 return self._agent_ended(event)
             case InputCommandStarted() | InputCommandPrinted() | InputCommandFinished():
@@ -202,6 +202,14 @@ class ConversationState:
             return []
         self.shown.discard(id)
         return [Remove(id)]
+
+    @property
+    def _retry_id(self) -> str:
+        return f"{self.turn}.{self.iteration}.retry"
+
+    def _retried(self) -> list[Operation]:
+        """The request went through, or failed for good: that it was tried again is of no more use."""
+        return self._remove(self._retry_id)
 
     def _delta(self, message: str, kind: str, text: str, at: float) -> list[Operation]:
         if not text or message in self.messages:
@@ -308,7 +316,7 @@ class ConversationState:
     def _word(self, event: Event) -> list[Operation]:
         if isinstance(event, ProviderRetried):
             text = f"{event.why.rstrip('.')}. Retrying in {seconds(event.wait)} (attempt {event.attempt + 1})."
-            return self._put(NoticeEntry(f"{self.turn}.{self.iteration}.retry", "warning", text))
+            return self._put(NoticeEntry(self._retry_id, "warning", text))
         if isinstance(event, ModelChanged):
             label = event.label or event.model
             before, self.label = self.label, label

@@ -6,6 +6,8 @@ widget. Called by the widgets of the prompt area.
 
 from __future__ import annotations
 
+import re
+
 from textual.widget import Widget
 
 from gshtui.ui.kit.key_table import KEYS
@@ -19,6 +21,15 @@ def key_of(widget: Widget, id: str) -> str:
     """The first key of a key table row that this terminal sends, after remapping by the configuration."""
     keys = (keymap_of(widget).get(id) or KEYS[id].keys).split(",")
     return sent_first(keys, extended=sends_every_key(app_of(widget)))[0]
+
+
+def with_keys(widget: Widget, words: str) -> str:
+    """The words with the key of each row of the key table that they name in braces, such as `{agents.spawn}`."""
+
+    def key(named: re.Match[str]) -> str:
+        return key_of(widget, named[1]) if named[1] in KEYS else named[0]
+
+    return re.sub(r"\{([a-z_.]{1,40})\}", key, words)
 
 
 class BoundKeys:

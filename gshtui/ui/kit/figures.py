@@ -40,14 +40,6 @@ def age(seconds: float) -> str:
     return f"{seconds / 86_400:.0f} d"
 
 
-def percent(part: float, whole: float) -> str:
-    """`0 %`, `<1 %`, `37 %`."""
-    if not whole or not part:
-        return "0 %"
-    share = 100 * part / whole
-    return "<1 %" if share < 1 else f"{share:.0f} %"
-
-
 def bar(part: float, whole: float, width: int) -> str:
     """A thin bar of at most `width` cells, exact to half a cell; never empty for a value above 0."""
     if whole <= 0 or part <= 0 or width <= 0:

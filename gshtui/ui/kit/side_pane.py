@@ -14,13 +14,16 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
 
+from gshtui.ui.kit.bound_keys import with_keys
 from gshtui.ui.kit.draggable_edges import Drag
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.pane_body import PaneBody
 
 
 class Pane(VerticalScroll):
-    """A side pane. `number`: its key's digit; `pane`: its name in the layout; `empty`: the text of its empty state."""
+    """A side pane. `number`: its key's digit; `pane`: its name in the layout; `empty`: the text of its empty state,
+    with keys by their ids in braces.
+    """
 
     BINDINGS = [
         bind("pane.zoom", "zoom"),
@@ -67,6 +70,10 @@ class Pane(VerticalScroll):
         self.label("")
 
     def compose(self) -> ComposeResult:
+        self._empty = Content(with_keys(self, self._empty.plain))
+        if self._body.has_class("-empty"):
+            self._shown = None
+            self.show(None)
         yield self._body
 
     def show(self, content: Content | None) -> None:

@@ -168,11 +168,11 @@ class CompletionPopup(Widget, can_focus=False):
         rows = min(POPUP_ROWS, len(candidates), max(1, self.screen.size.height - 4))
         self.display = bool(candidates)
         if candidates:
-            widest = max(len(c.shown) + 2 + len(c.detail) for c in candidates) + 3
-            width = max(12, min(widest, self.screen.size.width - 2, 96))
+            around = self.parent.size.width if isinstance(self.parent, Widget) else 0
+            width = max(12, around or self.screen.size.width)  # as the input's, over nothing else
             if (self.styles.width, self.styles.height) != (width, rows):
                 self.styles.width, self.styles.height = width, rows
-                self.styles.offset = (1, -rows)
+                self.styles.offset = (0, -rows)
             self.refresh()
 
     def close(self) -> None:
@@ -207,14 +207,17 @@ class CompletionPopup(Widget, can_focus=False):
         base = style("completion--chosen" if chosen else "completion--plain")
         marked = style("completion--chosen-match" if chosen else "completion--match")
         quiet = style("completion--chosen-detail" if chosen else "completion--detail")
-        width = self.size.width - 3
+        rows = self.size.height
+        place = f"{self.index + 1} of {len(self.candidates)} " if len(self.candidates) > rows and y == rows - 1 else ""
+        width = self.size.width - 4 - len(place)
         paths = candidate.kind == "file"
         label, cut = fit_left(candidate.shown, width) if paths else (fit(candidate.shown, width), 0)
         detail = fit(candidate.detail, width - len(label) - 2) if width - len(label) > 8 else ""
-        segments = [Segment("▸ " if chosen else "  ", base)]
+        segments = [Segment(" ▸ " if chosen else "   ", base)]
         segments += _marked(label, {position - cut for position in candidate.marked}, base, marked)
         segments.append(Segment(f"  {detail}" if detail else "", quiet))
-        return Strip(segments).adjust_cell_length(self.size.width, base)
+        line = Strip(segments).adjust_cell_length(self.size.width - len(place), base)
+        return Strip([*line, Segment(place, quiet)]) if place else line
 
     def on_click(self, event: events.Click) -> None:
         """Choose the clicked candidate."""
@@ -260,14 +263,17 @@ class WordCompletion:
         self._completer = Completer(self._offer, failed)
         self._completer.sources.extend(sources)
         self._take_first = False
+        self._typed = False
 
     def add_source(self, source: CompletionSource) -> None:
-        """Also ask this source from now on."""
+        """Also ask this source from now on, for what was typed before it was there too."""
         self._completer.sources.append(source)
+        if self._typed and not self._popup.is_open:
+            self.update()
 
     def update(self) -> None:
         """The text before the cursor changed: look for candidates."""
-        self._take_first = False
+        self._take_first, self._typed = False, True
         row, column = self._area.cursor_location
         if not self._completer.sources or not self._completer.update(self._area.document[row][:column], row):
             self._popup.close()

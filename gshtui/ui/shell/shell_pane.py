@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from gshtui.ui.shell.shell_view import ShellLogBody, ShellLogView
 
 EMPTY = (
-    "No shell commands yet.\n\nOnce your shell is connected, everything you run in any terminal appears here. "
-    "To connect zsh or bash: gsh-tui shell install. Commands that agents run are listed too."
+    "No shell commands yet.\n\n{terminal.shared} opens a shell, ! runs a command. "
+    "To see other shells here: gsh-tui shell install."
 )
 _TYPED = 0.12
 """Seconds after the last keystroke until the record is queried."""

@@ -19,6 +19,7 @@ from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.context_data import Iteration
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import BranchChanged, HubStarted, HubStopped, PartFailed
+from gshtui.text import units
 from gshtui.ui.agents import agents_state
 from gshtui.ui.agents.agents_state import AgentView
 from gshtui.ui.kit import figures
@@ -201,4 +202,4 @@ def meter(agent: AgentView) -> Content:
     """How full the model's window is: a bar with a mark at the trigger, and a percentage; colour and a sign warn."""
     bar = context_meter.context_meter(agent.row.context, agent.row.window, agent.trigger, METER)
     warning = context_meter.meter_sign(agent.row.context, agent.row.window, agent.trigger)
-    return Content.assemble(bar, f" {figures.percent(agent.row.context, agent.row.window)}{warning}")
+    return Content.assemble(bar, f" {units.percent(agent.row.context, agent.row.window)}{warning}")

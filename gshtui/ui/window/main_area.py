@@ -108,10 +108,10 @@ class SessionOffer(Static):
     def offer(self, session: str, title: str, detail: str) -> None:
         """Offer this conversation."""
         self.session = session
-        first = Content.assemble((" alt+c ", "bold $primary"), "continues ", (f"“{title}”", "bold"))
-        about = Content.styled(f" {detail} · ", "$foreground-muted")
+        first = Content.assemble(("alt+c ", "bold $primary"), "continues ", (f"“{title}”", "bold"))
+        about = Content.styled(f"{detail} · ", "$foreground-muted")
         listing = Content.assemble(("f3 ", "bold $primary"), "lists all")
-        self._listing = (about.cell_length, about.cell_length + listing.cell_length)
+        self._listing = (1 + about.cell_length, 1 + about.cell_length + listing.cell_length)  # behind the padding
         second = Content.assemble(about, listing, (" · or just start typing", "$foreground-muted"))
         self.update(Content("\n").join([first, second]))
         self.display = True

@@ -5,6 +5,8 @@ Says exactly how much is left out, and nothing where nothing is. Called by `tool
 
 from __future__ import annotations
 
+from typing import Literal
+
 from rich.segment import Segment
 from rich.style import Style
 
@@ -22,6 +24,8 @@ ERROR_ROWS = 60
 """Rows of an error that are shown; nearly all are shorter."""
 _WIDEST = 600
 """Maximum characters of a row that is wrapped."""
+Wrapping = Literal["", "words", "cells"]
+"""Where a row that is too long goes on: nowhere, behind a word, or at the edge as in a terminal."""
 _FAILED: frozenset[ToolStatus] = frozenset(("error", "denied", "timeout", "lost"))
 
 
@@ -59,15 +63,15 @@ def result_lines(tool: ToolEntry, page: Page) -> list[StyledLine]:
     inner = page.narrower(4)
     if tool.status in _FAILED and not tool.by_person:
         look = palette.warning if tool.status == "denied" else palette.error
-        lines = _tail(tool, ERROR_ROWS, look, inner, wraps=True)
+        lines = _tail(tool, ERROR_ROWS, look, inner, wraps="words")
     elif tool.by_person:
-        lines = _tail(tool, _PRINTED, palette.text, inner, wraps=True)
+        lines = _tail(tool, _PRINTED, palette.text, inner, wraps="cells")
     elif not most or tool.status == "asked":
         return []
     elif tool.diff:
         lines = _change(tool.diff, 2 * most, inner)
     else:
-        lines = _tail(tool, most, palette.faint if tool.live else palette.muted, inner, wraps=False)
+        lines = _tail(tool, most, palette.faint if tool.live else palette.muted, inner)
     bar = Segment("  │ ", palette.rule)
     return [line.behind(bar) for line in lines]
 
@@ -81,7 +85,7 @@ def _change(diff: str, most: int, page: Page) -> list[StyledLine]:
     return lines
 
 
-def _tail(tool: ToolEntry, most: int, look: Style, page: Page, *, wraps: bool) -> list[StyledLine]:
+def _tail(tool: ToolEntry, most: int, look: Style, page: Page, *, wraps: Wrapping = "") -> list[StyledLine]:
     """The last rows of the output, and how many are above."""
     text = tool.output.strip("\n")
     if not text.strip():
@@ -108,10 +112,10 @@ def _above(tool: ToolEntry, above: int) -> str:
     return f"{words}; {sent_of(tool)} is here" if tool.cut else words
 
 
-def _row(row: str, look: Style, page: Page, *, wraps: bool) -> list[StyledLine]:
+def _row(row: str, look: Style, page: Page, *, wraps: Wrapping) -> list[StyledLine]:
     if wraps:
         shown = row if len(row) <= _WIDEST else f"{row[:_WIDEST]}…"
-        return wrapped(text_runs(shown, look, page.palette), page.width, hard=True)
+        return wrapped(text_runs(shown, look, page.palette), page.width, hard=wraps == "cells")
     runs = text_runs(row[:_WIDEST], look, page.palette)
     lines = wrapped(runs, page.width, hard=True)
     if len(lines) == 1 and len(row) <= _WIDEST:

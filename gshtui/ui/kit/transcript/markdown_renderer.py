@@ -109,17 +109,13 @@ def table_lines(tokens: Sequence[Token], page: Page) -> list[StyledLine]:
         return _stacked(rows, page)
     bar = Segment(" │ ", page.palette.rule)
     rule = "─┼─".join("─" * width for width in widths)
+    made = [_row(row, widths, aligns, bar, page) for row in rows]
+    tall = any(len(each) > 1 for each in made)  # then every row needs a rule, or some rows look like groups
     lines: list[StyledLine] = []
-    tall = False
-    for number, row in enumerate(rows):
-        made = _row(row, widths, aligns, bar, page)
-        if number > headed and (tall or len(made) > 1):
-            # Rows of several lines need a rule between them, or nobody sees which line belongs to which.
+    for number, each in enumerate(made):
+        if number and (tall or (number == 1 and headed)):
             lines.append(StyledLine([Segment(rule, page.palette.rule)]))
-        tall = len(made) > 1
-        lines += made
-        if number == 0 and headed:
-            lines.append(StyledLine([Segment(rule, page.palette.rule)]))
+        lines += each
     return lines
 
 

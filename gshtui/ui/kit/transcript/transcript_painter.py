@@ -16,6 +16,7 @@ from textual.color import Color
 from textual.strip import Strip
 from textual.widget import Widget
 
+from gshtui.ui.kit.bound_keys import with_keys
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import StyledRange, overlay_styles, selected_span
 from gshtui.ui.kit.language_loader import LanguageLoader
@@ -94,7 +95,8 @@ class TranscriptPainter:
         page = self._document.page
         if self._document.sheets or not self.empty:
             return Strip.blank(self.width, page.palette.text)
-        lines: list[StyledLine] = wrapped([Segment(self.empty, page.palette.muted)], page.width)
+        words = with_keys(self._widget, self.empty)
+        lines: list[StyledLine] = wrapped([Segment(words, page.palette.muted)], page.width)
         at = y - max(0, (self._viewport.height - len(lines)) // 2)
         line = lines[at] if 0 <= at < len(lines) else StyledLine(())
         spare = max(0, self.width - line.cells) // 2
