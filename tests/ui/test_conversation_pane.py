@@ -95,7 +95,7 @@ async def test_it_is_a_consumer_and_says_what_will_appear() -> None:
         assert isinstance(app.pane, EventConsumer)
         await app.opened(pilot)
         shown = " ".join(row.strip() for row in screen_rows(app.pane.transcript))
-        assert "No messages yet." in shown and "press enter" in shown
+        assert "No messages yet." in shown and "enter sends it" in shown and "ctrl+p" in shown
         assert app.asked == []
 
 
