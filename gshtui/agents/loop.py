@@ -5,8 +5,6 @@ Every tool call gets exactly one result, even after an interrupt or a fault.
 from __future__ import annotations
 
 import asyncio
-import base64
-import mimetypes
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -28,11 +26,14 @@ from gshtui.bus.events.agent_events import (
     TurnStarted,
     UsageReported,
 )
-from gshtui.bus.messages import Block, Document, Image, Message, Stop, ToolResult, Usage, user_message
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.messages import Medium, Message, Stop, ToolResult, Usage, user_message
 from gshtui.context.call_pairing import distinct
 from gshtui.context.engine import ContextDraft, ContextEngine, Prepared
 from gshtui.context.views import ContextError
-from gshtui.providers.port import Completed, ProviderError
+from gshtui.media.attachment import AttachmentError, attach
+from gshtui.providers import media_notes
+from gshtui.providers.port import Capabilities, Completed, ProviderError
 from gshtui.providers.request_hash import hash_of_body
 from gshtui.python.python_blocks import OUTPUT, is_block_call
 from gshtui.store.store_errors import StoreError
@@ -41,37 +42,24 @@ from gshtui.system.ids import new_id
 _STILL_SHOWN = "The partial answer stays visible; send the prompt again."
 _WHOLE = ("end", "tool_use")
 """How an answer ends that the model ended itself."""
-_MAX_BYTES = 20 * 1024 * 1024
-_IMAGES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 
-def attachment_blocks(paths: Iterable[str]) -> tuple[Block, ...]:
-    """Read the files.
+def attachment_blocks(paths: Iterable[str]) -> tuple[Medium, ...]:
+    """Read the files. Blocks.
 
     Raises:
         ProviderError: (`bad_request`) one can't be read, is too large, or is of a kind that no provider takes.
     """
-    return tuple(_block(Path(path)) for path in paths)
-
-
-def _block(path: Path) -> Block:
-    media_type = mimetypes.guess_type(path.name)[0] or ""
-    if media_type not in _IMAGES and media_type != "application/pdf":
-        raise ProviderError(
-            "bad_request", f"{path} is neither an image nor a PDF.", hint="Name text files with @ instead."
-        )
     try:
-        size = path.stat().st_size
-        if size > _MAX_BYTES:
-            raise ProviderError(
-                "bad_request", f"{path} has {size:,} bytes; the limit for attachments is {_MAX_BYTES:,}."
-            )
-        data = base64.b64encode(path.read_bytes()).decode()
-    except OSError as error:
-        raise ProviderError("bad_request", f"Cannot attach {path}: {error.strerror}.") from error
-    if media_type in _IMAGES:
-        return Image(media_type, data, path.name)
-    return Document(media_type, data, path.name)
+        return tuple(attach(Path(path)) for path in paths)
+    except AttachmentError as error:
+        raise ProviderError("bad_request", error.message, hint=error.hint) from error
+
+
+def attachment_notes(blocks: Iterable[Medium], model: str, abilities: Capabilities) -> list[str]:
+    """What was done to the files, and what this model cannot take of them, as a sentence for each."""
+    notes = [f"{block.name}: {block.note}." for block in blocks if block.note]
+    return notes + [f"{model}: {instead}" for block in blocks if (instead := media_notes.instead_of(block, abilities))]
 
 
 TurnLimit = Callable[[ModelHandle], Awaitable[str]]
@@ -212,10 +200,13 @@ class Turn:
         if before is not None:
             self._id = before.turn or self._id  # it was recorded, but the process that was to answer it died
         else:
-            blocks = await asyncio.to_thread(attachment_blocks, prompt.attachments)
-            if prompt.source == "person":
-                blocks = (*blocks, *await self._toolbox.mentioned(prompt.text))
-            message = user_message(prompt.text, id=prompt.id, turn=self._id, extra=blocks)
+            media = await asyncio.to_thread(attachment_blocks, prompt.attachments)
+            handle = self._model()
+            abilities = handle.provider.capabilities(handle.model)
+            for note in attachment_notes(media, handle.label or handle.model, abilities):
+                self._bus.publish(Noticed(level="warning", text=note, about=self._agent))
+            mentioned = await self._toolbox.mentioned(prompt.text) if prompt.source == "person" else ()
+            message = user_message(prompt.text, id=prompt.id, turn=self._id, extra=(*media, *mentioned))
             await self._conversation.append(msgspec.structs.replace(message, agent=prompt.source))
         if not self._conversation.titled:
             await self._conversation.set_title(title_of(prompt.text))

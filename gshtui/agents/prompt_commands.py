@@ -1,5 +1,6 @@
-"""The commands `init` and `review`: each sends the agent in front a prompt, and its turn does the work under its guard.
+"""The commands `file`, `init` and `review`: each sends the agent in front a prompt.
 
+Its turn does the work under its guard.
 A window publishes the prompt; `gsh-tui prompt /init` takes it as its own. Nothing is read or changed here but what git
 says of the working tree.
 """
@@ -19,7 +20,7 @@ from gshtui.text.sanitise import one_line
 from gshtui.tools.git import git
 
 AGENTS_FILE = "AGENTS.md"
-PROMPT_COMMANDS = ("init", "review")
+PROMPT_COMMANDS = ("init", "review", "file")
 _INIT = """\
 {task} It tells agents what they must know to work in this project.
 
@@ -48,6 +49,13 @@ class InitParameters(Parameters):
     """Parameters of `init`: none."""
 
 
+class FileParameters(Parameters):
+    """Parameters of `file`."""
+
+    path: str = Field(description="The file: a picture, a PDF, a sound or a short text.", max_length=4_000)
+    text: str = Field(default="", description="What to say about it.", max_length=100_000)
+
+
 class ReviewParameters(Parameters):
     """Parameters of `review`."""
 
@@ -57,8 +65,18 @@ class ReviewParameters(Parameters):
 
 
 def commands() -> list[AnyCommand]:
-    """Both commands."""
+    """All three."""
     return [
+        Command(
+            "file",
+            "Send the agent a picture, a PDF, a sound or a text file",
+            FileParameters,
+            _file,
+            access=Access.HUMAN_ONLY,
+            positions=("path", "text"),
+            description="What it is, its content says. `@FILE` in a prompt sends pictures, PDFs and sounds, too.",
+            family="agents",
+        ),
         Command(
             "init",
             "Have the agent write the project's AGENTS.md",
@@ -85,6 +103,19 @@ def _prompt(invocation: Invocation, text: str) -> Outcome:
     """The outcome that a window turns into a turn of the agent in front."""
     intent = PromptSubmitted(prompt=new_id(), agent=invocation.agent, text=text)
     return Outcome({"prompt": text}, text, intent=intent)
+
+
+async def _file(invocation: Invocation, parameters: FileParameters) -> Outcome:
+    try:
+        path = invocation.project / Path(parameters.path.removeprefix("@")).expanduser()
+        found = await asyncio.to_thread(path.is_file)
+    except (OSError, ValueError, RuntimeError):
+        found, path = False, Path(parameters.path)
+    if not found:
+        raise CommandError(f"There is no file {one_line(parameters.path, 200)}.", hint="Give its path.")
+    text = parameters.text.strip() or f"Here is the file {one_line(path.name, 200)}."
+    intent = PromptSubmitted(prompt=new_id(), agent=invocation.agent, text=text, attachments=(str(path),))
+    return Outcome({"prompt": text, "file": str(path)}, text, intent=intent)
 
 
 async def _init(invocation: Invocation, _parameters: InitParameters) -> Outcome:

@@ -16,7 +16,18 @@ SectionName = Literal["system", "call", "memory", "tools", "history", "input"]
 SECTIONS: tuple[SectionName, ...] = ("system", "call", "memory", "tools", "history", "input")
 """In sending order."""
 BlockKind = Literal[
-    "system", "file", "tool", "text", "thinking", "tool_call", "tool_result", "image", "document", "summary", "carried"
+    "system",
+    "file",
+    "tool",
+    "text",
+    "thinking",
+    "tool_call",
+    "tool_result",
+    "image",
+    "document",
+    "audio",
+    "summary",
+    "carried",
 ]
 """`carried`: what we, not a model, keep through a compaction (words of the person, pins, tasks, files)."""
 CutKind = Literal["truncate", "prune", "compact", "clear", "drop"]

@@ -61,19 +61,50 @@ class Thinking(msgspec.Struct, frozen=True, tag="thinking", omit_defaults=True):
 
 
 class Image(msgspec.Struct, frozen=True, tag="image", omit_defaults=True):
-    """A picture, base64-encoded."""
+    """A picture. Its bytes are kept under `key` (`media/media_files.py`), or are in `data`, base64-encoded."""
 
     media_type: str
     data: str
     name: str = ""
+    key: str = ""
+    bytes: int = 0
+    width: int = 0
+    """Pixels; 0: unknown."""
+    height: int = 0
+    small: str = ""
+    """Key of a small copy for people: three bytes a pixel, row by row, packed by zlib."""
+    columns: int = 0
+    """Pixels of a row of the small copy."""
+    note: str = ""
+    """What was done to it before it was sent, as a sentence."""
 
 
 class Document(msgspec.Struct, frozen=True, tag="document", omit_defaults=True):
-    """A document such as a PDF, base64-encoded."""
+    """A document such as a PDF, kept as an `Image` is."""
 
     media_type: str
     data: str
     name: str = ""
+    key: str = ""
+    bytes: int = 0
+    pages: int = 0
+    text: str = ""
+    """Key of its text, for models that cannot read the document itself."""
+    text_bytes: int = 0
+    note: str = ""
+
+
+class Audio(msgspec.Struct, frozen=True, tag="audio", omit_defaults=True):
+    """A sound, kept as an `Image` is."""
+
+    media_type: str
+    data: str
+    name: str = ""
+    key: str = ""
+    bytes: int = 0
+    seconds: float = 0.0
+    """Its length; 0: unknown."""
+    note: str = ""
 
 
 class ToolCall(msgspec.Struct, frozen=True, tag="tool_call", omit_defaults=True):
@@ -134,7 +165,9 @@ class ToolResult(msgspec.Struct, frozen=True, tag="tool_result", omit_defaults=T
     """What the call has drawn."""
 
 
-Block = Text | Thinking | Image | Document | ToolCall | ToolResult
+Medium = Image | Document | Audio
+"""What accompanies a prompt."""
+Block = Text | Thinking | Image | Document | Audio | ToolCall | ToolResult
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -17,6 +17,7 @@ from gshtui.bus.messages import Message
 from gshtui.context.blocks import Passage, passage_block, text_of, tool_block, tool_text
 from gshtui.context.history import HistorySection
 from gshtui.context.overlays import ContextPlan
+from gshtui.media.media_tokens import ANY_MODEL, MediaRule
 from gshtui.providers.port import Request, ToolSpec
 
 
@@ -33,6 +34,8 @@ class Inputs:
     outputs: Mapping[str, str] = field(default_factory=dict[str, str])
     """Whole texts of shortened outputs that are restored, by key."""
     effort: EffortChoice = ""
+    rule: MediaRule = ANY_MODEL
+    """How the model takes pictures, documents and sounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,9 @@ class Assembler:
         """One request: system · call · memory · tools · history · input."""
         blocks, texts, sizes = self._fixed_blocks(inputs)
         history = self.history
-        history.render(log, plan, inputs.outputs, inputs.turn, frozenset(tool.name for tool in inputs.tools))
+        history.render(
+            log, plan, inputs.outputs, inputs.turn, frozenset(tool.name for tool in inputs.tools), inputs.rule
+        )
         sizes = sizes | {"history": history.tokens - history.input_tokens, "input": history.input_tokens}
         system = tuple(p.text for name in SECTIONS for p in inputs.passages if p.section == name)
         return Assembly(

@@ -14,9 +14,11 @@ from typing import Any
 import msgspec
 
 from gshtui.bus.context_data import Block, BlockKind, Change, SectionName
+from gshtui.bus.messages import Audio, Document, Image, Medium, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.bus.messages import Block as Part
-from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens, text_tokens
+from gshtui.media import media_files
+from gshtui.media.media_tokens import ANY_MODEL, MediaRule
 from gshtui.providers.port import ToolSpec, estimate
 
 _SUBJECTS = ("path", "file", "file_path", "command", "pattern", "query", "url", "name", "agent", "key")
@@ -53,10 +55,22 @@ def text_of(part: Part) -> str:
             return part.broken or _json({"name": part.name, "arguments": part.arguments})
         case ToolResult():
             return part.content
-        case Image() | Document():
-            what = "image" if isinstance(part, Image) else "document"
-            key = hashlib.blake2b(part.data.encode(errors="replace"), digest_size=8).hexdigest()
-            return f"[{what} {part.name or part.media_type}, {len(part.data) * 3 // 4:,} bytes, {key}]"
+        case Image() | Document() | Audio():
+            return _described(part)
+
+
+def _described(part: Medium) -> str:
+    """A picture, document or sound: what it is, its size, and which one."""
+    key = part.key or hashlib.blake2b(part.data.encode(errors="replace"), digest_size=8).hexdigest()
+    what, size = "document", ""
+    if isinstance(part, Image):
+        what, size = "image", f"{part.width} × {part.height} pixels, " if part.width else ""
+    elif isinstance(part, Audio):
+        what, size = "sound", f"{part.seconds:.0f} s, " if part.seconds else ""
+    elif part.pages:
+        size = f"{part.pages} page{'s' if part.pages > 1 else ''}, "
+    words = f"[{what} {part.name or part.media_type}, {size}{media_files.size(part):,} bytes, {key}]"
+    return f"{words}\n({part.note})" if part.note else words
 
 
 def tool_text(spec: ToolSpec) -> str:
@@ -96,12 +110,14 @@ def speaker(message: Message) -> str:
     return message.agent or "agent"
 
 
-def message_blocks(message: Message, calls: Mapping[str, ToolCall]) -> tuple[Block, ...]:
-    """The blocks of a message as logged. `calls`: the calls that its results answer, by id."""
-    return tuple(block_of(message, number, part, calls) for number, part in enumerate(message.blocks))
+def message_blocks(message: Message, calls: Mapping[str, ToolCall], rule: MediaRule = ANY_MODEL) -> tuple[Block, ...]:
+    """The blocks of a message as logged. `calls`: the calls that its results answer, by id; `rule` as of the model."""
+    return tuple(block_of(message, number, part, calls, rule) for number, part in enumerate(message.blocks))
 
 
-def block_of(message: Message, number: int, part: Part, calls: Mapping[str, ToolCall]) -> Block:
+def block_of(
+    message: Message, number: int, part: Part, calls: Mapping[str, ToolCall], rule: MediaRule = ANY_MODEL
+) -> Block:
     """One block of a message. The 4 tokens of a message are in its first."""
     kind: BlockKind
     source, call, path, changes = speaker(message), "", "", ()
@@ -120,15 +136,15 @@ def block_of(message: Message, number: int, part: Part, calls: Mapping[str, Tool
             path = path_of(made) if made else ""
             if part.output and part.bytes:
                 changes = (Change("truncated", before=estimate(part.bytes), after=text_tokens(part.content)),)
-        case Image() | Document():
-            kind = "image" if isinstance(part, Image) else "document"
+        case Image() | Document() | Audio():
+            kind = "image" if isinstance(part, Image) else "audio" if isinstance(part, Audio) else "document"
             source = part.name or source
     return Block(
         id=f"{message.id}/{number}",
         section="history",
         kind=kind,
         source=source,
-        tokens=block_tokens(part) + (0 if number else MESSAGE_TOKENS),
+        tokens=block_tokens(part, rule) + (0 if number else MESSAGE_TOKENS),
         hash=hash_of(text_of(part)),
         at=message.at,
         message=message.id,

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gshtui.bus.context_data import Block
-from gshtui.bus.messages import Message, ToolCall, ToolResult
+from gshtui.bus.messages import Audio, Document, Image, Message, ToolCall, ToolResult
 from gshtui.context.blocks import message_blocks
 from gshtui.context.call_pairing import LOST, distinct, without_doubles
+from gshtui.media.media_tokens import ANY_MODEL, MediaRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,10 @@ class LogEntry:
 class ConversationLog:
     """See the module's text."""
 
-    def __init__(self) -> None:
+    def __init__(self, rule: MediaRule = ANY_MODEL) -> None:
+        """`rule`: how the model takes pictures, documents and sounds."""
+        self.rule = rule
+        self._has_media = False
         self.entries: list[LogEntry] = []
         self.changed = 0
         """Entries before this one are as they were when `settle` was last called."""
@@ -40,11 +44,19 @@ class ConversationLog:
     def update(self, messages: Sequence[Message]) -> None:
         """Load the whole log; only new messages are processed. A different log starts over."""
         if self._taken and (len(messages) < self._taken or messages[self._taken - 1] is not self._last):
-            self.__init__()
+            self.__init__(self.rule)
         for message in messages[self._taken :]:
             self._add(message)
         self._taken = len(messages)
         self._last = messages[-1] if messages else None
+
+    def use(self, rule: MediaRule) -> None:
+        """Count pictures, documents and sounds as another model does; costs nothing where there are none."""
+        if rule == self.rule:
+            return
+        if self._has_media:
+            self.__init__(rule)
+        self.rule = rule
 
     def settle(self) -> int:
         """The first entry that is new or changed since the last call."""
@@ -78,6 +90,7 @@ class ConversationLog:
         calls = distinct(message.calls) if message.role == "assistant" else []
         if len(calls) < len(message.calls):
             message = without_doubles(message)
+        self._has_media = self._has_media or any(isinstance(b, Image | Document | Audio) for b in message.blocks)
         self._put(message, {})
         if not calls:
             return
@@ -93,7 +106,7 @@ class ConversationLog:
 
     def _put(self, message: Message, calls: dict[str, ToolCall]) -> None:
         self._place[message.id] = len(self.entries)
-        self.entries.append(LogEntry(message, message_blocks(message, calls)))
+        self.entries.append(LogEntry(message, message_blocks(message, calls, self.rule)))
 
     def _close(self, result: ToolResult, came: Message) -> None:
         place = self._open.pop(result.call_id, None)
@@ -102,5 +115,5 @@ class ConversationLog:
         old = self.entries[place].message
         results = tuple(result if block.call_id == result.call_id else block for block in old.results)
         message = Message(old.id, "tool", results, came.at or old.at, old.agent, old.turn, old.iteration)
-        self.entries[place] = LogEntry(message, message_blocks(message, self._calls[place]))
+        self.entries[place] = LogEntry(message, message_blocks(message, self._calls[place], self.rule))
         self.changed = min(self.changed, place)

@@ -30,6 +30,7 @@ from gshtui.context.tokens import Correction
 from gshtui.context.tool_budget import ToolOffer, worded
 from gshtui.context.views import ContextError
 from gshtui.context.window_fit import CutPace, Shrinker, refusal, with_room
+from gshtui.providers.media_notes import media_rule
 from gshtui.providers.port import Provider, ToolSpec
 from gshtui.store.store_errors import StoreError
 from gshtui.text.truncation import shorten
@@ -308,7 +309,9 @@ class ContextEngine:
         withheld = self._offer.withheld
         passages = tuple(fit for p in passages if (fit := worded(p, withheld)) is not None)
         effort = settings.effort if model.effort else ""
-        inputs = Inputs(draft.model, passages, tools, draft.turn, draft.max_output, self._restored[1], effort)
+        inputs = Inputs(
+            draft.model, passages, tools, draft.turn, draft.max_output, self._restored[1], effort, media_rule(model)
+        )
         return RequestInputs(
             self.agent, self.session, draft.provider, draft.model, model, settings, bounds, messages, inputs
         )  # fmt: skip

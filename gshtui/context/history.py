@@ -11,14 +11,15 @@ from dataclasses import dataclass
 import msgspec
 
 from gshtui.bus.context_data import Block, Change, Task
+from gshtui.bus.messages import Audio, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.bus.messages import Block as Part
-from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.context.blocks import hash_of, text_of
 from gshtui.context.conversation_log import ConversationLog, LogEntry
 from gshtui.context.overlays import Base, Compacted, ContextPlan
 from gshtui.context.scratchpad import without_thoughts
 from gshtui.context.tokens import MESSAGE_TOKENS, block_tokens, text_tokens
 from gshtui.context.tool_budget import without_search, without_way_back
+from gshtui.media.media_tokens import ANY_MODEL, MediaRule
 from gshtui.text.truncation import shorten
 
 SUMMARY_HEAD = "[Context compacted - previous conversation summary]"
@@ -108,7 +109,7 @@ def _words(base: Base, entry: LogEntry, number: int, limit: int) -> tuple[Part, 
 
 def _whole(base: Base, entry: LogEntry, number: int, outputs: Mapping[str, str], *, pinned: bool) -> tuple[Part, Block]:
     part, block = entry.message.blocks[number], entry.blocks[number]
-    if isinstance(part, Image | Document):
+    if isinstance(part, Image | Document | Audio):
         sent: Part = part
     else:
         full = outputs.get(part.output, "") if isinstance(part, ToolResult) and not pinned else ""
@@ -121,7 +122,7 @@ def _changed_files(block: Block, sent: Part, change: Change, kind: str, *, pinne
     return Block(
         id=block.id,
         section="history",
-        kind=block.kind if kind != "carried" or isinstance(sent, Image | Document) else "carried",
+        kind=block.kind if kind != "carried" or isinstance(sent, Image | Document | Audio) else "carried",
         source=block.source,
         tokens=block_tokens(sent),
         hash=hash_of(text_of(sent)),
@@ -174,7 +175,13 @@ class HistorySection:
         """(messages, blocks) before each entry from `_first` on."""
 
     def render(
-        self, log: Sequence[Message], plan: ContextPlan, outputs: Mapping[str, str], turn: str, tools: frozenset[str]
+        self,
+        log: Sequence[Message],
+        plan: ContextPlan,
+        outputs: Mapping[str, str],
+        turn: str,
+        tools: frozenset[str],
+        rule: MediaRule = ANY_MODEL,
     ) -> None:
         """Update messages and blocks.
 
@@ -183,7 +190,9 @@ class HistorySection:
             outputs: whole texts of restored outputs that were shortened, by key.
             turn: the turn in progress; its messages are the input.
             tools: names of the offered tools; our texts mention no others.
+            rule: how the model takes pictures, documents and sounds.
         """
+        self.log.use(rule)
         self.log.update(log)
         changed = self.log.settle()
         spoken = tools & _SPOKEN

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gshtui.bus.messages import Block, Document, Image, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.bus.messages import Audio, Block, Document, Image, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.media.media_tokens import ANY_MODEL, MediaRule
 from gshtui.providers.port import estimate
 
 MESSAGE_TOKENS = 4
-IMAGE_TOKENS = 1_500
-"""A picture's usual price in tokens; providers resize what is larger."""
 _LEAST, _MOST = 0.25, 6.0
 """Bounds of a correction: beyond them the provider counts something else (nothing at all, a whole conversation)."""
 
@@ -28,8 +27,8 @@ def text_tokens(text: str) -> int:
     return estimate(size_of(text))
 
 
-def block_tokens(block: Block) -> int:
-    """The estimate for a block of a message."""
+def block_tokens(block: Block, rule: MediaRule = ANY_MODEL) -> int:
+    """The estimate for a block of a message. `rule`: how its model takes pictures, documents and sounds."""
     match block:
         case Text(text) | Thinking(text):
             return text_tokens(text)
@@ -37,10 +36,8 @@ def block_tokens(block: Block) -> int:
             return text_tokens(block.name) + text_tokens(str(block.arguments)) + text_tokens(block.broken)
         case ToolResult():
             return text_tokens(block.content)
-        case Image():
-            return IMAGE_TOKENS
-        case Document():
-            return estimate(len(block.data) * 3 // 4)
+        case Image() | Document() | Audio():
+            return rule.tokens(block)
 
 
 @dataclass(slots=True)

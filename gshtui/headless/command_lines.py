@@ -55,7 +55,12 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
     if options.line is not None:
         lines = [options.line]
     else:
-        text, is_cut = await piped_input()
+        piped = await piped_input()
+        text, is_cut = piped.text, piped.cut
+        if piped.file:
+            os.unlink(piped.file)  # noqa: PTH108 - pathlib is not loaded
+            complain("standard input is no text.", "Lines of commands are read from it.")
+            return exits.USAGE
         lines = [line for line in text.splitlines() if line.strip()]
         if is_cut or not lines:
             complain("standard input is too long." if is_cut else "there is no LINE to run.", "gsh-tui run 'help'")

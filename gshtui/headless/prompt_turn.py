@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits
 from gshtui.headless.command_hub import load_settings, running_hub, working_folder
 from gshtui.headless.runner import Stop, run_command
-from gshtui.headless.streams import LIMIT, Writer, complain, piped_input
+from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
@@ -98,10 +99,30 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
     if ended is not None:
         reading.cancel()
         return reporter.end(ended, unread=stop.unread)
-    added, cut = reading.result()
-    if cut:
+    piped = reading.result()
+    with _removed(piped.file):
+        return await _with_input(options, piped, stop, deadline, reporter)
+
+
+@contextmanager
+def _removed(file: str) -> Generator[None]:
+    """Remove the file in the end, if there is one."""
+    try:
+        yield
+    finally:
+        if file:
+            Path(file).unlink(missing_ok=True)
+
+
+async def _with_input(
+    options: PromptOptions, piped: PipedInput, stop: Stop, deadline: float | None, reporter: Reporter
+) -> int:
+    """The turn, once standard input is read."""
+    if piped.cut:
         complain(f"standard input is longer than {LIMIT // 1024 // 1024} MB; the rest was left out.")
-    text = "\n\n".join(part for part in (options.text, added.rstrip("\n")) if part.strip())
+    text = "\n\n".join(part for part in (options.text, piped.text.rstrip("\n")) if part.strip())
+    if not text and piped.file:
+        text = "What is this?"
     if not text:
         complain('no prompt given. Use gsh-tui prompt "…", or pipe it in.')
         return exits.USAGE
@@ -132,16 +153,17 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
             ended = _unusable(hub)
         if ended is None:
             expanded = await _expanded(hub, text)
-            if isinstance(expanded, str):
-                ended = await _answered(hub, options, expanded, reporter, stop, deadline)
+            if not isinstance(expanded, int):
+                files = (*([piped.file] if piped.file else []), *expanded[1])
+                ended = await _answered(hub, options, expanded[0], files, reporter, stop, deadline)
             else:
                 ended = expanded
         await hub.bus.drained()
     return reporter.end(ended, unread=stop.unread)
 
 
-async def _expanded(hub: Hub, text: str) -> str | int:
-    """The text that `/init` or a kept prompt stands for, any other as it is; or the exit code if it cannot be made."""
+async def _expanded(hub: Hub, text: str) -> tuple[str, tuple[str, ...]] | int:
+    """The text and files that `/init` or a kept prompt stands for, or the text as it is; an exit code on failure."""
     from gshtui.agents.prompt_commands import PROMPT_COMMANDS
     from gshtui.agents.prompts.commands import FAMILY
     from gshtui.bus.events.agent_events import PromptSubmitted
@@ -150,17 +172,18 @@ async def _expanded(hub: Hub, text: str) -> str | int:
     line = text.strip()
     name = line.partition(" ")[0].removeprefix("/")
     if "\n" in line or not line.startswith("/") or not name or "/" in name:
-        return text
+        return text, ()
     if name not in (*PROMPT_COMMANDS, "prompt"):
         await hub.read_prompts()
         if name not in hub.registry or hub.registry.get(name).family != FAMILY:
-            return text
+            return text, ()
     try:
         outcome = await hub.run(line)
     except CommandError as error:
         complain(error.message, error.hint)
         return exits.USAGE if isinstance(error, UsageError) else exits.ERROR
-    return outcome.intent.text if isinstance(outcome.intent, PromptSubmitted) else text
+    intent = outcome.intent
+    return (intent.text, intent.attachments) if isinstance(intent, PromptSubmitted) else (text, ())
 
 
 def _unusable(hub: Hub) -> int | None:
@@ -178,6 +201,7 @@ async def _answered(
     hub: Hub,
     options: PromptOptions,
     text: str,
+    given: tuple[str, ...],
     reporter: Reporter,
     stop: Stop,
     deadline: float | None,
@@ -193,7 +217,10 @@ async def _answered(
     if options.opened is not None and reporter.session:
         options.opened(reporter.session)
     reporter.expect(prompt := new_id())
-    hub.bus.publish(PromptSubmitted(prompt=prompt, agent=options.agent, text=text))
+    from gshtui.media.mentions import attachments
+
+    files = (*given, *(await asyncio.to_thread(attachments, text, working_folder())))
+    hub.bus.publish(PromptSubmitted(prompt=prompt, agent=options.agent, text=text, attachments=files))
     finished = asyncio.ensure_future(reporter.finished.wait())
     ended = await _first(finished, stop=stop, deadline=deadline)
     if ended is not None:

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, LiteralString, NewType
 
@@ -172,32 +173,67 @@ LIMIT = 4 * 1024 * 1024
 """Most bytes of input; the rest is left out, and the person is told."""
 
 
-async def piped_input() -> tuple[str, bool]:
-    """(text of standard input, whether it was longer than `LIMIT`); no text if standard input is a terminal.
+@dataclass(frozen=True, slots=True)
+class PipedInput:
+    """What came on standard input: text, or a picture, PDF or sound."""
+
+    text: str = ""
+    cut: bool = False
+    """The text was longer than `LIMIT`."""
+    file: str = ""
+    """The private file that holds a picture, PDF or sound. Its reader removes it."""
+
+
+async def piped_input(most: int = LIMIT) -> PipedInput:
+    """Standard input to its end; nothing if it is a terminal.
 
     If the wait is cancelled, a thread keeps reading until the process ends.
+
+    Args:
+        most: bytes of text that are read; the rest is left out, and `cut` says so.
     """
     if os.isatty(0):
-        return "", False
+        return PipedInput()
     import asyncio  # a command that reads nothing has no loop
 
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[bytes] = loop.create_future()
+    done: asyncio.Future[tuple[bytes, str]] = loop.create_future()
 
-    def settle(raw: bytes) -> None:
+    def settle(found: tuple[bytes, str]) -> None:
         if not done.done():
-            done.set_result(raw)
+            done.set_result(found)
 
     def read() -> None:
-        raw = _read()
+        found = _read_any(most)
         try:
-            loop.call_soon_threadsafe(settle, raw)
+            loop.call_soon_threadsafe(settle, found)
         except RuntimeError:  # the loop is gone, so nobody is waiting
             return
 
     threading.Thread(target=read, name="stdin", daemon=True).start()
-    raw = await done
-    return raw[:LIMIT].decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}"), len(raw) > LIMIT
+    raw, file = await done
+    text = raw[:most].decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return PipedInput(text, len(raw) > most, file)
+
+
+def _read_any(most: int) -> tuple[bytes, str]:
+    """(text, file): the bytes of a text, or the file into which a picture, PDF or sound was written."""
+    import tempfile
+
+    from gshtui.media.attachment import MOST_BYTES
+    from gshtui.media.media_kind import HEAD, media_type
+
+    head = _read(HEAD)
+    if not media_type(head):
+        return head + (_read(most - len(head)) if len(head) > HEAD else b""), ""
+    descriptor, path = tempfile.mkstemp(prefix="gsh-stdin-")
+    size = len(head)
+    with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
+        file.write(head)
+        while size <= MOST_BYTES and (part := _read_part()):
+            file.write(part)
+            size += len(part)
+    return b"", path
 
 
 def words(given: Sequence[str]) -> str:
@@ -207,16 +243,18 @@ def words(given: Sequence[str]) -> str:
     return _read()[:LIMIT].decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
-def _read() -> bytes:
+def _read(most: int = LIMIT) -> bytes:
+    """Up to the end, or a little more than `most` bytes."""
     parts: list[bytes] = []
     size = 0
-    while size <= LIMIT:
-        try:
-            part = os.read(0, 1 << 16)
-        except OSError:  # a folder or an unreadable stream counts as empty
-            break
-        if not part:
-            break
+    while size <= most and (part := _read_part()):
         parts.append(part)
         size += len(part)
     return b"".join(parts)
+
+
+def _read_part() -> bytes:
+    try:
+        return os.read(0, 1 << 16)
+    except OSError:  # a folder or an unreadable stream counts as empty
+        return b""

@@ -56,6 +56,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "approvals",
         "mode",
         "spawn",
+        "file",
         "init",
         "people",
         "plugins",
@@ -339,7 +340,7 @@ class CommandOffers:
 
         self._offer("find_tool", tool_search)
         self._offer("think", think)
-        self._offer("init review", prompts)
+        self._offer("file init review", prompts)
         self.offer_local()
 
     def offer_brief(self, ask: Callable[[str, str, int], Awaitable[str]]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
-from gshtui.bus.messages import Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
@@ -96,6 +96,8 @@ def _block(block: Block, names: ToolNames) -> dict[str, Any]:
             return {"type": "thinking", "thinking": block.text, "signature": signed.get("signature", "")}
         case Image():
             return {"type": "image", "source": _source(block)}
+        case Audio():  # none of its models hears: what is sent instead is text
+            return {"type": "text", "text": f"[The sound {text(block.name)} was left out.]"}
         case Document():
             return {"type": "document", "source": _source(block), **({"title": text(block.name)} if block.name else {})}
         case ToolCall():

@@ -43,6 +43,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     tools: bool = True
     images: bool = False
     documents: bool = False
+    audio: bool = False
     thinking: Thinking = ""
     effort: bool = False
     """Takes an effort."""
@@ -66,6 +67,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             tools=self.tools,
             images=self.images,
             documents=self.documents,
+            audio=self.audio,
+            api=self.provider,
             thinking=bool(self.thinking),
             caching=self.caching,
             effort=self.effort or self.thinking in ("budget", "effort", "level"),

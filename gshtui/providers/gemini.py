@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any, Literal, cast
 
-from gshtui.bus.messages import Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
@@ -91,7 +91,7 @@ def _part(block: Block, names: ToolNames) -> dict[str, Any] | None:
             return _signed({"text": block.text}, block.opaque)
         case Thinking():
             return _signed({"text": block.text, "thought": True}, block.opaque)
-        case Image() | Document():
+        case Image() | Document() | Audio():
             return {"inlineData": {"mimeType": block.media_type, "data": block.data}}
         case ToolCall():
             return _signed({"functionCall": {"name": names.to_wire(block.name), "args": block.arguments}}, block.opaque)

@@ -9,7 +9,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
-from gshtui.bus.messages import Block, Document, Image, Stop, Text, ToolCall, ToolResult, Usage
+from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, ToolCall, ToolResult, Usage
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
@@ -67,6 +67,9 @@ def _user(blocks: tuple[Block, ...]) -> list[dict[str, Any]]:
             case Image():
                 url = f"data:{block.media_type};base64,{block.data}"
                 content.append({"type": "image_url", "image_url": {"url": url}})
+            case Audio():
+                form = "wav" if block.media_type == "audio/wav" else "mp3"
+                content.append({"type": "input_audio", "input_audio": {"data": block.data, "format": form}})
             case Document():
                 name = text(block.name) or "document.pdf"
                 file = {"filename": name, "file_data": f"data:{block.media_type};base64,{block.data}"}

@@ -9,7 +9,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
-from gshtui.bus.messages import Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
@@ -65,6 +65,9 @@ def _user(blocks: tuple[Block, ...]) -> list[dict[str, Any]]:
                 content.append({"type": "input_text", "text": block.text})
             case Image():
                 content.append({"type": "input_image", "detail": "auto", "image_url": _url(block)})
+            case Audio():
+                form = "wav" if block.media_type == "audio/wav" else "mp3"
+                content.append({"type": "input_audio", "input_audio": {"data": block.data, "format": form}})
             case Document():
                 name = text(block.name) or "document.pdf"
                 content.append({"type": "input_file", "filename": name, "file_data": _url(block)})

@@ -72,6 +72,9 @@ class Capabilities:
     tools: bool = True
     images: bool = False
     documents: bool = False
+    audio: bool = False
+    api: str = ""
+    """The catalog's name of the provider whose rules for pictures, documents and sounds hold; empty: unknown."""
     thinking: bool = False
     caching: bool = False
     effort: bool = False

@@ -6,22 +6,20 @@ mistake would block a conversation permanently, so this is the last check before
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gshtui.bus.messages import Block, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.bus.messages import Audio, Block, Document, Image, Medium, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.media import media_files
+from gshtui.media.media_tokens import MediaRule
+from gshtui.providers import media_notes
 from gshtui.providers.port import Capabilities, Request, estimate
 from gshtui.providers.wire_text import ToolNames, data, identifier, text
 
 NO_OUTPUT = "(no output)"
 _PYTHON = "[Python output]:"
 """The result of a `<python>` block says itself what it is."""
-IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What every provider with eyes takes."""
-PDF = "application/pdf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +70,8 @@ def _fitting(block: Block, provider: str, abilities: Capabilities) -> Block | No
         case Thinking():
             mine = _mine(block.opaque, provider)
             return Thinking(text(block.text), mine) if mine else None
-        case Image():
-            return _image(block, abilities)
-        case Document():
-            return _document(block, abilities)
+        case Image() | Document() | Audio():
+            return _medium(block, abilities)
         case ToolCall():
             arguments: dict[str, Any] = {} if block.broken else data(block.arguments)
             return ToolCall(block.id, block.name, arguments, "", _mine(block.opaque, provider))
@@ -108,34 +104,33 @@ def _mine(opaque: dict[str, Any], provider: str) -> dict[str, Any]:
     return {provider: opaque[provider]} if provider in opaque else {}
 
 
-def _decoded(encoded: str) -> bytes:
-    try:
-        return base64.b64decode(encoded, validate=True)
-    except (binascii.Error, ValueError):
-        return b""
-
-
-def _left_out(what: str, name: str, why: str) -> Text:
+def _left_out(sentence: str) -> Text:
     """A note in place of what would make the provider refuse this and every later request."""
-    return Text(f"[The {what}{f' {text(name)}' if name else ''} was left out: {why}.]")
+    return Text(f"[{sentence}]")
 
 
-def _image(block: Image, abilities: Capabilities) -> Block:
-    if not abilities.images:
-        return _left_out("image", block.name, "this model cannot see images")
-    if block.media_type not in IMAGES:
-        return _left_out("image", block.name, f"models cannot read {text(block.media_type)}")
-    return block if _decoded(block.data) else _left_out("image", block.name, "its data is damaged")
-
-
-def _document(block: Document, abilities: Capabilities) -> Block:
+def _medium(block: Medium, abilities: Capabilities) -> Block:
+    """The block with its bytes, or what is sent instead."""
     name = text(block.name)
-    if block.media_type.startswith("text/") or block.media_type == "application/json":
-        words = text(_decoded(block.data).decode("utf-8", "replace"))
+    if isinstance(block, Document) and media_notes.is_text(block):
+        words = text(media_files.content(block).decode("utf-8", "replace"))
         return Text(f"Document {name}:\n\n{words if words.strip() else '(empty)'}")
-    if not abilities.documents or block.media_type != PDF:
-        return _left_out("document", name, f"this model cannot read {text(block.media_type)}")
-    return block if _decoded(block.data) else _left_out("document", name, "its data is damaged")
+    instead = media_notes.instead_of(block, abilities)
+    if instead and isinstance(block, Document) and block.text:
+        words = text(media_files.read(block.text).decode("utf-8", "replace"))
+        return Text(f"[{instead}]\n\n{words or '(its text is not kept any more)'}")
+    if instead:
+        return _left_out(instead)
+    if not (data := media_files.encoded(block)):
+        what = "image" if isinstance(block, Image) else "sound" if isinstance(block, Audio) else "document"
+        return _left_out(f"The {what}{f' {name}' if name else ''} was left out: its data is damaged.")
+    match block:
+        case Image():
+            return Image(block.media_type, data, block.name)
+        case Document():
+            return Document(block.media_type, data, block.name)
+        case Audio():
+            return Audio(block.media_type, data, block.name)
 
 
 def _paired(found: list[WireTurn]) -> list[WireTurn]:
@@ -240,6 +235,9 @@ def system(request: Request) -> list[str]:
     return [text(block) for block in request.system if block.strip()]
 
 
+_RULE = MediaRule("anthropic")
+
+
 def size(request: Request) -> int:
     """The house's estimate of the request's tokens."""
     total = sum(len(block.encode("utf-8", "replace")) for block in request.system)
@@ -253,8 +251,8 @@ def size(request: Request) -> int:
                     total += len(block.name) + len(str(block.arguments))
                 case ToolResult():
                     total += len(block.content.encode("utf-8", "replace"))
-                case Image() | Document():
-                    total += min(len(block.data), 6_000)  # providers count pictures by area: about 1,500 tokens
+                case Image() | Document() | Audio():
+                    total += 4 * _RULE.tokens(block)
     return estimate(total, len(request.messages))
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import msgspec
 
-from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.bus.messages import Audio, Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.media import media_files
 from gshtui.store import encoding as plain
 from gshtui.store import session_table
 from gshtui.store.encoding import clean_text
@@ -51,7 +52,16 @@ def append_message(connection: sqlite3.Connection, session: str, message: Messag
         (session, seq, message.id, message.role, message.at, data.decode(), body_of(message)),
     )
     connection.execute("DELETE FROM partials WHERE session = ? AND message = ?", (session, message.id))
+    use_media(connection, session, message)
     return seq
+
+
+def use_media(connection: sqlite3.Connection, session: str, message: Message) -> None:
+    """Note which files of pictures, documents and sounds the conversation uses."""
+    for block in message.blocks:
+        if isinstance(block, Image | Document | Audio):
+            rows = [(session, key) for key in media_files.keys(block)]
+            connection.executemany("INSERT OR IGNORE INTO media_uses (session, key) VALUES (?, ?)", rows)
 
 
 def page_of(
@@ -106,7 +116,7 @@ def body_of(message: Message) -> str:
                 parts.append(f"{name} {_words(arguments)}{broken}")
             case ToolResult(content=content):
                 parts.append(content)
-            case Image(name=name) | Document(name=name):
+            case Image(name=name) | Document(name=name) | Audio(name=name):
                 parts.append(name)
     return "\n".join(part for part in parts if part).replace("\0", " ")
 

@@ -372,7 +372,16 @@ CREATE TABLE workflow_steps (
 """
 
 
-MIGRATIONS: tuple[str, ...] = (RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL, MEMORY, CALLS, WORKFLOWS)
+MEDIA = """
+CREATE TABLE media_uses (              -- files of pictures, documents and sounds, in the record's folder
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    PRIMARY KEY (session, key)
+);
+"""
+
+
+MIGRATIONS: tuple[str, ...] = (RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL, MEMORY, CALLS, WORKFLOWS, MEDIA)
 """SQL of each step; the file's `user_version` counts the completed ones."""
 VERSION = len(MIGRATIONS)
 

@@ -19,6 +19,7 @@ from gshtui.store import (
     context_tables,
     encoding,
     mail_table,
+    message_table,
     migrations,
     output_table,
     salvage,
@@ -54,6 +55,7 @@ _TABLES = (
     "call_presence",
     "workflow_runs",
     "workflow_steps",
+    "media_uses",
 )
 """What is recovered; holds are not, because their processes take them again."""
 
@@ -147,7 +149,7 @@ def _mend_sessions(target: sqlite3.Connection) -> int:
         "INSERT OR IGNORE INTO sessions (id, title, created, updated, touched)"
         " SELECT session, '(recovered)', min(at), max(at), min(id) FROM messages GROUP BY session"
     )
-    for table in ("partials", "output_uses", "overlays", "text_uses", "iterations"):
+    for table in ("partials", "output_uses", "overlays", "text_uses", "iterations", "media_uses"):
         target.execute(f"DELETE FROM {table} WHERE session NOT IN (SELECT id FROM sessions)")
     target.execute(
         "UPDATE sessions SET messages = (SELECT count(*) FROM messages WHERE session = sessions.id),"
@@ -159,6 +161,8 @@ def _mend_sessions(target: sqlite3.Connection) -> int:
 def _mend_uses(target: sqlite3.Connection) -> None:
     """Remove uses of what is lost; restore lost uses of texts from the iterations."""
     target.execute("DELETE FROM output_uses WHERE key NOT IN (SELECT key FROM outputs)")
+    for session, data in target.execute('SELECT session, data FROM messages WHERE data LIKE \'%"key":"%\'').fetchall():
+        message_table.use_media(target, session, encoding.decode_message(data))
     for row in target.execute("SELECT session, packed, blocks FROM iterations").fetchall():
         sent_texts.use(target, row[0], context_tables.hashes_in(row[1], row[2]))
 

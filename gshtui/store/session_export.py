@@ -5,7 +5,6 @@ Lines come a page at a time; the whole conversation is never in memory.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import re
@@ -15,7 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
-from gshtui.bus.messages import PNG_TEXT, Block, Document, Image, Message, Picture, Text, Thinking, ToolCall, ToolResult
+from gshtui.bus.messages import (
+    PNG_TEXT,
+    Audio,
+    Block,
+    Document,
+    Image,
+    Message,
+    Picture,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from gshtui.media import media_files
 from gshtui.store.encoding import visible
 from gshtui.store.store_errors import StoreError
 
@@ -162,8 +174,10 @@ def _block_markdown(block: Block) -> str:
             parts = [f"**{name}**: {status}", _fenced(content)]
             parts += [_fenced(diff, "diff")] if diff else []
             return "\n\n".join([*parts, *map(_picture_text, block.pictures)])
-        case Image(media_type=kind, data=data, name=name) | Document(media_type=kind, data=data, name=name):
-            return f"({name or 'attachment'}: {kind}, {_bytes_of(data)} bytes)"
+        case (
+            Image(media_type=kind, name=name) | Document(media_type=kind, name=name) | Audio(media_type=kind, name=name)
+        ):
+            return f"({name or 'attachment'}: {kind}, {media_files.size(block)} bytes)"
 
 
 def _picture_text(picture: Picture) -> str:
@@ -176,13 +190,6 @@ def _fenced(text: str, language: str = "") -> str:
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
-
-
-def _bytes_of(data: str) -> int:
-    try:
-        return len(base64.b64decode(data, validate=True))
-    except ValueError:
-        return len(data)
 
 
 def _line(kind: str, **fields: Any) -> str:

@@ -14,7 +14,20 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
 
-from gshtui.bus.messages import PNG_TEXT, Block, Document, Image, Message, Picture, Text, Thinking, ToolCall, ToolResult
+from gshtui.bus.messages import (
+    PNG_TEXT,
+    Audio,
+    Block,
+    Document,
+    Image,
+    Message,
+    Picture,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
+from gshtui.media import media_files
 from gshtui.store.encoding import visible
 from gshtui.text import units
 
@@ -114,10 +127,11 @@ async def _block(block: Block, message: Message, find_picture: FindPicture, clea
             folded = _folded(f"Result: {escape(visible(name))}{failed}", _joined(parts)) if parts else ""
             pictures = [await _drawn(picture, find_picture, clean) for picture in block.pictures]
             return _joined([folded, *pictures])
-        case Image(media_type=kind, data=data, name=name):
-            return _picture(kind, data, visible(clean(name)) or "attached picture")
-        case Document(media_type=kind, data=data, name=name):
-            return f"<p>{escape(visible(clean(name)) or 'attachment')}: {escape(visible(kind))}, {_size(data)}</p>"
+        case Image(media_type=kind, name=name):
+            return _picture(kind, media_files.encoded(block), visible(clean(name)) or "attached picture")
+        case Document(media_type=kind, name=name) | Audio(media_type=kind, name=name):
+            size = f"{media_files.size(block):,} bytes"
+            return f"<p>{escape(visible(clean(name)) or 'attachment')}: {escape(visible(kind))}, {size}</p>"
 
 
 async def _drawn(picture: Picture, find_picture: FindPicture, clean: Redact) -> str:

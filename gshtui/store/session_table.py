@@ -5,6 +5,7 @@ Runs its SQL inside the caller's transaction.
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sqlite3
 import time
@@ -111,7 +112,7 @@ def copy_session(
     return find_session(connection, new.id)
 
 
-_COPIED = {"messages": "seq, message, role, at, data, body", "output_uses": "call, key"}
+_COPIED = {"messages": "seq, message, role, at, data, body", "output_uses": "call, key", "media_uses": "key"}
 """The tables that hold a conversation, and their columns beside it."""
 
 
@@ -220,6 +221,16 @@ def delete_session(connection: sqlite3.Connection, session: str) -> None:
     sent_texts.drop_unused(connection)
 
 
+def _media_in_use(connection: sqlite3.Connection) -> set[str]:
+    return {str(key) for (key,) in connection.execute("SELECT DISTINCT key FROM media_uses")}
+
+
+def _drop_media(used: set[str]) -> None:
+    from gshtui.media import media_files  # late: most uses of conversations remove none
+
+    media_files.drop_unused(used)
+
+
 def _forget_removed_words(connection: sqlite3.Connection) -> None:
     """Rewrite the word index without the words of removed messages, which it would otherwise keep until its next
     merge.
@@ -324,3 +335,5 @@ class SessionTable(Table):
         """
         await self._write(lambda connection: delete_session(connection, id))
         await self._write(_forget_removed_words)
+        used = await self._read(_media_in_use)
+        await asyncio.to_thread(_drop_media, used)

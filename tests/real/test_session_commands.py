@@ -165,7 +165,7 @@ async def test_markdown_shows_everything_and_drives_no_terminal(shell: Shell) ->
         '"command": "ls"',
         "`````\n````\nfour ticks\n`````",
         "```diff\n+new\n```",
-        "(attachment: application/pdf, 11 bytes)",
+        "(attachment: application/pdf, 8 bytes)",
     ):
         assert shown in text
     assert all(char.isprintable() or char in "\n\t" for char in text)

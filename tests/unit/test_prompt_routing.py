@@ -8,18 +8,16 @@ import pytest
 
 from gshtui.commands.line_parser import parse_line
 from gshtui.commands.line_syntax import Argument, TextNode
+from gshtui.media.mentions import MOST_ATTACHED, attachments, mentions
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.prompt_routing import (
-    MOST_ATTACHED,
     NothingToSend,
     Route,
     ToAgent,
     ToLanguage,
     ToLog,
     ToShell,
-    attachments,
-    mentions,
     route,
     sent_as,
 )

@@ -43,6 +43,7 @@ from gshtui.context.task_list import TaskError, TaskStore, written
 from gshtui.fleet.acp.acp_files import AcpFiles, AcpTerminals
 from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions
 from gshtui.fleet.acp.acp_turn import TurnRecorder
+from gshtui.media import media_files
 from gshtui.programs.acp.acp_connection import AcpConnection
 from gshtui.programs.acp.acp_errors import AcpError
 from gshtui.programs.acp.acp_updates import (
@@ -357,10 +358,10 @@ class AcpAgent:
         blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt.text}]
         for block in extra:
             if isinstance(block, Image):
-                blocks.append({"type": "image", "mimeType": block.media_type, "data": block.data})
+                blocks.append({"type": "image", "mimeType": block.media_type, "data": media_files.encoded(block)})
             elif isinstance(block, Document):
                 uri = f"file:///{block.name}"
-                resource = {"uri": uri, "mimeType": block.media_type, "blob": block.data}
+                resource = {"uri": uri, "mimeType": block.media_type, "blob": media_files.encoded(block)}
                 blocks.append({"type": "resource", "resource": resource})
         return blocks
 

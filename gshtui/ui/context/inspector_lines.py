@@ -168,7 +168,14 @@ CHANGES = {
     "carried": ("→", "ok"), "restored": ("↺", "ok"), "shortened": ("S", "warning"),
 }  # fmt: skip
 DIFFERENCES = {"added": ("+", "ok"), "removed": ("-", "error"), "rewritten": ("~", "warning"), "moved": ("↕", "accent")}
-KINDS = {"thinking": "thought", "tool_call": "call", "tool_result": "result", "image": "image", "document": "document"}
+KINDS = {
+    "thinking": "thought",
+    "tool_call": "call",
+    "tool_result": "result",
+    "image": "image",
+    "document": "document",
+    "audio": "sound",
+}
 WIDE = 110
 
 Peek = Callable[[Block], str]

@@ -13,8 +13,9 @@ from gshtui.bus.context_data import Receipt, compacted
 from gshtui.bus.events.agent_events import TurnFinished
 from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted, InputCommandStarted
-from gshtui.bus.messages import Document, Image, Message, Text, Thinking, ToolCall, ToolResult
+from gshtui.bus.messages import Audio, Document, Image, Medium, Message, Text, Thinking, ToolCall, ToolResult
 from gshtui.bus.shell_data import Ran
+from gshtui.media import media_files
 from gshtui.ui.kit.transcript.entries import (
     AnswerEntry,
     CutEntry,
@@ -166,19 +167,19 @@ def _merged(message: Message) -> Iterable[tuple[str, str | ToolCall]]:
                 parts.append(block.text)
         elif isinstance(block, ToolCall):
             yield "call", block
-        elif isinstance(block, (Image, Document)):
+        elif isinstance(block, (Image, Document, Audio)):
             yield "note", f"[{_attachment(block)}]"
     if parts:
         yield kind, "".join(parts)
 
 
 def _prompt(message: Message) -> PromptEntry:
-    attached = tuple(_attachment(block) for block in message.blocks if isinstance(block, (Image, Document)))
+    attached = tuple(_attachment(block) for block in message.blocks if isinstance(block, (Image, Document, Audio)))
     return PromptEntry(message.id, message.text, attached)
 
 
-def _attachment(block: Image | Document) -> str:
-    size = len(block.data) * 3 // 4
+def _attachment(block: Medium) -> str:
+    size = media_files.size(block)
     amount = f"{size / 1_000_000:.1f} MB" if size >= 1_000_000 else f"{max(1, size // 1_000)} kB"
     return f"{block.name or block.media_type} ({amount})"
 

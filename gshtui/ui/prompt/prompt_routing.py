@@ -1,7 +1,7 @@
 """Where a submitted text goes (agent, command language, shell or its log), and which mentioned files go with it.
 
 A person's prose must never run as a command, so a bare name counts only where nobody would write it as a sentence.
-Pictures and PDFs among `@path` mentions are attached; only names with such an extension are looked up on disk.
+Pictures, PDFs and sounds among `@path` mentions are attached.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def sent_as(target: ToAgent | ToLanguage | ToLog | ToShell, addressee: Addressee
 
         return CommandCall(SendToAgent(agent=addressee.agent, text=target.text))
     if isinstance(target, ToAgent):
-        attached = attachments(target.text, project)
+        from gshtui.media.mentions import attachments
+
+        attached = attachments(target.text, project) if "@" in target.text else ()
         prompt = PromptSubmitted(prompt=new_id(), agent=addressee.agent, text=target.text, attachments=attached)
         return SendPrompt(prompt) if addressee.mail else Intent(prompt)
     if isinstance(target, ToShell):
@@ -127,31 +129,3 @@ def _reads_as_command(body: str, commands: Commands) -> bool:
         return False
     pair = _PAIR.match(rest.lstrip())
     return not rest.strip() or (pair is not None and pair[1] in parameters)
-
-
-ATTACHED = frozenset({".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf"})
-MOST_ATTACHED = 20
-_MENTION = re.compile(r'(?:^|(?<=[\s(\[{,;:]))@(?:"([^"\n]+)"|([^\s"]+))')
-_TRAILING = ".,;:!?)]}"
-
-
-def mentions(text: str) -> list[str]:
-    """The text after each `@` at the start of a word, in order, without duplicates."""
-    found = (quoted or bare.rstrip(_TRAILING) for quoted, bare in _MENTION.findall(text))
-    return list(dict.fromkeys(name for name in found if name))
-
-
-def attachments(text: str, project: Path) -> tuple[str, ...]:
-    """Real paths of the pictures and PDFs that the text mentions and that exist; at most `MOST_ATTACHED`."""
-    found: list[str] = []
-    for name in mentions(text):
-        path = Path(name).expanduser()
-        if path.suffix.lower() not in ATTACHED:
-            continue
-        path = path if path.is_absolute() else project / path
-        try:
-            if path.is_file():
-                found.append(str(path))
-        except OSError:
-            continue
-    return tuple(found[:MOST_ATTACHED])
