@@ -20,6 +20,8 @@ from gshtui.settings.loader import load
 from tests.kit.command import ROOT
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
+from tests.kit.pdf import pdf
+from tests.kit.png import png
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import named_servers
 from tests.real.test_context_service import Here
@@ -125,6 +127,13 @@ def test_every_block_is_run_here() -> None:
         assert os.access(ROOT / file, os.X_OK)
 
 
+def test_pictures_and_documents(shop: Shop) -> None:
+    (shop.project / "shot.png").write_bytes(png())
+    (shop.project / "report.pdf").write_bytes(pdf("A report"))
+    for line in block('gsh-tui prompt "What is wrong'):
+        shop.run(line)
+
+
 def test_agents_in_terminals(shop: Shop) -> None:
     for line in block("gsh-tui agent spawn"):
         if " attach " in line:
@@ -150,7 +159,7 @@ def test_gsh_at_the_prompt(shop: Shop) -> None:
 
 
 def test_without_a_window(shop: Shop) -> None:
-    for line in block('gsh-tui prompt "'):
+    for line in block('gsh-tui prompt "what does'):
         shop.run(line)
 
 
