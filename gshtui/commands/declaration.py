@@ -380,6 +380,8 @@ class Assessment:
     """Why it is not `inside`, as the end of a sentence; empty: it reaches outside the project."""
     sandbox: bool = False
     """It can run in the sandbox, which keeps it inside. The tool says so only where the sandbox holds."""
+    reach: str = ""
+    """What it could reach there, in a few words."""
     parts: tuple[JudgedPart, ...] = ()
     """The simple commands of a shell line, each with its verdict; empty for anything else."""
     reads: bool = False

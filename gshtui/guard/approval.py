@@ -357,7 +357,8 @@ def _explained(assessment: Assessment) -> list[str]:
     if assessment.why:
         lines.append(f"It asks because {_line(assessment.why)}.")
     if assessment.sandbox:
-        lines.append("It could run in the sandbox (`/mode auto`).")
+        reach = f": {_line(assessment.reach)}" if assessment.reach else ""
+        lines.append(f"It could run in the sandbox (`/mode auto`){reach}.")
     if len(assessment.parts) > 1:
         lines += (
             f"{part.verdict:>5}  {_line(part.text)}" + (f"  · {part.rule}" if part.verdict != "allow" else "")

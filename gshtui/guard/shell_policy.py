@@ -111,7 +111,9 @@ def judge(command: str, folder: Path, project: Path) -> Judgement:
     if why := refused(command):
         return Judgement("deny", "catastrophe", why, _refused_parts(command, why))
     if strange := shell_line.strange_character(command):
-        return Judgement("ask", "character", f"it contains {strange}")
+        line, why = shell_line.read(command), f"it contains {strange}"
+        parts = _parts_of(line, "character", why, folder, project, plain=True)
+        return Judgement("ask", "character", why, parts, of_line=True)
     line = shell_line.read(command)
     plain = shell_line.plain_commands(command)
     parsed = tuple(tuple(simple.texts) for simple in line.commands)

@@ -74,7 +74,7 @@ async def assess(workspace: Workspace, invocation: Invocation, parameters: BashP
     if isinstance(sandbox, str):
         why = f"{assessment.why}; there is no sandbox: {sandbox}" if assessment.why else ""
         return replace(assessment, sandbox=False, why=why)
-    return assessment
+    return replace(assessment, reach=sandbox.reach)
 
 
 async def _sandbox(workspace: Workspace, invocation: Invocation) -> ProjectSandbox | str:

@@ -119,7 +119,9 @@ def _reach(command: str, folder: Path, root: Path) -> Iterator[tuple[bool, str]]
             if secret := sensitive_paths.secret(real):
                 yield True, f"may touch {secret}: {one_line(literal(str(real)))}"
             elif is_path and not real.is_relative_to(root):
-                yield False, f"reaches outside the project: {one_line(literal(str(real)))}"
+                named = Path(os.path.normpath(folder / path))
+                behind = f" behind {one_line(literal(part), 100)}" if named != real else ""
+                yield False, f"reaches outside the project: {one_line(literal(str(real)))}{behind}"
 
 
 def _words(command: str) -> Iterator[str]:

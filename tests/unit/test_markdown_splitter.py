@@ -28,6 +28,8 @@ LINES = st.sampled_from(
         "> quote",
         "> - list in quote",
         "```python",
+        "<python>",
+        "</python>",
         "```",
         "~~~",
         "  ```",
@@ -166,3 +168,11 @@ def test_code_keeps_its_lines_and_tabs() -> None:
 def test_an_unfinished_fence_is_code() -> None:
     (chunk,) = parse_chunks("~~~\nx\n```\n")
     assert (chunk.kind, chunk.text) == ("code", "x\n```")
+
+
+def test_a_block_of_python_to_be_run_is_code() -> None:
+    said, code, after = parse_chunks(
+        "Let me see\n<python>\nfor x in y:\n    print(x)  # *a*\n\nz</python>\nso *that*\n"
+    )
+    assert (said.kind, after.kind, after.text) == ("markdown", "markdown", "so *that*")
+    assert (code.kind, code.language, code.text) == ("code", "python", "for x in y:\n    print(x)  # *a*\n\nz")

@@ -465,3 +465,10 @@ def test_searches_that_reach_keys_are_asked_about(tmp_path: Path) -> None:
     (tmp_path / "sub" / "server.key").write_text("-----BEGIN PRIVATE KEY-----\n")
     assert verdict("rg PRIV") == verdict("rg PRIV sub") == "ask"
     assert verdict("rg PRIV a.py") == verdict("rg --files") == "allow"
+
+
+def test_a_line_with_hidden_characters_shows_each_of_its_commands(tmp_path: Path) -> None:
+    judged = judge("cat a | head; touch b\u202e && echo x > c\u200b.txt", tmp_path, tmp_path)
+    assert [part.text.split()[0] for part in judged.parts] == ["cat", "head", "touch", "echo"]
+    assert {part.verdict for part in judged.parts} == {"ask"}
+    assert judged.sentence.endswith("(rule character)")

@@ -45,6 +45,8 @@ class MarkdownChunk:
 
 _SIGNS = frozenset("`~#-*_>+0123456789\t")
 _FENCE = re.compile(r"( {0,3})(`{3,}+|~{3,}+)[ \t]*+([^`\n]*+)$")
+_BLOCK, _BLOCK_END = "<python>", "</python>"
+"""A block of Python that a model writes to have it run; it is shown as code."""
 _INNER_FENCE = re.compile(r" *+(?:(?:[-*+]|\d{1,9}[.)]) *+)?(`{3,}+|~{3,}+)[^`\n]*+$")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}$")
@@ -144,7 +146,14 @@ class MarkdownSplitter:
 
     def _in_code(self, line: str, done: list[MarkdownChunk]) -> None:
         bare = line.strip() if self._fence in line else ""
-        if bare.startswith(self._fence) and not bare.strip(self._fence[0]) and len(line) - len(line.lstrip()) < 4:
+        if self._fence == _BLOCK_END:
+            if bare.endswith(_BLOCK_END):
+                if last := line.rstrip().removesuffix(_BLOCK_END).rstrip():
+                    self._add(last)
+                self._emit(done)
+                self._gap = 1
+                return
+        elif bare.startswith(self._fence) and not bare.strip(self._fence[0]) and len(line) - len(line.lstrip()) < 4:
             self._emit(done)
             self._gap = 1
             return
@@ -189,6 +198,8 @@ class MarkdownSplitter:
         """The kind of block that the line would start."""
         bare = line.lstrip(" ")
         if bare[0] not in _SIGNS:
+            if len(line) - len(bare) < 4 and bare.rstrip() == _BLOCK:
+                return "code"
             return "indented" if len(line) - len(bare) > 3 else "paragraph"
         if _FENCE.match(line):
             return "code"
@@ -212,7 +223,9 @@ class MarkdownSplitter:
             self._gap = 1
         if kind == "code":
             found = _FENCE.match(line)
-            assert found is not None
+            if found is None:
+                self._kind, self._fence, self._language = kind, _BLOCK_END, "python"
+                return
             self._kind, self._fence = kind, found.group(2)
             self._language = found.group(3).split(" ")[0].split("{")[0].strip().rstrip(",")
             return
