@@ -13,8 +13,11 @@ from pathlib import Path
 from gshtui.system.ids import new_id
 
 _PREFIX = "gsh-sandbox-"
-_JOIN, _OURS = '{ echo $$ >"$0"; } 2>/dev/null; exec "$@"', 3
-"""Bubblewrap's own processes are in it, too."""
+_JOIN, _OURS = '{ echo 0 >"$0"; } 2>/dev/null; exec "$@"', 3
+"""Bubblewrap's own processes are in it, too. 0 is whoever writes it."""
+_THREADS, _PROCESSES = "tasks", "cgroup.procs"
+"""The first, of the first version, moves only the thread that asks: all that a shell has. The kernel then need not
+stop every process of the machine from starting others, for which it may wait many milliseconds."""
 _OWN, _MOUNTS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
@@ -30,7 +33,8 @@ class ControlGroup:
 
     def joined(self, argv: tuple[str, ...]) -> tuple[str, ...]:
         """The command line that runs `argv` in it, with all that it starts."""
-        return ("/bin/sh", "-c", _JOIN, str(self.folder / "cgroup.procs"), *argv)
+        joins = self.folder / _THREADS
+        return ("/bin/sh", "-c", _JOIN, str(joins if joins.exists() else self.folder / _PROCESSES), *argv)
 
     def refused(self) -> bool:
         """Whether a process could not be started because of the limit."""
