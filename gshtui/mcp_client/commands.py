@@ -25,6 +25,7 @@ from gshtui.commands.declaration import (
     Parameters,
     Question,
     UsageError,
+    Where,
     Word,
     synonyms,
 )
@@ -78,17 +79,30 @@ def commands(loaded: Loaded, servers: Callable[[], ServerPool] | None) -> list[A
         Action(calls.ListServers, calls.ServerList, do.list, _render_list),
         Action(calls.ShowServer, calls.ServerDetails, do.show, _render_details),
         Action(calls.AddServer, calls.ChangedServer, do.add, _render_changed, access=person, effect=write),
-        Action(calls.RemoveServer, calls.ChangedServer, do.remove, _render_changed, access=person, effect=write),
-        Action(calls.EnableServer, calls.ChangedServer, do.enable, _render_changed, access=person, effect=write),
+        Action(
+            calls.RemoveServer, calls.ChangedServer, do.remove, _render_changed, access=person,
+            effect=write, where=(Where("servers.remove", _removal),),
+        ),
+        Action(
+            calls.EnableServer, calls.ChangedServer, do.enable, _render_changed, access=person, effect=write,
+            where=(Where("servers.enable", _switch_on), Where("servers.disable", _switch_off)),
+        ),
         Action(
             calls.ImportServers, calls.ImportedServers, do.import_servers, _render_imported, do.ask_import,
             access=person, effect=write,
         ),
-        Action(calls.CheckServers, calls.ServerChecks, do.check, _render_checks, access=person, effect=Effect.EXECUTE),
-        Action(calls.AcceptServer, calls.ServerAnswer, do.accept, _render_answer, do.ask_accept, access=person,
-               effect=write),
-        Action(calls.RestartServer, calls.ServerAnswer, do.restart, _render_answer, access=person,
-               effect=Effect.EXECUTE),
+        Action(
+            calls.CheckServers, calls.ServerChecks, do.check, _render_checks, access=person, effect=Effect.EXECUTE,
+            where=(Where("servers.doctor", _check),),
+        ),
+        Action(
+            calls.AcceptServer, calls.ServerAnswer, do.accept, _render_answer, do.ask_accept, access=person,
+            effect=write, where=(Where("servers.accept", _acceptance),),
+        ),
+        Action(
+            calls.RestartServer, calls.ServerAnswer, do.restart, _render_answer, access=person,
+            effect=Effect.EXECUTE, where=(Where("servers.restart", _restart),),
+        ),
         Action(calls.AnswerServer, calls.ServerAnswer, do.answer, _render_answer, access=person, effect=write),
     )  # fmt: skip
 
@@ -118,8 +132,40 @@ def commands(loaded: Loaded, servers: Callable[[], ServerPool] | None) -> list[A
             complete=complete,
             actions=family.actions,
             bind=family.bind,
+            opens="servers",
         )
     ]
+
+
+# Which action fits a server in the tab of a window
+
+
+def _removal(row: calls.ServerRow) -> calls.RemoveServer | None:
+    return None if row.definition.brought else calls.RemoveServer(name=row.definition.name)
+
+
+def _switch_on(row: calls.ServerRow) -> calls.EnableServer | None:
+    definition = row.definition
+    return calls.EnableServer(name=definition.name) if not (definition.brought or definition.settings.enabled) else None
+
+
+def _switch_off(row: calls.ServerRow) -> calls.EnableServer | None:
+    definition = row.definition
+    fits = definition.settings.enabled and not definition.brought
+    return calls.EnableServer(name=definition.name, off=True) if fits else None
+
+
+def _check(row: calls.ServerRow) -> calls.CheckServers | None:
+    return calls.CheckServers(name=row.definition.name) if row.definition.settings.enabled else None
+
+
+def _acceptance(row: calls.ServerRow) -> calls.AcceptServer | None:
+    waits = not row.agreed or (row.is_known and row.pins.changed)
+    return calls.AcceptServer(name=row.definition.name) if waits else None
+
+
+def _restart(row: calls.ServerRow) -> calls.RestartServer | None:
+    return calls.RestartServer(name=row.definition.name) if row.definition.settings.enabled and row.agreed else None
 
 
 def _bind(given: McpCommandParameters) -> Parameters:
@@ -315,7 +361,12 @@ class _Handlers:
         if self._servers is not None:
             with contextlib.suppress(McpError):
                 connection = self._servers().connection(definition.name)
-                state, why = connection.state, connection.why or why
+                session = connection.session
+                return calls.ServerRow(
+                    definition, pins, connection.state, connection.why or why, agreed, connection.started_in,
+                    f"{session.about or 'it does not say what it is'} · MCP {session.protocol}" if session else "",
+                    connection.outside, tuple(connection.said),
+                )  # fmt: skip
         return calls.ServerRow(definition, pins, state, why, agreed)
 
     async def _acceptable(self, name: str) -> tuple[ServerDefinition, ServerPins, bool]:

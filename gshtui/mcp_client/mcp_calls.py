@@ -36,6 +36,14 @@ class ServerRow:
     why: str = ""
     agreed: bool = True
     """A person has agreed to it; not, if the project brings it and nobody has."""
+    started_in: float = 0.0
+    """Seconds that its last start took."""
+    about: str = ""
+    """What it says that it is, while it runs."""
+    outside: str = ""
+    """Why its program is outside the sandbox, as the end of a sentence."""
+    said: tuple[str, ...] = ()
+    """The last lines of its program's error output."""
 
     @property
     def is_known(self) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.mcp_client import consents
 from gshtui.mcp_client.elicitations import Elicitations
@@ -109,6 +110,7 @@ class ServerPool:
         for name, entry in list(self._entries.items()):
             if wanted.get(name) != entry.definition:
                 del self._entries[name]
+                self._bus.publish(ToolServerChanged(server=name))
                 self._job(entry.connection.close(), f"the end of the MCP server {name}")
         for name, definition in wanted.items():
             if name not in self._entries:
@@ -116,6 +118,7 @@ class ServerPool:
                     definition, self._options, on_state=self._note_state, on_offer=self._note_offer
                 )
                 self._entries[name] = _Entry(definition, connection)
+                self._bus.publish(ToolServerChanged(server=name))
         self._loaded = False
 
     @property
@@ -226,6 +229,7 @@ class ServerPool:
         if (entry := self._entries.get(name)) is not None:
             entry.pins, entry.told = await asyncio.to_thread(read_pins, name), ""
             entry.version += 1
+            self._bus.publish(ToolServerChanged(server=name, state=entry.connection.state))
 
     def said(self, name: str) -> list[str]:
         """The last lines that a server's program wrote to its error output."""
@@ -265,6 +269,7 @@ class ServerPool:
         entry = self._entries.get(connection.name)
         if entry is None or entry.connection is not connection:
             return
+        self._bus.publish(ToolServerChanged(server=connection.name, state=connection.state))
         if connection.state == "ready":
             entry.told = ""
         elif connection.state == "failed" and connection.why:
@@ -298,6 +303,7 @@ class ServerPool:
     async def _keep(self, entry: _Entry, pins: ServerPins) -> None:
         entry.pins = pins
         entry.version += 1
+        self._bus.publish(ToolServerChanged(server=entry.definition.name, state=entry.connection.state))
         try:
             await asyncio.to_thread(write_pins, entry.definition.name, pins)
         except OSError as error:

@@ -74,6 +74,7 @@ from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.kit.transcript.entries import ToolEntry
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.servers.servers_tab import ServersTab
 from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.shell.shell_record import RecordScreen
 from gshtui.ui.terminal.terminal_pane import TerminalPane
@@ -622,6 +623,18 @@ async def calls(here: Recorded) -> None:
         await here.press("alt+k")
         assert isinstance(here.app.screen, CallsScreen)
         await here.press("escape")
+
+
+@told("window", "In the window, `alt+m` (or `/mcp`) shows them in a tab")
+async def servers(here: Recorded) -> None:
+    await here.press("alt+m")
+    assert isinstance(here.app.deck.panes[here.app.deck.front], ServersTab)
+    await here.press("x")
+    assert here.app.deck.front == "chat"
+    await here.type("/mcp")
+    await here.press("enter")
+    assert isinstance(here.app.deck.panes[here.app.deck.front], ServersTab)
+    await here.press("x")
 
 
 @told("window", "Start one with `f8`, `/spawn`, or from a script")

@@ -28,6 +28,7 @@ ANYWHERE, PANES, IN_PANE, LISTS, TURN = "Anywhere", "Panes", "In a side pane", "
 TRANSCRIPT = "In the conversation"
 SHELL = "In the shell log"
 AGENTS, DIFF = "In the agents list", "In a changes tab"
+SERVERS = "In the MCP servers tab"
 CONTEXT, TIMELINE, INSPECTOR = "In the context pane", "In the timeline", "In the inspector"
 RECEIPTS, SUMMARY = "In a receipt", "Waiting summary"
 TERMINAL, TYPING = "In a terminal tab", "Typing into a terminal"
@@ -55,6 +56,7 @@ KEYS: dict[str, Key] = {
     "model.effort": Key("alt+t", "Change effort", "Change how hard the model thinks: low, medium, high, default", TURN),
     "app.sessions": Key("f3", "Open conversation", "Continue another conversation", ANYWHERE),
     "app.calls": Key("alt+k", "Open call", "Join a call: a room that you share with agents and people", ANYWHERE),
+    "app.servers": Key("alt+m", "MCP servers", "Show the servers of tools, with their state and tools", ANYWHERE),
     "agents.spawn": Key("f8", "New agent", "Start another agent in its own terminal", ANYWHERE),
     "mode.next": Key(
         "shift+tab", "Change mode", "Change how much the agent may do before it asks: plan, ask, edit, auto", TURN
@@ -173,6 +175,20 @@ KEYS: dict[str, Key] = {
     "diff.patch": Key("p", "Patch", "Write all changes to a patch file", DIFF, row=True),
     "diff.merge": Key("M", "Merge", "Merge it into its base, after you confirm", DIFF, row=True),
     "diff.close": Key("x", "Close", "Close the tab", DIFF, show=True),
+    "servers.menu": Key("space,full_stop", "Menu", "Show the available actions", SERVERS, show=True),
+    "servers.doctor": Key("d", "Check", "Start it, and say what works and what does not", SERVERS, show=True, row=True),
+    "servers.accept": Key(
+        "A", "Accept", "Let a folder's server run, or offer its changed tools", SERVERS, show=True, row=True
+    ),
+    "servers.restart": Key("R", "Restart", "End it and start it again", SERVERS, show=True, row=True),
+    "servers.enable": Key("e", "Switch on", "Give agents its tools again", SERVERS, row=True),
+    "servers.disable": Key("o", "Switch off", "Take its tools from agents without removing it", SERVERS, row=True),
+    "servers.remove": Key("D", "Remove", "Remove it from your configuration", SERVERS, row=True),
+    "servers.add": Key("a", "Add", "Add a server to your configuration", SERVERS, show=True),
+    "servers.import": Key("i", "Import", "Add the servers that other programs have configured", SERVERS, show=True),
+    "servers.details": Key("tab", "Details", "Move to what is said of it, or back", SERVERS),
+    "servers.reload": Key("r", "Reload", "Reload", SERVERS),
+    "servers.close": Key("x", "Close", "Close the tab; servers keep running", SERVERS, show=True),
     "context.up": Key("up,k", "Up", "Previous section", CONTEXT),
     "context.down": Key("down,j", "Down", "Next section", CONTEXT),
     "context.open": Key("enter,space", "Inspect", "Open the section in the inspector", CONTEXT, show=True),

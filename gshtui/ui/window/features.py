@@ -10,6 +10,7 @@ from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.feature import Feature
 from gshtui.ui.python.python_feature import PythonFeature
+from gshtui.ui.servers.servers_feature import ServersFeature
 from gshtui.ui.shell.shell_feature import ShellFeature
 from gshtui.ui.terminal.terminal_feature import TerminalFeature
 from gshtui.ui.window.window_feature import WindowFeature
@@ -25,15 +26,16 @@ FEATURES: tuple[type[Feature], ...] = (
     TerminalFeature,
     ShellFeature,
     PythonFeature,
+    ServersFeature,
 )
 ACTIONS = {"app.palette": "palette", "app.help": "keys", "app.quit": "quit", "app.suspend": "sleep"}
 """Keys of the window itself → its actions."""
 WORDS = {"keys": "app.help"}
 """Lines that the window itself handles: no command of the hub has their names."""
 PALETTE = (
-    "agents.spawn", "app.sessions", "app.calls", "app.models", "model.effort", "diff.open", "context.inspect",
-    "agents.waiting", "terminal.shared", "session.continue", "python.variables", "app.theme", "app.help",
-    "app.suspend", "app.quit",
+    "agents.spawn", "app.sessions", "app.calls", "app.servers", "app.models", "model.effort", "diff.open",
+    "context.inspect", "agents.waiting", "terminal.shared", "session.continue", "python.variables", "app.theme",
+    "app.help", "app.suspend", "app.quit",
 )  # fmt: skip
 """The keys in the palette, in order."""
 
