@@ -92,3 +92,5 @@ class WorkflowRunRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=Tr
     process_started: str = ""
     """Identify the process that runs it."""
     source: WorkflowSource = "yours"
+    cancel_asked: bool = False
+    """A person asked from another process that it ends."""

@@ -22,7 +22,7 @@ GROUPS = (
     GroupForm('prompts', summary='Prompts that you keep as files: list, show.', help='Prompts that you keep as files in ~/.config/gsh/prompts, and those of Claude Code and Codex.', synonyms=(('list', 'ls'),)),
     GroupForm('python', summary='The Python of agents.', help='The Python that agents run their blocks with.'),
     GroupForm('session', summary='Conversations: list, show, resume, export …', help='Conversations: list, show, resume, export, search, summarise, rename, remove. These also work while a window is open.\n\nFor an ID you can write a unique part of its beginning or end, its number in the list, or `latest`.', synonyms=(('list', 'ls'), ('remove', 'rm'), ('delete', 'rm'), ('summarize', 'summarise'))),
-    GroupForm('workflow', summary='Chains of steps: list, show, run, resume.', help='Workflows: chains of steps around a model.\n\nThey are read from ~/.config/gsh/workflows/*.yml and, once the folder is trusted, .gsh/workflows/*.yml.', synonyms=(('list', 'ls'),)),
+    GroupForm('workflow', summary='Chains of steps: list, show, run, resume, cancel.', help='Workflows: chains of steps around a model.\n\nThey are read from ~/.config/gsh/workflows/*.yml and, once the folder is trusted, .gsh/workflows/*.yml.', synonyms=(('list', 'ls'),)),
     GroupForm('worktree', summary='Git worktrees of agents: finish one.', help='The git worktrees that agents work in.\n\n`agent spawn --worktree BRANCH` and `agent fork` make one; `worktree finish` merges it and removes it.'),
 )
 COMMANDS = (
@@ -308,6 +308,9 @@ COMMANDS = (
         FormValue('model', '--model', 'model', help='Only this model', metavar='NAME'),
         FormValue('session', '--session', 'session', help='Only this conversation and the agents started from it', metavar='ID'),
         help='Show the usage of model requests in all folders, by day, agent, model or conversation.\n\nToken counts come from the providers. `estimate` shows how far off our own estimate of the input was. Claude, Codex,\nGemini and OpenCode count by their transcripts, at the prices that they or the catalog know.', summary='Show the tokens, money and time used.'),
+    CommandForm('workflow cancel', 'gshtui.workflows.workflow_calls', 'CancelRun',
+        FormValue('run', 'run', metavar='RUN'),
+        help='End a run, with everything that its steps started; also one that another window or shell started.'),
     CommandForm('workflow ls', 'gshtui.workflows.workflow_calls', 'ListWorkflows',
         help='List the workflows of this folder, with their parameters.'),
     CommandForm('workflow runs', 'gshtui.workflows.workflow_calls', 'ListRuns',

@@ -49,8 +49,19 @@ ANSWERS: tuple[Offer, ...] = (
 )
 
 
-def offers(rule: str) -> tuple[Offer, ...]:
-    """What can be answered; `always` only where there is a rule that it would save."""
+VALUES = "values"
+"""The answer that shows a form, where a question asks for values."""
+_FILL_IN = Offer("1", VALUES, ("fill in the form", "fill in", "fill in", ""))
+
+
+def offers(rule: str, *, form: bool = False) -> tuple[Offer, ...]:
+    """What can be answered; `always` only where there is a rule that it would save.
+
+    Args:
+        form: the question asks for values, and this face can show a form.
+    """
+    if form:
+        return (_FILL_IN, *(offer for offer in ANSWERS if offer.choice in ("deny", "reason")))
     return tuple(offer for offer in ANSWERS if rule or offer.choice != "always")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,6 +50,8 @@ class Verdict:
     reason: str = ""
     sandboxed: bool = False
     """It may run in the sandbox only."""
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the person filled in, if the question asks for values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +261,7 @@ class Gate:
         if decision == "always" and not await self._saved(request, answer.rule):
             decision = "once"
         self._settle(request, decision, "")
-        return Verdict(True)
+        return Verdict(True, values=answer.values)
 
     def _draft(self, call: Call, assessment: Assessment) -> str:
         """The rule that `always` would save; empty if none would allow this call, and it is not offered."""

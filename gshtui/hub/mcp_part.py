@@ -6,17 +6,18 @@ Made when the first server is needed. Starts nothing.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from gshtui.commands.declaration import Assessment, Effect
-from gshtui.guard.approval import Call
+from gshtui.guard.approval import Call, Verdict
 from gshtui.hub.hub import Hub
-from gshtui.mcp_client.elicitations import defaults, fields_text
+from gshtui.mcp_client.elicitations import checked_values, defaults, fields_text
 from gshtui.mcp_client.server_connection import ConnectionOptions
-from gshtui.mcp_client.server_definition import configured_servers
+from gshtui.mcp_client.server_definition import McpError, configured_servers
 from gshtui.mcp_client.server_pool import ServerPool, ServerQuestion
 from gshtui.mcp_client.server_requests import Elicitation, SamplingRequest, ToolCaller
 from gshtui.settings import paths
@@ -68,15 +69,25 @@ class HubServerHost:
             agreed = await self._asked(caller.agent, caller.session, "mcp_question", title, asked.url, "")
             return {} if agreed else None
         values = self._hub.mcp_servers().elicitations.open(server, asked)
-        told = f"Answer with `/mcp answer {server} 'NAME=VALUE …'`, or deny.\nIt asks for {fields_text(asked)}."
+        told = (
+            f"It asks for {fields_text(asked)}.\nWhere there is no form, answer with"
+            f" `/mcp answer {server} 'NAME=VALUE …'`, or deny."
+        )
+        form = {"fields": dict(asked.fields), "required": list(asked.required)}
         question = start_job(
-            self._asked(caller.agent, caller.session, "mcp_question", title, told, ""), "a question of an MCP server"
+            self._review(caller.agent, caller.session, "mcp_question", title, told, form),
+            "a question of an MCP server",
         )
         try:
             await asyncio.wait([values, question], return_when=asyncio.FIRST_COMPLETED)
             if values.done():
                 return values.result()
-            return defaults(asked) if question.result() else None
+            verdict = question.result()
+            if verdict is None or not verdict.allowed:
+                return None
+            with contextlib.suppress(McpError):  # values that are not what it asks for are no answer
+                return checked_values(asked, verdict.values) if verdict.values else defaults(asked)
+            return None
         finally:
             values.cancel()
             await cancel_and_wait(question)
@@ -87,10 +98,16 @@ class HubServerHost:
         return await self._asked("", "", "mcp_sign_in", title, url, "")
 
     async def _asked(self, agent: str, session: str, tool: str, title: str, detail: str, exact: str) -> bool:
+        return (await self._review(agent, session, tool, title, detail, {"exact": exact} if exact else {})).allowed
+
+    async def _review(
+        self, agent: str, session: str, tool: str, title: str, detail: str, more: Mapping[str, Any]
+    ) -> Verdict:
         gate = self._hub.gate
         if gate is None:
-            return False
-        call = Call(agent or self._hub.options.agent, session, new_id(), tool, {"question": title, "detail": detail})
+            return Verdict(False)
+        arguments = {"question": title, "detail": detail, **more}
+        call = Call(agent or self._hub.options.agent, session, new_id(), tool, arguments)
         assessment = Assessment(
             Effect.EXECUTE,
             one_line(literal(title), 300),
@@ -100,6 +117,6 @@ class HubServerHost:
         )
         try:
             async with asyncio.timeout(_ANSWER_WITHIN):
-                return (await gate.review(call, assessment)).allowed
+                return await gate.review(call, assessment)
         except TimeoutError:
-            return False
+            return Verdict(False)

@@ -72,6 +72,47 @@ def parsed_values(asked: Elicitation, words: str) -> dict[str, Any]:
     return found
 
 
+def checked_values(asked: Elicitation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values from a form, which may be texts, as what it asks for; empty ones count as not given. Raises `McpError`."""
+    words = {name: value for name, value in given.items() if value not in ("", None, [])}
+    if unknown := next((name for name in words if name not in asked.fields), ""):
+        raise McpError(f"{one_line(literal(unknown), 40)!r} is not one of its values.")
+    found = {name: field_value(name, asked.fields[name], value) for name, value in words.items()}
+    if missing := [name for name in asked.required if name not in found]:
+        raise McpError(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing.")
+    return found
+
+
+def field_value(name: str, schema: object, given: object) -> Any:
+    """One value of a form as its schema wants it. Raises `McpError`: it is none."""
+    told = field_schema(schema)
+    if isinstance(given, bool) and told.get("type") == "boolean":
+        return given
+    words = ",".join(map(str, cast("list[object]", given))) if isinstance(given, list) else str(given)
+    value = _value(name, schema, words, "")
+    if (wrong := _outside(told, value)) is not None:
+        raise McpError(f"{name} must be {wrong}.")
+    return value
+
+
+def _outside(told: Mapping[str, Any], value: object) -> str | None:
+    """What a value must be and is not: within its limits."""
+    match value:
+        case str():
+            measured, (least, most, unit) = len(value), ("minLength", "maxLength", " characters")
+        case list():
+            measured, (least, most, unit) = len(cast("list[object]", value)), ("minItems", "maxItems", " entries")
+        case int() | float():
+            measured, (least, most, unit) = value, ("minimum", "maximum", "")
+        case _:
+            return None
+    if isinstance(low := told.get(least), (int, float)) and measured < low:
+        return f"at least {low:g}{unit}"
+    if isinstance(high := told.get(most), (int, float)) and measured > high:
+        return f"at most {high:g}{unit}"
+    return None
+
+
 def defaults(asked: Elicitation) -> dict[str, Any] | None:
     """The values if the person only agrees: the defaults, and a plain yes; `None`: those are not enough."""
     only = [name for name, schema in asked.fields.items() if _is_boolean(schema)]
@@ -91,19 +132,48 @@ def fields_text(asked: Elicitation) -> str:
     return one_line(literal(", ".join(_field(name, schema) for name, schema in asked.fields.items())), 600)
 
 
+def field_schema(schema: object) -> dict[str, Any]:
+    """The schema of a field, if the server gave one."""
+    return cast("dict[str, Any]", schema) if isinstance(schema, dict) else {}
+
+
+def field_choices(schema: object) -> list[tuple[str, str]]:
+    """The values that a field can have, each with its title; none: it is free.
+
+    They are a list of words (`enum`, with `enumNames`), or of constants with titles (`oneOf`, `anyOf`); a field of
+    several values has them in `items`.
+    """
+    told = field_schema(schema)
+    if told.get("type") == "array":
+        return field_choices({**field_schema(told.get("items")), "type": "string"})
+    if words := list(map(str, _list(told.get("enum")))):
+        titles = list(map(str, _list(told.get("enumNames"))))
+        return list(zip(words, titles if len(titles) == len(words) else words, strict=True))
+    found: list[tuple[str, str]] = []
+    for one in _list(told.get("oneOf") or told.get("anyOf")):
+        constant = field_schema(one)
+        if "const" in constant:
+            found.append((str(constant["const"]), str(constant.get("title") or constant["const"])))
+    return found
+
+
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
 def _field(name: str, schema: object) -> str:
-    told = cast("dict[str, Any]", schema) if isinstance(schema, dict) else {}
-    choices = told.get("enum")
-    kind = " or ".join(map(str, cast("list[object]", choices)[:20])) if isinstance(choices, list) else told.get("type")
+    told = field_schema(schema)
+    kind = " or ".join(value for value, _ in field_choices(schema)[:20]) or told.get("type")
     about = told.get("description") or told.get("title") or ""
     return f"{name} ({kind or 'string'}{f': {about}' if about else ''})"
 
 
 def _value(name: str, schema: object, text: str, hint: str) -> Any:
-    told = cast("dict[str, Any]", schema) if isinstance(schema, dict) else {}
-    choices = told.get("enum")
-    if isinstance(choices, list) and text not in cast("list[object]", choices):
-        raise McpError(f"{name} cannot be {one_line(literal(text), 60)!r}.", hint)
+    told = field_schema(schema)
+    offered = {value for value, _ in field_choices(schema)}
+    words = [one.strip() for one in text.split(",") if one.strip()] if told.get("type") == "array" else [text]
+    if offered and (wrong := next((one for one in words if one not in offered), None)) is not None:
+        raise McpError(f"{name} cannot be {one_line(literal(wrong), 60)!r}.", hint)
     try:
         match told.get("type"):
             case "integer":
@@ -115,7 +185,7 @@ def _value(name: str, schema: object, text: str, hint: str) -> Any:
                     return text.lower() in _YES
                 raise ValueError
             case "array":
-                return [one.strip() for one in text.split(",") if one.strip()]
+                return words
             case _:
                 return text
     except ValueError:

@@ -83,6 +83,10 @@ class WorkflowTable(Table):
         """Write what is known of a step."""
         await self._write(lambda connection: put_step(connection, run, number, result))
 
+    async def is_cancel_asked(self, run: str) -> bool:
+        """Whether another process asked that a run ends. Raises `StoreError`: there is no such run."""
+        return (await self.find(run)).cancel_asked
+
     async def find(self, word: str) -> WorkflowRunRow:
         """The run with this id, or a unique beginning of one. Raises `StoreError`."""
         return await self._read(lambda connection: find(connection, word))

@@ -28,6 +28,7 @@ from gshtui.commands.declaration import (
     Question,
     Unconfirmed,
     UsageError,
+    Where,
 )
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
@@ -113,7 +114,7 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
 
     async def cancel(_: Invocation, wanted: CancelRun) -> str:
         try:
-            return service().cancel(wanted.run)
+            return await service().cancel(wanted.run)
         except WorkflowError as error:
             raise _usage(error) from error
 
@@ -123,8 +124,23 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
         Action(ShowWorkflow, ShownWorkflow, show, _shown_text),
         Action(RunWorkflow, RunEnd, run, _end_text, access=Access.HUMAN_ONLY, effect=Effect.EXECUTE),
         Action(ListRuns, WorkflowRuns, runs, _runs_text),
-        Action(ResumeRun, RunEnd, resume, _end_text, asks=asks_resume, access=Access.HUMAN_ONLY, effect=Effect.EXECUTE),
-        Action(CancelRun, str, cancel, lambda _, run: Outcome({"run": run}, f"The run {run} is ending.")),
+        Action(
+            ResumeRun,
+            RunEnd,
+            resume,
+            _end_text,
+            asks=asks_resume,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.EXECUTE,
+            where=(Where("run.resume", _resumption),),
+        ),
+        Action(
+            CancelRun,
+            str,
+            cancel,
+            lambda _, run: Outcome({"run": run}, f"The run {run} is ending."),
+            where=(Where("run.cancel", _cancellation),),
+        ),
     )
 
     async def complete(_: Invocation, parameter: str, prefix: str) -> list[str]:
@@ -153,8 +169,17 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
             complete=complete,
             actions=family.actions,
             bind=family.bind,
+            opens="workflows",
         )
     ]
+
+
+def _resumption(run: WorkflowRunRow) -> ResumeRun | None:
+    return ResumeRun(run=run.id) if run.state in ("failed", "cancelled", "interrupted") else None
+
+
+def _cancellation(run: WorkflowRunRow) -> CancelRun | None:
+    return CancelRun(run=run.id) if run.state == "running" else None
 
 
 def _usage(error: WorkflowError) -> CommandError:

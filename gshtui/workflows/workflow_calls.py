@@ -18,7 +18,7 @@ PARTS = frozenset({"store", "guard"})
 RUN_PARTS = frozenset({"store", "guard", "providers", "fleet"})
 """The parts of the hub that runs need: agents of steps have models, and may live in terminals."""
 GROUP = ShellGroup(
-    "Chains of steps: list, show, run, resume.",
+    "Chains of steps: list, show, run, resume, cancel.",
     """\
 Workflows: chains of steps around a model.
 
@@ -102,8 +102,11 @@ class ResumeRun(Parameters, Returns[RunEnd]):
 
 
 class CancelRun(Parameters, Returns[str]):
-    """End a run of this window, with everything that its steps started."""
+    """End a run, with everything that its steps started; also one that another window or shell started."""
 
     COMMAND: ClassVar[str] = "workflow"
     WORD: ClassVar[str] = "cancel"
-    run: str = Field(default="", description="The id of the run, or its beginning; empty: the only one.")
+    SHELL = ShellForm(("run",), parts=PARTS)
+    run: Annotated[str, ShellOption(metavar="RUN")] = Field(
+        default="", description="The id of the run, or its beginning; empty: the only one."
+    )

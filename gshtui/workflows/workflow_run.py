@@ -7,6 +7,7 @@ again. Every wait has a limit, and a cancelled run ends what it started.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import random
 import time
@@ -31,6 +32,7 @@ from gshtui.bus.workflow_data import RunState, StepHead, StepResult, WorkflowRun
 from gshtui.commands.declaration import Assessment, CommandError, Effect
 from gshtui.guard.approval import Call
 from gshtui.guard.child_environment import is_secret_variable
+from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.system.process_identity import this_process
 from gshtui.system.tasks import cancel_and_wait
@@ -46,6 +48,8 @@ from gshtui.workflows.tool_step import StepTools
 _AT_ONCE = 8
 """Steps that run side by side at most."""
 _ARTIFACTS = 200
+_CANCEL_POLL = 1.0
+"""Seconds between looks at whether another process wants the run to end."""
 _LOOKED_AT = 20_000
 """Files that are looked at for artifacts."""
 
@@ -59,6 +63,10 @@ class RunRecord(Protocol):
 
     async def put_step(self, run: str, number: int, result: StepResult) -> None:
         """Write what is known of a step."""
+        ...
+
+    async def is_cancel_asked(self, run: str) -> bool:
+        """Whether another process asked that the run ends."""
         ...
 
 
@@ -140,6 +148,7 @@ class WorkflowRun:
                 resumed=self._resumed,
             )
         )
+        heeding = asyncio.create_task(self._heed_others())
         try:
             end = await self._steps()
         except asyncio.CancelledError:
@@ -150,8 +159,19 @@ class WorkflowRun:
             said = f"It failed inside gsh-tui: {one_line(str(error), 300)}"
             await self._finish(self._ended("failed", 1, said))
             raise
+        finally:
+            await cancel_and_wait(heeding)
         await self._finish(end)
         return end
+
+    async def _heed_others(self) -> None:
+        """End the run when another process asks for that in the record."""
+        while True:
+            await asyncio.sleep(_CANCEL_POLL)
+            with contextlib.suppress(StoreError):  # the next look may succeed; the run itself reports a lost record
+                if await self._parts.record.is_cancel_asked(self.id):
+                    self.cancel()
+                    return
 
     async def _finish(self, end: RunEnd) -> None:
         row = msgspec.structs.replace(

@@ -130,14 +130,28 @@ class WorkflowService:
             raise WorkflowError(f"Another process goes on with the run {row.id}.", code=1)
         return run, self._begin(run)
 
-    def cancel(self, word: str) -> str:
-        """End a run of this process. Returns its id. Raises `WorkflowError`."""
-        found = [run for run in self._running if run.startswith(word)] if word else list(self._running)
-        if len(found) != 1:
-            said = "no run" if not found else f"{len(found)} runs"
-            raise WorkflowError(f"There is {said} of that name here.", "`workflow runs` lists them.", code=1)
-        self._running[found[0]][0].cancel()
-        return found[0]
+    async def cancel(self, word: str) -> str:
+        """End a run: one of this process at once, another process's by asking for it in the record.
+
+        Returns its id. Raises `WorkflowError`, `StoreError`.
+        """
+        own = [run for run in self._running if run.startswith(word)] if word else list(self._running)
+        if len(own) == 1:
+            self._running[own[0]][0].cancel()
+            return own[0]
+        if own or not word:
+            going = own or [row.id for row in await self.runs() if row.state == "running"]
+            if len(going) != 1:
+                said = f"{len(going)} runs are" if going else "no run is"
+                hint = "Name one of them." if going else "`workflow runs` lists those that ended."
+                raise WorkflowError(f"{said[:1].upper()}{said[1:]} going on here.", hint, code=1)
+            word = going[0]
+        row = await self._table.find(word)
+        if (now := _as_it_is(row)).state != "running":
+            raise WorkflowError(f"The run {row.id} is not going on: it is {now.state}.", code=1)
+        if not row.cancel_asked and not await self._table.claim(msgspec.structs.replace(row, cancel_asked=True), row):
+            raise WorkflowError(f"The run {row.id} has just ended.", code=1)
+        return row.id
 
     def _begin(self, run: WorkflowRun) -> asyncio.Task[RunEnd]:
         task = asyncio.create_task(run.run(), name=f"workflow {run.id}")

@@ -303,6 +303,21 @@ def test_an_interrupt_ends_the_run_and_what_it_started(project: Path, home: Home
     assert [(row["id"], row["state"]) for row in rows] == [(run, "cancelled")]
 
 
+def test_another_process_ends_a_run(project: Path, home: Home) -> None:
+    mark = f"cancelled-{os.getpid()}"
+    steps = f"      - shell: {{command: 'exec -a {mark} sleep 600'}}\n      - shell: {{command: 'touch never'}}\n"
+    workflow(home, steps)
+    with start_gsh("workflow", "run", "made", "--mode", "yolo", "--json", cwd=project) as process:
+        run = until_begun(process, 1)
+        ended = run_gsh("workflow", "cancel", run[:8], cwd=project)
+        assert (ended.code, "is ending" in ended.out) == (0, True), ended.err
+        assert process.wait(DEADLINE) == 130
+    assert not (project / "never").exists()
+    assert processes_mentioning(mark) == []
+    again = run_gsh("workflow", "cancel", run, cwd=project)
+    assert (again.code, "it is cancelled" in again.err) == (1, True)
+
+
 def test_a_variable_that_steers_programs_is_never_unasked(project: Path, home: Home) -> None:
     """`git status` runs unasked with --yes; with a variable of the workflow that changes what git runs, it does not."""
     workflow(home, "      - shell: {command: 'git --version', env: {GIT_EXEC_PATH: ./evil, PATH: './evil:$PATH'}}\n")

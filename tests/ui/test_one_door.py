@@ -323,7 +323,7 @@ async def test_what_comes_up_after_the_question_is_asked_about_again() -> None:
 
 
 async def test_what_bare_names_open_is_declared_and_there(tmp_path: Path) -> None:
-    parts = frozenset({"store", "providers", "fleet"})
+    parts = frozenset({"store", "providers", "fleet", "guard"})
     hub = build_hub(HubOptions(cwd=tmp_path, loaded=load(tmp_path), parts=parts, visiting=True))
     await hub.start()
     try:

@@ -637,6 +637,22 @@ async def servers(here: Recorded) -> None:
     await here.press("x")
 
 
+@told("window", "In the window, `alt+x` (or `/workflow`) lists runs and workflows")
+async def workflows(here: Recorded) -> None:
+    async def listed(_app: Any, _value: object) -> None:
+        return None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(here.app), "result_of", listed)
+        await here.press("alt+x")
+        assert isinstance(here.app.screen, Picker)
+        await here.press("escape")
+        await here.type("/workflow")
+        await here.press("enter")
+        assert isinstance(here.app.screen, Picker)
+        await here.press("escape")
+
+
 @told("window", "Start one with `f8`, `/spawn`, or from a script")
 async def spawned(here: Recorded) -> None:
     await here.press("f8")

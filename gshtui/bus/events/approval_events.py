@@ -40,6 +40,8 @@ class ApprovalAnswered(Event, frozen=True, kw_only=True):
     reason: str = ""
     rule: str = ""
     """With `always`: the rule to save, as the person left it; empty: the one that the question has."""
+    values: dict[str, Any] = {}
+    """What the person filled in, where the question has `fields` among its arguments."""
 
 
 class ApprovalSettled(Event, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gshtui.bus.events.approval_events import ApprovalAnswered
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
@@ -24,7 +25,11 @@ class ApprovalsFeature(Feature):
         self.window.perform(ChangeMode(mode="next", agent=self.window.addressed))
 
     def routes(self) -> Sequence[FeatureRoute[Any]]:
-        return (FeatureRoute(ApprovalsPane.ProgramAnswered, self._answer), FeatureRoute(ShowQuestion, self._show))
+        return (
+            FeatureRoute(ApprovalsPane.ProgramAnswered, self._answer),
+            FeatureRoute(ApprovalsPane.FormWanted, self._fill_in),
+            FeatureRoute(ShowQuestion, self._show),
+        )
 
     @property
     def _pane(self) -> ApprovalsPane:
@@ -34,6 +39,21 @@ class ApprovalsFeature(Feature):
         self._pane.show_agent(message.agent)
         if message.answer:
             self._pane.review()
+
+    def _fill_in(self, message: ApprovalsPane.FormWanted) -> None:
+        from gshtui.ui.approvals.values_form import ValuesForm
+
+        request = message.request
+
+        def answer(values: dict[str, Any] | None) -> None:
+            if values is None:
+                return
+            if self._pane.state.open.find(request.approval) is None:
+                self.window.notify("Nobody waits for this answer any more.", severity="warning", markup=False)
+                return
+            self.window.publish(ApprovalAnswered(approval=request.approval, decision="once", values=values))
+
+        self.window.push_screen(ValuesForm(request), answer)
 
     def _answer(self, message: ApprovalsPane.ProgramAnswered) -> None:
         self.window.run_worker(self._answered(message), exit_on_error=False, group="answers")

@@ -22,6 +22,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.guard.answer_keys import (
     OPEN,
+    VALUES,
     AnswerKeys,
     Choice,
     KeyChosen,
@@ -128,6 +129,13 @@ class ApprovalsPane(Vertical, can_focus=True):
             self.question = question
             self.choice = choice
 
+    class FormWanted(FeatureMessage):
+        """The person wants to fill in what this question asks for."""
+
+        def __init__(self, request: ApprovalRequested) -> None:
+            super().__init__()
+            self.request = request
+
     def __init__(
         self,
         home: Callable[[], Widget | None] = lambda: None,
@@ -160,7 +168,8 @@ class ApprovalsPane(Vertical, can_focus=True):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The key bar and F1 list only answers that this question offers."""
         if action == "answer" and self.state.shown is not None:
-            return any(offer.choice == parameters[0] for offer in self.state.offered)
+            given = ("once", VALUES) if parameters[0] == "once" else parameters
+            return any(offer.choice in given for offer in self.state.offered)
         return super().check_action(action, parameters)
 
     def consume(self, events: Sequence[Event]) -> None:
@@ -363,7 +372,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         if action == "choose":
             return self.query_one(Answers).marked or None
         if self.state.front not in self.state.programs:
-            return _CHOICES.get(action or "")
+            found = _CHOICES.get(action or "")
+            has_form = any(offer.choice == VALUES for offer in self.state.offered)
+            return VALUES if has_form and found == "once" else found
         offered = next((offer.choice for offer in self.state.offered if offer.key == letter), "")
         return offered or (letter if letter.isdecimal() else None)
 
@@ -421,6 +432,11 @@ class ApprovalsPane(Vertical, can_focus=True):
     def _settle(self, chosen: KeyChosen) -> None:
         if chosen.question in self.state.programs:
             self._answer_program(chosen)
+            return
+        if chosen.choice == VALUES:
+            if (request := self.state.open.find(chosen.question)) is not None:
+                self.post_message(self.FormWanted(request))
+                self.draw()  # it stays open, and can be answered again
             return
         answer = ApprovalAnswered(approval=chosen.question, decision=chosen.decision, reason=chosen.reason)
         self.post_message(Intent(replace(answer, rule=chosen.rule)))

@@ -6,6 +6,8 @@ whatever else comes or goes, so that an answer always belongs to the question th
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import msgspec
 from msgspec.structs import replace
 
@@ -16,6 +18,9 @@ from gshtui.guard import open_approvals
 from gshtui.guard.answer_keys import Offer, offers, program_offers
 from gshtui.guard.open_approvals import OpenApprovals
 from gshtui.guard.question_text import program_request
+
+FORM_TOOL = "mcp_question"
+"""The tool of questions that a server asks the person; they may ask for values."""
 
 
 class ApprovalsState(msgspec.Struct, frozen=True):
@@ -51,12 +56,18 @@ class ApprovalsState(msgspec.Struct, frozen=True):
         """The answers to the question in front."""
         if (asked := self.programs.get(self.front)) is not None:
             return program_offers(asked)
-        return offers(self.shown.rule) if self.shown is not None else ()
+        return offers(self.shown.rule, form=bool(asked_fields(self.shown))) if self.shown is not None else ()
 
     @property
     def place(self) -> int:
         """Number of the question in front, from 1; 0: none waits."""
         return next((n for n, r in enumerate(self.waiting, 1) if r.approval == self.front), 0)
+
+
+def asked_fields(request: ApprovalRequested) -> dict[str, Any]:
+    """The schema of each value that a question asks for, by name; empty: it asks for none."""
+    fields: object = request.arguments.get("fields") if request.tool == FORM_TOOL else None
+    return cast("dict[str, Any]", fields) if isinstance(fields, dict) else {}
 
 
 def reduce_approvals(state: ApprovalsState, event: Event) -> ApprovalsState:

@@ -28,7 +28,7 @@ ANYWHERE, PANES, IN_PANE, LISTS, TURN = "Anywhere", "Panes", "In a side pane", "
 TRANSCRIPT = "In the conversation"
 SHELL = "In the shell log"
 AGENTS, DIFF = "In the agents list", "In a changes tab"
-SERVERS = "In the MCP servers tab"
+SERVERS, RUN = "In the MCP servers tab", "In the tab of a workflow's run"
 CONTEXT, TIMELINE, INSPECTOR = "In the context pane", "In the timeline", "In the inspector"
 RECEIPTS, SUMMARY = "In a receipt", "Waiting summary"
 TERMINAL, TYPING = "In a terminal tab", "Typing into a terminal"
@@ -57,6 +57,7 @@ KEYS: dict[str, Key] = {
     "app.sessions": Key("f3", "Open conversation", "Continue another conversation", ANYWHERE),
     "app.calls": Key("alt+k", "Open call", "Join a call: a room that you share with agents and people", ANYWHERE),
     "app.servers": Key("alt+m", "MCP servers", "Show the servers of tools, with their state and tools", ANYWHERE),
+    "app.workflows": Key("alt+x", "Workflows", "Show a run of a workflow, or start one", ANYWHERE),
     "agents.spawn": Key("f8", "New agent", "Start another agent in its own terminal", ANYWHERE),
     "mode.next": Key(
         "shift+tab", "Change mode", "Change how much the agent may do before it asks: plan, ask, edit, auto", TURN
@@ -189,6 +190,12 @@ KEYS: dict[str, Key] = {
     "servers.details": Key("tab", "Details", "Move to what is said of it, or back", SERVERS),
     "servers.reload": Key("r", "Reload", "Reload", SERVERS),
     "servers.close": Key("x", "Close", "Close the tab; servers keep running", SERVERS, show=True),
+    "run.menu": Key("space,full_stop", "Menu", "Show the available actions", RUN),
+    "run.cancel": Key("c", "Cancel", "End the run, with everything that its steps started", RUN, show=True, row=True),
+    "run.resume": Key("r", "Resume", "Go on with the run where it stopped", RUN, show=True, row=True),
+    "run.details": Key("tab", "Output", "Move to the step's output, or back", RUN, show=True),
+    "run.copy": Key("y", "Copy", "Copy the selection, or the step's output", RUN, show=True),
+    "run.close": Key("x", "Close", "Close the tab; the run goes on", RUN, show=True),
     "context.up": Key("up,k", "Up", "Previous section", CONTEXT),
     "context.down": Key("down,j", "Down", "Next section", CONTEXT),
     "context.open": Key("enter,space", "Inspect", "Open the section in the inspector", CONTEXT, show=True),

@@ -1,12 +1,12 @@
 """A tab with a list of rows, and all about the row under the cursor: beside it where there is room, else below it.
 
-Owns the cursor, the layout and the keys that act on rows; what is listed, and what is said of a row, is the subclass's.
+Owns the cursor and the layout; what is listed, and what is said of a row, is the subclass's.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from textual import events, on
@@ -30,16 +30,14 @@ class ListTab(TabPane, Generic[Row]):
     """See the module.
 
     Args:
-        perform: runs an action of the key table on a row; `None`: on the tab itself.
         empty: what is said while there is no row.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(self, perform: Callable[[str, Row | None], None], empty: str) -> None:
+    def __init__(self, empty: str) -> None:
         super().__init__(classes="list-tab")
         self.rows: Sequence[Row] = ()
-        self._perform = perform
         self._empty = empty
         self._title = Static("", markup=False, classes="tab-title")
         self.listed = self.front = OptionList(markup=False, compact=True, classes="list-rows")
@@ -90,7 +88,7 @@ class ListTab(TabPane, Generic[Row]):
 
     def reload(self) -> None:
         """Read the rows again, and show them."""
-        self.run_worker(self._load(), exit_on_error=False, exclusive=True, group="list")
+        self.run_worker(self._load, exit_on_error=False, exclusive=True, group="list")
 
     async def _load(self) -> None:
         try:
@@ -107,7 +105,7 @@ class ListTab(TabPane, Generic[Row]):
         before = self.chosen
         kept = self.name_of(before) if before is not None else ""
         self.rows = rows
-        lines = [self.line_of(row, self._room) for row in rows]
+        lines = [self.line_of(row, self.room) for row in rows]
         with self.listed.prevent(OptionList.OptionHighlighted):
             if len(lines) == self.listed.option_count:
                 for at, line in enumerate(lines):
@@ -124,7 +122,8 @@ class ListTab(TabPane, Generic[Row]):
         return 0
 
     @property
-    def _room(self) -> int:
+    def room(self) -> int:
+        """Cells of a row."""
         return max(16, (_LIST if self.has_class("-wide") else self.size.width or 80) - 3)
 
     def draw(self) -> None:
@@ -159,12 +158,3 @@ class ListTab(TabPane, Generic[Row]):
     def action_details(self) -> None:
         """Go to what is said of the row, to scroll it, or back to the rows."""
         (self.listed if self.details.has_focus else self.details).focus()
-
-    def action_want(self, key: str) -> None:
-        """Request an action on the row under the cursor."""
-        if self.chosen is not None:
-            self._perform(key, self.chosen)
-
-    def action_want_here(self, key: str) -> None:
-        """Request an action that needs no row."""
-        self._perform(key, None)

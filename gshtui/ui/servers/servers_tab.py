@@ -45,13 +45,23 @@ class ServersTab(ListTab["ServerRow"]):
     ]
 
     def __init__(self, load: LoadServers, perform: Callable[[str, ServerRow | None], None]) -> None:
-        super().__init__(perform, EMPTY)
+        super().__init__(EMPTY)
+        self._perform = perform
         self._load_rows = load
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""
         if events:
             self.reload()
+
+    def action_want(self, key: str) -> None:
+        """Request an action on the server under the cursor."""
+        if self.chosen is not None:
+            self._perform(key, self.chosen)
+
+    def action_want_here(self, key: str) -> None:
+        """Request an action that needs no server."""
+        self._perform(key, None)
 
     def action_reload(self) -> None:
         """Read the servers again."""

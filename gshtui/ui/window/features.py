@@ -14,6 +14,7 @@ from gshtui.ui.servers.servers_feature import ServersFeature
 from gshtui.ui.shell.shell_feature import ShellFeature
 from gshtui.ui.terminal.terminal_feature import TerminalFeature
 from gshtui.ui.window.window_feature import WindowFeature
+from gshtui.ui.workflows.workflows_feature import WorkflowsFeature
 
 FEATURES: tuple[type[Feature], ...] = (
     WindowFeature,
@@ -27,15 +28,16 @@ FEATURES: tuple[type[Feature], ...] = (
     ShellFeature,
     PythonFeature,
     ServersFeature,
+    WorkflowsFeature,
 )
 ACTIONS = {"app.palette": "palette", "app.help": "keys", "app.quit": "quit", "app.suspend": "sleep"}
 """Keys of the window itself → its actions."""
 WORDS = {"keys": "app.help"}
 """Lines that the window itself handles: no command of the hub has their names."""
 PALETTE = (
-    "agents.spawn", "app.sessions", "app.calls", "app.servers", "app.models", "model.effort", "diff.open",
-    "context.inspect", "agents.waiting", "terminal.shared", "session.continue", "python.variables", "app.theme",
-    "app.help", "app.suspend", "app.quit",
+    "agents.spawn", "app.sessions", "app.calls", "app.servers", "app.workflows", "app.models", "model.effort",
+    "diff.open", "context.inspect", "agents.waiting", "terminal.shared", "session.continue", "python.variables",
+    "app.theme", "app.help", "app.suspend", "app.quit",
 )  # fmt: skip
 """The keys in the palette, in order."""
 

@@ -1,0 +1,119 @@
+"""The form of a question that asks for values: a field for each, checked against its schema before it is sent.
+
+Labels and choices come from a server and are shown as plain text. Returns the values; sends nothing itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Button, Input, Select, Static
+
+from gshtui.bus.events.approval_events import ApprovalRequested
+from gshtui.mcp_client.elicitations import checked_values, field_choices, field_schema
+from gshtui.mcp_client.server_definition import McpError
+from gshtui.mcp_client.server_requests import Elicitation
+from gshtui.text.sanitise import literal, one_line
+from gshtui.ui.approvals.approvals_state import asked_fields
+from gshtui.ui.kit.key_table import bind
+
+_MOST = 40
+"""Fields that are shown."""
+
+
+class ValuesForm(ModalScreen[dict[str, Any] | None]):
+    """See the module. Returns the values, or `None`."""
+
+    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss(None)")]
+
+    def __init__(self, request: ApprovalRequested) -> None:
+        super().__init__()
+        fields = dict(list(asked_fields(request).items())[:_MOST])
+        required = cast("list[object]", request.arguments.get("required") or [])
+        self._asked = Elicitation(request.subject, fields, tuple(str(name) for name in required if name in fields))
+        self._fields = {name: _field(number, schema) for number, (name, schema) in enumerate(fields.items())}
+        self._wrong = Static("", markup=False, classes="dialog-wrong")
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog -form -values"):
+            yield Static(Content(_line(self._asked.message, 400)), classes="dialog-title")
+            with VerticalScroll(classes="form-fields", can_focus=False):
+                for name, schema in self._asked.fields.items():
+                    told = field_schema(schema)
+                    mark = " *" if name in self._asked.required else ""
+                    label = Static(Content(_line(told.get("title") or name, 24) + mark), classes="form-label")
+                    yield Horizontal(label, self._fields[name], classes="form-row")
+                    if about := _line(told.get("description"), 300):
+                        yield Static(Content.styled(about, "$foreground-muted"), classes="form-about")
+            yield self._wrong
+            hint = "* is needed. The server gets exactly these values; give it no password."
+            yield Static(Content(hint), classes="dialog-hint")
+            with Horizontal(classes="dialog-buttons"):
+                yield Button("Send (ctrl+s)", id="send", variant="primary", compact=True)
+                yield Button("Cancel (escape)", id="close", compact=True)
+
+    def on_mount(self) -> None:
+        next(iter(self._fields.values())).focus()
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        if event.button.id == "send":
+            self.action_submit()
+        else:
+            self.dismiss(None)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_submit()
+
+    def action_submit(self) -> None:
+        """Return the values, or say what is wrong with one."""
+        try:
+            self.dismiss(checked_values(self._asked, {name: _value(field) for name, field in self._fields.items()}))
+        except McpError as error:
+            self._wrong.update(Content(error.message))
+            named = next((name for name in self._fields if error.message.startswith(name)), "")
+            if named:
+                self._fields[named].focus()
+
+
+def _field(number: int, schema: object) -> Widget:
+    """The widget for a value, with its default."""
+    told = field_schema(schema)
+    default: object = told.get("default")
+    choices = field_choices(schema)
+    id = f"value-{number}"
+    if told.get("type") == "boolean":
+        answers = (("yes", "yes"), ("no", "no"))
+        return Select(answers, value="yes" if default else "no", allow_blank=False, id=id, compact=True)
+    if choices and told.get("type") != "array":
+        options = [(_line(title, 60), value) for value, title in choices]
+        start = str(default) if any(str(default) == value for _, value in options) else Select.NULL
+        return Select(options, value=start, id=id, prompt="choose", compact=True)
+    text = ", ".join(map(str, cast("list[object]", default))) if isinstance(default, list) else _line(default, 1_000)
+    said = {"integer": "a whole number", "number": "a number", "array": "words, with commas between"}
+    offered = ", ".join(value for value, _ in choices)
+    placeholder = _line(f"any of {offered}" if offered else said.get(str(told.get("type")), told.get("format")), 100)
+    return Input(text, placeholder=placeholder, id=id, compact=True)
+
+
+def _value(field: Widget) -> object:
+    match field:
+        case Select():
+            return None if field.is_blank() else cast("object", field.value)
+        case Input():
+            return field.value.strip()
+        case _:
+            return None
+
+
+def _line(text: object, most: int) -> str:
+    return one_line(literal(str(text)), most) if text not in (None, "") else ""
