@@ -219,6 +219,21 @@ def test_tmux_is_started_in_its_own_room_only() -> None:
     assert list(runs_of("tmux")) == []
 
 
+def test_children_are_started_in_one_way_that_can_be_cancelled() -> None:
+    """Cancelled, asyncio's own start waits for whoever holds a pipe of the child, and that may be for ever."""
+    found = {
+        (source.name(path), node.attr)
+        for path in source.files()
+        for node in ast.walk(source.tree(path))
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell")
+    }
+    assert found == {
+        ("gshtui/system/processes.py", "create_subprocess_exec"),
+        ("gshtui/tmux/client_process.py", "subprocess_exec"),
+    }, "start it by `processes.start_child`"
+
+
 def test_the_wire_is_the_agreed_one() -> None:
     """A change is made on purpose: `python -m tests.kit.wire_schema` writes the file and says what it breaks."""
     broken = wire_schema.breaks(wire_schema.golden(), wire_schema.schema())

@@ -131,7 +131,7 @@ async def _printed(argv: list[str]) -> str:
     """The first line that a command prints. What it says otherwise is not repeated: it may be secret too."""
     program = one_line(argv[0], 60) if argv else "nothing"
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await processes.start_child(
             *argv,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

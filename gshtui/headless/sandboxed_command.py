@@ -108,7 +108,7 @@ async def _run_in(
         environ |= {name: value for name in ("TERM", "COLORTERM") if (value := os.environ.get(name))}
         environ.pop("NO_COLOR", None)
     async with SandboxRun(sandbox, line.command, Path(os.path.realpath(folder)), environ) as run:
-        child = await asyncio.create_subprocess_exec(
+        child = await processes.start_child(
             *run.argv, env={}, pass_fds=run.descriptors, cwd=folder, stdout=STDERR if line.json else None
         )
         run.started(child.pid)

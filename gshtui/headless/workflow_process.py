@@ -177,7 +177,7 @@ class _Lent:
         from gshtui.system import processes
 
         await asyncio.to_thread(self._writer.wait, lambda: False)
-        child = await asyncio.create_subprocess_exec(*start.argv, cwd=start.folder, env=dict(start.environ))
+        child = await processes.start_child(*start.argv, cwd=start.folder, env=dict(start.environ))
         try:
             code = await child.wait()
         finally:

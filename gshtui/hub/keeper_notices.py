@@ -18,7 +18,7 @@ from gshtui.bus.events.fleet_events import AgentChanged
 from gshtui.fleet.fleet import Fleet
 from gshtui.hub.hub import Hub
 from gshtui.hub.person_notifier import PersonNotifier
-from gshtui.system.processes import kill_child
+from gshtui.system.processes import kill_child, start_child
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.tmux.quoting import command, unexpanded
 from gshtui.tmux.tmux_errors import TmuxError
@@ -87,7 +87,7 @@ async def _notify_desktop(text: str) -> None:
         words = ["notify-send", "--app-name=gsh-tui", "--", text]
     if shutil.which(words[0]) is None:
         return
-    process = await asyncio.create_subprocess_exec(
+    process = await start_child(
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
     )
     try:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.system.processes import kill_child
+from gshtui.system.processes import kill_child, start_child
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.day_hours import is_within
 
@@ -104,7 +104,7 @@ class PersonNotifier:
         environ = {**os.environ, "GSH_TEXT": await self._redacted(text), "GSH_AGENT": agent}
         try:
             # No pipe: what the command leaves running could hold it, and then ending it would wait.
-            process = await asyncio.create_subprocess_exec(
+            process = await start_child(
                 *argv,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,

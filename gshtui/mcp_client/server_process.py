@@ -114,7 +114,7 @@ async def start_server(
             argv, passed, own = run.argv, run.descriptors, {}
             absent = await asyncio.to_thread(sandbox.absent)
             surroundings.push_async_callback(asyncio.to_thread, sandbox.take_out, absent)
-        process = await asyncio.create_subprocess_exec(
+        process = await processes.start_child(
             *argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

@@ -281,7 +281,7 @@ async def _offers(profile: Profile, argv: Sequence[str], environ: Mapping[str, s
     if not profile.offered or profile.offered[0] in argv:
         return False
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await processes.start_child(
             argv[0],
             "--help",
             env=dict(environ),

@@ -52,7 +52,7 @@ async def misunderstood(program: str, line: str) -> str:
 
 
 async def _refused(*argv: str) -> str:
-    process = await asyncio.create_subprocess_exec(
+    process = await processes.start_child(
         *argv,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,

@@ -451,7 +451,7 @@ async def start_interpreter(options: InterpreterOptions, answer: Answer) -> Inte
         if options.sandbox is not None:
             run = await surroundings.enter_async_context(_sandbox_run(options, argv, environ))
             argv, passed, environ = run.argv, run.descriptors, {}
-        process = await asyncio.create_subprocess_exec(
+        process = await processes.start_child(
             *argv,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=write_end,

@@ -88,7 +88,7 @@ async def install(plan: InstallPlan, tell: Callable[[str], None]) -> None:
 
 async def _run(command: tuple[str, ...], line: str, tell: Callable[[str], None]) -> None:
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await processes.start_child(
             *command,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

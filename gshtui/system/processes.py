@@ -1,4 +1,4 @@
-"""End processes: one child of ours with its pipes, or everything that one command started.
+"""Start a child so that the start can be cancelled; end one child with its pipes, or everything that a command started.
 
 Processes are identified by pid and start time, never by name. Every wait has a limit.
 """
@@ -10,16 +10,83 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from gshtui.system.environment import MARK
+from gshtui.system.tasks import start_job
 
 if TYPE_CHECKING:
     import psutil
 
+T = TypeVar("T")
+
 _WITHIN = 2.0
+_UNSTARTED_WITHIN = 0.3
+"""Seconds to wait for the end of a child whose start was cancelled: nobody has seen it."""
+
+
+async def start_child(
+    *argv: str,
+    stdin: int | IO[bytes] | None = None,
+    stdout: int | IO[bytes] | None = None,
+    stderr: int | IO[bytes] | None = None,
+    cwd: str | Path | None = None,
+    env: Mapping[str, str] | None = None,
+    start_new_session: bool = False,
+    pass_fds: Sequence[int] = (),
+    limit: int = 1 << 16,
+) -> asyncio.subprocess.Process:
+    """Start a program as `asyncio.create_subprocess_exec` does; cancelled, it ends what it has started, and soon.
+
+    Args:
+        limit: bytes that a reader of its pipes keeps.
+
+    Raises:
+        OSError: it cannot be started.
+        ValueError: an argument cannot be passed on.
+    """
+    start = asyncio.create_subprocess_exec(
+        *argv,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        cwd=cwd,
+        env=env,
+        start_new_session=start_new_session,
+        pass_fds=pass_fds,
+        limit=limit,
+    )
+
+    async def end(process: asyncio.subprocess.Process) -> None:
+        if start_new_session:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        await kill_child(process, _UNSTARTED_WITHIN)
+
+    return await finish_start(start, end)
+
+
+async def finish_start(start: Awaitable[T], end: Callable[[T], Awaitable[None]]) -> T:
+    """Await the start of a process. Cancelled, let the start finish, end what it started, and pass the cancellation on.
+
+    CPython 3.11 itself then waits until nobody holds the process's pipes any more; what it left running may for ever.
+
+    Args:
+        end: ends what was started; has a deadline of its own.
+    """
+    starting = asyncio.ensure_future(start)
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await asyncio.shield(start_job(_undo(starting, end), "ending a process whose start was cancelled"))
+        raise
+
+
+async def _undo(starting: asyncio.Future[T], end: Callable[[T], Awaitable[None]]) -> None:
+    with contextlib.suppress(OSError, ValueError):  # there is nothing to end
+        await end(await starting)
 
 
 async def kill_child(process: asyncio.subprocess.Process, within: float = _WITHIN) -> None:
@@ -33,10 +100,13 @@ async def kill_child(process: asyncio.subprocess.Process, within: float = _WITHI
     with contextlib.suppress(ProcessLookupError):
         process.kill()
     pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
-    with contextlib.suppress(TimeoutError):
+    try:
         async with asyncio.timeout(within):
             await asyncio.gather(*(_discard(pipe) for pipe in pipes))
             await process.wait()
+    except TimeoutError:
+        transport: asyncio.SubprocessTransport = vars(process)["_transport"]  # nothing else closes its pipes
+        transport.close()
 
 
 async def _discard(pipe: asyncio.StreamReader) -> None:

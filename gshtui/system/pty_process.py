@@ -17,6 +17,7 @@ import termios
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
+from gshtui.system.processes import start_child
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 _CHUNK = 64 * 1024
@@ -59,7 +60,7 @@ class PtyProcess:
         try:
             os.set_blocking(ours, False)
             _set_size(ours, size)
-            process = await asyncio.create_subprocess_exec(
+            process = await start_child(
                 sys.executable, "-I", "-S", "-c", _BECOME, *words,
                 stdin=theirs, stdout=theirs, stderr=theirs, cwd=cwd, env=dict(env),
             )  # fmt: skip

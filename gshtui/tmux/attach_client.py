@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from gshtui.system.processes import start_child
 from gshtui.tmux import tmux_program
 from gshtui.tmux.quoting import command
 from gshtui.tmux.server import TmuxServer
@@ -98,9 +99,7 @@ async def attach(server: TmuxServer, session: str) -> None:
     lasting = ["-d", str(_SHOWN_MS)] if modern else []
     argv = [tmux_program.find(), "-u", *server.attach_command(session)[1:], ";", "display-message", *lasting, _WELCOME]
     try:
-        process = await asyncio.create_subprocess_exec(
-            *argv, stderr=asyncio.subprocess.PIPE, env=tmux_program.client_environment()
-        )
+        process = await start_child(*argv, stderr=asyncio.subprocess.PIPE, env=tmux_program.client_environment())
     except FileNotFoundError as error:
         raise program_missing() from error
     except OSError as error:

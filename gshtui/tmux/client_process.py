@@ -13,6 +13,7 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import cast
 
+from gshtui.system.processes import finish_start
 from gshtui.tmux import tmux_program
 from gshtui.tmux.tmux_errors import TmuxError, program_missing
 
@@ -40,22 +41,15 @@ class ClientProcess(asyncio.SubprocessProtocol):
     async def start(cls, arguments: Sequence[str], on_data: OnData, *, cwd: str | None = None) -> ClientProcess:
         """Start tmux with these arguments; `on_data` takes (1 or 2, bytes). Raises `TmuxError` (missing, refused)."""
         path = tmux_program.find()
-        # Shielded: a start that is cancelled half-way would leave a process that nobody knows.
-        starting = asyncio.ensure_future(
-            asyncio.get_running_loop().subprocess_exec(
-                lambda: cls(on_data),
-                *(path, "-u", *arguments),
-                env=tmux_program.client_environment(),
-                cwd=cwd,
-                start_new_session=True,
-            )
+        start = asyncio.get_running_loop().subprocess_exec(
+            lambda: cls(on_data),
+            *(path, "-u", *arguments),
+            env=tmux_program.client_environment(),
+            cwd=cwd,
+            start_new_session=True,
         )
         try:
-            _, client = await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            _, client = await starting
-            await client.drop()
-            raise
+            _, client = await finish_start(start, lambda started: started[1].drop())
         except FileNotFoundError as error:
             raise program_missing() from error
         except OSError as error:

@@ -31,7 +31,7 @@ async def scope_prefix() -> list[str]:
     if not run or not control or not await asyncio.to_thread(_has_manager):
         return []
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await processes.start_child(
             control,
             "--user",
             "show-environment",

@@ -105,7 +105,7 @@ async def _git(
     environ = command_environment(os.environ) | {"LC_ALL": "C", "GIT_ASKPASS": "true", "SSH_ASKPASS": "true"}
     environ |= {**_LOCAL, **(more or {})}
     try:
-        process = await asyncio.create_subprocess_exec(
+        process = await processes.start_child(
             "git",
             *arguments,
             stdin=asyncio.subprocess.DEVNULL,

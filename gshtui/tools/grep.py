@@ -309,7 +309,7 @@ async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str
             hint="Install the package `ripgrep`; until then use bash with grep -rn.",
         )
     arguments = _ripgrep(program, search)
-    process = await asyncio.create_subprocess_exec(
+    process = await processes.start_child(
         *arguments,
         stdin=asyncio.subprocess.DEVNULL if search.text is None else asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

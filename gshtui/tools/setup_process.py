@@ -139,7 +139,7 @@ async def _ended(
         run: the sandbox that it starts in.
     """
     mark = call or new_id()
-    process = await asyncio.create_subprocess_exec(
+    process = await processes.start_child(
         *argv,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,

@@ -152,7 +152,7 @@ async def run_supervised(
             run = await _prepared(surroundings, sandbox, start, environ)
         given = surroundings.enter_context(_input(start.stdin)) if start.stdin else None
         try:
-            shell = await asyncio.create_subprocess_exec(
+            shell = await processes.start_child(
                 *(start.argv if run is None else run.argv),
                 stdin=asyncio.subprocess.DEVNULL if given is None else given,
                 stdout=capture.write_end,

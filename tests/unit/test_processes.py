@@ -1,10 +1,13 @@
-"""A child that is killed is gone, whatever is left in its pipes and whoever holds them."""
+"""A child is gone that is killed or whose start is cancelled, whatever is left in its pipes and whoever holds them."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
+
+import psutil
+import pytest
 
 from gshtui.system import processes
 
@@ -41,3 +44,36 @@ async def test_a_pipe_that_a_grandchild_holds_is_waited_for_no_longer_than_said(
     assert process.returncode == -9
     os.kill(grandchild, signal.SIGKILL)
     await processes.kill_child(process)
+
+
+@pytest.mark.parametrize("own_session", [False, True])
+@pytest.mark.parametrize("steps", range(5))
+async def test_a_start_that_is_cancelled_at_any_step_ends_though_a_grandchild_holds_a_pipe(
+    steps: int, own_session: bool
+) -> None:
+    before = set(psutil.Process().children())
+    reads, writes = os.pipe()
+    pipe = asyncio.subprocess.PIPE
+    script = f"sleep 30 & echo $! >&{writes}; exec sleep 30"
+    start = processes.start_child(
+        "bash", "-c", script, stdout=pipe, stderr=pipe, pass_fds=(writes,), start_new_session=own_session
+    )
+    starting = asyncio.create_task(start)
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    child = next(iter(set(psutil.Process().children()) - before), None)
+    grandchild = int(os.read(reads, 20)) if child is not None else None
+    try:
+        starting.cancel()
+        await asyncio.wait([starting], timeout=5)
+        assert starting.cancelled()
+        assert child is None or not processes.running_processes([child])
+        if own_session and grandchild is not None:
+            assert (
+                processes.wait_for_end([psutil.Process(grandchild)] if psutil.pid_exists(grandchild) else [], 5) == []
+            )
+    finally:
+        if grandchild is not None and not own_session:
+            os.kill(grandchild, signal.SIGKILL)
+        os.close(reads)
+        os.close(writes)

@@ -1,7 +1,7 @@
 """One command as it runs in a sandbox: its proxy to the hosts that it may reach, its limits, and what it was refused.
 
     async with SandboxRun(sandbox, argv, folder, environ) as run:
-        process = await asyncio.create_subprocess_exec(*run.argv, pass_fds=run.descriptors, env={}, …)
+        process = await start_child(*run.argv, pass_fds=run.descriptors, env={}, …)
         run.started(process.pid)
         …
 

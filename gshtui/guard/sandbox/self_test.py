@@ -71,7 +71,7 @@ async def _run(sandbox: ProjectSandbox, argv: list[str], project: Path) -> str:
     except OSError as error:
         return f"it cannot be started: {error.strerror or error}"
     try:
-        child = await asyncio.create_subprocess_exec(
+        child = await processes.start_child(
             *command.argv,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

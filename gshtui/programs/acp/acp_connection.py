@@ -21,6 +21,7 @@ from gshtui.programs.acp.acp_commands import program_name
 from gshtui.programs.acp.acp_errors import AcpError
 from gshtui.programs.acp.acp_transport import LineTransport
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.processes import start_child
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.text.sanitise import one_line, plain
 
@@ -100,7 +101,7 @@ class AcpConnection:
         from acp.connection import Connection
 
         try:
-            self._process = process = await asyncio.create_subprocess_exec(
+            self._process = process = await start_child(
                 *self._argv,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,

@@ -19,6 +19,8 @@ from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
+from gshtui.system.processes import start_child
+
 
 @contextmanager
 def handoff(app: App[Any]) -> Generator[None]:
@@ -134,7 +136,7 @@ async def run_program(app: App[Any], argv: list[str], cwd: Path | None = None) -
         OSError: it did not start.
     """
     with handoff(app):
-        process = await asyncio.create_subprocess_exec(*argv, cwd=cwd)
+        process = await start_child(*argv, cwd=cwd)
         try:
             return await process.wait()
         except asyncio.CancelledError:
