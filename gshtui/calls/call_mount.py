@@ -17,7 +17,7 @@ from gshtui.store.call_table import CallTable
 from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
 from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, missing
-from gshtui.vfs.virtual_path import CURRENT
+from gshtui.vfs.virtual_path import CALLS, CURRENT
 
 _META, _CONTEXT, _PROMPT, _PINNED = ".call", "context", "system.prompt", "pinned"
 _CONVERSATION, _MEMBERS, _SUFFIX = "conversation", "members", ".msg"
@@ -48,6 +48,8 @@ class CallMount:
         if not steps:
             return Node("calls", "folder")
         call = await self._call(caller, steps[0])
+        if steps == (CURRENT,):
+            return Node(CURRENT, "link", target=f"/{CALLS}/{call.name}")
         match steps[1:]:
             case ():
                 return _call_node(call)

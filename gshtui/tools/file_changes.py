@@ -96,7 +96,7 @@ class FileChanges:
 
     async def write_virtual(self, invocation: Invocation, path: VirtualPath, content: str, *, append: bool) -> Outcome:
         """Write a virtual file. Raises `CommandError`."""
-        before = await self._before(invocation, path)
+        path, before = await self._before(invocation, path)
         try:
             await self._paths.files.write(invocation.caller, path, content, append=append)
         except FileError as error:
@@ -112,7 +112,7 @@ class FileChanges:
         self, invocation: Invocation, path: VirtualPath, tool: str, content: str, *, append: bool
     ) -> Assessment:
         """Judge it, with what it would change. Raises `CommandError`."""
-        before = await self._before(invocation, path)
+        path, before = await self._before(invocation, path)
         after = appended(before or "", content) if append else content
         change = unified_diff.make_diff(before or "", after, str(path), new=before is None)
         return await assess_virtual(self._paths, invocation, path, tool, writes=True, change=change)
@@ -191,15 +191,15 @@ class FileChanges:
             raise command_error(error) from error
         return RemovedPath(str(found), 1, node.kind == "folder")
 
-    async def _before(self, invocation: Invocation, path: VirtualPath) -> str | None:
-        """The file's text as it is; `None`: there is none, or it cannot be read."""
+    async def _before(self, invocation: Invocation, path: VirtualPath) -> tuple[VirtualPath, str | None]:
+        """The path behind links, and the file's text as it is; `None`: there is none, or it cannot be read."""
+        files, caller = self._paths.files, invocation.caller
         try:
-            if await self._paths.files.right(invocation.caller, path) != "free":
-                return None
-            return await self._paths.files.read(invocation.caller, path)
+            path = await files.followed(caller, path)
+            return path, await files.read(caller, path) if await files.right(caller, path) == "free" else None
         except FileError as error:
             if error.kind == "missing":
-                return None
+                return path, None
             raise command_error(error) from error
 
     def _assess_append_real(self, found: RealPath, content: str) -> Assessment:

@@ -82,7 +82,8 @@ async def test_people_write_instructions_and_documents(files: Files) -> None:
 
 async def test_a_document_is_pinned_in_the_call_that_one_is_in(files: Files) -> None:
     """Unless there is such a folder where one works, which is then meant."""
-    await files.hub.run("write to=context/pinned/goals.md content=$(cat goals.md)")
+    done = await files.hub.run("write to=context/pinned/goals.md content=$(cat goals.md)")
+    assert "Created /calls/audio/context/pinned/goals.md" in done.text
     await files.hub.run("append to=./context/pinned/goals.md content='and test it'")
     await files.hub.run("cd /shared/project")
     assert "ship it\nand test it" in await files.text("cat /calls/audio/context/pinned/goals.md")
