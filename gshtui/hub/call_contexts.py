@@ -7,7 +7,7 @@ for a new call of the same name.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from gshtui.agents.agent import Agent, LocalRoster
 from gshtui.agents.conversation import Conversation
@@ -38,6 +38,8 @@ class CallContexts:
         wanted = await self._session(call) if call else self._own
         if wanted != self._agent.session or self._agent.conversation is None:
             await self._roster.open(self._agent, wanted)
+            with suppress(StoreError):  # for those who look at it in the record: no hub need be listening
+                await self._store.agents.update(self._agent.name, session=wanted)
         self._opened = wanted
         if self._agent.conversation is None:
             raise StoreError("held", "This conversation is open for writing in another process.")

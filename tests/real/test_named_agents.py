@@ -58,6 +58,8 @@ async def test_an_agent_starts_when_it_is_invited_and_has_a_context_in_each_call
             await gsh(place, env, line)
         in_beta = str(server.requests[-1].body)
         assert "viola" in in_beta and "oboe" not in in_beta and "call beta" in in_beta
+        shown = (await gsh(place, env, "cat path=/context/claude/history.ctx")).out
+        assert "viola" in shown and "oboe" not in shown, "the one that it is in, also where no hub listens"
 
         with contextlib.suppress(ProcessLookupError):
             os.kill(row.pid, signal.SIGKILL)
