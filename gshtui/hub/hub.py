@@ -361,7 +361,7 @@ class Hub:
             self._context_facts,
             lambda row: self.fleet.attach_words(row) if self.fleet is not None else [],
             lambda: self.make_calls() if self.make_calls is not None else None,
-            self._look_at_agents,
+            self.look_at_agents,
         )
         native = self.options.native
         spawner = Spawner() if native is None else native.spawner()
@@ -374,7 +374,7 @@ class Hub:
         self.parts.stops_with("python", self._close_interpreters)
         self.parts.stops_with("mcp", self._close_mcp_servers)
 
-    async def _look_at_agents(self) -> None:
+    async def look_at_agents(self) -> None:
         """A command that ends soon follows no agents, so it looks at them when it is asked. Raises `FleetError`."""
         if self.fleet is not None and self.options.visiting:
             await self.fleet.refresh()

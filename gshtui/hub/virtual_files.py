@@ -13,6 +13,7 @@ from gshtui.vfs.mount import Mount, as_file_error
 if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.context.context_mount import ContextMount
+    from gshtui.fleet.agents_mount import PersonHere
     from gshtui.store.store import Store
 
 
@@ -29,7 +30,9 @@ def mount_record(hub: Hub, store: Store) -> None:
         from gshtui.fleet.agents_mount import AgentsMount
 
         access = ContextAccess(store.agents.find)
-        return AgentsMount(lambda: agent_rows(hub, store), access, lambda: _contexts(hub, store))
+        return AgentsMount(
+            lambda: agent_rows(hub, store), lambda: _people(hub, store), access, lambda: _contexts(hub, store)
+        )
 
     hub.files.mount("memory", memory)
     hub.files.mount("agents", agents)
@@ -69,6 +72,25 @@ def _context_mount(hub: Hub, store: Store, contexts: ContextRouter) -> ContextMo
     return ContextMount(contexts, ContextAccess(store.agents.find), names)
 
 
+async def _people(hub: Hub, store: Store) -> list[PersonHere]:
+    """Who sits here, and those who came in from elsewhere. Raises `FileError`."""
+    from gshtui.bus.letter import PERSON
+    from gshtui.calls.call_service import person_name
+    from gshtui.fleet.agents_mount import PersonHere
+    from gshtui.store.store_errors import StoreError
+
+    try:
+        names = {PERSON: "", **await store.calls.people()} | {PERSON: person_name(hub.settings.general.name)}
+        seen = await store.calls.presences()
+    except StoreError as error:
+        raise as_file_error(error) from error
+    found: list[PersonHere] = []
+    for member, name in names.items():
+        last = seen.get(member)
+        found.append(PersonHere(name) if last is None else PersonHere(name, last.call, last.at, last.doing))
+    return found
+
+
 async def agent_rows(hub: Hub, store: Store) -> list[AgentRow]:
     """The agents of this hub's folder: those of this process, the one that a line is for, and those in terminals.
 
@@ -77,6 +99,7 @@ async def agent_rows(hub: Hub, store: Store) -> list[AgentRow]:
     """
     from gshtui.bus.agent_reducer import local_row
     from gshtui.fleet.agent_states import window_agents
+    from gshtui.fleet.ports import FleetError
     from gshtui.store.store_errors import StoreError
 
     cwd = str(hub.options.cwd)
@@ -85,10 +108,13 @@ async def agent_rows(hub: Hub, store: Store) -> list[AgentRow]:
         nobody = msgspec.structs.replace(local_row(hub.options.agent, 0.0), status="offline", status_source="record")
         rows[hub.options.agent] = nobody
     try:
+        await hub.look_at_agents()
         rows |= {state.row.id: state.row for state in await window_agents(store, cwd)}
         rows |= {state.row.id: state.row for state in hub.agent_states.local()}
         known = await store.agents.find_all()
-    except StoreError as error:
+    except (StoreError, FleetError) as error:
         raise as_file_error(error) from error
     rows |= {row.id: row for row in known if row.home == cwd and not row.archived}
+    if hub.fleet is not None and hub.options.visiting:
+        rows |= {row.id: row for row in hub.fleet.rows(everywhere=False)}
     return list(rows.values())

@@ -199,6 +199,12 @@ def presences(connection: sqlite3.Connection) -> dict[str, Presence]:
     return {str(member): Presence(str(call), float(at), str(doing)) for member, call, at, doing in found}
 
 
+def people(connection: sqlite3.Connection) -> dict[str, str]:
+    """The people who have been in a call: member → name."""
+    found = connection.execute("SELECT member, name FROM call_members WHERE NOT is_agent ORDER BY joined")
+    return {str(member): str(name) for member, name in found}
+
+
 def current_call(connection: sqlite3.Connection, member: str) -> str:
     """The call that somebody is in now; the lobby if in no other."""
     found = connection.execute(
@@ -472,6 +478,10 @@ class CallTable(Table):
     async def presences(self) -> dict[str, Presence]:
         """Where everybody was last, by member."""
         return await self._read(presences)
+
+    async def people(self) -> dict[str, str]:
+        """The people who have been in a call: member → name."""
+        return await self._read(people)
 
     async def current(self, member: str) -> str:
         """The call that somebody is in now; the lobby if in no other."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.calls.call_service import person_name
 from gshtui.commands.declaration import Assessment, Caller, CommandError
 from gshtui.commands.language import parse
 from gshtui.hub.composition import build_hub
@@ -140,6 +141,7 @@ async def test_notes_are_files(files: Files) -> None:
         "write to=/ content=a",
         "cat /memory/nobody/x.mem",
         "cat /agents/nobody/.status",
+        f"cat /agents/{person_name('')}/.system",
         "cat /context/nobody/full.ctx",
         "cat /context/main/other.ctx",
         "cat /memory",
@@ -232,7 +234,12 @@ async def test_contexts_and_statuses_are_computed(files: Files) -> None:
     assert store is not None
     row = await store.agents.add(AgentRow(id="", name="helper", home=str(files.project)), SpawnRequest())
     other = Caller(row.id, is_agent=True)
-    assert await files.names("ls /agents") == ["main", "helper"]
+    person = person_name("")
+    assert await files.names("ls /agents") == ["main", "helper", person]
+    assert "status: offline" in await files.text(f"cat /agents/{person}/.status")
+    await files.hub.run("create call=audio; join audio; status set='soldering'")
+    said = await files.text(f"cat /calls/audio/members/{person}/.status")
+    assert "status: online" in said and "call: audio" in said and "doing: soldering" in said
     assert (await files.judged("cat /agents/main/.status", other)).inside
     for line in (
         "cat /context/main/full.ctx",
