@@ -67,6 +67,7 @@ async def _run(line: SandboxedLine) -> int:
     except ValueError as error:
         complain(f"--host: {error}.")
         return exits.USAGE
+    sandbox = await asyncio.to_thread(sandbox.with_programs, line.command)
     absent = await asyncio.to_thread(sandbox.absent)
     try:
         code, refused = await _run_in(sandbox, line, folder, loaded)

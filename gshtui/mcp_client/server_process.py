@@ -103,6 +103,8 @@ async def start_server(
     argv, passed = resolved.argv, ()
     run = None
     sandbox = await _sandbox(definition, find_sandbox)
+    if isinstance(sandbox, ProjectSandbox):
+        sandbox = await asyncio.to_thread(sandbox.with_programs, argv)
     try:
         if isinstance(sandbox, ProjectSandbox):
             from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox

@@ -86,7 +86,8 @@ async def _sandbox(argv: Sequence[str], folder: Path, sandboxes: Sandboxes) -> P
     """The sandbox for a command; or why it has none of ours, as the end of a sentence."""
     if len(argv) > 1 and os.path.basename(argv[0]) == "gsh-tui" and argv[1] == "sandbox":  # noqa: PTH119 - a word
         return "the command makes its own, and there is none within another"
-    return await sandboxes.sandbox(folder)
+    sandbox = await sandboxes.sandbox(folder)
+    return sandbox if isinstance(sandbox, str) else await asyncio.to_thread(sandbox.with_programs, argv)
 
 
 async def _ended_in(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -87,3 +88,27 @@ def test_more_than_can_be_kept_is_one_sentence(project: Path) -> None:
     assert ran.code == 3 and not (project / "made").exists()
     assert "nothing was run: the project has more than 1000 files that other programs obey." in ran.err
     assert "Traceback" not in ran.err
+
+
+def test_a_program_below_tmp_is_seen_with_its_folder_and_no_secret_with_it(project: Path, home: Home) -> None:
+    place = Path("/tmp", f"gsh-place-{project.parent.parent.name}-{project.parent.name}")
+    (place / "bin").mkdir(parents=True)
+    try:
+        program = place / "bin" / "program"
+        program.write_text('#!/bin/sh\ncat "$(dirname "$0")/../data"; echo x >/tmp/other; echo x >"$0"', "utf-8")
+        program.chmod(0o755)
+        (place / "data").write_text("beside it\n", "utf-8")
+        ran = run_gsh("sandbox", "--", str(program), cwd=project)
+        assert ran.out == "beside it\n", ran.err
+        assert "Read-only file system" in ran.err
+        found = run_gsh("sandbox", "--", "program", cwd=project, env={"PATH": f"{program.parent}:/usr/bin:/bin"})
+        assert found.out == "beside it\n", found.err
+    finally:
+        shutil.rmtree(place)
+    (home.path / ".netrc").write_text("secret\n", "utf-8")
+    (home.path / "bin").mkdir()
+    inner = home.path / "bin" / "inner"  # this home is below /tmp
+    inner.write_text(f"#!/bin/sh\necho ran; cat {home.path}/.netrc", "utf-8")
+    inner.chmod(0o755)
+    ran = run_gsh("sandbox", "--", str(inner), str(home.path / ".netrc"), cwd=project)
+    assert (ran.out, "No such file" in ran.err) == ("ran\n", True)

@@ -9,6 +9,7 @@ import asyncio
 import http.client
 import json
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,6 +64,7 @@ async def _ran(hook: Hook, data: bytes, project: Path, sandboxes: Sandboxes | No
             if isinstance(sandbox, str):
                 run = await run_supervised(start, hook.seconds, never, capture, errors)
             else:
+                sandbox = await asyncio.to_thread(sandbox.with_programs, _words(hook.command))
                 run = await run_in_sandbox(sandbox, start, hook.seconds, never, capture, errors)
         finally:
             capture.close()
@@ -74,6 +76,14 @@ async def _ran(hook: Hook, data: bytes, project: Path, sandboxes: Sandboxes | No
     if run.end is End.TIMEOUT:
         return HookAnswer(failed=f"it took longer than {hook.seconds:g} s and was ended")
     return HookAnswer(run.shell_code, said, complained)
+
+
+def _words(command: str) -> list[str]:
+    """The words of a hook's line, for the files that it names."""
+    try:
+        return shlex.split(command)
+    except ValueError:  # an unclosed quote, which bash will say
+        return []
 
 
 async def _posted(hook: Hook, data: bytes) -> HookAnswer:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gshtui.guard import sensitive_paths
@@ -40,6 +40,8 @@ _SECRETS = (
 """What no command sees of its homes, if it is there; more is asked about by `guard/sensitive_paths.py`."""
 PYTHON = getattr(sys, "_base_executable", "") or sys.executable
 """For our scripts in it. Not that of an environment, which may be in a folder of which the sandbox has its own."""
+_TEMPORARY = (Path("/tmp"), Path("/var/tmp"))
+"""Folders of which a command has empty ones of its own, and in which people also keep programs."""
 _LIMITS, _NO_HOSTS = SandboxLimits(), HostRules()
 
 
@@ -122,6 +124,30 @@ class ProjectSandbox:
         written = " and ".join((", ".join(places), "/tmp")) if places else "/tmp"
         reached = "with network" if self.network else "network to the named hosts only" if self.hosts else "no network"
         return f"{reached}, and only {written} can be written, .git not"
+
+    def with_programs(self, argv: Sequence[str]) -> ProjectSandbox:
+        """One that also sees what this command line of a person's names below `/tmp`, with the folder that it is in.
+
+        Blocks for a moment.
+        """
+        named = [os.path.expanduser(word) for word in argv]  # noqa: PTH111 - words are no paths yet
+        named[:1] = filter(None, (shutil.which(word) for word in named[:1]))
+        ends = {Path(os.path.normpath(word)) for word in named if word.startswith("/") and os.path.lexists(word)}
+        ends |= {Path(os.path.realpath(path)) for path in ends}
+        ends = {path for path in ends if any(place in path.parents for place in _TEMPORARY)}
+        found = {self._seen_with(path) for path in ends if not sensitive_paths.secret(path)}
+        return replace(self, shown=tuple(sorted({*self.shown, *found}))) if found else self
+
+    def _seen_with(self, path: Path) -> Path:
+        """The largest folder around a path below a temporary folder in which nothing is hidden, or the path alone."""
+        place = next(place for place in _TEMPORARY if place in path.parents)
+        folders = [folder for folder in reversed(path.parents) if place in folder.parents]
+        kept = (*self.hidden, *(Path(home) / name for home in homes() for name in _SECRETS))
+        for folder in folders:
+            hides = any(each.is_relative_to(folder) or folder.is_relative_to(each) for each in kept)
+            if not hides and not folder.is_symlink():
+                return folder
+        return path
 
     def command(
         self, argv: Sequence[str], folder: Path, environ: Mapping[str, str], status: int = -1
