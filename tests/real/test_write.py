@@ -140,7 +140,11 @@ async def test_a_hard_link_is_not_written_through(tools: ToolHarness, tmp_path: 
     other = tmp_path / "other"
     other.write_text("a\n")
     (tools.project / "f").hardlink_to(other)
+    with pytest.raises(CommandError, match="a hard link"):
+        await tools.run("append", path="f", content="more")
+    assert other.read_text() == "a\n"
     await tools.run("edit", path="f", old_text="a", new_text="b")
+    await tools.run("append", path="f", content="more")  # it is a file of its own now
     assert other.read_text() == "a\n"
 
 
