@@ -36,6 +36,11 @@ SEQUENCES = (
     ),
 )
 TEXT = " ".join(f"w{number} {text}" for number, text in enumerate(SEQUENCES)).encode("utf-8", "replace").decode()
+COMMANDS = (
+    *("/python", "/who", "/approvals", "/session ls", "/workflow", f"/say {TEXT}", f"/search {TEXT}", f"/read {TEXT}"),
+    *(f"/agents {TEXT}", "/context", "/timeline", "/todo", "/memory", "/usage", "/calls", f"/help {TEXT}", "/whatif"),
+)
+"""What shows the conversation's texts in other places, or gets them from the person."""
 FENCED = TEXT.replace("\n", " ")
 UNASKED = TEXT.replace("\x00", "")
 """No program can be given a zero byte, so such a call is refused and never asked about."""
@@ -75,6 +80,14 @@ async def test_nothing_of_a_hostile_text_reaches_the_terminal(
     script = [
         [Think(TEXT), Say(ANSWER), Call("read", {"path": "notes.txt"}), Spent(900, 20)],
         [Say(TEXT), Call("glob", {"pattern": "*"}), Call(f"no{TEXT}", {TEXT: TEXT}), Spent(900, 20)],
+        [
+            Say("Changed."),
+            Call("write", {"path": "new.txt", "content": TEXT.replace("\x00", "")}),
+            Call("todo", {"action": "add", "task": TEXT}),
+            Call("remember", {"key": "k", "content": TEXT}),
+            Call("python", {"code": f"w0 = {TEXT!r}\nprint(w0)\n[{{'a': w0, w0: 1}}]"}),
+            Spent(900, 20),
+        ],
         [Say("Now a question."), Call("bash", {"command": f"printf '{UNASKED}'"}), Spent(900, 20)],
         [Say(f"{ANSWER}\n\nall said"), Spent(900, 20)],
     ]
@@ -82,7 +95,7 @@ async def test_nothing_of_a_hostile_text_reaches_the_terminal(
         for name, value in variables("anthropic", server.url).items():
             monkeypatch.setenv(name, value)
         output = await asyncio.to_thread(drive, folder)
-    for said in ("w0", "31337", "all said"):  # it was shown, as what it is
+    for said in ("w0", "31337", "all said", "Said in lobby", "Python 3.", "tasks 0/1"):  # it was shown, as what it is
         assert said.encode() in output, said
     assert not foreign(output)
 
@@ -140,7 +153,7 @@ def printed(folder: Path, *words: str, answer: bytes = b"") -> bytes:
 
 def drive(folder: Path) -> bytes:
     """Ask, answer, look into the panes, leave; all that was written."""
-    child = PtyChild([sys.executable, "-m", "gshtui"], folder, columns=110, rows=40)
+    child = PtyChild([sys.executable, "-m", "gshtui", "--mode", "edit"], folder, columns=110, rows=40)
 
     def shows(text: str, since: int = 0) -> Callable[[], bool]:
         return lambda: text.encode() in child.output[since:]
@@ -154,12 +167,18 @@ def drive(folder: Path) -> bytes:
         child.go()
         child.read_until(shows("\x1b[?2004h"))
         child.write(b"\x1b[200~go " + TEXT.encode() + b"\x1b[201~\r")
-        child.read_until(shows("to answer 1 question"))
-        for key in (b"\x07", b"4"):
-            counts = time.monotonic() + READ + PAUSE
-            child.read_until(lambda counts=counts: time.monotonic() > counts)  # no key counts before
-            child.write(key)
+        since = 0
+        for answer in (b"1", b"4"):  # the block of Python runs, the command does not
+            child.read_until(shows("to answer 1 question", since))
+            since = len(child.output)
+            for key in (b"\x07", answer):
+                counts = time.monotonic() + READ + PAUSE
+                child.read_until(lambda counts=counts: time.monotonic() > counts)  # no key counts before
+                child.write(key)
         child.read_until(shows("all said"))
+        for command in COMMANDS:
+            pressed(b"\x1b[200~" + command.encode() + b"\x1b[201~")
+            pressed(b"\r")
         child.write(b"!printf '" + UNASKED.encode("unicode_escape").replace(b"'", b"") + b"'\r")
         for pane in (b"\x1b1", b"\x1b2", b"\x1b3", b"\x1b4", b"\x1b5", b"\x1b[18~"):
             pressed(pane)
