@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, LiteralString, Protocol
 
 from gshtui.text import cells
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from rich.style import Style
 
 _FOREGROUND: tuple[LiteralString, ...] = ("", "31", "32", "33", "34", "35", "36")
+
+
+_LEAST_COLUMN = 6
+"""Cells that a column of a table needs, with the space between columns; with fewer its words vanish."""
 
 
 class Colouring(Protocol):
@@ -93,14 +98,33 @@ def _segments(source: str, width: int) -> list[list[Segment]]:
 
 @cache
 def _markdown() -> Callable[[str], Markdown]:
-    """The layout, with headings at the left."""
-    from rich.markdown import Heading, Markdown
+    """The layout, with headings at the left, and with rows instead of columns that would be too narrow to read."""
+    from rich.console import ConsoleOptions, RenderResult
+    from rich.markdown import Heading, Markdown, TableElement
+    from rich.rule import Rule
+    from rich.text import Text
 
     class LeftHeading(Heading):
         LEVEL_ALIGN = {"h1": "left"}
 
+    class FittingTable(TableElement):
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            head = [cell.content.copy() for cell in self.header.row.cells] if self.header and self.header.row else []
+            if len(head) * _LEAST_COLUMN <= options.max_width:
+                yield from super().__rich_console__(console, options)
+                return
+            for name in head:
+                name.stylize("markdown.table.header")
+            for number, row in enumerate(self.body.rows if self.body else ()):
+                yield Text() if not number else Rule(characters="─", style="markdown.table.border")
+                for name, cell in zip_longest(head, row.cells):
+                    words = cell.content if cell is not None else Text()
+                    yield Text.assemble(name or Text(), (": ", "markdown.table.header"), words)
+            if not (self.body and self.body.rows):
+                yield Text(" ").join(head)
+
     class TerminalMarkdown(Markdown):
-        elements = {**Markdown.elements, "heading_open": LeftHeading}
+        elements = {**Markdown.elements, "heading_open": LeftHeading, "table_open": FittingTable}
 
         def __init__(self, source: str) -> None:
             super().__init__(source, hyperlinks=False, justify="left")

@@ -50,6 +50,15 @@ def test_a_character_reference_stands_for_nothing_that_is_obeyed(reference: str)
         assert not obeyed(shown), source
 
 
+@given(st.integers(1, 60), st.integers(0, 3), st.integers(10, 120))
+def test_nothing_of_a_table_vanishes_however_many_columns_it_has(columns: int, rows: int, width: int) -> None:
+    head = [f"h{at}" for at in range(columns)]
+    body = [[f"{'abc'[row]}{at}" for at in range(columns)] for row in range(rows)]
+    lines = ["|".join(("", *cells, "")) for cells in (head, ["-"] * columns, *body)]
+    shown = " ".join(OURS.sub("", line) for line in markdown_lines("\n".join(lines), width, coloured))
+    assert {*head, *(cell for cells in body for cell in cells)} <= set(re.findall(r"\w+", shown))
+
+
 @given(HOSTILE)
 def test_coloured_text_is_sanitised(text: str) -> None:
     shown = coloured(text, "1", "31")
