@@ -7,12 +7,15 @@ face draws the lines and counts those it has no room for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.bus.events.approval_events import ApprovalRequested
+
+if TYPE_CHECKING:
+    from gshtui.text.diff_rows import DiffRow
 
 LineKind = Literal["subject", "warning", "pattern", "label", "detail", "add", "remove", "hunk", "context"]
 PROGRAM = "ask"
@@ -117,15 +120,10 @@ def question_lines(request: ApprovalRequested) -> list[QuestionLine]:
     head, diff, tail = question_parts(request)
     if not diff:
         return head
-    change = _without_names(list(diff_lines(diff)), request.subject)
+    rows = question_rows(diff, request.subject)
+    digits = digits_of(rows)
+    change = [QuestionLine(_KINDS[row.kind], numbered(row, digits)) for row in rows]
     return [*head, QuestionLine("label", ""), *change, *tail]
-
-
-def _without_names(lines: list[QuestionLine], subject: str) -> list[QuestionLine]:
-    """A diff of one file without its name, if that is the subject, which stands above it."""
-    names = [text for kind, text in lines if kind == "hunk" and not text.startswith("@@")]
-    own = [f"--- a/{subject}", f"+++ b/{subject}"]
-    return [line for line in lines if line.text not in own] if names == own else lines
 
 
 def rule_words(rule: str, file: Path) -> list[str]:
@@ -142,17 +140,33 @@ def rule_words(rule: str, file: Path) -> list[str]:
     ]
 
 
-def diff_lines(diff: str) -> Iterator[QuestionLine]:
-    """A unified diff, each line with its kind."""
+def question_rows(diff: str, subject: str) -> list[DiffRow]:
+    """The change that a question is about, every escape in it visible; its file is named where that is not the subject.
+
+    Every face draws these rows.
+    """
+    from gshtui.text.diff_rows import diff_rows, without_names
     from gshtui.text.sanitise import literal  # not before the first letter
 
-    for text in literal(diff).removesuffix("\n").split("\n"):
-        if text.startswith(("+++", "---", "@@", "diff ", "index ")):
-            yield QuestionLine("hunk", text)
-        elif text.startswith("+"):
-            yield QuestionLine("add", text)
-        else:
-            yield QuestionLine("remove" if text.startswith("-") else "context", text)
+    return without_names(list(diff_rows(literal(diff))), subject)
+
+
+_KINDS: dict[str, LineKind] = {
+    "added": "add", "removed": "remove", "same": "context", "note": "context", "hunk": "hunk", "file": "hunk",
+}  # fmt: skip
+_SIGNS = {"added": "+", "removed": "-", "same": " "}
+
+
+def digits_of(rows: Sequence[DiffRow]) -> int:
+    """The places that the numbers of these rows need."""
+    return max((len(str(row.number)) for row in rows), default=1)
+
+
+def numbered(row: DiffRow, digits: int) -> str:
+    """A row as text: its number, its sign, and the line."""
+    if row.kind == "hunk":
+        return f"{'⋯':>{digits}} {row.text}".rstrip()
+    return f"{row.number:>{digits}} {_SIGNS[row.kind]} {row.text}" if row.kind in _SIGNS else row.text
 
 
 def shortened(lines: Sequence[QuestionLine], most: int) -> list[QuestionLine]:

@@ -30,7 +30,7 @@ def test_what_matters_comes_first() -> None:
         "subject",
         "warning",
         *["detail"] * 2,
-        *["hunk"] * 3,
+        *["hunk", "context", "hunk"],
         "remove",
         "add",
         "context",
@@ -47,9 +47,9 @@ def test_an_edit_of_one_file_names_it_once_and_shows_the_change_next() -> None:
         diff="--- a/src/m.py\n+++ b/src/m.py\n@@ -1,2 +1,2 @@\n-x\n+y\n",
     )
     found = [line.text for line in question_lines(asked) if line.text]
-    assert found[:4] == ["src/m.py", "@@ -1,2 +1,2 @@", "-x", "+y"]
+    assert found[:4] == ["src/m.py", "1 - x", "1 + y", "3 shows a rule: bash rm -r build*"]
     moved = asked.__class__(**{**msgspec.structs.asdict(asked), "diff": "--- a/old\n+++ b/src/m.py\n@@ -1 +1 @@\n-x\n"})
-    assert "--- a/old" in [line.text for line in question_lines(moved)], "a name that says more stays"
+    assert "was old" in [line.text for line in question_lines(moved)], "a name that says more stays"
 
 
 def test_no_pattern_no_offer() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import LiteralString
 
+from gshtui.guard.question_text import digits_of, numbered, question_rows
 from gshtui.headless.agent_pane.pane_style import DIM, GREEN, RED, styled
 from gshtui.text.diff_rows import DiffRow, change_at, changed_words, diff_rows, partner_in
 from gshtui.text.sanitise import CleanText, clean_text, plain
@@ -22,28 +23,33 @@ def diff_lines(diff: str) -> list[CleanText]:
         rows = [row for row in rows if row.kind != "file"]
     if rows and rows[0].kind == "hunk" and not rows[0].text:
         del rows[0]
-    digits = max((len(str(row.number)) for row in rows), default=1)
-    shown = [_line(rows, at, digits) for at in range(min(len(rows), _MOST))]
+    shown = _lines(rows, _MOST)
     more = sum(row.changed for row in rows[_MOST:])
     return [*shown, styled(f"  … {more} more changed {'line' if more == 1 else 'lines'}", DIM)] if more else shown
 
 
+def change_asked(diff: str, subject: str, most: int) -> list[CleanText]:
+    """The change that a question is about, in at most `most` lines and a count of the others."""
+    rows = question_rows(diff, subject)
+    more = len(rows) - most
+    return [*_lines(rows, most), *([styled(f"  … {more:,} more lines", DIM)] if more > 0 else [])]
+
+
+def _lines(rows: Sequence[DiffRow], most: int) -> list[CleanText]:
+    digits = digits_of(rows)
+    return [_line(rows, at, digits) for at in range(min(len(rows), most))]
+
+
 def _line(rows: Sequence[DiffRow], at: int, digits: int) -> CleanText:
     row = rows[at]
-    match row.kind:
-        case "file":
-            return styled(f"  {row.text}", "1")
-        case "hunk":
-            return styled(f"  {'⋯':>{digits}} {row.text}".rstrip(), DIM)
-        case "note":
-            return styled(f"  {row.text}", DIM)
-        case "same":
-            return styled(f"  {row.number:>{digits}}   {row.text}", DIM)
-        case "added" | "removed":
-            colour = GREEN if row.kind == "added" else RED
-            sign = "+" if row.kind == "added" else "-"
-            head = styled(f"  {row.number:>{digits}} {sign} ", colour)
-            return clean_text(head, *_marked(row.text, _differing(rows, at), colour))
+    text = numbered(row, digits).expandtabs(4)
+    if not row.changed:
+        return styled(f"  {text}".rstrip(), "1" if row.kind == "file" else DIM)
+    colour = GREEN if row.kind == "added" else RED
+    if "\t" in row.text:  # what differs is counted in characters
+        return styled(f"  {text}", colour)
+    head = styled(f"  {text[: digits + 3]}", colour)
+    return clean_text(head, *_marked(row.text, _differing(rows, at), colour))
 
 
 def _differing(rows: Sequence[DiffRow], at: int) -> list[range]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import LiteralString
 
 from gshtui.bus.event import Event
@@ -19,8 +20,8 @@ from gshtui.bus.events.hub_events import FaultReported, Noticed
 from gshtui.bus.loop_faults import in_words
 from gshtui.guard import question_text
 from gshtui.guard.answer_keys import line_of, list_of, offers
-from gshtui.guard.question_text import DECISIONS, LineKind
-from gshtui.headless.agent_pane.pane_diff import diff_lines
+from gshtui.guard.question_text import DECISIONS, LineKind, QuestionLine
+from gshtui.headless.agent_pane.pane_diff import change_asked, diff_lines
 from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
 from gshtui.headless.agent_pane.pane_style import BOLD, CYAN, DIM, GREEN, RED, YELLOW, styled
 from gshtui.text import cells
@@ -82,9 +83,15 @@ def question_keys(request: ApprovalRequested, waiting: int, width: int, height: 
 
 def question_lines(event: ApprovalRequested) -> list[CleanText]:
     """A question, with a count of the lines that do not fit."""
-    lines = question_text.shortened(question_text.question_lines(event), _QUESTION_LINES)
-    shown = [styled(f"  {line.text.expandtabs(4)}".rstrip(), *_COLOURS.get(line.kind, ())) for line in lines]
+    head, diff, tail = question_text.question_parts(event)
+    shown = _words(question_text.shortened(head, _QUESTION_LINES))
+    if diff:
+        shown += [clean_text(), *change_asked(diff, event.subject, _QUESTION_LINES), *_words(tail)]
     return [clean_text(), styled(f"? {question_text.question_title(event)}", BOLD, YELLOW), *shown]
+
+
+def _words(lines: Sequence[QuestionLine]) -> list[CleanText]:
+    return [styled(f"  {line.text.expandtabs(4)}".rstrip(), *_COLOURS.get(line.kind, ())) for line in lines]
 
 
 def rule_lines(event: ApprovalRequested) -> list[CleanText]:
