@@ -20,12 +20,11 @@ from gshtui.system.tasks import report_unexpected
 from gshtui.text.sanitise import one_line
 from gshtui.ui.calls.call_entries import empty_words, message_entry, title_line
 from gshtui.ui.kit.key_table import bind
-from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.transcript.entries import NoticeEntry, Prepend, Put
 from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
+from gshtui.ui.kit.transcript.searched_transcript import SearchedTranscript
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
 
 if TYPE_CHECKING:
     from gshtui.calls.call_values import CallPage
@@ -72,8 +71,7 @@ class CallTab(TabPane):
 
     def compose(self) -> ComposeResult:
         yield self._title
-        yield self.transcript
-        yield SearchLine()
+        yield SearchedTranscript(self.transcript)
 
     def on_mount(self) -> None:
         self.draw()
@@ -163,24 +161,3 @@ class CallTab(TabPane):
         message.stop()
         if self._held is None:
             self._load_soon()
-
-    def on_transcript_search_requested(self, message: Transcript.SearchRequested) -> None:
-        message.stop()
-        self.query_one(SearchLine).open()
-
-    def on_transcript_searched(self, message: TranscriptSearched) -> None:
-        message.stop()
-        self.query_one(SearchLine).show_position(message.at, message.hits, message.done)
-
-    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
-        message.stop()
-        self.transcript.finder.find(message.words)
-
-    def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
-        message.stop()
-        self.transcript.finder.find_more(message.step)
-
-    def on_search_line_closed(self, message: SearchLine.Closed) -> None:
-        message.stop()
-        self.transcript.finder.find("")
-        self.transcript.focus()

@@ -23,11 +23,10 @@ from gshtui.bus.shell_data import Ran
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.conversation.conversation_state import CONSUMES, ConversationState, older_operations
 from gshtui.ui.kit.hub_port import Stored
-from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry
 from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
+from gshtui.ui.kit.transcript.searched_transcript import SearchedTranscript
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
 from gshtui.ui.kit.widget_messages import ForContext
 
 if TYPE_CHECKING:
@@ -109,8 +108,7 @@ class ConversationPane(Vertical):
         self._outcomes = 0
 
     def compose(self) -> ComposeResult:
-        yield self.transcript
-        yield SearchLine()
+        yield SearchedTranscript(self.transcript)
 
     @property
     def session(self) -> str:
@@ -168,30 +166,9 @@ class ConversationPane(Vertical):
         message.stop()
         self._load()
 
-    def on_transcript_search_requested(self, message: Transcript.SearchRequested) -> None:
-        message.stop()
-        self.query_one(SearchLine).open()
-
     def on_transcript_cut_opened(self, message: Transcript.CutOpened) -> None:
         message.stop()
         self.post_message(ForContext("receipt", self._state.agent, about=message.cut))
-
-    def on_transcript_searched(self, message: TranscriptSearched) -> None:
-        message.stop()
-        self.query_one(SearchLine).show_position(message.at, message.hits, message.done)
-
-    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
-        message.stop()
-        self.transcript.finder.find(message.words)
-
-    def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
-        message.stop()
-        self.transcript.finder.find_more(message.step)
-
-    def on_search_line_closed(self, message: SearchLine.Closed) -> None:
-        message.stop()
-        self.transcript.finder.find("")
-        self.transcript.focus()
 
     def _load(self) -> None:
         """Load the next page of older messages, one page at a time."""

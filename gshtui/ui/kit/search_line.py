@@ -1,6 +1,6 @@
 """The search line under the transcript: the words to find, and the number of matches.
 
-Owns the words being typed; the transcript does the search. Shown by the conversation pane.
+Owns the words being typed; what it lies below does the search.
 """
 
 from __future__ import annotations

@@ -1,0 +1,48 @@
+"""A transcript with the line below it in which people type what they search in it.
+
+Owns what goes between the two. Held by every pane that shows a conversation.
+"""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from gshtui.ui.kit.search_line import SearchLine
+from gshtui.ui.kit.transcript.transcript import Transcript
+from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
+
+
+class SearchedTranscript(Vertical):
+    """See the module."""
+
+    DEFAULT_CSS = "SearchedTranscript { height: 1fr; }"
+
+    def __init__(self, transcript: Transcript) -> None:
+        super().__init__()
+        self.transcript = transcript
+
+    def compose(self) -> ComposeResult:
+        yield self.transcript
+        yield SearchLine()
+
+    def on_transcript_search_requested(self, message: Transcript.SearchRequested) -> None:
+        message.stop()
+        self.query_one(SearchLine).open()
+
+    def on_transcript_searched(self, message: TranscriptSearched) -> None:
+        message.stop()
+        self.query_one(SearchLine).show_position(message.at, message.hits, message.done)
+
+    def on_search_line_changed(self, message: SearchLine.Changed) -> None:
+        message.stop()
+        self.transcript.finder.find(message.words)
+
+    def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
+        message.stop()
+        self.transcript.finder.find_more(message.step)
+
+    def on_search_line_closed(self, message: SearchLine.Closed) -> None:
+        message.stop()
+        self.transcript.finder.find("")
+        self.transcript.focus()
