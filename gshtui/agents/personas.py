@@ -99,6 +99,11 @@ class Personas:
         raise KeyError(f"There is no persona {name[:80]!r}. {bad or 'There are: ' + ', '.join(self.found) + '.'}")
 
 
+def is_persona_name(name: str) -> bool:
+    """Whether a persona can have this name."""
+    return _NAME.fullmatch(name) is not None
+
+
 def load_personas(cwd: Path) -> Personas:
     """All personas for a folder. Reads files; blocks for a moment. Never raises for what a file holds."""
     personas = Personas()

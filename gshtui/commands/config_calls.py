@@ -62,6 +62,15 @@ class ChangedSetting:
 
 
 @dataclass(frozen=True, slots=True)
+class ResetValue:
+    """A value that was removed from the user's file, or was not in it."""
+
+    key: str
+    found: bool
+    file: Path
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigFile:
     """The user's file, which exists now."""
 
@@ -127,6 +136,17 @@ class SetSetting(Parameters, Returns[ChangedSetting]):
     SHELL = ShellForm(("key", "value"), parts=NO_PARTS)
     key: Annotated[str, ShellOption(required=True)] = ""
     value: Annotated[str, ShellOption(required=True)] = ""
+    seen: Annotated[str | None, ShellOption(absent=True)] = None
+    """The value that the person saw, as JSON: if it is another one by now, it is not set. `None`: whatever it is."""
+
+
+class ResetSetting(Parameters, Returns[ResetValue]):
+    """Remove KEY from your file, so that its default applies again."""
+
+    COMMAND: ClassVar[str] = "config"
+    WORD: ClassVar[str] = "unset"
+    SHELL = ShellForm(("key",), parts=NO_PARTS)
+    key: Annotated[str, ShellOption(required=True)] = ""
 
 
 class MakeConfigFile(Parameters, Returns[ConfigFile]):

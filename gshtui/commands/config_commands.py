@@ -109,7 +109,7 @@ def _short(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-Word = Literal["show", "path", "schema", "set", "edit", "trust", "untrust"]
+Word = Literal["show", "path", "schema", "set", "unset", "edit", "trust", "untrust"]
 _LOOKING = frozenset({"show", "path", "schema"})
 
 
@@ -119,10 +119,11 @@ class ConfigParameters(Parameters):
     SHELL = calls.CONFIG_GROUP
     action: Word = Field(
         default="show",
-        description="show: every value and its origin. path: the files. schema: every key. set: change a value. edit: "
-        "prepare the file for editing. trust, untrust: whether to use this folder's .gsh/config.toml.",
+        description="show: every value and its origin. path: the files. schema: every key. set: change a value. "
+        "unset: go back to the default. edit: prepare the file for editing. trust, untrust: whether to use this "
+        "folder's .gsh/config.toml.",
     )
-    key: str = Field(default="", description="A setting or table, such as agent.max_steps (show, set).")
+    key: str = Field(default="", description="A setting or table, such as agent.max_steps (show, set, unset).")
     value: Annotated[str, Mark.VERBATIM] = Field(default="", description="The new value (set); lists are JSON.")
 
 
@@ -184,6 +185,8 @@ def _bindings(given: ConfigParameters) -> Parameters:
             return calls.ShowSchema()
         case "set":
             return calls.SetSetting(key=given.key, value=given.value)
+        case "unset":
+            return calls.ResetSetting(key=given.key)
         case "edit":
             return calls.MakeConfigFile()
         case "trust":
@@ -218,12 +221,16 @@ def _family(do: _Handlers, publish: Callable[[Event], None]) -> Family[ConfigPar
     def announce(done: calls.ChangedSetting) -> None:
         publish(SettingChanged(key=done.key, value=done.value))
 
+    def announce_reset(done: calls.ResetValue) -> None:
+        publish(SettingChanged(key=done.key, value=None))
+
     return Family(
         _bindings,
         _action(calls.ShowSettings, calls.ShownSettings, do.show, _render_settings, access=shared),
         _action(calls.ShowPlaces, calls.ConfigPlaces, do.places, _render_places, access=shared),
         _action(calls.ShowSchema, calls.SettingsSchema, do.schema, _render_schema, access=shared),
         _action(calls.SetSetting, calls.ChangedSetting, do.set, _render_changed, then=announce),
+        _action(calls.ResetSetting, calls.ResetValue, do.reset, _render_reset, then=announce_reset),
         _action(calls.MakeConfigFile, calls.ConfigFile, do.make_file, _render_file),
         _action(calls.TrustProject, calls.ProjectTrust, do.trust, _render_trust, do.ask_trust),
     )
@@ -260,11 +267,29 @@ class _Handlers:
         if not wanted.key:
             raise UsageError("Name the setting and its value.", hint="For example: config set agent.max_steps 30")
         try:
-            written = user_config.set_value(wanted.key, wanted.value)
+            written = user_config.set_value(wanted.key, wanted.value, lambda: self._must_be_seen(wanted))
         except user_config.EditError as error:
             raise CommandError(str(error)) from error
         self._changed(self._loaded.again())
         return calls.ChangedSetting(wanted.key, written, paths.config_file())
+
+    def _must_be_seen(self, wanted: calls.SetSetting) -> None:
+        """Raise `CommandError` if the value is no longer the one that the person saw."""
+        if wanted.seen is None:
+            return
+        now = next((v for path, v in flat(self._loaded.again().settings) if ".".join(path) == wanted.key), None)
+        if json.loads(wanted.seen) != now:
+            raise CommandError(f"{wanted.key} is {_short(now)} by now: it was changed elsewhere.", hint="Look again.")
+
+    def reset(self, wanted: calls.ResetSetting) -> calls.ResetValue:
+        if not wanted.key:
+            raise UsageError("Name the setting.", hint="For example: config unset agent.max_steps")
+        try:
+            found = user_config.unset_value(wanted.key)
+        except user_config.EditError as error:
+            raise CommandError(str(error)) from error
+        self._changed(self._loaded.again())
+        return calls.ResetValue(wanted.key, found, paths.config_file())
 
     def make_file(self, _: calls.MakeConfigFile) -> calls.ConfigFile:
         try:
@@ -379,6 +404,12 @@ def _render_schema(found: calls.SettingsSchema) -> Outcome:
 def _render_changed(done: calls.ChangedSetting) -> Outcome:
     data = {"key": done.key, "value": done.value, "file": str(done.file)}
     return Outcome(data, f"{done.key} = {_short(done.value)} is in {done.file}.")
+
+
+def _render_reset(done: calls.ResetValue) -> Outcome:
+    data = {"key": done.key, "found": done.found, "file": str(done.file)}
+    said = f"{done.key} is no longer in {done.file}." if done.found else f"{done.key} was not set in {done.file}."
+    return Outcome(data, said)
 
 
 def _render_file(found: calls.ConfigFile) -> Outcome:

@@ -66,6 +66,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "mcp",
         "hook",
         "hunk",
+        "provider",
     }
 )
 """First names of the families that an agent's own process does not have: those for people, and the fleet's."""
@@ -352,6 +353,16 @@ class CommandOffers:
             return commands(ask)
 
         self._offer("brief", brief)
+
+    def offer_provider(self, ask: Callable[[str], Awaitable[str]]) -> None:
+        """`provider`, which checks one. `ask`: asks its model for a word."""
+
+        def provider() -> list[AnyCommand]:
+            from gshtui.agents.provider_command import commands
+
+            return commands(ask)
+
+        self._offer("provider", provider)
 
     def offer_python(self, interpreters: Callable[[], Interpreters]) -> None:
         """`python`, unless the settings switch it off. `interpreters`: those of the hub, made when it is first used."""

@@ -369,6 +369,7 @@ class Hub:
         allowed = [] if native is None else [limit.paths for limit in native.spec.limits if limit.paths]
         self.offers.offer_general(agents, spawner, self.files, allowed)
         self.offers.offer_brief(self.small_model.ask)
+        self.offers.offer_provider(self.small_model.check)
         self.parts.stops_with("small model", self.small_model.close)
         self.offers.offer_python(self._make_interpreters)
         self.parts.stops_with("python", self._close_interpreters)

@@ -80,6 +80,21 @@ class SmallModel:
         session = hub.session_of(self._agent)
         return await ask_model(hub.bus, self._agent, session, handle, self._limit(), prompt, tokens)
 
+    async def check(self, provider: str) -> str:
+        """Ask a provider's own model for one word; returns the model's name.
+
+        Raises:
+            ExpectedError: it cannot be used, a budget is used up, or it did not answer.
+        """
+        from gshtui.agents.side_question import ask_model
+
+        handle = await self._by_name(provider, "")
+        if handle.provider.name == "offline":
+            raise ExpectedError(NO_MODEL, _HINT)
+        hub, session = self._hub, self._hub.session_of(self._agent)
+        await ask_model(hub.bus, self._agent, session, handle, self._limit(), "Answer with the word: yes", 16)
+        return handle.model
+
     async def close(self) -> None:
         """Close its own connections."""
         if self._own is not None:
@@ -95,6 +110,9 @@ class SmallModel:
             if row.kind != "native" or not row.model:
                 raise ExpectedError(f"{row.name} has no model of ours that could be asked.", "Name another agent.")
             provider, model = row.provider, row.model
+        return await self._by_name(provider, model)
+
+    async def _by_name(self, provider: str, model: str) -> ModelHandle:
         pool = self._hub.models
         if pool is None:
             from gshtui.agents.model_pool import ModelPool

@@ -5,15 +5,18 @@ Checks the value first, never touches a file with invalid TOML, and replaces the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.settings import paths
-from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, SERVERS, TABLES, from_text, nested, split
+from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, SERVERS, TABLES, from_text, is_known, nearest, nested, split
 from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import Origin, read_toml
 from gshtui.settings.validation import check
 from gshtui.system import private_files
+from gshtui.system.file_lock import blocking_lock
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -29,8 +32,26 @@ class EditError(ValueError):
     """The value cannot be set; the text is one or two sentences."""
 
 
-def set_value(key: str, text: str) -> Any:
+@contextmanager
+def edit_lock() -> Generator[None]:
+    """Hold the file for one edit, so that two programs that edit it at once lose neither. Raises `EditError`."""
+    try:
+        place = paths.state_dir() / "config.lock"
+        with blocking_lock(place):
+            yield
+    except (OSError, paths.FolderError) as error:
+        raise EditError(f"Cannot lock the configuration: {error}.") from error
+
+
+def _unchecked() -> None:
+    """The default: nothing else has to be so."""
+
+
+def set_value(key: str, text: str, check_first: Callable[[], None] = _unchecked) -> Any:
     """Set a dotted key of the user's file; return the value as written.
+
+    Args:
+        check_first: called while nobody else can edit the file; what it raises refuses the edit.
 
     Raises:
         EditError: no such key, a bad value, a file with a mistake, or a file that cannot be written.
@@ -47,9 +68,29 @@ def set_value(key: str, text: str) -> Any:
     if checked.problems:
         raise EditError(f"{checked.problems[0].text} {checked.problems[0].hint}".replace(" It is ignored.", ""))
     value = _as_toml(path, typed)
-    file, text = _user_file()
-    write(file, _changed(text, path, value))
+    with edit_lock():
+        check_first()
+        file, text = _user_file()
+        write(file, _changed(text, path, value))
     return value
+
+
+def unset_value(key: str) -> bool:
+    """Remove a dotted key from the user's file, so that its default applies; returns whether it was there.
+
+    Raises:
+        EditError: no such key, a file with a mistake, or a file that cannot be written.
+    """
+    path = split(key)
+    if not is_known(path):
+        near = nearest(path)
+        raise EditError(f"There is no setting `{key}`.{f' Did you mean `{near}`?' if near else ''}")
+    with edit_lock():
+        file, text = _user_file()
+        without = _without(text, path)
+        if without is not None:
+            write(file, without)
+    return without is not None
 
 
 def set_server(name: str, values: dict[str, Any]) -> Path:
@@ -61,30 +102,39 @@ def set_server(name: str, values: dict[str, Any]) -> Path:
     checked = check({SERVERS[0]: {SERVERS[1]: {name: values}}}, lambda *_: Origin("default"), strict=True)
     if checked.problems:
         raise EditError(f"{checked.problems[0].text} {checked.problems[0].hint}".replace(" It is ignored.", ""))
-    file, text = _user_file()
-    for key, value in values.items():
-        text = _changed(text, (*SERVERS, name, key), value)
-    write(file, text)
+    with edit_lock():
+        file, text = _user_file()
+        for key, value in values.items():
+            text = _changed(text, (*SERVERS, name, key), value)
+        write(file, text)
     return file
 
 
 def remove_server(name: str) -> Path:
     """Remove an MCP server's table from the user's file; returns the file. Raises `EditError`."""
+    with edit_lock():
+        file, text = _user_file()
+        without = _without(text, (*SERVERS, name))
+        if without is None:
+            raise EditError(f"There is no [mcp.servers.{name}] in {file} that can be removed.")
+        write(file, without)
+    return file
+
+
+def _without(text: str, path: tuple[str, ...]) -> str | None:
+    """The text without a key or a table; `None`: it is not there."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    file, text = _user_file()
     try:
         document = tomlkit.parse(text)
         here: Any = document
-        for part in SERVERS:
+        for part in path[:-1]:
             here = here[part]
-        del here[name]
-        changed = tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
-    except (TOMLKitError, KeyError, TypeError) as error:
-        raise EditError(f"There is no [mcp.servers.{name}] in {file} that can be removed.") from error
-    write(file, changed)
-    return file
+        del here[path[-1]]
+        return tomlkit.dumps(document)  # pyright: ignore[reportUnknownMemberType]
+    except (TOMLKitError, KeyError, TypeError):
+        return None
 
 
 def _user_file() -> tuple[Path, str]:

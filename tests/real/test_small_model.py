@@ -23,7 +23,7 @@ from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.mail_harness import open_mail
 
-COVERS = ("gshtui.agents.brief_command", "gshtui.calls.call_summary")
+COVERS = ("gshtui.agents.brief_command", "gshtui.agents.provider_command", "gshtui.calls.call_summary")
 AMY = Principal("person", "amy")
 
 
@@ -130,3 +130,16 @@ async def test_the_model_of_an_agent_is_asked(tmp_path: Path, monkeypatch: pytes
                 await hub.small_model.ask("Well?", "nobody")
         finally:
             await hub.stop()
+
+
+async def test_a_provider_is_checked_by_one_short_question(tmp_path: Path) -> None:
+    async with loopback("anthropic", [[Say("yes")]]) as server:
+        env = variables("anthropic", server.url)
+        ran = await gsh("run", "--json", "provider check anthropic", cwd=tmp_path, env=env)
+        assert ran.code == 0, ran.err
+        assert json.loads(ran.out)["provider"] == "anthropic"
+        assert len(server.requests) == 1 and len(str(server.requests[0].body["messages"])) < 200
+    ran = await gsh("run", "provider check anthropic", cwd=tmp_path, env=env)
+    assert ran.code == 1 and "Traceback" not in ran.err
+    ran = await gsh("run", "provider check openai", cwd=tmp_path, env=env)
+    assert ran.code == 1 and "OPENAI_API_KEY is not set" in ran.err

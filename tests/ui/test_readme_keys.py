@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
+from gshtui.agents.provider_command import CheckProvider
 from gshtui.bus.call_data import CallInfo
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
@@ -37,6 +38,7 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted
 from gshtui.bus.messages import Message, Text
 from gshtui.calls.call_values import CallListing
+from gshtui.commands.config_calls import ResetSetting, ShownSettings
 from gshtui.commands.declaration import Question
 from gshtui.fleet.agent_calls import (
     AgentList,
@@ -51,6 +53,7 @@ from gshtui.fleet.agent_calls import (
 from gshtui.fleet.agent_lifecycle import kill_question
 from gshtui.fleet.agent_states import AgentState
 from gshtui.fleet.worktree_commands import FinishWorktree
+from gshtui.settings.loader import load
 from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
 from gshtui.tools.hunk_commands import DiscardHunk, ShowHunk, StageHunk
 from gshtui.tools.worktree import Worktree
@@ -75,6 +78,7 @@ from gshtui.ui.kit.transcript.entries import ToolEntry
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.servers.servers_tab import ServersTab
+from gshtui.ui.settings.settings_screen import SettingsScreen
 from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.shell.shell_record import RecordScreen
 from gshtui.ui.terminal.terminal_pane import TerminalPane
@@ -1285,6 +1289,26 @@ async def changes_here(here: Recorded) -> None:
     await here.press("s")
     assert not pane.view.split
     await here.press("s", "x")
+
+
+@told(
+    "window",
+    "| `alt+g` | all settings, with their source and help: `enter` changes one, `ctrl+r` goes back to the default, "
+    "`ctrl+t` asks a provider a short question |",
+)
+@told("window", "In the window, `alt+g` shows them all;")
+async def all_settings(here: Recorded) -> None:
+    assert here.app.hub is not None
+    here.app.hub.answers["config show"] = Answer(ShownSettings(load(Path.cwd()), ""))
+    await here.press("alt+g")
+    assert isinstance(here.app.screen, SettingsScreen)
+    for words, key, kind in (("base_url", "ctrl+t", CheckProvider), ("ui.fps", "ctrl+r", ResetSetting)):
+        await here.press("ctrl+u", *words, key)
+        await here.settle()
+        assert [call for call in here.ran if isinstance(call, kind)]
+    await here.press("enter")
+    assert isinstance(here.app.screen, InputScreen)
+    await here.press("escape", "escape")
 
 
 @told("window", "| `alt+up` / `alt+down` | from the input to the conversation, to search, fold and copy in it / back |")

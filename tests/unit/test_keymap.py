@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gshtui.ui.kit.key_table import KEYS, bind
-from gshtui.ui.window.keymap import effective_keymap, normalised_key, why_impossible
+from gshtui.ui.kit.keymap import effective_keymap, normalised_key, why_impossible
 
 COVERS = ("gshtui.ui.kit.key_table",)
 
@@ -27,7 +27,7 @@ def test_keys_as_people_write_them(written: str, key: str) -> None:
 
 
 def test_a_right_entry_is_applied() -> None:
-    assert effective_keymap({"app.help": "f10, ^T"}) == ({"app.help": "f10,ctrl+t"}, [])
+    assert effective_keymap({"app.help": "f10, ^L"}) == ({"app.help": "f10,ctrl+l"}, [])
 
 
 def test_entries_of_the_shell_are_no_problem() -> None:

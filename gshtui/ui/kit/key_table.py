@@ -32,7 +32,7 @@ SERVERS, RUN = "In the MCP servers tab", "In the tab of a workflow's run"
 CONTEXT, TIMELINE, INSPECTOR = "In the context pane", "In the timeline", "In the inspector"
 RECEIPTS, SUMMARY = "In a receipt", "Waiting summary"
 TERMINAL, TYPING = "In a terminal tab", "Typing into a terminal"
-INPUT = "Input line"
+INPUT, SETTINGS = "Input line", "In the settings"
 
 KEYS: dict[str, Key] = {
     "app.palette": Key("ctrl+p", "Palette", "Open the command palette", ANYWHERE, show=True, priority=True),
@@ -69,6 +69,7 @@ KEYS: dict[str, Key] = {
     ),
     "python.variables": Key("alt+v", "Python variables", "Show the variables of the agent's Python", ANYWHERE),
     "app.theme": Key("f4", "Change theme", "Choose another theme", ANYWHERE),
+    "app.settings": Key("alt+g", "Settings", "Look at all settings, and change them", ANYWHERE),
     "session.continue": Key("alt+c", "Continue last", "Continue the last conversation of this folder", TURN),
     "panes.next": Key("f6", "Next pane", "Move to the next pane", PANES, show=True, priority=True),
     "panes.previous": Key("shift+f6", "Previous pane", "Move to the previous pane", PANES, priority=True),
@@ -277,6 +278,8 @@ KEYS: dict[str, Key] = {
     "confirm.no": Key("n,escape", "No", "Cancel", "Questions", show=True),
     "form.submit": Key("ctrl+s", "Submit", "Submit the form", "Forms", show=True),
     "form.close": Key("escape", "Cancel", "Close without doing anything", "Forms", show=True),
+    "settings.reset": Key("ctrl+r", "Reset", "Let the default apply again", SETTINGS, show=True),
+    "settings.check": Key("ctrl+t", "Check", "Ask the provider of this row a short question", SETTINGS, show=True),
     "list.choose": Key("enter", "Choose", "Choose the highlighted entry", LISTS, show=True),
     "list.close": Key("escape", "Close", "Close without choosing", LISTS, show=True),
     "text.close": Key("escape,q", "Close", "Close the viewer", LISTS, show=True),

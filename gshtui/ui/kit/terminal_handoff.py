@@ -128,6 +128,17 @@ async def edit_text(app: App[Any], text: str) -> str:
     return left if text.endswith("\n") else left.removesuffix("\n")
 
 
+async def edit_file(app: App[Any], file: Path, environ: Mapping[str, str]) -> None:
+    """Let the person change a file in their editor.
+
+    Raises:
+        EditorError: there is no editor, or it failed.
+    """
+    argv = editor_argv(environ)
+    if code := await _run_editor(app, [*argv, str(file)]):
+        raise EditorError(f"{Path(argv[0]).name} exited with code {code}.")
+
+
 async def run_program(app: App[Any], argv: list[str], cwd: Path | None = None) -> int:
     """Run a program on the terminal in place of the window; returns its exit code.
 

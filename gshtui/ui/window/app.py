@@ -47,10 +47,13 @@ from gshtui.ui.window.ui_state import UiStateStore
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
 
 if TYPE_CHECKING:
+    from textual.app import App
+
     from gshtui.bus.agent_data import GuardMode
     from gshtui.bus.context_data import Iteration
     from gshtui.bus.events.context_events import ContextCut
     from gshtui.commands.declaration import Returns
+    from gshtui.settings.model import Settings
     from gshtui.ui.conversation.conversation_pane import ConversationPane
     from gshtui.ui.kit.dialogs import PickerChoice
     from gshtui.ui.prompt.prompt_input import PromptInput
@@ -134,9 +137,7 @@ class Workbench(ThemedApp[int], AppBase):
         settings = self.bridge.settings
         if settings is None:
             return  # the person quit while the hub was starting
-        self.upkeep.apply(settings, self.bridge, self._watchers)
-        if (chat := self._conversation) is not None:
-            chat.transcript.result_lines = settings.ui.result_lines
+        self.apply_settings(settings)
         self.bench.centre.connect()
         if not self.bridge.opening.session:
             await self.offer_last()
@@ -385,6 +386,17 @@ class Workbench(ThemedApp[int], AppBase):
 
     def offered_session(self) -> str:
         return self.bench.query_one(SessionOffer).session
+
+    def apply_settings(self, settings: Settings) -> None:
+        """Apply what the window takes from the settings."""
+        self.upkeep.apply(settings, self.bridge, self._watchers)
+        if (chat := self._conversation) is not None:
+            chat.transcript.result_lines = settings.ui.result_lines
+
+    @property
+    def textual(self) -> App[Any]:
+        """The app that gives its terminal to another program."""
+        return self
 
     def themes(self) -> list[str]:
         return sorted(self.available_themes, key=lambda name: (not name.startswith("gsh-"), name))

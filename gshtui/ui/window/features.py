@@ -11,6 +11,7 @@ from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.feature import Feature
 from gshtui.ui.python.python_feature import PythonFeature
 from gshtui.ui.servers.servers_feature import ServersFeature
+from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.shell.shell_feature import ShellFeature
 from gshtui.ui.terminal.terminal_feature import TerminalFeature
 from gshtui.ui.window.window_feature import WindowFeature
@@ -29,6 +30,7 @@ FEATURES: tuple[type[Feature], ...] = (
     PythonFeature,
     ServersFeature,
     WorkflowsFeature,
+    SettingsFeature,
 )
 ACTIONS = {"app.palette": "palette", "app.help": "keys", "app.quit": "quit", "app.suspend": "sleep"}
 """Keys of the window itself → its actions."""
@@ -37,7 +39,7 @@ WORDS = {"keys": "app.help"}
 PALETTE = (
     "agents.spawn", "app.sessions", "app.calls", "app.servers", "app.workflows", "app.models", "model.effort",
     "diff.open", "context.inspect", "agents.waiting", "terminal.shared", "session.continue", "python.variables",
-    "app.theme", "app.help", "app.suspend", "app.quit",
+    "app.theme", "app.settings", "app.help", "app.suspend", "app.quit",
 )  # fmt: skip
 """The keys in the palette, in order."""
 

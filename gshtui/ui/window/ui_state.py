@@ -169,7 +169,7 @@ class UiStateStore:
                 watcher.ways = tuple(settings.ui.notifications)
                 watcher.notifier = PersonNotifier(bridge.publish, settings)
         from gshtui.settings.model import DEFAULT_KEYS
-        from gshtui.ui.window.keymap import effective_keymap
+        from gshtui.ui.kit.keymap import effective_keymap
 
         keymap, problems = effective_keymap(settings.keybindings, elsewhere=DEFAULT_KEYS)
         self._app.set_keymap(keymap)

@@ -1,0 +1,80 @@
+"""The command `provider`: asks a provider one short question, to see that its key, its address and its model work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from gshtui.commands.command_errors import command_error
+from gshtui.commands.declaration import Access, Action, Command, Effect, Invocation, Outcome, Parameters, Returns
+from gshtui.commands.family import Family
+from gshtui.commands.registry import AnyCommand
+from gshtui.system.expected_error import ExpectedError
+
+AskProvider = Callable[[str], Awaitable[str]]
+"""The model of a provider that has answered. Raises `ExpectedError`, which says why none has."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedProvider:
+    """A provider that has answered. `seconds`: until its answer was there."""
+
+    name: str
+    model: str
+    seconds: float
+
+
+class CheckProvider(Parameters, Returns[CheckedProvider]):
+    """Ask a provider's model one short question, which costs a few tokens."""
+
+    COMMAND: ClassVar[str] = "provider"
+    WORD: ClassVar[str] = "check"
+    name: str = ""
+
+
+class ProviderParameters(Parameters):
+    """What to do, and with which provider."""
+
+    action: Literal["check"] = Field(default="check", description="check: ask its model one short question")
+    name: str = Field(default="", description="The provider, as in the settings; empty: the one in use")
+
+
+def commands(ask: AskProvider) -> list[AnyCommand]:
+    """The command."""
+
+    async def check(_invocation: Invocation, wanted: CheckProvider) -> CheckedProvider:
+        begun = time.monotonic()
+        try:
+            model = await ask(wanted.name)
+        except ExpectedError as error:
+            raise command_error(error) from error
+        return CheckedProvider(wanted.name, model, time.monotonic() - begun)
+
+    family = Family[ProviderParameters](
+        lambda given: CheckProvider(name=given.name),
+        Action(CheckProvider, CheckedProvider, check, _outcome, access=Access.HUMAN_ONLY, effect=Effect.NETWORK),
+    )
+    return [
+        Command(
+            "provider",
+            "Check that a provider answers",
+            ProviderParameters,
+            family.handle,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.NETWORK,
+            positions=("action", "name"),
+            family="workbench",
+            actions=family.actions,
+            bind=family.bind,
+        )
+    ]
+
+
+def _outcome(_invocation: Invocation, done: CheckedProvider) -> Outcome:
+    data = {"provider": done.name, "model": done.model, "seconds": round(done.seconds, 2)}
+    who = f"{done.name} answers" if done.name else "It answers"
+    return Outcome(data, f"{who}: {done.model}, after {done.seconds:.1f} s.")

@@ -1,0 +1,101 @@
+"""The rows of the settings screen: every setting with its value, source and help, keys, personas and profiles.
+
+Pure: made of the loaded settings and the lists of commands; how a row is changed is its `kind`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, cast, get_args, get_origin
+
+import msgspec
+
+from gshtui.settings.keys import TEXT_TABLES, field_of, flat
+from gshtui.settings.loader import Loaded
+from gshtui.settings.model import DEFAULT_KEYS, Settings
+from gshtui.settings.toml_file import Origin
+from gshtui.ui.kit.key_table import KEYS
+
+Kind = Literal["switch", "choice", "theme", "text", "list", "key", "shell key", "persona", "profile", "new persona"]
+_LAYERS = {"default": "", "user": "your file", "project": "this project", "environment": "environment", "flag": "--set"}
+
+
+class SettingRow(msgspec.Struct, frozen=True):
+    """One row. `id`: the dotted key, or `persona NAME` and `profile NAME`."""
+
+    id: str
+    kind: Kind
+    value: str
+    """As it is shown: JSON, or a file."""
+    source: str = ""
+    """Where it comes from; empty: it is the default."""
+    help: str = ""
+    choices: tuple[str, ...] = ()
+    fixed: str = ""
+    """What overrides the user's file, if something does."""
+    provider: str = ""
+    """The provider that it is about."""
+
+    @property
+    def searched(self) -> str:
+        """What typed words are looked for in."""
+        return f"{self.id} {self.value} {self.source} {self.help}".lower()
+
+
+def setting_rows(loaded: Loaded) -> list[SettingRow]:
+    """Every setting, in the order of the configuration's tables; the keys of the window last."""
+    rows = [
+        _setting(path, value, loaded.origins.get(".".join(path), Origin("default")))
+        for path, value in flat(loaded.settings)
+        if not (path[0] == "keybindings" and path[1] in KEYS)
+    ]
+    return [*rows, *_key_rows(loaded.settings.keybindings, loaded.origins)]
+
+
+def _setting(path: tuple[str, ...], value: Any, origin: Origin) -> SettingRow:
+    key, info = ".".join(path), field_of(path)
+    told = info.description or "" if info is not None else ""
+    if info is None and path[0] in TEXT_TABLES:
+        told = str(Settings.model_fields[path[0]].description or "")
+    words = (
+        tuple(str(one) for one in get_args(info.annotation)) if info and get_origin(info.annotation) is Literal else ()
+    )
+    kind: Kind = "text"
+    if key == "ui.theme":
+        kind = "theme"
+    elif path[0] == "keybindings" and path[1] in DEFAULT_KEYS:
+        kind = "shell key"
+    elif isinstance(value, bool):
+        kind = "switch"
+    elif words:
+        kind = "choice"
+    elif isinstance(value, list):
+        kind = "list"
+    return SettingRow(
+        key, kind, shown_value(cast("object", value)), _source(origin), told, words, _fixed(origin),
+        path[1] if path[0] == "providers" else "",
+    )  # fmt: skip
+
+
+def _key_rows(configured: Mapping[str, str], origins: Mapping[str, Origin]) -> Iterable[SettingRow]:
+    for id, key in KEYS.items():
+        origin = origins.get(f"keybindings.{id}", Origin("default"))
+        told = f"{key.help} ({key.group.lower()})"
+        keys = configured.get(id, key.keys)
+        yield SettingRow(f"keybindings.{id}", "key", keys, _source(origin), told, fixed=_fixed(origin))
+
+
+def _source(origin: Origin) -> str:
+    line = f":{origin.line}" if origin.line else ""
+    named = _LAYERS.get(origin.layer, origin.layer)
+    return f"{named}{line}" if origin.layer in ("user", "project") else origin.where or named
+
+
+def _fixed(origin: Origin) -> str:
+    return str(origin) if origin.layer not in ("default", "user") else ""
+
+
+def shown_value(value: object) -> str:
+    """A value as JSON; a text without its quotes."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

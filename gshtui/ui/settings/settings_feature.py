@@ -1,0 +1,302 @@
+"""The window's settings: the screen, and what its rows do.
+
+Every change is the command `config set` or `config unset`, and applies at once where the window can: theme, keys,
+notifications. Personas and profiles are edited in the person's editor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gshtui.ui.kit.bridge import NotReady
+from gshtui.ui.kit.feature import Feature
+from gshtui.ui.kit.workbench_port import WorkbenchPort
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from gshtui.agents.personas import Persona, Personas
+    from gshtui.commands.declaration import Returns
+    from gshtui.programs.commands import ProfileList
+    from gshtui.settings.loader import Loaded
+    from gshtui.settings.model import Settings
+    from gshtui.ui.settings.setting_rows import SettingRow
+    from gshtui.ui.settings.settings_screen import SettingsScreen
+
+_NEW = "new persona"
+
+
+class SettingsHost(WorkbenchPort, Protocol):
+    """The window as this feature needs it."""
+
+    theme: str
+
+    def themes(self) -> list[str]:
+        """All themes, ours first."""
+        ...
+
+    def preview_theme(self, name: str) -> None:
+        """Change the theme until it is chosen or another is."""
+        ...
+
+    def apply_settings(self, settings: Settings) -> None:
+        """Apply what the window takes from the settings."""
+        ...
+
+    @property
+    def textual(self) -> App[Any]:
+        """The app that gives its terminal to an editor."""
+        ...
+
+
+class SettingsFeature(Feature):
+    """See the module."""
+
+    KEYS = ("app.settings",)
+    WORDS = {"settings": "app.settings"}
+
+    def __init__(self, window: SettingsHost) -> None:
+        super().__init__(window)
+        self._host = window
+        self._screen: SettingsScreen | None = None
+        self._loaded: Loaded | None = None
+        self._personas: dict[str, Persona] = {}
+        self._profiles: dict[str, str] = {}
+        """File by name."""
+
+    def press(self, key: str) -> None:
+        self._work(self._open())
+
+    def _work(self, work: Coroutine[Any, Any, None]) -> None:
+        self.window.run_worker(work, exit_on_error=False, group="settings")
+
+    def _warn(self, words: str) -> None:
+        self.window.notify(words, severity="warning", markup=False)
+
+    async def _open(self) -> None:
+        from gshtui.ui.settings.settings_screen import SettingsScreen
+
+        rows = await self._rows()
+        if rows is not None:
+            self._screen = SettingsScreen(rows, change=self._change, reset=self._reset, check=self._check)
+            self.window.push_screen(self._screen)
+
+    async def _rows(self) -> list[SettingRow] | None:
+        """All rows as the files are now; `None`: they can't be read, which was said."""
+        from gshtui.agents.personas import Personas
+        from gshtui.commands.config_calls import ShowSettings
+        from gshtui.commands.declaration import CommandError
+        from gshtui.fleet.native.commands import ListPersonas
+        from gshtui.programs.commands import ListProfiles, ProfileList
+        from gshtui.ui.settings.setting_rows import SettingRow, setting_rows
+
+        call = self.window.bridge.call
+        try:
+            self._loaded = (await call(ShowSettings())).loaded
+        except (NotReady, CommandError) as error:
+            self._warn(str(error))
+            return None
+        personas, profiles = Personas(), ProfileList([], [])
+        try:
+            personas, profiles = await call(ListPersonas()), await call(ListProfiles())
+        except (NotReady, CommandError) as error:
+            self._warn(str(error))
+        self._personas = dict(personas.found)
+        self._profiles = {one.profile.name: one.file for one in profiles.profiles}
+        rows = await asyncio.to_thread(setting_rows, self._loaded)
+        rows += [
+            SettingRow(f"persona {one.name}", "persona", one.summary, one.source, "Edit it in your editor.")
+            for one in personas.found.values()
+        ]
+        rows += [
+            SettingRow(
+                f"profile {one.profile.name}", "profile", one.file, "", "What is known about this program's screen."
+            )
+            for one in profiles.profiles
+        ]
+        rows.append(SettingRow(_NEW, "new persona", "", "", "Make a persona of your own, and edit it in your editor."))
+        return rows
+
+    # Changing a row
+
+    def _change(self, row: SettingRow) -> None:
+        match row.kind:
+            case "switch":
+                self._set(row, "false" if row.value == "true" else "true")
+            case "choice" | "theme":
+                self._choose(row)
+            case "key":
+                self._press_key(row)
+            case "persona":
+                self._work(self._edit_persona(self._personas[row.id.partition(" ")[2]]))
+            case "profile":
+                self._work(self._edit_profile(row.id.partition(" ")[2]))
+            case "new persona":
+                self._name_persona()
+            case _:
+                self._write(row)
+
+    def _write(self, row: SettingRow) -> None:
+        from gshtui.ui.kit.dialogs import InputScreen
+
+        hint = "a list as JSON" if row.kind == "list" else ""
+
+        def written(text: str | None) -> None:
+            if text is not None and text != row.value:
+                self._set(row, text)
+
+        self.window.push_screen(InputScreen(row.id, text=row.value, hint=hint, exact=True), written)
+
+    def _choose(self, row: SettingRow) -> None:
+        from gshtui.ui.kit.dialogs import Picker, PickerChoice
+
+        host, is_theme = self._host, row.kind == "theme"
+        before = host.theme
+        words = host.themes() if is_theme else row.choices
+        now = before if is_theme else row.value
+        choices = [PickerChoice(word, word or "(none)", current=word == now) for word in words]
+        preview = host.preview_theme if is_theme else None
+        picker = Picker(row.id, choices, empty="", hint="enter keeps it · escape goes back", preview=preview)
+
+        def chosen(word: str | None) -> None:
+            if word is not None:
+                self._set(row, word)
+            elif is_theme:
+                host.preview_theme(before)
+
+        self.window.push_screen(picker, chosen)
+
+    def _press_key(self, row: SettingRow) -> None:
+        from gshtui.settings.model import DEFAULT_KEYS
+        from gshtui.ui.kit.keymap import effective_keymap
+        from gshtui.ui.settings.settings_screen import KeyScreen
+
+        id = row.id.partition(".")[2]
+        configured = dict(self._loaded.settings.keybindings) if self._loaded is not None else {}
+
+        def refused(key: str) -> str:
+            _, problems = effective_keymap({**configured, id: key}, elsewhere=DEFAULT_KEYS)
+            found = next((one for one in problems if one.startswith(f"[keybindings] {id} = ")), "")
+            return found.partition(" is ignored: ")[2].partition(". The default stays")[0]
+
+        def pressed(key: str | None) -> None:
+            if key:
+                self._set(row, key)
+
+        self.window.push_screen(KeyScreen(f"{row.help}: now {row.value}", refused), pressed)
+
+    def _set(self, row: SettingRow, text: str) -> None:
+        from gshtui.commands.config_calls import SetSetting
+
+        # The keys of the window are in the settings only once they are changed.
+        seen = None if row.kind == "key" else json.dumps(self._value(row.id))
+        self._work(self._run(SetSetting(key=row.id, value=text, seen=seen)))
+
+    def _value(self, key: str) -> object:
+        from gshtui.settings.keys import flat
+
+        found = flat(self._loaded.settings) if self._loaded is not None else ()
+        return next((value for path, value in found if ".".join(path) == key), None)
+
+    def _reset(self, row: SettingRow) -> None:
+        from gshtui.commands.config_calls import ResetSetting
+
+        if row.kind not in ("persona", "profile", "new persona"):
+            self._work(self._run(ResetSetting(key=row.id)))
+
+    async def _run(self, change: Returns[Any]) -> None:
+        """Change a setting, apply it, and show all again: what another program has changed too."""
+        from gshtui.commands.declaration import CommandError
+
+        try:
+            await self.window.bridge.call(change)
+        except (NotReady, CommandError) as error:
+            self._warn(str(error))
+        rows = await self._rows()
+        if rows is not None and self._loaded is not None:
+            self._host.apply_settings(self._loaded.settings)
+            if self._screen is not None:
+                self._screen.update_rows(rows)
+
+    # Providers
+
+    def _check(self, row: SettingRow) -> None:
+        if row.provider:
+            self.window.notify(f"Asking {row.provider} …", markup=False, timeout=3)
+            self._work(self._ask_provider(row.provider))
+
+    async def _ask_provider(self, name: str) -> None:
+        from gshtui.agents.provider_command import CheckProvider
+        from gshtui.commands.declaration import CommandError
+
+        try:
+            done = await self.window.bridge.call(CheckProvider(name=name))
+        except (NotReady, CommandError) as error:
+            self._warn(f"{name} does not answer: {error}")
+        else:
+            self.window.notify(f"{name} answers: {done.model}, after {done.seconds:.1f} s.", markup=False, timeout=6)
+
+    # Files
+
+    def _name_persona(self) -> None:
+        from gshtui.agents.personas import Persona
+        from gshtui.ui.kit.dialogs import InputScreen
+
+        def named(name: str | None) -> None:
+            if name:
+                words = "You are …\n"
+                self._work(self._edit_persona(Persona(name.lower(), "What it is for", words)))
+
+        self.window.push_screen(InputScreen("Name of the persona", hint="a-z, 0-9 and -"), named)
+
+    async def _edit_persona(self, persona: Persona) -> None:
+        from gshtui.agents.personas import is_persona_name
+        from gshtui.ui.settings.definition_files import persona_file
+
+        if not is_persona_name(persona.name):
+            self._warn("A persona's name has only a-z, 0-9 and -.")
+            return
+        await self._edit(lambda: persona_file(persona))
+
+    async def _edit_profile(self, name: str) -> None:
+        from gshtui.ui.settings.definition_files import profile_file
+
+        await self._edit(lambda: profile_file(name, self._profiles[name]))
+
+    async def _edit(self, make: Any) -> None:
+        import os
+
+        from gshtui.ui.kit.terminal_handoff import EditorError, edit_file
+
+        try:
+            file: Path = await asyncio.to_thread(make)
+            await edit_file(self._host.textual, file, os.environ)
+        except EditorError as error:
+            self._warn(str(error))
+            return
+        except OSError as error:
+            self._warn(f"Cannot make the file: {error.strerror or error}.")
+            return
+        rows = await self._rows()
+        problems = await self._problems(file)
+        if problems:
+            self._warn(problems)
+        if rows is not None and self._screen is not None:
+            self._screen.update_rows(rows)
+
+    async def _problems(self, file: Path) -> str:
+        """What is wrong with a file that was edited; empty: nothing."""
+        from gshtui.commands.declaration import CommandError
+        from gshtui.fleet.native.commands import ListPersonas
+        from gshtui.programs.commands import ListProfiles
+
+        try:
+            personas: Personas = await self.window.bridge.call(ListPersonas())
+            profiles: ProfileList = await self.window.bridge.call(ListProfiles())
+        except (NotReady, CommandError) as error:
+            return str(error)
+        return next((one for one in (*personas.problems, *profiles.problems) if str(file) in one), "")

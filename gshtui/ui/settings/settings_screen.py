@@ -1,0 +1,146 @@
+"""The settings screen: a list that is filtered by typing, with the help of the highlighted row; and the key dialog.
+
+Owns the screens alone: what a change does is handed in. The list stays open while its rows are changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from gshtui.text.sanitise import literal, one_line
+from gshtui.ui.kit.filtered_list import FilteredList
+from gshtui.ui.kit.fitted_text import fit
+from gshtui.ui.kit.key_table import KEYS, bind
+from gshtui.ui.settings.setting_rows import SettingRow
+
+_NAMES = 34
+_SOURCES = 20
+Act = Callable[[SettingRow], None]
+
+
+class SettingsScreen(FilteredList[None]):
+    """See the module.
+
+    Args:
+        change: called with the row that is chosen.
+        reset: called with the row whose default is to apply again.
+        check: called with the row whose provider is to be checked.
+    """
+
+    BINDINGS = [bind("settings.reset", "reset"), bind("settings.check", "check")]
+
+    def __init__(self, rows: Sequence[SettingRow], *, change: Act, reset: Act, check: Act) -> None:
+        super().__init__(title="Settings", prompt="Type to search names, values and help", look="-wide -settings")
+        self._rows = {row.id: row for row in rows}
+        self._change = change
+        self._reset = reset
+        self._check = check
+
+    def update_rows(self, rows: Sequence[SettingRow]) -> None:
+        """Show these rows instead, at the same place."""
+        self._rows = {row.id: row for row in rows}
+        if self.is_mounted:
+            self.fill()
+
+    @property
+    def row(self) -> SettingRow | None:
+        """The highlighted row."""
+        return self._rows.get(self.chosen or "")
+
+    def fill(self) -> None:
+        words = self.words.lower().split()
+        kept = self.chosen
+        fitting = [row for row in self._rows.values() if all(word in row.searched for word in words)]
+        values = max(12, self.room - _NAMES - _SOURCES - 4)
+        self.show([Option(_line(row, values), id=row.id) for row in fitting], f"No matches for “{self.words}”.")
+        if fitting:
+            at = next((at for at, row in enumerate(fitting) if row.id == kept), 0)
+            self.choices.highlighted = at
+        self._tell()
+
+    @on(OptionList.OptionHighlighted, "#choices")
+    def _highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self._tell()
+
+    def _tell(self) -> None:
+        row = self.row
+        help = row.help if row is not None else ""
+        fixed = f" {row.fixed} sets it, which your file does not change." if row is not None and row.fixed else ""
+        does = ["enter changes it"]
+        if row is not None and row.kind not in ("persona", "profile", "new persona"):
+            does.append(f"{KEYS['settings.reset'].keys} resets it")
+        if row is not None and row.provider:
+            does.append(f"{KEYS['settings.check'].keys} checks the provider")
+        told = Content.assemble(
+            (f"{one_line(help, 400)}{fixed}\n", "$foreground"), " · ".join([*does, "escape closes"])
+        )
+        self.query_one(".dialog-hint", Static).update(told)
+
+    def choose(self, id: str) -> None:
+        self._change(self._rows[id])
+
+    def action_reset(self) -> None:
+        """Let the default of the row apply again."""
+        if self.row is not None:
+            self._reset(self.row)
+
+    def action_check(self) -> None:
+        """Check the provider that the row is about."""
+        if self.row is not None:
+            self._check(self.row)
+
+
+def _line(row: SettingRow, values: int) -> Content:
+    value = one_line(literal(row.value), 200)
+    return Content.assemble(
+        (f"{fit(row.id, _NAMES):{_NAMES}}  ", "$foreground-muted" if not row.source else "bold"),
+        (f"{fit(value, values):{values}}  ", "$foreground"),
+        (fit(row.source, _SOURCES), "$primary" if row.source else ""),
+    )
+
+
+class _Keys(Static, can_focus=True):
+    """Takes every key, so that one that means something to the window can be chosen too."""
+
+    takes_every_key = True
+
+
+class KeyScreen(ModalScreen[str]):
+    """Press a key; the answer is its name, or nothing after escape.
+
+    Args:
+        refused: why a key can't be used; empty: it can.
+    """
+
+    def __init__(self, title: str, refused: Callable[[str], str]) -> None:
+        super().__init__()
+        self._title = title
+        self._refused = refused
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(Content(one_line(self._title, 200)), classes="dialog-title")
+            yield _Keys("Press the new key.", markup=False, id="pressed")
+            yield Static(Content("escape cancels"), classes="dialog-hint")
+
+    def on_mount(self) -> None:
+        self.query_one(_Keys).focus()
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        if event.key == "escape":
+            self.dismiss("")
+        elif why := self._refused(event.key):
+            self.query_one(_Keys).update(Content(f"{event.key}: {why}. Press another."))
+        else:
+            self.dismiss(event.key)

@@ -1,0 +1,171 @@
+"""The settings screen on real files: every kind of row, changed by keys, with comments kept and two screens at once."""
+
+from __future__ import annotations
+
+import json
+import threading
+import tomllib
+from pathlib import Path
+
+import pytest
+from textual.widgets import Static
+
+from gshtui.agents.personas import BUILT_IN, load_personas
+from gshtui.commands import config_commands
+from gshtui.commands.config_calls import SetSetting
+from gshtui.commands.declaration import CommandError
+from gshtui.commands.registry import Registry
+from gshtui.fleet.native.commands import personas_command
+from gshtui.programs import commands as program_commands
+from gshtui.programs.profile import load as load_profiles
+from gshtui.settings import paths
+from gshtui.settings.keys import flat
+from gshtui.settings.loader import load
+from gshtui.settings.user_config import set_value
+from gshtui.ui.kit.key_table import KEYS
+from gshtui.ui.settings.definition_files import persona_file, profile_file
+from gshtui.ui.settings.setting_rows import setting_rows
+from gshtui.ui.settings.settings_screen import KeyScreen, SettingsScreen
+from tests.kit.configuration import user_file
+from tests.kit.home import Home
+from tests.kit.window import Window
+from tests.ui.test_agents_pane import settled
+
+COVERS = (
+    "gshtui.ui.settings.definition_files",
+    "gshtui.ui.settings.setting_rows",
+    "gshtui.ui.settings.settings_screen",
+)
+
+WRITTEN = "# mine\n[ui] # looks\nfps = 20 # slow\n\n[keybindings]\n'agents.spawn' = 'f12' # free\n"
+
+
+def window(folder: Path) -> Window:
+    commands = (
+        *config_commands.commands(load(folder)), personas_command(), *program_commands.commands(load_profiles)
+    )  # fmt: skip
+    return Window(folder, commands=Registry(commands))
+
+
+def screen(app: Window) -> SettingsScreen:
+    found = app.screen
+    assert isinstance(found, SettingsScreen)
+    return found
+
+
+def test_every_setting_has_a_row_with_its_source_and_help(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user_file(home, WRITTEN)
+    monkeypatch.setenv("GSH_AGENT__MAX_STEPS", "7")
+    loaded = load(tmp_path)
+    rows = {row.id: row for row in setting_rows(loaded)}
+    known = {".".join(path) for path, _ in flat(loaded.settings)}
+    assert known | {f"keybindings.{id}" for id in KEYS} == set(rows)
+    assert [row.id for row in rows.values() if not row.help] == []
+    assert (rows["ui.fps"].value, rows["ui.fps"].source) == ("20", "your file:3")
+    assert rows["agent.max_steps"].fixed == "environment (GSH_AGENT__MAX_STEPS)"
+    assert rows["ui.keys"].choices == ("emacs", "vi")
+    assert rows["keybindings.agents.spawn"].value == "f12"
+
+
+async def test_rows_are_changed_in_place_and_comments_stay(home: Home, tmp_path: Path) -> None:
+    file = user_file(home, WRITTEN)
+    app = window(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("alt+g")
+        await settled(pilot)
+        await pilot.press(*"ui.fps", "enter", "ctrl+u", *"25", "enter")
+        await settled(pilot)
+        assert screen(app).row is not None and screen(app).row.value == "25"
+        assert app.bridge.fps == 25  # it applies at once
+        await pilot.press("ctrl+u", *"sandbox.enabled", "enter")
+        await settled(pilot)
+        await pilot.press("ctrl+u", *"ui.keys", "enter", "down", "enter")
+        await settled(pilot)
+        await pilot.press("ctrl+u", *"ui.theme", "enter", *"gsh-light", "enter")
+        await settled(pilot)
+        assert app.theme == "gsh-light"
+        await pilot.press("ctrl+u", *"agents.spawn", "enter")
+        await settled(pilot)
+        assert isinstance(app.screen, KeyScreen)
+        await pilot.press("ctrl+q")  # means nothing to the window now, and is not free
+        assert "already app.quit" in str(app.screen.query_one("#pressed", Static).render())
+        await pilot.press("f10")
+        await settled(pilot)
+        text = file.read_text()
+        assert text.startswith("# mine\n[ui] # looks\nfps = 25 # slow\n")
+        assert "'agents.spawn' = \"f10\" # free" in text
+        assert tomllib.loads(text)["sandbox"]["enabled"] is False
+        assert tomllib.loads(text)["ui"] == {"fps": 25, "keys": "vi", "theme": "gsh-light"}
+        await pilot.press("ctrl+r")
+        await settled(pilot)
+        assert "agents.spawn" not in file.read_text()
+        await pilot.press("ctrl+u", *"max_steps", "enter", "x", "enter")
+        await settled(pilot)
+        assert load(tmp_path).settings.agent.max_steps == 50  # a mistake changes nothing
+        await pilot.press("escape")
+        await settled(pilot)
+        assert app.screen is app.bench
+
+
+async def test_two_screens_lose_no_edit(home: Home, tmp_path: Path) -> None:
+    file = user_file(home, WRITTEN)
+    app = window(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("alt+g", *"ui.fps", "enter")
+        await settled(pilot)
+        set_value("ui.fps", "31")  # another screen, while this one's dialog is open
+        set_value("ui.keys", "vi")
+        await pilot.press("ctrl+u", *"25", "enter")
+        await settled(pilot)
+        assert tomllib.loads(file.read_text())["ui"] == {"fps": 31, "keys": "vi"}
+        assert screen(app).row is not None and screen(app).row.value == "31"  # and it shows what there is now
+        await pilot.press("enter", "ctrl+u", *"25", "enter")
+        await settled(pilot)
+        assert tomllib.loads(file.read_text())["ui"]["fps"] == 25
+
+
+def test_edits_at_once_are_all_in_the_file(home: Home, tmp_path: Path) -> None:
+    file = user_file(home, WRITTEN)
+    keys = [f"keybindings.{id}" for id in list(KEYS)[:24]]
+
+    def write(part: list[str]) -> None:
+        for key in part:
+            set_value(key, "f12")
+
+    threads = [threading.Thread(target=write, args=(keys[start::3],)) for start in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = tomllib.loads(file.read_text())["keybindings"]
+    assert [key for key in keys if found.get(key.partition(".")[2]) != "f12"] == []
+
+
+async def test_what_was_changed_elsewhere_is_not_overwritten(home: Home, tmp_path: Path) -> None:
+    user_file(home, WRITTEN)
+    registry = Registry(config_commands.commands(load(tmp_path)))
+    action = registry.action(SetSetting(key="ui.fps", value="9", seen=json.dumps(19)))
+    with pytest.raises(CommandError, match=r"ui\.fps is 20 by now"):
+        await action.run(None, SetSetting(key="ui.fps", value="9", seen=json.dumps(19)))  # pyright: ignore[reportArgumentType]
+
+
+def test_a_persona_and_a_profile_become_files_of_ones_own(home: Home, tmp_path: Path) -> None:
+    for persona in BUILT_IN.values():
+        file = persona_file(persona)
+        assert file.parent == paths.config_dir() / "agents"
+    found = load_personas(tmp_path)
+    assert found.problems == []
+    for name, persona in BUILT_IN.items():
+        mine = found.found[name]
+        assert (mine.words, mine.tools, mine.read_only) == (persona.words.strip(), persona.tools, persona.read_only)
+    profiles = load_profiles()
+    name, origin = next(iter(profiles.origins.items()))
+    own = profile_file(name, str(origin))
+    own.write_text(own.read_text() + "\n# mine\n")
+    assert profile_file(name, str(own)) == own
+    assert profile_file(name, str(origin)).read_text().endswith("# mine\n")  # it is not written again
+    assert load_profiles().origins[name] == own
