@@ -329,7 +329,7 @@ class CommandOffers:
         self._offer(f"{file_tools} bash git_commit git_worktree", tools)
         self._offer("agents who status info clear new interrupt quit exit", statuses)
         self._offer("spawn_agent personas", natives)
-        self._offer("profiles hooks", programs)
+        self._offer("profiles program_hooks hooks", programs)
         self._offer("skills", skills)
         self._offer("help ?", help)
         self._offer("echo env diff pipe exec vim", lines)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from gshtui.agents.hooks.agent_hooks import AgentHooks
-from gshtui.agents.hooks.hook_set import HookSet, read_hooks
+from gshtui.agents.hooks.hook_set import HookFiles
+from gshtui.agents.hooks.hook_transcript import HookTranscripts
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.hub.hub import Hub
+from gshtui.settings import paths
 
 
-def agent_hooks(hub: Hub) -> AgentHooks | None:
-    """What agents of this hub ask before and after what they do; `None`: there are no hooks now.
+def agent_hooks(hub: Hub) -> AgentHooks:
+    """What agents of this hub ask before and after what they do. A hook that is approved later counts at once.
 
-    Reads files; blocks for a moment. One that is approved or written later counts from the next start on, where there
-    was none before.
+    Reads files; blocks for a moment.
     """
     if hub.hooks is not None:
         return hub.hooks
-    found = read_hooks(hub.settings.hooks, hub.project)
+    files = HookFiles(hub.settings.hooks, hub.project)
+    found = files.read()
     for problem in found.problems:
         hub.bus.publish(Noticed(level="warning", text=problem, about="hooks"))
-    if not found.hooks:
-        return None
     if waiting := len(found.waiting):
         what = "hook" if waiting == 1 else f"{waiting} hooks"
         text = (
@@ -28,11 +28,8 @@ def agent_hooks(hub: Hub) -> AgentHooks | None:
         )
         hint = "`hook ls` shows what they run, `hook accept all` lets them."
         hub.bus.publish(Noticed(level="info", text=f"{text.strip()}: nobody has approved.", hint=hint, about="hooks"))
-
-    def read() -> HookSet:
-        return read_hooks(hub.settings.hooks, hub.project)
-
-    hub.hooks = AgentHooks(hub.bus, hub.project, read, hub.offers.sandboxes)
+    transcripts = HookTranscripts(paths.state_dir(create=False) / "transcripts", hub.project, hub.newer_messages)
+    hub.hooks = AgentHooks(hub.bus, hub.project, files.read, hub.offers.sandboxes, transcripts)
     return hub.hooks
 
 

@@ -131,7 +131,7 @@ def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
             rows = {name: state for name, state in sorted(states.items()) if state != "impossible"}
             data = {name: {"state": state, "file": str(_file(loaded, name))} for name, state in rows.items()}
             return Outcome(data, "\n".join(f"{name:10} {_STATES[state]}" for name, state in rows.items()))
-        profile = _named(loaded, parameters.name, f"hooks {parameters.action}")
+        profile = _named(loaded, parameters.name, f"program_hooks {parameters.action}")
         try:
             return await asyncio.to_thread(_change, profile, parameters.action == "remove", parameters.yes)
         except hooks.HooksError as error:
@@ -149,8 +149,9 @@ def commands(read: Callable[[], LoadedProfiles] = load) -> list[AnyCommand]:
             bind=_bound,
         ),
         Command(
-            name="hooks",
+            name="program_hooks",
             summary="Hooks by which other programs report their status: show, install, remove",
+            aliases=("hooks",),
             parameters=HooksParameters,
             handler=run,
             access=Access.HUMAN_ONLY,
@@ -230,7 +231,8 @@ def _change(profile: Profile, remove: bool, yes: bool) -> Outcome:
     if not yes:
         text = (
             f"This is everything that would change; {profile.title}'s own settings are not touched, and the change has "
-            f"an effect only in agents that gsh-tui starts.\n\n{what.diff}\nTo do it: hooks {verb} {profile.name} yes"
+            f"an effect only in agents that gsh-tui starts.\n\n{what.diff}\n"
+            f"To do it: program_hooks {verb} {profile.name} yes"
         )
         return Outcome(data, text, diff=what.diff)
     backups = [str(path) for path in hooks.apply_plan(what)]

@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from gshtui.agents.hooks.agent_hooks import AgentHooks, claude_name
-from gshtui.agents.hooks.hook_set import Hook, HookEvent, HookSet
+from gshtui.agents.hooks.agent_hooks import AgentHooks
+from gshtui.agents.hooks.hook_set import Hook, HookEvent, HookFiles, HookSet, approve, withdraw
+from gshtui.agents.hooks.tool_names import claude_name
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.settings.settings_tables import Hooks
 from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
@@ -28,6 +30,8 @@ from tests.kit.tool_harness import processes_mentioning
 COVERS = (
     "gshtui.agents.hooks.commands",
     "gshtui.agents.hooks.hook_process",
+    "gshtui.agents.hooks.hook_transcript",
+    "gshtui.agents.hooks.tool_names",
     "gshtui.hub.hook_part",
 )
 
@@ -209,6 +213,50 @@ async def test_a_turn_passes_all_its_hooks(tmp_path: Path, home: Home) -> None:
     assert "format it" in sent[1]
     assert "also say bye" in sent[2]
     assert json.loads((project / "ended.json").read_text())["hook_event_name"] == "SessionEnd"
+
+
+async def test_a_hook_reads_the_conversation_so_far_and_nothing_of_it_is_left(tmp_path: Path, home: Home) -> None:
+    project = made_project(tmp_path / "project")
+    (project / "a.txt").write_text("content\n")
+    copied = "import json, shutil, sys; shutil.copy(json.load(sys.stdin)['transcript_path'], 'seen.jsonl')"
+    (project / "copied.py").write_text(copied)
+    user_file(home, table("Stop", "python3 copied.py"))
+    async with loopback("anthropic", [[Call("read", {"path": "a.txt"})], [Say("hello")]]) as model:
+        env = variables("anthropic", model.url)
+        ran = await asyncio.to_thread(run_gsh, "prompt", "look at it", cwd=project, env=env)
+    assert ran.code == 0, ran.err
+    lines = [json.loads(line) for line in (project / "seen.jsonl").read_text().splitlines()]
+    asked, called, found, said = (line["message"]["content"][-1] for line in lines)
+    assert [line["type"] for line in lines] == ["user", "assistant", "user", "assistant"]
+    assert "look at it" in asked["text"]
+    assert (called["name"], called["input"]) == ("Read", {"file_path": "a.txt"})
+    assert (found["tool_use_id"], "content" in found["content"]) == (called["id"], True)
+    assert said["text"] == "hello"
+    assert [line["parentUuid"] for line in lines[1:]] == [line["uuid"] for line in lines[:-1]]
+    assert list(home.state.rglob("transcripts/*")) == []
+
+
+async def test_what_is_approved_counts_at_once(tmp_path: Path, home: Home) -> None:
+    project = made_project(tmp_path / "project")
+    file = project / ".claude" / "settings.json"
+    file.parent.mkdir()
+    bus = Bus()
+    files = HookFiles(Hooks(), project)
+    hooks = AgentHooks(bus, project, files.read, None)
+
+    async def verdict() -> str:
+        return (await hooks.before_tool("main", "s", "c", "bash", {"command": "ls"})).denied
+
+    assert await verdict() == ""
+    line = {"type": "command", "command": "echo not today >&2; exit 2"}
+    file.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [line]}]}}))
+    assert await verdict() == ""
+    (waiting,) = files.read().waiting
+    approve({waiting.id: True})
+    assert await verdict() == "not today"
+    withdraw([waiting.id])
+    assert await verdict() == ""
+    assert files.read() is files.read(), "it is read again though nothing has changed"
 
 
 def test_a_prompt_is_stopped(tmp_path: Path, home: Home) -> None:

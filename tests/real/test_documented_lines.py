@@ -29,7 +29,7 @@ LINES: dict[str, tuple[str, dict[str, object]]] = {
     "/effort high": ("effort", {"level": "high"}),
     "/forget parser-choice": ("forget", {"key": "parser-choice"}),
     "/help": ("help", {}),
-    "/hooks install claude": ("hooks", {"action": "install", "name": "claude"}),
+    "/program_hooks install claude": ("program_hooks", {"action": "install", "name": "claude"}),
     "/info": ("info", {}),
     "/init": ("init", {}),
     "/logs test": ("logs", {"query": "test"}),

@@ -168,7 +168,7 @@ async def run(line: str, home: Home, *, agent: bool = False) -> Outcome:
 async def test_the_command_shows_first_and_installs_on_consent(home: Home) -> None:
     shown = await run("hooks install claude", home)
     assert "+" in shown.diff
-    assert "hooks install claude yes" in shown.text
+    assert "program_hooks install claude yes" in shown.text
     assert "absent" in json.dumps((await run("hooks", home)).data)
     done = await run("hooks install claude yes", home)
     assert done.data["done"]

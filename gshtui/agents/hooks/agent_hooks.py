@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gshtui.agents.hooks.hook_process import HookAnswer, run_hook
 from gshtui.agents.hooks.hook_set import Hook, HookEvent, HookSet
+from gshtui.agents.hooks.hook_transcript import HookTranscripts
+from gshtui.agents.hooks.tool_names import claude_name, our_arguments, their_arguments
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.context.ports import Contribution, SideText
@@ -26,26 +28,6 @@ _WAITS = 5.0
 """Seconds that a prompt waits for hooks about the beginning of its conversation."""
 _LONGEST = 50_000
 """Characters of text that a hook may add."""
-_CLAUDE_NAMES = {
-    "bash": "Bash",
-    "edit": "Edit",
-    "write": "Write",
-    "read": "Read",
-    "glob": "Glob",
-    "grep": "Grep",
-    "todo": "TodoWrite",
-    "spawn_agent": "Task",
-    "skills": "Skill",
-    "python": "Python",
-}
-"""Our tools by the names that hooks of Claude Code know."""
-_CLAUDE_KEYS = {
-    "edit": {"path": "file_path", "old_text": "old_string", "new_text": "new_string"},
-    "write": {"path": "file_path"},
-    "read": {"path": "file_path"},
-    "grep": {"file_pattern": "glob"},
-}
-"""Their parameters likewise, where they are called differently."""
 _TAKES_TEXT: frozenset[HookEvent] = frozenset(("UserPromptSubmit", "SessionStart"))
 """Events whose hooks add what they print, where that is no JSON."""
 
@@ -75,12 +57,24 @@ class HookVerdict:
 class AgentHooks:
     """Asks and tells the hooks of one folder."""
 
-    def __init__(self, bus: Bus, project: Path, read: Callable[[], HookSet], sandboxes: Sandboxes | None) -> None:
-        """`read`: gives the hooks as they are now; blocks for a moment."""
+    def __init__(
+        self,
+        bus: Bus,
+        project: Path,
+        read: Callable[[], HookSet],
+        sandboxes: Sandboxes | None,
+        transcripts: HookTranscripts | None = None,
+    ) -> None:
+        """
+        Args:
+            read: gives the hooks as they are now; it is called before each event, so it must be quick.
+            transcripts: where conversations are written for hooks; `None`: they get none.
+        """
         self._bus = bus
         self._project = project
         self._read = read
         self._sandboxes = sandboxes
+        self.transcripts = transcripts
         self._told: dict[str, str] = {}
         """Agent → what its next prompt is accompanied by."""
         self.beginning: dict[str, asyncio.Task[Any]] = {}
@@ -104,12 +98,13 @@ class AgentHooks:
         self, event: HookEvent, agent: str, session: str, given: dict[str, object], subject: str = ""
     ) -> HookVerdict:
         """Run the hooks of an event; raises nothing, and cancelling it ends them."""
-        hooks = (await asyncio.to_thread(self._read)).find_matching(event, subject)
+        hooks = self._read().find_matching(event, subject)
         if not hooks:
             return HookVerdict()
+        transcript = "" if self.transcripts is None else await self.transcripts.path(session)
         whole: dict[str, object] = {
             "session_id": session,
-            "transcript_path": "",
+            "transcript_path": transcript,
             "cwd": str(self._project),
             "hook_event_name": event,
             "agent": agent,
@@ -127,12 +122,12 @@ class AgentHooks:
         """Before a tool runs; `changed` has our own names of its parameters."""
         given: dict[str, object] = {
             "tool_name": claude_name(tool),
-            "tool_input": _theirs(tool, arguments),
+            "tool_input": their_arguments(tool, arguments),
             "tool_use_id": call,
         }
         verdict = await self.ask("PreToolUse", agent, session, given, claude_name(tool))
         if verdict.changed is not None:
-            verdict.changed = _ours(tool, verdict.changed)
+            verdict.changed = our_arguments(tool, verdict.changed)
         return verdict
 
     async def after_tool(
@@ -141,7 +136,7 @@ class AgentHooks:
         """After a tool ran: its result stands, and a denial is what the agent is told about it."""
         given: dict[str, object] = {
             "tool_name": claude_name(tool),
-            "tool_input": _theirs(tool, arguments),
+            "tool_input": their_arguments(tool, arguments),
             "tool_use_id": call,
             "tool_response": {"status": status, "content": content},
         }
@@ -189,19 +184,3 @@ class AgentHooks:
 
     def _notice(self, text: str, agent: str) -> None:
         self._bus.publish(Noticed(level="warning", text=text, hint="`hook ls` lists the hooks.", about=agent))
-
-
-def claude_name(tool: str) -> str:
-    """A tool's name as hooks of Claude Code know it: `Bash`, `mcp__server__tool`."""
-    server, sign, name = tool.partition("__")
-    return _CLAUDE_NAMES.get(tool, f"mcp__{server}__{name}" if sign else tool)
-
-
-def _theirs(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    keys = _CLAUDE_KEYS.get(tool, {})
-    return {keys.get(name, name): value for name, value in arguments.items()}
-
-
-def _ours(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    keys = {theirs: ours for ours, theirs in _CLAUDE_KEYS.get(tool, {}).items()}
-    return {keys.get(name, name): value for name, value in arguments.items()}

@@ -10,7 +10,7 @@ import http.client
 import json
 import os
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -40,10 +40,12 @@ class HookAnswer:
 
 
 async def run_hook(hook: Hook, given: dict[str, object], project: Path, sandboxes: Sandboxes | None) -> HookAnswer:
-    """Run it with this input; raises nothing, and cancelling it ends it."""
+    """Run it with this input; raises nothing, and cancelling it ends it. It can read the transcript that it is told."""
     data = json.dumps(given, default=str).encode()
+    transcript = str(given.get("transcript_path") or "")
+    shown = (Path(os.path.realpath(transcript)),) if transcript else ()
     try:
-        return await (_posted(hook, data) if hook.url else _ran(hook, data, project, sandboxes))
+        return await (_posted(hook, data) if hook.url else _ran(hook, data, project, sandboxes, shown))
     except CommandError as error:
         return HookAnswer(failed=error.message.rstrip("."))
     except TimeoutError:
@@ -52,7 +54,9 @@ async def run_hook(hook: Hook, given: dict[str, object], project: Path, sandboxe
         return HookAnswer(failed=one_line(str(error) or type(error).__name__, 200))
 
 
-async def _ran(hook: Hook, data: bytes, project: Path, sandboxes: Sandboxes | None) -> HookAnswer:
+async def _ran(
+    hook: Hook, data: bytes, project: Path, sandboxes: Sandboxes | None, shown: tuple[Path, ...]
+) -> HookAnswer:
     environ = {**command_environment(os.environ), "CLAUDE_PROJECT_DIR": str(project), "GSH_PROJECT_DIR": str(project)}
     start = Start(("bash", "--norc", "--noprofile", "-c", hook.command), project, environ, data)
     sandbox = await sandboxes.sandbox(Path(os.path.realpath(project))) if hook.sandbox and sandboxes else ""
@@ -64,8 +68,9 @@ async def _ran(hook: Hook, data: bytes, project: Path, sandboxes: Sandboxes | No
             if isinstance(sandbox, str):
                 run = await run_supervised(start, hook.seconds, never, capture, errors)
             else:
-                sandbox = await asyncio.to_thread(sandbox.with_programs, _words(hook.command))
-                run = await run_in_sandbox(sandbox, start, hook.seconds, never, capture, errors)
+                known = await asyncio.to_thread(sandbox.with_programs, _words(hook.command))
+                seen = replace(known, shown=(*known.shown, *shown))
+                run = await run_in_sandbox(seen, start, hook.seconds, never, capture, errors)
         finally:
             capture.close()
             errors.close()

@@ -116,13 +116,42 @@ def read_hooks(settings: Hooks, project: Path) -> HookSet:
             hook = Hook(event, entry.command, entry.url, entry.matcher, entry.timeout, entry.sandbox)
             _add(found, hook, f"[hooks] {event}")
     approved = _read_approved().hooks
-    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-    files = [claude / "settings.json", project / ".claude/settings.json", project / ".claude/settings.local.json"]
-    for file in dict.fromkeys(files):
+    for file in _claude_files(project):
         for hook in _of_claude(found, file):
             outside = approved.get(hook.id)
             _add(found, replace(hook, approved=outside is not None, sandbox=outside is not True), str(file))
     return found
+
+
+class HookFiles:
+    """The hooks as they are now: read again only when one of the files has changed, so that a look costs four calls."""
+
+    def __init__(self, settings: Hooks, project: Path) -> None:
+        self._settings = settings
+        self._project = project
+        self._seen: list[tuple[int, int] | None] = []
+        self._found = HookSet()
+
+    def read(self) -> HookSet:
+        """The hooks now. Raises nothing."""
+        seen = [_state(file) for file in (*_claude_files(self._project), _file())]
+        if seen != self._seen:
+            self._seen, self._found = seen, read_hooks(self._settings, self._project)
+        return self._found
+
+
+def _state(file: Path) -> tuple[int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _claude_files(project: Path) -> list[Path]:
+    claude = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    files = (claude / "settings.json", project / ".claude/settings.json", project / ".claude/settings.local.json")
+    return list(dict.fromkeys(files))
 
 
 def _add(found: HookSet, hook: Hook, where: str) -> None:

@@ -45,6 +45,8 @@ class HookWatch:
         if self._running:
             await asyncio.wait(self._running, timeout=_WIND_DOWN)
         await cancel_and_wait(*self._running)
+        if self._hooks.transcripts is not None:
+            await asyncio.to_thread(self._hooks.transcripts.remove)
 
     def _listen(self, batch: Sequence[Event]) -> None:
         for event in batch:
