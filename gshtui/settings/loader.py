@@ -203,7 +203,12 @@ def _defaults() -> InitSettingsSource:
 
 def _user_layer() -> CheckedFile:
     file = read_toml(paths.config_file(), "user")
-    return CheckedFile(file, check(file.data, file.origin, strict=True))
+    return CheckedFile(file, check(_settings_in(file), file.origin, strict=True))
+
+
+def _settings_in(file: TomlFile) -> dict[str, Any]:
+    """What a file has of settings: its workflows are read by those who run them, `workflows/workflow_library.py`."""
+    return {name: table for name, table in file.data.items() if name != "workflows"}
 
 
 def _project_layer(root: Path, user: CheckedFile) -> tuple[CheckedFile, trust.State]:
@@ -217,7 +222,7 @@ def _project_layer(root: Path, user: CheckedFile) -> tuple[CheckedFile, trust.St
         hint = "It is ignored; read it, then run `gsh-tui config trust`."
         said = Problem(text, hint, Origin("project", str(file.path)), level="info")
         return CheckedFile(file, Checked(problems=[said])), trusted
-    checked = check(file.data, file.origin, strict=True)
+    checked = check(_settings_in(file), file.origin, strict=True)
     base = Settings.of_layers(user, _defaults())
     kept = tightened(checked.values, base, file.origin)
     return CheckedFile(file, Checked(kept.values, checked.problems + kept.problems)), trusted

@@ -1,5 +1,7 @@
 """The workflows of a folder: those that come with gsh-tui, the person's own, and a trusted project's.
 
+They are in folders of YAML files, and in the tables `[workflows.NAME]` of the configuration.
+
 A later one of the same name replaces an earlier one, except that a project's replaces none that is not the project's
 own. A bad file is reported, with its line, and never stops the others.
 """
@@ -8,15 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from gshtui.bus.workflow_data import WorkflowSource
 from gshtui.settings import paths, trust
 from gshtui.settings.definition_folder import definition_entries
-from gshtui.settings.toml_file import read_bytes
+from gshtui.settings.toml_file import TomlFile, read_bytes, read_toml
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import similar_names
 from gshtui.workflows.definition import Workflow, WorkflowError
-from gshtui.workflows.workflow_parser import MOST_BYTES, read_workflows
+from gshtui.workflows.workflow_parser import MOST_BYTES, read_table, read_workflows
 
 PROJECT_FOLDER = ".gsh/workflows"
 MOST_FILES = 100
@@ -52,7 +55,11 @@ def read_library(cwd: Path) -> WorkflowLibrary:
     library = WorkflowLibrary()
     _read_folder(library, _BUILT_IN, "built in")
     _read_folder(library, own_folder(), "yours")
+    _read_settings(library, read_toml(paths.config_file(), "user"), "yours")
     root = paths.project_root(cwd)
+    settings = read_toml(paths.project_config_file(root), "project")
+    if settings.exists and trust.state(root, settings.raw) == "trusted":  # else the settings' own problem says so
+        _read_settings(library, settings, "the project's")
     folder = root / PROJECT_FOLDER
     if not folder.is_dir():
         return library
@@ -67,17 +74,35 @@ def _read_folder(library: WorkflowLibrary, folder: Path, source: WorkflowSource,
     """Add the workflows of a folder. `root`: of the project that must be trusted with each file."""
     for file in definition_entries(folder, lambda file: file.suffix in (".yml", ".yaml"), MOST_FILES, library.problems):
         try:
-            found = read_workflows(file, _content(file, root), source)
-            for name, workflow in found.items():
-                before = library.found.get(name)
-                if source == "the project's" and before is not None and before.source != source:
-                    raise WorkflowError(
-                        f"{file}, line {workflow.line}: there is already a workflow {name!r} ({before.source}), which "
-                        "a project cannot replace."
-                    )
-            library.found |= found
+            _add(library, file, read_workflows(file, _content(file, root), source))
         except WorkflowError as error:
             library.problems.append(error.message)
+
+
+def _read_settings(library: WorkflowLibrary, file: TomlFile, source: WorkflowSource) -> None:
+    """Add the workflows of a configuration's `[workflows.NAME]` tables."""
+    tables: object = file.data.get("workflows", {})
+    if not isinstance(tables, dict):
+        library.problems.append(f"{file.path}: `workflows` must be tables, such as [workflows.release-notes].")
+        return
+    for name, table in cast("dict[str, object]", tables).items():
+        try:
+            line = file.lines.get(("workflows", name), 1)
+            _add(library, file.path, {name: read_table(file.path, name, table, line, source)})
+        except WorkflowError as error:
+            library.problems.append(error.message)
+
+
+def _add(library: WorkflowLibrary, file: Path, found: dict[str, Workflow]) -> None:
+    """Add the workflows of a file. Raises `WorkflowError`: a project would replace one that is not its own."""
+    for name, workflow in found.items():
+        before = library.found.get(name)
+        if workflow.source == "the project's" and before is not None and before.source != workflow.source:
+            raise WorkflowError(
+                f"{file}, line {workflow.line}: there is already a workflow {name!r} ({before.source}), which "
+                "a project cannot replace."
+            )
+    library.found |= found
 
 
 def _content(file: Path, root: Path | None) -> bytes:

@@ -60,13 +60,14 @@ T = TypeVar("T")
 
 
 class _Reader:
-    """The nodes of one file."""
+    """The nodes of one file. `line`: of every fault, where the text is not as it is in the file; 0: of the node."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, line: int = 0) -> None:
         self.file = file
+        self.line = line
 
     def error(self, node: yaml.Node | int, said: str) -> WorkflowError:
-        line = node if isinstance(node, int) else node.start_mark.line + 1
+        line = self.line or (node if isinstance(node, int) else node.start_mark.line + 1)
         return WorkflowError(f"{self.file}, line {line}: {said}.")
 
     def mapping(self, node: yaml.Node, what: str) -> dict[str, tuple[yaml.Node, yaml.Node]]:
@@ -145,9 +146,33 @@ class _Reader:
         return self.template(node, "it") if isinstance(plain, str) else plain
 
 
-def read_workflows(file: Path, raw: bytes, source: WorkflowSource = "yours") -> dict[str, Workflow]:
-    """The workflows of a file, by name. Raises `WorkflowError`."""
-    reader = _Reader(file)
+def read_table(file: Path, name: str, table: object, line: int, source: WorkflowSource = "yours") -> Workflow:
+    """A workflow of a configuration in TOML, `[workflows.NAME]`; it is kept as YAML. Raises `WorkflowError`.
+
+    Args:
+        line: where the table begins, which every fault names.
+    """
+    try:
+        text = yaml.dump({"workflows": {name: table}}, Dumper=_Plain, sort_keys=False, allow_unicode=True)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise WorkflowError(f"{file}, line {line}: the workflow {one_line(name, 60)} cannot be read.") from error
+    return replace(read_workflows(file, text.encode("utf-8", "replace"), source, line)[name], line=line)
+
+
+class _Plain(yaml.SafeDumper):
+    """Without anchors, which workflows must not have."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def read_workflows(file: Path, raw: bytes, source: WorkflowSource = "yours", line: int = 0) -> dict[str, Workflow]:
+    """The workflows of a file, by name. Raises `WorkflowError`.
+
+    Args:
+        line: of every fault, where `raw` is not as it is in the file.
+    """
+    reader = _Reader(file, line)
     if len(raw) > MOST_BYTES:
         raise WorkflowError(f"{file} has {len(raw):,} bytes; the limit for a file of workflows is {MOST_BYTES:,}.")
     try:

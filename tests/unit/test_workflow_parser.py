@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from gshtui.settings import trust
+from gshtui.settings.loader import load
 from gshtui.workflows.definition import LlmAction, ShellAction, ToolAction, Workflow, WorkflowError
 from gshtui.workflows.parameters import environment_of, given_words, values_of
 from gshtui.workflows.workflow_library import read_library
 from gshtui.workflows.workflow_parser import read_workflows
-from tests.kit.configuration import made_project
+from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 
 COVERS = ("gshtui.workflows.workflow_library", "gshtui.workflows.parameters")
@@ -187,3 +188,49 @@ def test_those_that_come_with_it_are_valid(tmp_path: Path) -> None:
     assert "create-git-commit" in library.found
     with pytest.raises(WorkflowError, match="There is no workflow"):
         library.get("create-git-comit")
+
+
+def test_a_configuration_has_workflows_too(tmp_path: Path, home: Home) -> None:
+    file = user_file(
+        home,
+        """
+[ui]
+theme = "gsh-dark"
+
+[workflows.greet]
+description = "Greet somebody"
+parameters.name = {type = "string", default = "true"}
+steps = [
+  {id = "look", shell = {command = "echo \\"$name\\""}},
+  {when = "step['look'].exit_code == 0", shell = {stdin = "{{ step['look'].stdout }}", command = "cat"}},
+]
+
+[workflows.wrong]
+steps = [{shell = {comand = "ls"}}]
+""",
+    )
+    loaded = load(tmp_path)
+    assert not [problem for problem in loaded.problems if "workflows" in str(problem)]
+    assert loaded.settings.ui.theme == "gsh-dark"
+    library = read_library(tmp_path)
+    found = library.get("greet")
+    assert (found.source, found.file, found.line, len(found.steps)) == ("yours", file, 5, 2)
+    assert found.parameters["name"].default == "true"  # a text, though it looks like something else in YAML
+    assert [problem for problem in library.problems if f"{file}, line 13: " in problem and "comand" in problem]
+    assert read_workflows(found.file, found.text.encode(), found.source)["greet"].steps == found.steps
+
+
+def test_a_projects_configuration_brings_workflows_once_it_is_trusted(tmp_path: Path, home: Home) -> None:
+    project = made_project(tmp_path / "project")
+    file = project / ".gsh" / "config.toml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("[workflows.theirs]\nsteps = [{shell = {command = 'ls'}}]\n"
+                    "[workflows.create-git-commit]\nsteps = [{shell = {command = 'ls'}}]\n")  # fmt: skip
+    assert "theirs" not in read_library(project).found
+    trust.trust(project, file.read_bytes())
+    library = read_library(project)
+    assert library.get("theirs").source == "the project's"
+    assert library.get("create-git-commit").source == "built in"
+    assert any("a project cannot replace" in problem for problem in library.problems)
+    file.write_text(file.read_text() + "# changed\n")
+    assert "theirs" not in read_library(project).found
