@@ -79,7 +79,7 @@ def receipts_of(agent: str, session: str, messages: Sequence[Message], plan: Con
 
 def _truncation(agent: str, session: str, message: Message, number: int, part: ToolResult) -> Receipt:
     before, after = estimate(part.bytes), text_tokens(part.content)
-    block = f"{message.id.removesuffix('-closed').removesuffix('-results')}-results/{number}"
+    block = _block_id(message, number)
     item = Item(block, part.name, "shortened", before, after, why="longer than max_tool_output_bytes")
     return Receipt(
         kind="truncate", agent=agent, session=session, id=block, at=message.at, by="capture", turn=message.turn,
@@ -87,10 +87,30 @@ def _truncation(agent: str, session: str, message: Message, number: int, part: T
     )  # fmt: skip
 
 
+def _block_id(message: Message, number: int) -> str:
+    return f"{_answer_of(message)}-results/{number}"
+
+
+def _answer_of(message: Message) -> str:
+    return message.id.removesuffix("-closed").removesuffix("-results")
+
+
+def _block_of_call(messages: Sequence[Message], answer: str, call: str) -> str:
+    """The block with the result of an answer's call; empty: it has none."""
+    found = (
+        _block_id(message, number)
+        for message in messages
+        if _answer_of(message) == answer
+        for number, part in enumerate(message.results)
+        if part.call_id == call
+    )
+    return next(found, "")
+
+
 async def found_receipt(
     context_store: ContextStore, load: Callable[[str], Awaitable[Sequence[Message]]], id: str
 ) -> Receipt | None:
-    """The receipt of a cut, or of a truncation (its id is its block's); `None`: there is none.
+    """The receipt of a cut, or of a truncation (its id is its block's, or answer/call); `None`: there is none.
 
     Args:
         load: the log of a conversation.
@@ -104,5 +124,6 @@ async def found_receipt(
     messages = await load(session) if answer else ()
     agent = next((message.agent for message in messages if message.id == answer), "")
     found = receipts_of(agent, session, messages, decisions.plan)
-    receipt = next((receipt for receipt in found if receipt.id == id), None)
+    block = _block_of_call(messages, answer, id.rpartition("/")[2])
+    receipt = next((receipt for receipt in found if receipt.id in (id, block)), None)
     return None if receipt is None else msgspec.structs.replace(receipt, session=session)

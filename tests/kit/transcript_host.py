@@ -26,9 +26,14 @@ class TranscriptHost(ThemedApp[None]):
         self.theme = theme
         self.transcript = Transcript(empty=empty)
         self._entries = list(entries)
+        self.receipts: list[str] = []
+        """The cuts whose receipts were asked for."""
 
     def compose(self) -> ComposeResult:
         yield self.transcript
+
+    def on_transcript_cut_opened(self, message: Transcript.CutOpened) -> None:
+        self.receipts.append(message.cut)
 
     def on_mount(self) -> None:
         self.transcript.focus()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
+from gshtui.bus.events.agent_events import PromptSubmitted, ToolStarted, TurnFinished
 from gshtui.bus.events.context_events import ContextCut, CutUndone, OutputTruncated, SummaryAnswered, SummaryProposed
 from gshtui.context.commands.context_router import ContextChanges, OwnContexts
 from gshtui.context.views import ContextError
@@ -215,6 +215,8 @@ async def test_long_outputs_are_kept_whole_and_can_be_read_and_restored(opened: 
         (receipt,) = await here.contexts.receipts("main")
         assert receipt.kind == "truncate" and receipt.id == told.block  # what is seen live opens the receipt
         assert (await here.contexts.receipt(told.block)).tokens_before == receipt.tokens_before
+        (ran,) = here.recorder.of(ToolStarted)
+        assert (await here.contexts.receipt(f"{ran.message}/{ran.call}")).id == receipt.id  # as the chat names the call
         await (await here.editor()).restore("main", receipt.id)
         await here.ask("Again.")
         assert "\\n9000\\n9001\\n" in json.dumps(server.chats[2].body)

@@ -722,6 +722,15 @@ async def copies_in_the_chat(here: Recorded) -> None:
     assert view.has_focus
 
 
+@told("chat", "| `r` | on the line of a cut, or on an output that was shortened: its receipt |")
+async def receipt_in_the_chat(here: Recorded) -> None:
+    await here.feed(ContextCut(agent="main", session=recorded.S, receipt=COMPACTED))
+    await in_chat(here)
+    await here.press("G", "r")
+    assert isinstance(here.app.screen, ReceiptScreen) and here.app.screen.receipt.id == COMPACTED.id
+    await here.press("escape")
+
+
 @told("chat", "| `p` / `P` | the previous / next prompt |")
 async def prompts_in_the_chat(here: Recorded) -> None:
     await here.feed(*said(1), *said(2))

@@ -217,12 +217,15 @@ async def test_a_cut_output_says_how_much_of_it_is_here_and_a_long_line_that_it_
     async with app.run_test(size=(60, 20)) as pilot:
         await wait_until_drawn(pilot, app.transcript)
         shown = screen_rows(app.transcript)
-        assert shown[1] == "  │ … 4 more lines above; 62 B of 115 kB is here"
+        assert shown[1].startswith("  │ ── the model got 62 B of 115 kB · r: receipt ─")
+        assert shown[2] == "  │ … 4 more lines above"
         long = next(row for row in shown if "xxx" in row)
         assert long.endswith("x…") and shown[shown.index(long) + 1] == ""
         await pilot.press("home", "enter")
         await wait_until_drawn(pilot, app.transcript)
         assert "  ╷ output, 62 B of 115 kB" in screen_rows(app.transcript)
+        await pilot.press("r", "G", "r")
+        assert app.receipts == ["t"], "the other output is whole"
 
 
 @pytest.mark.parametrize(("lines", "rest"), [(10, ""), (11, ""), (24, "… 14 more changed lines below")])

@@ -360,6 +360,7 @@ KEYS: dict[str, Key] = {
     "transcript.copy_code": Key("c", "Copy code", "Copy the nearest code block", TRANSCRIPT, show=True),
     "transcript.open_turn": Key("t", "Open turn", "Open the turn's calls and thoughts, or fold them", TRANSCRIPT),
     "transcript.open_all": Key("o", "Open all", "Open all calls and thoughts, or fold them", TRANSCRIPT, show=True),
+    "transcript.receipt": Key("r", "Receipt", "Show what was cut here: of the context, or of an output", TRANSCRIPT),
     "transcript.search": Key("slash", "Search", "Search the conversation", TRANSCRIPT, show=True),
     "transcript.next": Key("n", "Next", "Next match, further back", TRANSCRIPT),
     "transcript.previous": Key("N", "Previous", "Previous match", TRANSCRIPT),

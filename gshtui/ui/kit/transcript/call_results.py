@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
@@ -54,7 +55,7 @@ def result_rows(tool: ToolEntry, most: int) -> int:
     if tool.diff and tool.status not in _FAILED:
         return min(2 * most + 1, tool.diff.count("\n", 0, 4_000))
     wanted = ERROR_ROWS if tool.status in _FAILED else _PRINTED if tool.by_person else most
-    return min(wanted + 1, tool.output.count("\n", max(0, len(tool.output) - 4_000)) + bool(tool.output))
+    return min(wanted + 1 + tool.cut, tool.output.count("\n", max(0, len(tool.output) - 4_000)) + bool(tool.output))
 
 
 def result_lines(tool: ToolEntry, page: Page) -> list[StyledLine]:
@@ -72,6 +73,8 @@ def result_lines(tool: ToolEntry, page: Page) -> list[StyledLine]:
         lines = _change(tool.diff, 2 * most, inner)
     else:
         lines = _tail(tool, most, palette.faint if tool.live else palette.muted, inner)
+    if tool.cut and not tool.live and not tool.diff and lines:
+        lines = [cut_line(tool, inner), *lines]
     bar = Segment("  │ ", palette.rule)
     return [line.behind(bar) for line in lines]
 
@@ -97,19 +100,24 @@ def _tail(tool: ToolEntry, most: int, look: Style, page: Page, *, wraps: Wrappin
     lines: list[StyledLine] = []
     if above:
         rows = rows[1:]
-        lines.append(StyledLine([Segment(_above(tool, above), page.palette.faint)]))
-    elif tool.cut:
-        lines.append(StyledLine([Segment(f"… {sent_of(tool)} is here", page.palette.faint)]))
+        words = "…" if tool.live else f"… {above:,} more lines above"  # while it runs only the end is here
+        lines.append(StyledLine([Segment(words, page.palette.faint)]))
     for row in rows:
         lines += _row(row, look, page, wraps=wraps)
     return lines
 
 
-def _above(tool: ToolEntry, above: int) -> str:
-    if tool.live:  # while it runs only the end is here
-        return "…"
-    words = f"… {above:,} more lines above"
-    return f"{words}; {sent_of(tool)} is here" if tool.cut else words
+def cut_line(tool: ToolEntry, page: Page) -> StyledLine:
+    """The line across an output that was shortened: how much of it the model got."""
+    palette = page.palette
+    words = f" the model got {sent_of(tool)}"
+    keys = "" if tool.by_person else " · r: receipt"
+    keys = keys if cell_len(words + keys) + 5 <= page.width else ""
+    rule = "─" * max(0, page.width - cell_len(words + keys) - 3)
+    return StyledLine(
+        [Segment("──", palette.rule), Segment(words, palette.muted), Segment(keys, palette.faint),
+         Segment(f" {rule}", palette.rule)]
+    )  # fmt: skip
 
 
 def _row(row: str, look: Style, page: Page, *, wraps: Wrapping) -> list[StyledLine]:

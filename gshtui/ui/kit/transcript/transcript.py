@@ -24,7 +24,7 @@ from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import app_of, copy_text
 from gshtui.ui.kit.transcript.cursor_parts import answer_near, code_near
 from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
-from gshtui.ui.kit.transcript.entries import CutEntry
+from gshtui.ui.kit.transcript.entries import CutEntry, ToolEntry
 from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
 from gshtui.ui.kit.transcript.transcript_painter import TranscriptPage, TranscriptPainter, empty_page
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
@@ -55,6 +55,7 @@ class Transcript(KeptLines, can_focus=True):
         bind("transcript.copy", "copy_block"),
         bind("transcript.copy_answer", "copy_answer"),
         bind("transcript.copy_code", "copy_code"),
+        bind("transcript.receipt", "receipt"),
         bind("transcript.search", "search"),
         bind("transcript.next", "found(1)"),
         bind("transcript.previous", "found(-1)"),
@@ -166,6 +167,16 @@ class Transcript(KeptLines, can_focus=True):
             self.post_message(self.CutOpened(self.cursor.sheet.entry.cut))
         elif self.cursor.toggle():
             self._redraw()
+
+    def action_receipt(self) -> None:
+        """Show the receipt of the cut under the cursor, or of the output that was shortened there."""
+        entry = self.cursor.sheet.entry if self.cursor.ready() and self.cursor.sheet is not None else None
+        if isinstance(entry, CutEntry):
+            self.post_message(self.CutOpened(entry.cut))
+        elif isinstance(entry, ToolEntry) and entry.cut and not entry.by_person:
+            self.post_message(self.CutOpened(entry.id))
+        else:
+            self.notify("Nothing was cut here.", timeout=3, markup=False)
 
     def action_open_all(self) -> None:
         """Open all thoughts and calls, or fold them all."""
