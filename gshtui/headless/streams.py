@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import select
+import stat
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -18,14 +20,25 @@ if TYPE_CHECKING:
     from gshtui.text.sanitise import CleanText
 
 ShownBytes = NewType("ShownBytes", bytes)
-"""What may be printed on a stream: sanitised if that is a terminal. Made in this module alone."""
+"""What may be printed on a stream: sanitised if that is a terminal or a pipe. Made in this module alone."""
 
 STDOUT, STDERR = 1, 2
+_C1 = re.compile(r"[\x7f-\x9f]")
+"""Controls that JSON lets stand as they are."""
 
 
 def is_terminal(number: int) -> bool:
     """Whether a standard stream is a terminal."""
     return os.isatty(number)
+
+
+def is_pipe(number: int) -> bool:
+    """Whether a standard stream is read by another program."""
+    try:
+        mode = os.fstat(number).st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def write_all(number: int, data: ShownBytes) -> None:
@@ -55,11 +68,18 @@ def pass_on(number: int, data: bytes) -> None:
 
 
 def shown(text: str, number: int) -> ShownBytes:
-    """The text as bytes for this stream, sanitised if it is a terminal."""
+    """The text as bytes for this stream, sanitised if it is a terminal.
+
+    Behind a pipe there may be one, too (`| tee`): nothing gets there that it would obey. A file gets all of it.
+    """
     if is_terminal(number):
         from gshtui.text.sanitise import plain
 
         text = plain(text)
+    elif is_pipe(number):
+        from gshtui.text.sanitise import inert
+
+        text = inert(text)
     return ShownBytes(text.encode("utf-8", "replace"))
 
 
@@ -83,7 +103,8 @@ def json_line(data: object) -> ShownBytes:
     """One JSON value as a line; pure ASCII for a terminal, so that nothing in it can control the terminal."""
     if not is_terminal(STDOUT):
         try:
-            return ShownBytes(json.dumps(data, ensure_ascii=False, default=str).encode() + b"\n")
+            text = json.dumps(data, ensure_ascii=False, default=str)
+            return ShownBytes(_C1.sub(lambda match: f"\\u{ord(match.group()):04x}", text).encode() + b"\n")
         except UnicodeEncodeError:  # a lone surrogate can only be written as an escape
             pass
     return ShownBytes(json.dumps(data, ensure_ascii=True, default=str).encode() + b"\n")

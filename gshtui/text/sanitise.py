@@ -56,6 +56,8 @@ _MARK_CLASS = (
 )
 _MARKS = rf"(?P<marks>[{_MARK_CLASS}]{{{MARKS_KEPT + 1},}})"
 
+_OBEYED = re.compile(r"(?:[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n))+")
+"""What a terminal obeys, alone or with what comes behind it."""
 _PICTURES = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421}
 
 RISKY = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f\u200c\u200d\ufe00-\ufe0f\ud800-\udfff{_UNSEEN_CLASS}{_MARK_CLASS}]")
@@ -216,6 +218,21 @@ def plain(text: str) -> CleanText:
         return CleanText(text)
     # Keep this order: characters separated by a sequence or a rewrite must not join unseen.
     return all_visible(settled(without_sequences(text)))
+
+
+def inert(text: str) -> str:
+    """The text for a pipe, behind which there may be a terminal: nothing in it that one obeys, the rest as it is.
+
+    Drops escape sequences and shows every other control character, but newlines and tabs. Characters that are only
+    not seen stay, as whoever reads the pipe may need them.
+    """
+    if not _OBEYED.search(text):
+        return text
+    return _OBEYED.sub(lambda match: "".join(map(_obeyed_shown, match.group())), without_sequences(text))
+
+
+def _obeyed_shown(character: str) -> str:
+    return symbols(character) if character < "\x80" else named(character)
 
 
 def literal(text: str) -> CleanText:

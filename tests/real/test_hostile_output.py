@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.guard.answer_keys import PAUSE, READ
+from tests.kit.command import command, environment, run_gsh
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Spent, Think
@@ -133,6 +135,33 @@ async def test_nothing_of_it_is_printed_by_a_turn_without_a_window(
 def test_no_command_prints_what_a_terminal_obeys(home: Home, folder: Path, line: list[str]) -> None:
     output = printed(folder, *line)
     assert output.strip() and not foreign(output)
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]], ids=["text", "json"])
+async def test_nothing_goes_into_a_pipe_that_a_terminal_behind_it_obeys(
+    home: Home, folder: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str]
+) -> None:
+    """`gsh-tui prompt … | tee log`; what is only not seen stays, and a file gets all of it."""
+    controls = "".join(map(chr, (*range(1, 9), *range(11, 32), *range(127, 160))))
+    answer = f"{controls} {TEXT} \u200b\u0627\u200f é"
+    words, kept = ["prompt", *flags, "go"], home.path / "out"
+
+    def into_a_file() -> None:
+        with kept.open("wb") as file:
+            subprocess.run(command(words), cwd=folder, env=environment(), stdout=file, timeout=30, check=True)
+
+    async with loopback("anthropic", [[Say(answer)]] * 2) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        piped = await asyncio.to_thread(run_gsh, *words, cwd=folder)
+        await asyncio.to_thread(into_a_file)
+    assert piped.code == 0, piped.err
+    assert not re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", piped.out + piped.err)
+    assert "app.quit" in piped.out and "\u200b\u0627\u200f é" in piped.out
+    if flags:
+        assert piped.lines[-1]["text"].strip() == answer.strip()  # data is the same, however it is written
+    else:
+        assert kept.read_bytes().decode().rstrip("\n") == answer
 
 
 def printed(folder: Path, *words: str, answer: bytes = b"") -> bytes:
