@@ -42,6 +42,7 @@ from gshtui.commands.declaration import Caller, CommandError
 from gshtui.context.blocks import Passage
 from gshtui.context.ports import Contribution
 from gshtui.context.tokens import text_tokens
+from gshtui.guard.modes import inherited, strictest
 from gshtui.store.call_table import Change
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
@@ -523,7 +524,8 @@ class CallService:
         with contextlib.suppress(StoreError):
             text = letter.answer.strip()
             call = await self._store.calls.find(letter.call)
-            mode = self._post.mode_of(letter.recipient)
+            # Its own turn is over, and with it what that was held to: what it asks for is still no more than that.
+            mode = inherited(strictest(self._post.mode_of(letter.recipient), letter.limit or "auto"))
             who = Principal(letter.recipient, letter.recipient_name or letter.recipient, True)
             call = await self._with_everyone(call)
             asked = self.asked(call, who, text, ()) if text and call.member(who.id) is not None else []
@@ -575,6 +577,10 @@ class CallService:
         for ask in message.asks:
             try:
                 recipient = await self._post.find(ask.member, message.author)
+                if not recipient.own and await self._is_unjudged(message):
+                    raise CommandError(
+                        f"{recipient.name} is a program with rights of its own, and no person has agreed to ask it."
+                    )
                 await self._post.post(ask, message, recipient, await self._letter_text(call, message, recipient))
             except CommandError as error:
                 settled.append(msgspec.structs.replace(ask, refused=error.message))
@@ -589,6 +595,23 @@ class CallService:
             await self._store.calls.enter(recipient.id, call.name)
             await self._store.calls.mark_seen(call.name, recipient.id, message.seq)
         await self._store.calls.settle(message, settled)
+
+    async def _is_unjudged(self, message: CallMessage) -> bool:
+        """Whether nobody was asked about this: a guest said it, or it is an agent's answer. Raises `StoreError`.
+
+        Our own agents are held to a mode for what such a message wants of them; other programs cannot be.
+        """
+        if not message.mode:
+            return False  # a person's
+        if message.role == "user":
+            return True  # a guest's
+        try:
+            await self._store.mail.find(message.id)  # an answer has the id of what it answers
+        except StoreError as error:
+            if error.kind != "unknown":
+                raise
+            return False  # by a tool, whose call the guard has judged
+        return True
 
     async def _letter_text(self, call: CallInfo, message: CallMessage, recipient: Recipient) -> str:
         member = next((one for one in call.members if one.member == recipient.id), None)

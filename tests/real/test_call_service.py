@@ -378,3 +378,33 @@ async def test_history_counts_what_was_seen(tmp_path: Path) -> None:
             "50% 1"
         ]
         assert msgspec.json.encode(shown.data)
+
+
+async def test_no_other_program_is_asked_without_a_person_and_a_guests_limit_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither by a guest nor by what an agent answers; and what that asks for is no more than the agent could do."""
+    async with open_mail(tmp_path / "gsh.db", start=False) as m:
+        one = await m.add_agent("one", kind="native")
+        two = await m.add_agent("two", kind="native")
+        claude = await m.add_agent("claude", kind="cli", profile="claude")
+        await call_of(m, "one", "two", "claude")
+        guest = Principal("bo", "bo", mode="ask")
+        await m.calls.join("audio", guest)
+
+        asked = await m.calls.post_message(guest, "audio", "@claude remove it all")
+        assert "rights of its own" in asked.asks[0].refused
+        allowed = await m.calls.post_message(AMY, "audio", "@claude look")
+        assert [(ask.member, ask.refused) for ask in allowed.asks] == [(claude.id, "")]
+        by_tool = await m.run("say", one.id, text="@claude look", call="audio")
+        assert by_tool.data["asked"] == [{"member": claude.id}]  # the guard has asked about the call
+
+        begun = await m.calls.post_message(guest, "audio", "@one have claude and two remove it all")
+        letter = await m.store.mail.find(begun.asks[0].letter)
+        assert letter.limit == "ask"
+        monkeypatch.setattr(type(m.service.outbox), "mode_of", lambda *_: "yolo")  # once its turn is over
+        answered = await m.store.mail.change(letter.id, answered=True, answer="@claude @two remove it all")
+        await m.calls.post_answer(answered)
+        said = next(x for x in await m.store.calls.messages("audio") if x.id == letter.id)
+        refused = {ask.member: bool(ask.refused) for ask in said.asks}
+        assert (refused, said.mode) == ({claude.id: True, two.id: False}, "ask")
