@@ -15,6 +15,7 @@ from gshtui.bus.bus import Bus
 from gshtui.commands.registry import Registry
 from gshtui.context.ports import ContextStore, Contribute, Contribution
 from gshtui.context.requests import CutRequest
+from gshtui.context.summary import SummaryWriter
 from gshtui.guard.approval import Gate
 from gshtui.python.python_blocks import SECTION
 from gshtui.settings.model import Settings
@@ -124,4 +125,11 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
             return (await hooks.ask("PreCompact", character.name, agent.session, given, str(given["trigger"]))).denied
 
         engine.before_compaction = before_cut
+    if small := around.settings.agent.small_model:
+
+        async def choose_small() -> SummaryWriter:
+            handle = await around.choose("", small)
+            return SummaryWriter(handle.provider, handle.model)
+
+        engine.choose_small = choose_small
     return agent

@@ -22,7 +22,7 @@ from gshtui.context.cut_rules import CutSpan, PrunableOutputs, touched_files
 from gshtui.context.overlays import Cleared, Compacted, ContextPlan, Cut, Dropped, OverlayLog, Pruned
 from gshtui.context.receipts import items, priced
 from gshtui.context.requests import CutRequest, RequestInputs
-from gshtui.context.summary import DraftedSummary, draft_summary, extract, finished_summary
+from gshtui.context.summary import ChooseSmall, DraftedSummary, draft_summary, extract, finished_summary
 from gshtui.context.tokens import Correction
 from gshtui.context.views import ContextError
 from gshtui.system.ids import new_id
@@ -46,6 +46,8 @@ class Cutter:
         self._review = review
         self.before_compaction: BeforeCompaction | None = None
         """Says why a conversation must not be compacted now; empty: it may be."""
+        self.choose_small: ChooseSmall | None = None
+        """The model that writes summaries; `None`: the agent's own."""
         self._followed: ContextPlan | None = None
         self._made: tuple[RequestInputs, ContextPlan, int, Assembly] | None = None
         """The last assembly and its inputs: one request uses it several times."""
@@ -167,7 +169,7 @@ class Cutter:
         assembly = self.assemble(terms)
         tokens = self.expected(terms, assembly.tokens)
         drafted = await draft_summary(
-            self._bus, terms, order, finished_summary(assembly.request, log), tokens, replaced
+            self._bus, terms, order, finished_summary(assembly.request, log), tokens, replaced, self.choose_small
         )
         if not drafted.summary:  # no model wrote one
             if order.automatic and not order.forced and not order.dry:
@@ -176,12 +178,12 @@ class Cutter:
                     return pruned
             text = extract(cut_rules.covered(log, cut), min(terms.limits.summary, replaced // 2))
             step = "The summary was made without a model." if drafted.steps else ""
-            drafted = DraftedSummary(text, drafted.usage, (*drafted.steps, *([step] if step else [])))
+            drafted = DraftedSummary(text, drafted.usage, (*drafted.steps, *([step] if step else [])), drafted.cost)
         receipt = msgspec.structs.replace(
             self._blank(terms, "compact", order, drafted.steps),
             summary=drafted.summary,
             usage=drafted.usage,
-            cost=terms.capabilities.cost(drafted.usage),
+            cost=drafted.cost,
             seconds=time.monotonic() - began,
         )
         overlay = Compacted(

@@ -26,6 +26,7 @@ from gshtui.context.overlays import ContextPlan, OverlayLog, SideNote, Tuned
 from gshtui.context.ports import ContextStore, Contribute, Contribution, SideText
 from gshtui.context.request_record import RequestRecorder, restored_outputs
 from gshtui.context.requests import CutRequest, RequestInputs
+from gshtui.context.summary import ChooseSmall
 from gshtui.context.tokens import Correction
 from gshtui.context.tool_budget import ToolOffer, worded
 from gshtui.context.views import ContextError
@@ -119,6 +120,8 @@ class ContextEngine:
         self._cutter: Cutter | None = None
         self.before_compaction: BeforeCompaction | None = None
         """Says why a conversation must not be compacted now; empty: it may be."""
+        self.choose_small: ChooseSmall | None = None
+        """The model that writes summaries; `None`: the agent's own."""
 
     def converse(self, session: str) -> None:
         """Switch to a conversation; it is read when first needed."""
@@ -139,6 +142,7 @@ class ContextEngine:
                 self.correction.note(f"{past.provider}/{past.model}", past.tokens, past.usage)
         self._cutter = Cutter(self._bus, decisions, self.correction, self._review)
         self._cutter.before_compaction = self.before_compaction
+        self._cutter.choose_small = self.choose_small
         self._pace, self._filing, self._restored = CutPace(), RequestRecorder(self._context_store), None
         self._passages = ()
 

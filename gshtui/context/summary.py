@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gshtui.bus.bus import Bus
@@ -309,12 +309,32 @@ class DraftedSummary:
     summary: str = ""
     usage: Usage = field(default_factory=Usage)
     steps: tuple[str, ...] = ()
+    cost: float | None = 0.0
+    """US dollars; `None`: a price is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryWriter:
+    """A model that writes summaries in place of the agents' own."""
+
+    provider: Provider
+    model: str
+
+
+ChooseSmall = Callable[[], Awaitable[SummaryWriter | None]]
+"""The small model; `None`: none is configured. Raises `ProviderError`: it cannot be used."""
 
 
 async def draft_summary(
-    bus: Bus, terms: RequestInputs, order: CutRequest, request: Request, tokens: int, replaced: int
+    bus: Bus,
+    terms: RequestInputs,
+    order: CutRequest,
+    request: Request,
+    tokens: int,
+    replaced: int,
+    choose_small: ChooseSmall | None = None,
 ) -> DraftedSummary:
-    """Have the agent's own model write the summary.
+    """Have the small model write the summary, or, where that can't, the agent's own.
 
     Args:
         bus: learns that a turn waits for the summary.
@@ -323,11 +343,49 @@ async def draft_summary(
         request: what to summarise, as the model knows it.
         tokens: of that request, as the provider would count them.
         replaced: tokens of what the summary replaces.
+        choose_small: the small model; `None`: there is none.
     """
     if order.dry:
         return DraftedSummary(
             "(the summary that the model will write)" + " ·" * min(terms.limits.summary, replaced // 4)
         )
+    who = "the person" if order.by == "person" else order.by
+    wish = SummaryRequest(replaced, terms.limits.summary, order.focus, who, terms.settings.summary_seconds)
+    if order.automatic and terms.provider.name != "offline":  # within a turn the wait needs a description
+        bus.publish(AgentStatusChanged(agent=terms.agent, status="thinking", doing="summarising the conversation"))
+    small = await _by_small(terms, request, tokens, wish, choose_small)
+    if small.summary:
+        return small
+    own = await _by_own(terms, request, tokens, wish)
+    cost = None if small.cost is None or own.cost is None else small.cost + own.cost
+    return DraftedSummary(own.summary, small.usage + own.usage, (*small.steps, *own.steps), cost)
+
+
+async def _by_small(
+    terms: RequestInputs, request: Request, tokens: int, wish: SummaryRequest, choose: ChooseSmall | None
+) -> DraftedSummary:
+    """The small model's summary. None where there is no such model, or its window is too small."""
+    if choose is None:
+        return DraftedSummary()
+    instead = "so the agent's own model was asked"
+    try:
+        small = await choose()
+    except ProviderError as error:
+        return DraftedSummary(steps=(f"The small model cannot be used, {instead}: {error.message}",))
+    if small is None or small.provider.name == "offline" or small.model == terms.model:
+        return DraftedSummary()
+    able = small.provider.capabilities(small.model)
+    if tokens > able.window - wish.limit - INSTRUCTION_TOKENS:
+        return DraftedSummary(steps=(f"The conversation is too long for {small.model}, {instead}.",))
+    shown = replace(request, model=small.model)
+    made = await _asked(small.provider, shown, wish, able.cost)
+    if made.summary:
+        return replace(made, steps=(*made.steps, f"{small.model} wrote the summary."))
+    return replace(made, steps=(*made.steps, f"{small.model} wrote no usable summary, {instead}."))
+
+
+async def _by_own(terms: RequestInputs, request: Request, tokens: int, wish: SummaryRequest) -> DraftedSummary:
+    """The summary of the agent's own model."""
     if terms.provider.name == "offline":
         return DraftedSummary(steps=("There is no model to write a summary.",))
     steps: tuple[str, ...] = ()
@@ -337,15 +395,18 @@ async def draft_summary(
         if (shorter := without_oldest(request, over)) is None:
             return DraftedSummary(steps=("There was no room left to ask for a summary.",))
         request = shorter
-    if order.automatic:  # within a turn the wait needs a description
-        bus.publish(AgentStatusChanged(agent=terms.agent, status="thinking", doing="summarising the conversation"))
-    who = "the person" if order.by == "person" else order.by
-    wish = SummaryRequest(replaced, terms.limits.summary, order.focus, who, terms.settings.summary_seconds)
+    made = await _asked(terms.provider, request, wish, terms.capabilities.cost)
+    return replace(made, steps=(*steps, *made.steps))
+
+
+async def _asked(
+    provider: Provider, request: Request, wish: SummaryRequest, cost: Callable[[Usage], float | None]
+) -> DraftedSummary:
     try:
-        made = await request_summary(terms.provider, request, wish)
+        made = await request_summary(provider, request, wish)
     except NoSummary as none:
-        return DraftedSummary("", none.usage, (*steps, *none.steps))
-    return DraftedSummary(made.text, made.usage, (*steps, *made.steps))
+        return DraftedSummary("", none.usage, none.steps, cost(none.usage))
+    return DraftedSummary(made.text, made.usage, made.steps, cost(made.usage))
 
 
 def finished_summary(request: Request, log: ConversationLog) -> Request:

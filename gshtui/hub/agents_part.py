@@ -66,6 +66,13 @@ def open_roster(hub: Hub) -> LocalRoster:
 
         writer = DraftWriter(hub.bus, hub.store, lambda agent: any(one.name == agent for one in roster))
         hub.parts.stops_with("drafts", writer.close)
+        if hub.settings.agent.small_model:
+            from gshtui.hub.session_titles import SessionTitles
+
+            titles = SessionTitles(
+                hub.bus, hub.store, hub.small_model.ask, lambda agent: any(one.name == agent for one in roster)
+            )
+            hub.parts.stops_with("titles", titles.close)
     return roster
 
 

@@ -325,8 +325,9 @@ class AgentSettings(SettingsTable):
     )
     small_model: str = Field(
         default="",
-        description="Model for short texts beside the conversations: summaries of calls, long output that you want"
-        " short. As for `model`, such as `haiku` or `provider/model`; empty: the agents' own.",
+        description="Model for short texts beside the conversations: titles, summaries (of compactions, conversations"
+        " and calls), long output that you want short. As for `model`, such as `haiku` or `provider/model`; empty: the"
+        " agents' own, and a title is the first prompt's first line.",
     )
     mode: Literal["plan", "ask", "edit", "auto"] = Field(
         default="ask",

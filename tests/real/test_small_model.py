@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from gshtui.bus.call_data import CallWindow
+from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
+from gshtui.bus.events.session_events import SessionTitled
 from gshtui.calls.call_service import CallService, Principal
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.mail.call_post import CallMail
@@ -18,12 +20,18 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.ids import new_id
 from tests.kit.command import CommandResult, run_gsh
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.mail_harness import open_mail
 
-COVERS = ("gshtui.agents.brief_command", "gshtui.agents.provider_command", "gshtui.calls.call_summary")
+COVERS = (
+    "gshtui.agents.brief_command",
+    "gshtui.agents.provider_command",
+    "gshtui.calls.call_summary",
+    "gshtui.hub.session_titles",
+)
 AMY = Principal("person", "amy")
 
 
@@ -143,3 +151,32 @@ async def test_a_provider_is_checked_by_one_short_question(tmp_path: Path) -> No
     assert ran.code == 1 and "Traceback" not in ran.err
     ran = await gsh("run", "provider check openai", cwd=tmp_path, env=env)
     assert ran.code == 1 and "OPENAI_API_KEY is not set" in ran.err
+
+
+async def test_a_conversation_is_named_after_its_first_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = [[Say("Hello.")], [Say("\x1b[1m“Greetings of a friend”.")], [Say("Again.")], [Say("And a name.")]]
+    async with loopback("anthropic", script) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("GSH_AGENT__SMALL_MODEL", "haiku")
+        options = HubOptions(cwd=tmp_path, loaded=load(tmp_path), visiting=True)
+        hub: Hub = build_hub(options)
+        titled = asyncio.Event()
+        hub.bus.subscribe(lambda _: titled.set(), SessionTitled, name="test")
+        await hub.start()
+        try:
+            assert hub.store is not None
+            hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="Say hello\nto me"))
+            async with asyncio.timeout(8):
+                await titled.wait()
+            (info,) = await hub.store.sessions.find_all(cwd=str(tmp_path), limit=5)
+            assert info.title == "Greetings of a friend"
+            assert "> Say hello\n> to me" in str(server.requests[1].body["messages"][0]["content"][0]["text"])
+            done = asyncio.Event()
+            hub.bus.subscribe(lambda _: done.set(), TurnFinished, name="test turns")
+            hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="Once more"))
+            async with asyncio.timeout(8):
+                await done.wait()
+            assert len(server.requests) == 3  # it is named once
+        finally:
+            await hub.stop()

@@ -13,6 +13,7 @@ from gshtui.context.limits import ContextSettings
 from gshtui.context.overlays import Pinned, Restored, Tasks, Undone
 from gshtui.context.ports import MemoryContextStore, SideText
 from gshtui.context.requests import CutRequest
+from gshtui.context.summary import SummaryWriter
 from gshtui.context.views import ContextError
 from gshtui.providers.port import Capabilities, ProviderError, ToolSpec
 from tests.kit.context_harness import SUMMARY, TOO_LONG, ContextHarness, SummaryModel, request_text
@@ -195,6 +196,39 @@ async def test_a_failed_summary_prunes_only_where_that_is_enough() -> None:
     await here.prepare()
     kinds = [receipt.kind for receipt in await here.cuts()]
     assert kinds == ["prune"]
+
+
+@pytest.mark.parametrize(
+    ("small", "says", "own"),
+    [
+        (SummaryModel(50_000), "tiny wrote the summary.", 0),
+        (SummaryModel(50_000, ProviderError("network", "Gone")), "tiny wrote no usable summary", 1),
+        (SummaryModel(50_000, "no headings", "none again"), "tiny wrote no usable summary", 1),
+        (SummaryModel(2_000), "too long for tiny", 1),
+        (ProviderError("missing", "There is no key."), "cannot be used, so the agent's own model was asked: There", 1),
+    ],
+)
+async def test_the_small_model_summarises_and_else_the_own_one(
+    small: SummaryModel | ProviderError, says: str, own: int
+) -> None:
+    here = harness()
+
+    async def choose() -> SummaryWriter:
+        if isinstance(small, ProviderError):
+            raise small
+        return SummaryWriter(small, "tiny")
+
+    here.engine.choose_small = choose
+    here.add_prompt("go")
+    for n in range(34):
+        here.add_answer(f"{n} " + "thoughts " * 100)
+    await here.prepare()
+    (receipt,) = await here.cuts("compact")
+    assert says in " ".join(receipt.steps)
+    assert len(here.model.requests) == own
+    assert receipt.summary.strip() == SUMMARY.strip()
+    if isinstance(small, SummaryModel):
+        assert all(request.model == "tiny" for request in small.requests)
 
 
 async def test_two_compactions_without_progress_stop_with_a_sentence() -> None:
