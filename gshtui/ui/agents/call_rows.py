@@ -1,6 +1,6 @@
 """The calls below the list of agents: each with what is unread, who does what there, and what is pinned. Pure.
 
-The lobby, in which everybody is, has no row of its own until somebody spoke there.
+The lobby, in which everybody is who is in no other, comes first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CALL_EVENTS: tuple[type[Event], ...] = (CallChanged, CallRemoved)
 PREFIX = "call:"
 """Before a call's name as the owner of its line."""
 _MUTED = "$foreground-muted"
-_DETAILED = 3
+_DETAILED = 4
 """Most calls of which the members and documents are listed, too."""
 _IDLE = 60.0
 """Seconds after which somebody is shown as idle."""
@@ -44,13 +44,14 @@ def draw_calls(
         statuses: what agents do, by their ids.
         now: seconds since the epoch.
     """
-    shown = [call for call in calls if call.name != LOBBY or call.messages]
+    shown = sorted(calls, key=lambda call: (call.name != LOBBY, call.name))
     if not shown:
         return [], []
     lines = [Content(), Content.styled(" Calls", f"bold {_MUTED}")]
     owners = ["", ""]
-    for call in sorted(shown, key=lambda call: (call.name != LOBBY, call.name)):
-        drawn = [_line(call, width), *(_details(call, width, statuses, now) if len(shown) <= _DETAILED else ())]
+    detailed = len(shown) <= _DETAILED
+    for call in shown:
+        drawn = [_line(call, width), *(_details(call, width, statuses, now) if detailed else ())]
         lines += drawn
         owners += [f"{PREFIX}{call.name}"] * len(drawn)
     return lines, owners
