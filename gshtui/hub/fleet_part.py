@@ -46,6 +46,7 @@ async def start_fleet(hub: Hub) -> None:
     hub.offers.offer_terminals(lambda: maker.targets)
     if hub.relay is not None:
         hub.relay.name_of = lambda id: row.name if (row := fleet.get(id)) is not None else ""
+        hub.relay.sessions_here = lambda: {agent.home for agent in hub.roster or ()}
     await fleet.start()
     if not maker.visiting:
         await maker.mail.start()

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from gshtui.bus.event import Event
 from gshtui.settings import paths
 from tests.kit.command import CommandResult, command, run_gsh
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import eventually
+from tests.real.test_call_contexts import window
 from tests.real.test_keeper import Place, place
 
 pytestmark = [pytest.mark.tmux, pytest.mark.timeout(180)]
@@ -69,6 +71,12 @@ async def test_an_agent_starts_when_it_is_invited_and_has_a_context_in_each_call
         await gsh(place, env, "talk to=claude message='which word?' timeout_s=60")
         again = str(server.requests[-1].body)
         assert "oboe" in again and "viola" not in again
+
+        async with window(place.project) as hub:
+            while not hub.connected("0001"):
+                await hub.bus.wait_for(Event, timeout=30)
+            said = await hub.run("talk to=claude message='a window asks' timeout_s=30")
+            assert "Understood." in said.text
     assert server.refused == []
 
 

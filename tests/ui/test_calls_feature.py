@@ -124,6 +124,9 @@ async def test_what_is_typed_is_said_there_and_the_chat_gets_its_own_again() -> 
         assert app.hub is not None
         hub = app.hub
         await wait_until(pilot, lambda: PostMessage(call="audio", text="@all listen | now; $x") in hub.ran)
+        assert app.show_outcome("/who", "amy and claude are here")
+        await wait_until(pilot, lambda: "amy and claude are here" in shown(tab))
+        assert prompt.addressee.call == "audio", "what is typed next is said here, too"
         tab.transcript.focus()
         await pilot.press("x")
         await wait_until(pilot, lambda: not app.screen.query(CallTab))

@@ -71,6 +71,8 @@ class Relay:
         self._since_pace = 0
         self.name_of: Callable[[str], str] = lambda _: ""
         """The agent's current name on the roster, if there is one; a person may have changed it."""
+        self.sessions_here: Callable[[], set[str]] = set
+        """The conversations of the agents of this process."""
         self._spawn_requests = SpawnRequests(bus, gate, self._send)
         self.listener = HubListener({AGENT: self, FACE: _FaceHost(bus)}, self._pace)
         self._subscription = bus.subscribe(
@@ -226,8 +228,9 @@ class Relay:
         return remote if remote is not None and remote.connection is connection else None
 
     def _others(self, remote: RemoteAgent) -> set[str]:
-        """Conversations of other agents in terminals."""
-        return {other.session for other in self._remotes.values() if other is not remote and other.session}
+        """Conversations of other agents. Its own changes: it has one in each call, and a person gives it others."""
+        terminals = {other.session for other in self._remotes.values() if other is not remote and other.session}
+        return terminals | self.sessions_here()
 
     async def _pace(self) -> None:
         if self._since_pace >= _PACE_EVERY:

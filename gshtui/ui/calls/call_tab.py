@@ -21,7 +21,7 @@ from gshtui.text.sanitise import one_line
 from gshtui.ui.calls.call_entries import empty_words, message_entry, title_line
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.tabs import TabPane
-from gshtui.ui.kit.transcript.entries import NoticeEntry, Prepend, Put
+from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry, Prepend, Put
 from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
 from gshtui.ui.kit.transcript.searched_transcript import SearchedTranscript
 from gshtui.ui.kit.transcript.transcript import Transcript
@@ -62,6 +62,7 @@ class CallTab(TabPane):
         self._newest = -1
         self._complete = False
         self._loading = False
+        self._outcomes = 0
         self._title = Static("", markup=False, classes="tab-title")
         self._line = Content()
 
@@ -79,6 +80,12 @@ class CallTab(TabPane):
 
     def on_resize(self) -> None:
         self.draw()
+
+    def show_outcome(self, line: str, text: str, *, failed: bool = False) -> bool:
+        """Below what was said so far: whoever types a command here goes on talking here."""
+        self._outcomes += 1
+        self.transcript.feed.show(OutcomeEntry(f"outcome{self._outcomes}", line, text, failed))
+        return True
 
     def consume(self, events: Sequence[Event]) -> None:
         """Take the events of one frame."""

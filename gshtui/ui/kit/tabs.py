@@ -104,6 +104,10 @@ class TabPane(Vertical):
         """Show it in the other way; False: there is none."""
         return False
 
+    def show_outcome(self, line: str, text: str, *, failed: bool = False) -> bool:
+        """Show what a command that was typed in front of it has answered, as Markdown; False: the chat shows it."""
+        return False
+
     class Closed(Message):
         """Requests to close the tab."""
 

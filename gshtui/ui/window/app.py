@@ -363,10 +363,14 @@ class Workbench(ThemedApp[int], AppBase):
         return next(iter(self.bench.query(ConversationPane).results()), None)
 
     def show_outcome(self, line: str, text: str, *, failed: bool = False) -> bool:
+        self.show_centre()
+        deck = self.bench.deck
+        front = deck.panes.get(deck.front)
+        if front is not None and front.show_outcome(line, text, failed=failed):
+            return True
         if (chat := self._conversation) is None:
             return False
-        self.show_centre()
-        self.bench.deck.show(CHAT)
+        deck.show(CHAT)
         chat.show_outcome(line, text, failed=failed)
         return True
 
