@@ -75,6 +75,8 @@ def _load(file: str, base: str) -> IgnoreRules | None:
             lines = opened.read().split("\n")
     except OSError:
         return None
+    if not any(line.strip() and not line.startswith("#") for line in lines):
+        return None  # as of most .git/info/exclude: nothing to load a parser for
     return IgnoreRules(base.rstrip("/") + "/", _spec(lines))
 
 

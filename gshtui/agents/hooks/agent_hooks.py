@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from gshtui.agents.hooks.hook_process import HookAnswer, run_hook
 from gshtui.agents.hooks.hook_set import Hook, HookEvent, HookSet
 from gshtui.agents.hooks.hook_transcript import HookTranscripts
 from gshtui.agents.hooks.tool_names import claude_name, our_arguments, their_arguments
@@ -22,6 +21,7 @@ from gshtui.context.ports import Contribution, SideText
 from gshtui.text.sanitise import literal, one_line, plain
 
 if TYPE_CHECKING:
+    from gshtui.agents.hooks.hook_process import HookAnswer
     from gshtui.guard.sandbox.sandboxes import Sandboxes
 
 _WAITS = 5.0
@@ -110,6 +110,8 @@ class AgentHooks:
             "agent": agent,
             **given,
         }
+        from gshtui.agents.hooks.hook_process import run_hook  # with the first hook that there is
+
         answers = await asyncio.gather(*(run_hook(hook, whole, self._project, self._sandboxes) for hook in hooks))
         verdict = HookVerdict()
         for hook, answer in zip(hooks, answers, strict=True):

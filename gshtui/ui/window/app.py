@@ -144,11 +144,11 @@ class Workbench(ThemedApp[int], AppBase):
 
     async def offer_last(self) -> None:
         """Offer the last conversation of this folder that is open nowhere and not an agent's own, if there is one."""
-        from gshtui.ui.conversation.pickers import session_choice
-
         listed = await self.part(ConversationFeature).sessions()
         found = [one for one in listed if one.messages and not one.held_by and not one.parent]
         if found:
+            from gshtui.ui.conversation.pickers import session_choice  # with its dialogs
+
             choice = session_choice(found[0], self.clock())
             self.bench.query_one(SessionOffer).offer(choice.id, choice.name, choice.detail)
 
