@@ -72,17 +72,25 @@ def read_decisions(folder: Path, wanted: DecisionQuery, limit: int) -> list[Logg
 
 def _joined(records: Sequence[Record]) -> Iterator[LoggedDecision]:
     decided: dict[tuple[str, str], Record] = {}
+    unwidened: dict[tuple[str, str], Record] = {}
+    """What ran in the sandbox, and was not allowed to run once more with more room."""
     for record in sorted(records, key=lambda one: float(one["at"])):
         if record["type"] != "approval":
-            # A call that was asked about twice, once for more room, ran by the last answer.
+            # A call that was asked about twice, once for more room, ran by the last answer that allowed it.
             yield _decision(decided.pop(_call(record), None), record)
+            if (refused := unwidened.pop(_call(record), None)) is not None:
+                yield _decision(refused, None)
             continue
         # Some providers count their calls from the start in each conversation: the record that follows is the call's.
         before = decided.get(_call(record))
         if before is not None and float(record["at"]) - float(before["at"]) > _APART:
             yield _decision(before, None)
-        decided[_call(record)] = record
-    for record in decided.values():
+            before = None
+        if before is not None and before.get("decision") in _ALLOWED and record.get("decision") not in _ALLOWED:
+            unwidened[_call(record)] = record
+        else:
+            decided[_call(record)] = record
+    for record in (*decided.values(), *unwidened.values()):
         yield _decision(record, None)
 
 

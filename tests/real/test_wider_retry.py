@@ -13,6 +13,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted, ToolFinished
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, Decision
 from gshtui.bus.events.shell_events import ShellRecorded
 from gshtui.guard.approval import Respondent
+from gshtui.guard.decision_log import DecisionQuery, read_decisions
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
@@ -80,6 +81,9 @@ async def test_a_yes_runs_it_outside_and_a_no_leaves_what_it_was(project: Path) 
         asks(hub, "sh change.sh")
         assert (await ended(log, 3)).status == "ok" and changed(project)
         assert len(log.of(ApprovalRequested)) == 2, "this exact call was answered for the session"
+    found = read_decisions(load(project).settings.general.log_dir, DecisionQuery(), 10)
+    first = [(one.verdict, one.by, one.ran, one.sandboxed) for one in found][:2]
+    assert sorted(first) == [("allow", "sandbox", True, True), ("deny", "person", False, False)]
 
 
 @pytest.mark.parametrize("decision", ["once", "deny"])
