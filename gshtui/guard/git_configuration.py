@@ -15,7 +15,7 @@ from pathlib import Path
 
 _RUNS = re.compile(
     # Anywhere in a line: a section's heading and its keys may stand behind one another.
-    rb"(?i)\[[^\S\n]*+(?:diff|filter|merge|include|includeif|alias|pager|gpg|credential)\b"
+    rb"(?i)\[[^\S\n]*+(?:diff|filter|merge|include|includeif|alias|pager|gpg|credential|hook)\b"
     rb"|\b(?:fsmonitor|hookspath|external|textconv|pager|sshcommand|worktree|attributesfile|uploadpack|receivepack|vcs"
     rb"|gitproxy|askpass|alternaterefscommand)[^\S\n]*+=|\b(?:promisor|partialclone)\b"
 )

@@ -144,7 +144,7 @@ class Tool:
 TOOLS = (
     Tool("tmux", "tmux", "-V", (3, 0), "agents' terminals", True, "tmux"),
     Tool("zsh", "zsh", "--version", (5, 0), "the shell log", True, "zsh"),
-    Tool("git", "git", "--version", (2, 20), "branches, diffs and worktrees", True, "git"),
+    Tool("git", "git", "--version", (2, 31), "branches, diffs and worktrees", True, "git"),
     Tool("ripgrep", "rg", "--version", (11,), "searching files", False, "ripgrep", "agents have no grep tool"),
 )
 BUBBLEWRAP = Tool(

@@ -31,6 +31,8 @@ _RUNS = {
     "guitool": "cmd",
     "merge": "driver",
     "filter": "clean smudge process",
+    "hook": "command",
+    "includeif": "path",
     "credential": "helper",
     "gpg": "program defaultkeycommand",
     "interactive": "difffilter",
@@ -123,7 +125,10 @@ def hooks_in_force(root: Path) -> frozenset[str]:
     if folder is None:
         place = _git(root, "rev-parse", "--git-common-dir")
         folder = Path(os.path.normpath(root / os.fsdecode(place.removesuffix(b"\n")))) / "hooks"
-    return frozenset(hook.file.name for hook in _hooks(root, folder) if hook.file is not None)
+    found = {hook.file.name for hook in _hooks(root, folder) if hook.file is not None}
+    configured = _git(root, "config", "-z", "--get-regexp", r"^hook\..*\.event$")  # since git 2.54
+    events = {entry.partition(b"\n")[2].decode("utf-8", "replace") for entry in configured.split(b"\0")}
+    return frozenset(found | events)
 
 
 def _scoped(root: Path, listing: bytes) -> list[tuple[bytes, bytes]]:

@@ -1,7 +1,8 @@
 """Run git for the workbench itself: it never runs what a repository's own files ask for, and always returns.
 
-Hooks, fsmonitor, external diffs, signing programs and the repository's filters and merge drivers are off; optional
-locks and prompts are too. It looks into no submodule, whose settings name further programs, and talks to no remote.
+Hooks (also those that the configuration names), fsmonitor, external diffs, signing programs and the repository's
+filters and merge drivers are off; optional locks and prompts are too. It looks into no submodule, whose settings name
+further programs, and talks to no remote.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ _LOCAL = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 """Nothing here needs a remote. A repository may name the program that answers for one, and missing objects that are
 asked of it. Stronger than any setting of a repository."""
 _MOST = 8 << 20
+_PROGRAMS = r"^(filter\..*|merge\..*\.driver|hook\..*\.command|includeif\..*\.path|gsh\.known)$"
+_KNOWN = "gsh.known"
+"""A setting of ours, by which to see that git takes settings from its environment."""
+_MOST_SETTINGS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +64,18 @@ async def git(
     Raises:
         CommandError: git is not installed, or did not end within `timeout` seconds.
     """
-    filters = await _no_filters(folder, timeout)
-    more = dict(env or {}) | ({} if index is None else {"GIT_INDEX_FILE": str(index)})
+    programs = await _no_programs(folder, timeout, elsewhere=arguments[:2] == ("worktree", "add"))
+    more = {**programs, **(env or {})} | ({} if index is None else {"GIT_INDEX_FILE": str(index)})
     if arguments[:1] in (("diff",), ("status",)):  # as an option, as .gitmodules outweighs the setting
         arguments = (arguments[0], "--ignore-submodules=dirty", *arguments[1:])
-    links = await _submodules(folder, (*_SAFE, *filters), timeout, more) if arguments[:1] == ("add",) else ()
+    links = await _submodules(folder, _SAFE, timeout, more) if arguments[:1] == ("add",) else ()
     left_out = tuple(f":(exclude,top,literal){name}" for name in links)
-    answer = await _git(folder, (*_SAFE, *filters, *arguments, *left_out), timeout, more)
+    answer = await _git(folder, (*_SAFE, *arguments, *left_out), timeout, more)
     named = links if ":/" in arguments else tuple(name for name in links if f":(top,literal){name}" in arguments)
     if named and "--all" in arguments:
         # Unlike `add`, this only reads which commit each is at.
         words = ("update-index", "--remove", "--", *named)
-        moved = await _git(folder, (*_SAFE, *filters, *words), timeout, more)
+        moved = await _git(folder, (*_SAFE, *words), timeout, more)
         answer = answer if answer.code else moved
     return answer
 
@@ -83,20 +88,48 @@ async def _submodules(
     return tuple(entry.partition("\t")[2] for entry in answer.out.split("\0") if entry.startswith("160000 "))
 
 
-async def _no_filters(folder: Path, timeout: float) -> tuple[str, ...]:
-    """Options that disable the filter and driver programs configured in the repository."""
-    pattern = r"^(filter\..*|merge\..*\.driver)$"
-    question = ("config", "--local", "--includes", "--name-only", "-z", "--get-regexp", pattern)
-    answer = await _git(folder, (*_SAFE, *question), timeout)
-    names = {name.rpartition(".")[0] for name in answer.out.split("\0") if name}
-    off: list[str] = []
-    for name in sorted(names):
-        if name.startswith("merge."):
-            off += ["-c", f"{name}.driver=false"]  # a driver that fails is a conflict, and git reports it
+async def _no_programs(folder: Path, timeout: float, *, elsewhere: bool) -> dict[str, str]:
+    """Variables that disable the filters, merge drivers and hooks that the configuration names (hooks since git 2.54).
+
+    Not as options of git, in which a name with `=` would stand for another setting. A person's own filters stay.
+
+    Args:
+        elsewhere: git will work in another working tree than this, in which other conditions may hold.
+    """
+    question = ("config", "--includes", "--show-scope", "--name-only", "-z", "--get-regexp", _PROGRAMS)
+    answer = await _git(folder, (*_SAFE, *question), timeout, _numbered({_KNOWN: "true"}))
+    fields = answer.out.split("\0")
+    found = list(zip(fields[1::2], fields[::2], strict=False))
+    if answer.code == 0 and (_KNOWN, "command") not in found:
+        raise CommandError("git here is older than 2.31, and cannot be kept from programs of a repository's.")
+    off: dict[str, str] = {}
+    for key, scope in found:
+        name = key.rpartition(".")[0]
+        if key == _KNOWN:
             continue
-        for part, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")):
-            off += ["-c", f"{name}.{part}={value}"]
-    return tuple(off)
+        if name.startswith("includeif."):
+            if elsewhere and scope in ("local", "worktree"):
+                raise CommandError(
+                    "The repository's own configuration includes files on a condition, and they may name programs.",
+                    hint="Look for `includeIf` in its .git/config; git itself can still do it, in your shell.",
+                )
+            continue
+        if name.startswith("hook."):
+            off[f"{name}.enabled"] = "false"
+        elif scope in ("local", "worktree") and name.startswith("merge."):
+            off[f"{name}.driver"] = "false"  # a driver that fails is a conflict, and git reports it
+        elif scope in ("local", "worktree"):
+            off |= {f"{name}.clean": "", f"{name}.smudge": "", f"{name}.process": "", f"{name}.required": "false"}
+    if len(off) > _MOST_SETTINGS:
+        raise CommandError("git's configuration here names more programs than can be switched off.")
+    return _numbered(off)
+
+
+def _numbered(settings: Mapping[str, str]) -> dict[str, str]:
+    """Variables that git reads as settings, since 2.31."""
+    keys = {f"GIT_CONFIG_KEY_{number}": key for number, key in enumerate(settings)}
+    values = {f"GIT_CONFIG_VALUE_{number}": value for number, value in enumerate(settings.values())}
+    return {**keys, **values, "GIT_CONFIG_COUNT": str(len(settings))}
 
 
 async def _git(

@@ -160,16 +160,38 @@ async def test_a_hostile_repository_runs_nothing(tools: ToolHarness, tmp_path: P
         "filter.evil.smudge",
         "filter.evil.clean",
         "core.editor",
+        "filter.e=f.smudge",  # as an option of git, this would be another setting
+        "filter.e=f.clean",
+        "hook.a=b.command",  # since git 2.54
     ):
         run_git(tools.project, "config", key, str(evil))
+    for event in ("post-checkout", "post-index-change", "reference-transaction"):
+        run_git(tools.project, "config", "--add", "hook.a=b.event", event)
+    run_git(tools.project, "config", "extensions.worktreeConfig", "true")
+    run_git(tools.project, "config", "--worktree", "filter.own.clean", str(evil))
     (tools.project / ".git/info").mkdir(exist_ok=True)
-    (tools.project / ".git/info/attributes").write_text("* filter=evil diff=evil\n")
+    (tools.project / ".git/info/attributes").write_text("* filter=e=f diff=evil\na.txt filter=evil\nb filter=own\n")
+    (tools.project / "b").write_text("b\n")
+    (tools.project / "c").write_text("c\n")
+    assert (await git(tools.project, "add", "--all", "--", ":/")).code == 0
+    assert (await git(tools.project, "reset", "--quiet", "--mixed")).code == 0
     await tools.run("git_worktree", action="create", branch="x")
     (tmp_path / "project-x" / "a.txt").write_text("b\n")
     with pytest.raises(CommandError, match="uncommitted"):
         await tools.run("git_worktree", action="remove", branch="x")
     await tools.run("git_worktree", action="remove", branch="x", force=True)
     assert not (tmp_path / "owned").exists()
+
+
+async def test_a_filter_for_another_branch_alone_runs_in_no_new_worktree(tools: ToolHarness, tmp_path: Path) -> None:
+    (tmp_path / "more").write_text(f'[filter "evil"]\nsmudge = "touch {tmp_path}/owned; cat"\n')
+    run_git(tools.project, "config", "includeIf.onbranch:feat/**.path", str(tmp_path / "more"))
+    (tools.project / ".git/info").mkdir(exist_ok=True)
+    (tools.project / ".git/info/attributes").write_text("* filter=evil\n")
+    with pytest.raises(CommandError, match="on a condition"):
+        await tools.run("git_worktree", action="create", branch="feat/x")
+    assert not (tmp_path / "owned").exists()
+    assert (await git(tools.project, "status", "--porcelain")).code == 0
 
 
 def with_submodule(tools: ToolHarness, tmp_path: Path, evil: Path) -> None:

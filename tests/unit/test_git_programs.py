@@ -72,6 +72,7 @@ def test_a_new_repository_has_git_run_nothing(project: Path) -> None:
         *("credential.helper", "credential.https://example.org.helper", "gpg.program", "gpg.ssh.program"),
         *("pager.log", "remote.origin.uploadpack", "interactive.diffFilter", "uploadpack.packObjectsHook"),
         *("core.hooksPath", "gpg.ssh.defaultKeyCommand", "trailer.x.command", "init.templateDir"),
+        *("hook.x.command", "includeIf.onbranch:x.path"),
     ],
 )
 def test_each_key_that_runs_a_program_is_listed_with_its_value(project: Path, setting: str) -> None:
