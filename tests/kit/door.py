@@ -7,13 +7,14 @@ import re
 import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import asyncssh
 
-from tests.kit.command import run_gsh, start_gsh
+from gshtui.guard.people import AuthorizedPerson, Rights, new_person, people_file, write_people
+from tests.kit.command import start_gsh
 from tests.kit.pty_child import PtyChild
 
 _PROMPT = re.compile(r"[a-z][a-z0-9-]*(?:\x1b\[[0-9;]*m)?:[a-z0-9-]+(?: \([^()\n]*\))?> |\? \[y/N\] |you> ")
@@ -82,6 +83,10 @@ class Visitor:
         """What was printed up to and with this text."""
         return await self._until_match(re.compile(re.escape(text)))
 
+    async def prompted(self) -> str:
+        """What was printed up to the next prompt."""
+        return await self._until_match(_PROMPT)
+
     async def _until_match(self, wanted: re.Pattern[str]) -> str:
         async with asyncio.timeout(20.0):
             while (found := wanted.search(self.seen)) is None:
@@ -101,6 +106,7 @@ class Visitor:
 async def door_for(tmp_path: Path, **rights: str) -> AsyncGenerator[Door]:
     """A running server for people with these rights; `eve` has a key that is not on the list."""
     keys: dict[str, Path] = {}
+    people: list[AuthorizedPerson] = []
     for name in (*rights, "eve"):
         key = asyncssh.generate_private_key("ssh-ed25519")
         keys[name] = tmp_path / f"key-{name}"
@@ -108,15 +114,20 @@ async def door_for(tmp_path: Path, **rights: str) -> AsyncGenerator[Door]:
         keys[name].chmod(0o600)
         if name in rights:
             public = key.export_public_key("openssh").decode().strip()
-            allowed = await asyncio.to_thread(
-                run_gsh, "people", "allow", name, public, "--rights", rights[name], cwd=tmp_path
-            )
-            assert allowed.code == 0, allowed.err
-    with start_gsh("serve", "--ssh", "--port", "0", cwd=tmp_path) as process:
+            people.append(new_person(public, name, cast("Rights", rights[name]), people))
+    write_people(people_file(create=True), people)
+    async with reopened(Door(0, keys, 0, tmp_path)) as door:
+        yield door
+
+
+@asynccontextmanager
+async def reopened(door: Door) -> AsyncGenerator[Door]:
+    """The server again, for the same people and on the same port, if there was one."""
+    with start_gsh("serve", "--ssh", "--port", str(door.port), cwd=door.folder) as process:
         assert process.stdout is not None
         said = (await asyncio.to_thread(process.stdout.readline)).decode()
         assert said.startswith("Listening on 127.0.0.1 port "), said
-        yield Door(int(said.split("port ")[1].split(";")[0]), keys, process.pid, tmp_path)
+        yield replace(door, port=int(said.split("port ")[1].split(";")[0]), pid=process.pid)
 
 
 @asynccontextmanager
@@ -124,5 +135,5 @@ async def visit(door: Door, who: str) -> AsyncGenerator[Visitor]:
     """One person at their shell, without a terminal."""
     async with door.connect(who) as connection, connection.create_process() as process:
         visitor = Visitor(process)
-        await visitor.until(":lobby> ")
+        await visitor.prompted()
         yield visitor

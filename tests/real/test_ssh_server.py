@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from gshtui.guard.people import new_person, people_file, read_people, write_peop
 from gshtui.settings import paths
 from gshtui.ssh.ssh_server import MOST_PENDING, MOST_REFUSED
 from tests.kit.command import run_gsh, start_gsh
-from tests.kit.door import Visitor, door_for, visit
+from tests.kit.door import Visitor, door_for, reopened, visit
 from tests.kit.home import Home
 
 COVERS = (
@@ -317,3 +318,35 @@ async def test_connections_that_do_not_log_in_leave_room_for_those_who_do(tmp_pa
             writer.close()
         async with visit(door, "amy") as amy:
             assert "amy" in await amy.run("who")
+
+
+async def test_a_killed_server_with_ten_inside_loses_nothing_that_it_said_was_said_and_they_come_back(
+    tmp_path: Path,
+) -> None:
+    people = [f"guest-{number}" for number in range(10)]
+    told: dict[str, int] = {}
+    async with door_for(tmp_path, **dict.fromkeys(people, "all")) as door:
+        assert run_gsh("run", "create call=audio", cwd=tmp_path).code == 0
+
+        async def speak(who: str) -> None:
+            async with visit(door, who) as visitor:
+                await visitor.run("join audio")
+                for number in range(1_000):
+                    said = await visitor.run(f"say '{who} says {number}'")
+                    told[f"{who} says {number}"] = int(said.partition("as message ")[2].partition(".")[0])
+                    if len(told) == 50:
+                        os.kill(door.pid, signal.SIGKILL)
+
+        ended = await asyncio.gather(*map(speak, people), return_exceptions=True)
+        assert all(isinstance(one, AssertionError | OSError | asyncssh.Error) for one in ended), ended
+    assert len(told) >= 50
+    async with reopened(door) as again, visit(again, people[0]) as visitor:
+        assert "You are in" in await visitor.run("join audio")
+        found = run_gsh("run", "--json", "history call=audio n=1000", cwd=tmp_path).json
+        said = [(one["text"], one["seq"]) for one in found if " says " in one["text"]]
+        assert len({text for text, _ in said}) == len(said), "each once"
+        assert told.items() <= dict(said).items()
+        inside = await visitor.run("who")
+        assert all(who in inside for who in people), "they are still in it"
+        more = await visitor.run("say 'back again'")
+        assert f"as message {len(found)}" in more and found[-1]["seq"] == len(found) - 1
