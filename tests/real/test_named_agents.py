@@ -14,6 +14,7 @@ import pytest
 from gshtui.bus.event import Event
 from gshtui.settings import paths
 from tests.kit.command import CommandResult, command, run_gsh
+from tests.kit.door import door_for, visit
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.pty_child import PtyChild
@@ -124,3 +125,47 @@ async def test_an_agent_with_allowed_paths_reaches_nothing_else(place: Place) ->
         tools = {tool["name"] for tool in server.requests[-1].body["tools"]}
     assert "read" in tools and "say" in tools
     assert not tools & {"bash", "python", "spawn_agent", "git_worktree", "tmux", "terminal"}
+
+
+async def test_people_over_ssh_talk_to_an_agent_that_runs(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By OpenSSH's own client: line by line in a terminal, and as a command of a line without one."""
+    async with loopback("anthropic", [[Say("Use JACK, amy.")]], repeat=True) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        for line in ("create audio", "join audio", "invite claude"):
+            await gsh(place, {}, line)
+        async with door_for(place.project, amy="talk") as door, visit(door, "amy") as plain:
+            await plain.run("join audio")
+            said = await plain.run("talk to=claude message='which server?'")
+            assert said.count("Use JACK, amy.") == 1, said
+            terminal = door.terminal("amy")
+            try:
+                await asyncio.to_thread(_talk, terminal)
+            finally:
+                terminal.close()
+            assert "no agent" in (await plain.run("talk to=reader message=hello")).lower(), "a guest starts none"
+        found = json.loads((await gsh(place, {}, "history call=audio n=20")).out)
+        told = [(one["agent"], one["text"]) for one in found if one["role"] != "system"]
+        assert told == [
+            ("amy", "which server?"),
+            ("claude", "Use JACK, amy."),
+            ("amy", "how?"),
+            ("claude", "Use JACK, amy."),
+        ]
+        guests = str(server.requests[-1].body)
+        assert "amy says to you, as a guest" in guests
+    assert server.refused == []
+
+
+def _talk(terminal: PtyChild) -> None:
+    terminal.read_until(lambda: b":audio" in terminal.output)
+    terminal.write(b"talk to=claude\r")
+    terminal.read_until(lambda: b"you> " in terminal.output)
+    terminal.write(b"how?\r")
+    terminal.read_until(lambda: terminal.output.count(b"Use JACK, amy.") == 1, 60)
+    terminal.read_until(lambda: terminal.output.rstrip().endswith(b"you>"))
+    terminal.write(b"\r")
+    terminal.read_until(lambda: terminal.output.rstrip().endswith(b":audio>"))
+    assert terminal.output.count(b"Use JACK, amy.") == 1
+    terminal.write(b"exit\r")
+    assert terminal.wait() == 0
