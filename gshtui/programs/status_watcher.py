@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import time
 from collections.abc import Callable
@@ -135,6 +136,7 @@ class CliStatus:
         self._lines: tuple[str, ...] = ()
         self._news = ScreenNews()
         self._stirred = asyncio.Event()
+        self._at_once = asyncio.Event()
         self._looked = 0.0
         self._looks = 0
         self._moving = False
@@ -187,8 +189,10 @@ class CliStatus:
         elif event.status not in ("", "said"):
             before = self._hook.status if self._hook is not None else ""
             self._hook = event
-            if event.status == "waiting":
-                self._looked = 0.0  # at once: only of a question that was seen can it be seen that it is answered
+            if event.status == "waiting" or self._profile.hooks.early:
+                # At once: only of a question that was seen can it be seen that it is answered, and what is reported
+                # early is so when the screen shows it.
+                self._at_once.set()
             self.answer = event.answer if event.status == "idle" else ""
             taken_up = event.event == self._profile.hooks.prompt and (event.prompt or before not in WORKING)
             if taken_up and self._acted is not None:
@@ -253,9 +257,12 @@ class CliStatus:
                     await self._stirred.wait()
             except TimeoutError:
                 pass
-            await asyncio.sleep(max(_SOON, self._looked + self._apart() - time.monotonic()))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(_SOON, self._looked + self._apart() - time.monotonic())):
+                    await self._at_once.wait()
             await self._pace.wait()
             self._stirred.clear()
+            self._at_once.clear()
             self._looked = time.monotonic()
             self._listen()
             await self._check_screen()
@@ -290,10 +297,20 @@ class CliStatus:
         if self._told() or known.source == "spawn" or still > until or facts.dead or facts.gone:
             self._pace.close.discard(self)
             return 0.0
+        if self._is_ending():
+            return _SOON
         self._pace.close.add(self)
         return max(_CLOSELY, still / 8, _EACH * len(self._pace.close))
 
+    def _is_ending(self) -> bool:
+        """Whether it has just reported the end of a turn that its screen still shows."""
+        hook, known = self._hook, self.known
+        early = hook is not None and hook.status == "idle" and self._now() < hook.at + _STIRRED
+        return early and known.source == "hook" and known.status in WORKING
+
     def _apart(self) -> float:
+        if self._is_ending():
+            return _SOON
         self._looks += 1
         return uneven(_CLOSELY if self in self._pace.close else _LOOKS_APART, self._looks)
 

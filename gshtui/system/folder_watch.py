@@ -17,7 +17,7 @@ _MODIFY, _MOVED, _CREATE, _DELETE, _OVERFLOW = 0x2, 0xC0, 0x100, 0x200, 0x4000
 _EVENT = struct.Struct("iIII")
 _CHUNK = 16 * 1024
 _APART = 0.05
-"""Seconds between two calls: what changes meanwhile is told together."""
+"""Seconds between two calls: the first change is told at once, and what changes until then together."""
 OnChange = Callable[[], None]
 
 
@@ -33,6 +33,7 @@ class FolderWatch:
         self._wanted = wanted
         self._callbacks: list[OnChange] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._next = 0.0
         self._loop = asyncio.get_running_loop()
         self._descriptor = _opened(folder)
         if self._descriptor is not None:
@@ -65,10 +66,11 @@ class FolderWatch:
         except BlockingIOError:
             return
         if self._timer is None and any(mask & _OVERFLOW or self._wanted(name) for mask, name in _events(raw)):
-            self._timer = self._loop.call_later(_APART, self._tell)
+            self._timer = self._loop.call_at(self._next, self._tell)
 
     def _tell(self) -> None:
         self._timer = None
+        self._next = self._loop.time() + _APART
         for callback in tuple(self._callbacks):
             callback()
 

@@ -169,6 +169,7 @@ def _qwen(home: Path, folder: Path, url: str) -> dict[str, str]:
                 "general": {"enableAutoUpdate": False},
                 "privacy": {"usageStatisticsEnabled": False},
                 "telemetry": {"enabled": False},
+                "memory": {"enableManagedAutoMemory": False},  # which asks again after each turn
                 "security": {"auth": {"selectedType": "openai"}, "folderTrust": {"enabled": False}},
                 "model": {"name": "fake"},
             }

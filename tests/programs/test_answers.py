@@ -15,7 +15,7 @@ from tests.programs.stage import Stage
 HELLO = "Hello. I am here."
 
 
-@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe", "aider")
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe", "aider", "qwen")
 async def test_an_answer_is_the_text_of_its_turn_alone(stage: Stage) -> None:
     heard = EventLog(stage.hub.bus)
     await stage.status("idle")
@@ -40,7 +40,7 @@ async def test_an_answer_is_the_text_of_its_turn_alone(stage: Stage) -> None:
 
 
 @pytest.mark.size(200, 50)
-@pytest.mark.programs("claude", "codex", "opencode", "gemini")
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "qwen")
 async def test_an_answer_is_streamed_as_it_is_written_down(stage: Stage) -> None:
     await stage.status("idle")
     wanted = SendToAgent(agent=stage.id, text="do:touch", stream=True, timeout=90)

@@ -13,7 +13,7 @@ from tests.kit.tmux import kill_server
 from tests.programs.stage import Stage
 
 
-@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe")
+@pytest.mark.programs("claude", "codex", "opencode", "gemini", "vibe", "qwen")
 async def test_one_that_was_never_spoken_to_is_started_again(stage: Stage) -> None:
     first = await stage.status("idle")
     assert (await stage.fleet.restart(stage.id)).how == "had no conversation yet; started anew"

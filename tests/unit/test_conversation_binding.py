@@ -188,7 +188,7 @@ def test_aider_has_begun_the_only_chat_of_its_folder_since_it_started(tmp_path: 
         assert found(pid) == "", "another one was begun since"
 
 
-@pytest.mark.parametrize("program", ["aider", "claude", "codex", "gemini", "opencode", "vibe", "bash"])
+@pytest.mark.parametrize("program", ["aider", "claude", "codex", "gemini", "opencode", "qwen", "vibe", "bash"])
 def test_where_nothing_is_known_nothing_is_said(tmp_path: Path, program: str) -> None:
     assert bound(tmp_path, program, os.getpid()) == ""
     assert bound(tmp_path, program, 0) == ""

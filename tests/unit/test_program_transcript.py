@@ -30,6 +30,7 @@ from gshtui.programs.transcripts import (
     gemini_transcript,
     opencode_transcript,
     program_transcript,
+    qwen_transcript,
     vibe_transcript,
 )
 from gshtui.programs.transcripts.program_transcript import ProgramTranscript, TranscriptQuery
@@ -43,6 +44,7 @@ COVERS = (
     "gshtui.programs.transcripts.codex_transcript",
     "gshtui.programs.transcripts.gemini_transcript",
     "gshtui.programs.transcripts.opencode_transcript",
+    "gshtui.programs.transcripts.qwen_transcript",
     "gshtui.programs.transcripts.reconstruction",
     "gshtui.programs.transcripts.transcript_readers",
     "gshtui.programs.transcripts.vibe_transcript",
@@ -53,6 +55,7 @@ CWD = "/home/ada/shop"
 CLAUDE_ID = "5f3c7f0e-7e0b-4a53-9d1a-3f3a3b9d2f10"
 CODEX_ID = "019aa4c5-0000-7000-8000-00000000c0de"
 GEMINI_ID = "3bacc8a0-24d6-4415-9b2e-a2635c02e54c"
+QWEN_ID = "b83e6dd4-ae1c-4566-909b-af21069a855c"
 VIBE_ID = "c29e9818-7d62-14de-7d07-2bb9a3391b38"
 PRICED = Capabilities(window=200_000, price_input=3.0, price_output=15.0, known=True)
 
@@ -174,6 +177,29 @@ def test_gemini_in_both_of_its_formats(name: str) -> None:
         Usage(input=400, output=12, cache_read=7_000),
     ]
     assert bool(found.notes) == (name == "gemini.jsonl")
+
+
+def test_qwen_sends_what_came_since_its_summary_on_the_way_to_its_last_record() -> None:
+    found = qwen_transcript.read(FIXTURES / "qwen.jsonl")
+    assert sent(found) == [
+        ("summary", "<state_snapshot>They talked about the shop.</state_snapshot>"),
+        ("text", "Got it."),
+        ("text", "Why does the build fail?"),
+        ("thinking", "Reading"),
+        ("text", "I read it."),
+        ("tool_call", 'read_file {"absolute_path": "/home/ada/shop/build.log"}'),
+        ("tool_result", "error TS2345 in cart.ts"),
+        ("text", "The type of the cart is wrong."),
+        ("carried", "The job is done."),
+    ]
+    assert [(mark.usage, mark.compacted) for mark in found.marks] == [
+        (Usage(input=900, output=40), False),
+        (Usage(input=1_000, output=60, cache_read=3_000, reasoning=20), True),
+        (Usage(input=100, output=20, cache_read=4_000), False),
+    ]
+    turn = turn_of(found)
+    assert turn is not None
+    assert (turn.prompt, turn.answer, turn.over) == ("Why does the build fail?", "The type of the cart is wrong.", True)
 
 
 MESSAGES: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
@@ -365,6 +391,18 @@ TURNS = [
     ("text", "I make the file."),
     ("tool_call", 'bash {"command": "touch made.txt"}'),
 ]
+
+
+@pytest.mark.parametrize("named", ["", "QWEN_HOME", "QWEN_RUNTIME_DIR"])
+def test_where_qwen_keeps_them(tmp_path: Path, named: str) -> None:
+    root = tmp_path / (named or ".qwen")
+    environ = {named: str(root)} if named else {}
+    kept = placed(FIXTURES / "qwen.jsonl", root / "projects/-home-ada-shop/chats" / f"{QWEN_ID}.jsonl")
+    for id, cwd in ((QWEN_ID, CWD), (QWEN_ID, "/elsewhere"), ("", CWD)):
+        assert qwen_transcript.find(TranscriptQuery("qwen", id, cwd, 0.0), environ, tmp_path) == kept
+    assert qwen_transcript.find(TranscriptQuery("qwen", "", "/elsewhere", 0.0), environ, tmp_path) is None
+    wanted = TranscriptQuery("qwen", QWEN_ID, CWD, 0.0)
+    assert conversation_state(wanted, {**environ, "HOME": str(tmp_path)}) == "said"
 
 
 def vibe(home: Path) -> Path:
@@ -579,6 +617,7 @@ READERS = st.sampled_from(
         (claude_transcript.read, "claude.jsonl"),
         (codex_transcript.read, "codex.jsonl"),
         (gemini_transcript.read, "gemini.jsonl"),
+        (qwen_transcript.read, "qwen.jsonl"),
     ]
 )
 junk: Any = st.recursive(

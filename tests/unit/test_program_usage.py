@@ -180,6 +180,20 @@ def test_codex_counts_each_request_once(tmp_path: Path) -> None:
     assert (second.provider, second.model, second.window) == ("openai", "gpt-5.2-codex", 272_000)
 
 
+def test_qwen_notes_each_request_and_whose_it_was(tmp_path: Path) -> None:
+    path = tmp_path / ".qwen/projects/-home-ada-shop/chats" / f"{ID}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes((Path(__file__).parents[1] / "fixtures/transcripts/qwen.jsonl").read_bytes())
+    told = reader(tmp_path, "qwen", since=0.0).added()
+    assert [(one.usage.context, one.usage.output, one.by_helper) for one in told] == [
+        (940, 40, False),
+        (4_060, 60, False),
+        (4_120, 20, False),
+        (709, 9, True),
+    ]
+    assert {(one.provider, one.model) for one in told} == {("openai", "qwen3-coder-plus")}
+
+
 def test_opencode_says_the_price_and_counts_its_helpers(tmp_path: Path) -> None:
     database = tmp_path / ".local" / "share" / "opencode" / "opencode.db"
     database.parent.mkdir(parents=True)

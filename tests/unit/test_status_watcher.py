@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.programs import profile as profiles
-from gshtui.programs.status import HookEvent, KnownStatus
+from gshtui.programs.status import WORKING, HookEvent, KnownStatus
 from gshtui.programs.status_watcher import CliStatus, Pacer, uneven
 from gshtui.tmux.panes import PaneInfo, unknown
 from gshtui.tmux.watcher import PaneChange
@@ -164,6 +165,30 @@ async def test_a_question_that_is_reported_is_looked_at_at_once(monkeypatch: pyt
         server.shown = QUESTION
         status._on_hook(HookEvent(time.time(), "PermissionRequest", "waiting"))  # pyright: ignore[reportPrivateUsage]
         await eventually(lambda: look(server), until=lambda looks: looks == 11)
+    finally:
+        await status.stop()
+
+
+async def test_the_end_of_a_turn_that_is_reported_early_is_seen_as_soon_as_the_screen_shows_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """OpenCode's server tells of it before its screen does; how far apart other looks are plays no part."""
+    monkeypatch.setattr("gshtui.programs.status_watcher._LOOKS_APART", 3600.0)
+    monkeypatch.setattr("gshtui.programs.status_watcher._CLOSELY", 3600.0)
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server = SilentServer()
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    early = structs.replace(claude, hooks=structs.replace(claude.hooks, early=True))
+    status = CliStatus(server, row, early, lambda _: None)
+    server.looks, server.shown = 9, TOOL
+    await status.start()
+    try:
+        await eventually(lambda: status_of(status), until=lambda status: status in WORKING)
+        status._on_hook(HookEvent(time.time(), "Stop", "idle"))  # pyright: ignore[reportPrivateUsage]
+        await eventually(lambda: look(server), until=lambda looks: looks > 12)
+        assert status.known.status in WORKING, "its screen shows that it works"
+        server.shown = IDLE  # tmux tells nothing of that
+        await eventually(lambda: status_of(status), until=lambda status: status == "idle")
     finally:
         await status.stop()
 

@@ -1,9 +1,9 @@
 """Which conversation a running program is in, exactly: by what its processes hold open, or by its own record of them.
 
 Claude notes the conversation of each of its processes; Codex and Vibe hold a lock of the conversation that they write;
-OpenCode shows the title of the one that is open, and its log tells those of the same title apart; Gemini's and aider's
-are the only ones of their folder since they started. Where nothing is exact nothing is said: never a guess, and never a
-conversation that belongs to another agent. Reads other programs' files, writes none. Called by the fleet.
+OpenCode shows the title of the one that is open, and its log tells those of the same title apart; Gemini's, Qwen's and
+aider's are the only ones of their folder since they started. Where nothing is exact nothing is said: never a guess,
+and never a conversation that belongs to another agent. Reads other programs' files, writes none. Called by the fleet.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from gshtui.programs.transcripts import (
     codex_transcript,
     gemini_transcript,
     opencode_transcript,
+    qwen_transcript,
     vibe_transcript,
 )
 from gshtui.programs.transcripts.program_transcript import number, read_whole_file, safe_name, words_of
@@ -151,11 +152,12 @@ def _logged(processes: list[psutil.Process], environ: Mapping[str, str], home: P
     return ids if at < after else set()
 
 
-def _of_gemini(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
+def _only_one(wanted: BindingQuery, processes: list[psutil.Process], environ: Mapping[str, str], home: Path) -> str:
     if wanted.known or not wanted.alone:
         return ""
     since = min(process.create_time() for process in processes)
-    found = gemini_transcript.sessions_since(wanted.cwd, since, environ, home) - set(wanted.taken)
+    sessions_since = {"gemini": gemini_transcript, "qwen": qwen_transcript}[wanted.program].sessions_since
+    found = sessions_since(wanted.cwd, since, environ, home) - set(wanted.taken)
     return found.pop() if len(found) == 1 else ""
 
 
@@ -209,7 +211,8 @@ _FINDERS: Mapping[str, _Finder] = {
     "aider": _of_aider,
     "claude": _of_claude,
     "codex": _of_codex,
-    "gemini": _of_gemini,
+    "gemini": _only_one,
     "opencode": _of_opencode,
+    "qwen": _only_one,
     "vibe": _of_vibe,
 }

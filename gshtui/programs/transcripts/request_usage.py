@@ -1,8 +1,9 @@
 """What programs' requests used, by their transcripts, read as these grow: each look parses only what was added.
 
-Claude, Codex, Gemini and OpenCode write down the tokens of each request, and OpenCode also the money; of Claude and
-OpenCode the helpers of a conversation count, too. Aider writes down the rounded figures of each answer, with the money
-where it knows a price, and Vibe the sum of a conversation at the end of each turn. Writes nothing; every call blocks.
+Claude, Codex, Gemini, OpenCode and Qwen Code write down the tokens of each request, and OpenCode also the money; of
+Claude, OpenCode and Qwen Code the helpers of a conversation count, too. Aider writes down the rounded figures of each
+answer, with the money where it knows a price, and Vibe the sum of a conversation at the end of each turn. Writes
+nothing; every call blocks.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from gshtui.programs.transcripts import (
     codex_transcript,
     gemini_transcript,
     opencode_transcript,
+    qwen_transcript,
     vibe_transcript,
 )
 from gshtui.programs.transcripts.program_transcript import (
@@ -216,6 +218,18 @@ class UsageReader:
                 at = seconds(message.get("timestamp"))
                 yield RequestUsage(id, at, "gemini", words_of(message.get("model")), usage)
 
+    def of_qwen(self) -> Iterator[RequestUsage]:
+        """An event notes each request, also those of its helpers."""
+        for record in self._records(self._place, b'"ui_telemetry"'):
+            event = mapping(mapping(record.get("systemPayload")).get("uiEvent"))
+            id = words_of(record.get("uuid"))
+            if event.get("event.name") != qwen_transcript.RESPONSE or not id:
+                continue
+            at, named = seconds(record.get("timestamp")), words_of(event.get("auth_type"))
+            provider, usage = _PROVIDERS.get(named, named), qwen_transcript.event_usage(event)
+            by_helper = bool(event.get("subagent_name"))
+            yield RequestUsage(id, at, provider, words_of(event.get("model")), usage, by_helper=by_helper)
+
     def of_opencode(self) -> Iterator[RequestUsage]:
         """The answers that are complete, with the price that OpenCode knows; it writes 0 where it knows none."""
         place: opencode_transcript.OpenCodeFiles = self._place
@@ -263,5 +277,6 @@ _LOOKS: Mapping[str, Callable[[UsageReader], Iterator[RequestUsage]]] = {
     "codex": UsageReader.of_codex,
     "gemini": UsageReader.of_gemini,
     "opencode": UsageReader.of_opencode,
+    "qwen": UsageReader.of_qwen,
     "vibe": UsageReader.of_vibe,
 }

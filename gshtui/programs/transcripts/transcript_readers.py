@@ -16,6 +16,7 @@ from gshtui.programs.transcripts import (
     codex_transcript,
     gemini_transcript,
     opencode_transcript,
+    qwen_transcript,
     vibe_transcript,
 )
 from gshtui.programs.transcripts.program_transcript import (
@@ -31,6 +32,7 @@ READERS: Mapping[str, Any] = {
     "codex": codex_transcript,
     "gemini": gemini_transcript,
     "opencode": opencode_transcript,
+    "qwen": qwen_transcript,
     "vibe": vibe_transcript,
 }
 """A module each, with `find` and `read`."""

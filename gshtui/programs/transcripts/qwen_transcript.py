@@ -1,0 +1,157 @@
+"""Qwen Code's transcripts: `projects/<folder>/chats/<session>.jsonl`, a tree of records linked by `parentUuid`.
+
+The program goes on from the last record, with the records on its way up to the root; what `chat_compression` notes is
+sent in place of everything before it. Each request is noted besides (`ui_telemetry`), also those of its helpers. Never
+writes. Called by `reconstruction`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gshtui.bus.context_data import BlockKind
+from gshtui.bus.messages import Usage
+from gshtui.programs.transcripts.program_transcript import (
+    MOST_BYTES,
+    ProgramTranscript,
+    TranscriptBuilder,
+    TranscriptQuery,
+    mapping,
+    newest_file,
+    number,
+    plain_json,
+    read_records,
+    safe_name,
+    seconds,
+    sequence,
+    words_of,
+)
+
+PROGRAM = "qwen"
+RESPONSE = "qwen-code.api_response"
+"""The event that notes what one request used."""
+
+
+def find(wanted: TranscriptQuery, environ: Mapping[str, str], home: Path) -> Path | None:
+    """The transcript of a conversation: by its id, else the folder's newest since the agent began."""
+    projects = _root(environ, home) / "projects"
+    if id := safe_name(wanted.id):
+        named = [folder / f"{id}.jsonl" for folder in _folders(projects, wanted.cwd)]
+        known = next((path for path in named if path.is_file()), None)
+        return known or next(projects.glob(f"*/chats/{id}.jsonl"), None)
+    paths = [path for folder in _folders(projects, wanted.cwd) for path in folder.glob("*.jsonl")]
+    return next(iter(newest_file(paths, wanted.since)), None)
+
+
+def sessions_since(cwd: str, since: float, environ: Mapping[str, str], home: Path) -> set[str]:
+    """The ids of a folder's conversations that were written since then (epoch seconds)."""
+    projects = _root(environ, home) / "projects"
+    paths = [path for folder in _folders(projects, cwd) for path in folder.glob("*.jsonl")]
+    return {path.stem for path in newest_file(paths, since)}
+
+
+def _root(environ: Mapping[str, str], home: Path) -> Path:
+    """The folder of what the program writes while it runs."""
+    named = environ.get("QWEN_RUNTIME_DIR", "").strip() or environ.get("QWEN_HOME", "").strip()
+    return Path(named or home / ".qwen").expanduser()
+
+
+def _folders(projects: Path, cwd: str) -> Iterator[Path]:
+    for folder in dict.fromkeys((cwd, os.path.realpath(cwd))):
+        if folder:
+            yield projects / re.sub(r"[^A-Za-z0-9]", "-", folder) / "chats"
+
+
+def read(path: Path, most: int = MOST_BYTES) -> ProgramTranscript:
+    """The transcript, of a long one only the last `most` bytes. Raises `OSError`."""
+    book = TranscriptBuilder(path, PROGRAM)
+    lost: list[str] = []
+    for record in _way(list(read_records(path, lost, most))):
+        _note(book, record)
+    book.transcript.notes += lost
+    return book.transcript
+
+
+def _way(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records from the root to the last one; those of one id are parts of one message."""
+    by_id: dict[str, list[dict[str, Any]]] = {}
+    for record in found:
+        if id := words_of(record.get("uuid")):
+            by_id.setdefault(id, []).append(record)
+    way: dict[str, list[dict[str, Any]]] = {}
+    at = next(reversed(by_id), "")
+    while at in by_id and at not in way:
+        way[at] = by_id[at]
+        at = words_of(by_id[at][0].get("parentUuid"))
+    return [record for records in reversed(way.values()) for record in records]
+
+
+def _note(book: TranscriptBuilder, record: dict[str, Any]) -> None:
+    id, at = words_of(record.get("uuid")), seconds(record.get("timestamp"))
+    kind, message = record.get("type"), mapping(record.get("message"))
+    if kind == "system" and record.get("subtype") == "chat_compression":
+        kept = sequence(mapping(record.get("systemPayload")).get("compressedHistory"))
+        if kept:
+            book.clear()
+        for place, content in enumerate(map(mapping, kept)):
+            role = "assistant" if content.get("role") == "model" else "user"
+            _content(book, content, role, at, id, "carried" if place else "summary")
+    elif kind == "assistant":
+        book.add_request(id, at, words_of(record.get("model")), usage_of(record.get("usageMetadata")))
+        _content(book, message, "assistant", at, id, "text")
+    elif kind in ("user", "tool_result"):
+        told = kind != "user" or record.get("subtype")  # of what the program told its model nobody said a word
+        _content(book, message, "user", at, id, "carried" if told else "text")
+
+
+def _content(
+    book: TranscriptBuilder, content: dict[str, Any], role: str, at: float, id: str, words_are: BlockKind
+) -> None:
+    said: list[str] = []
+
+    def tell() -> None:
+        book.add_text(role, "\n".join(said), at, id, kind=words_are if role == "user" else "text")
+        said.clear()
+
+    for part in map(mapping, sequence(content.get("parts"))):
+        if call := mapping(part.get("functionCall")):
+            tell()
+            book.add_call(words_of(call.get("id")), words_of(call.get("name")), call.get("args") or {}, at, id)
+        elif answer := mapping(part.get("functionResponse")):
+            tell()
+            given = mapping(answer.get("response"))
+            text = words_of(given.get("output")) or words_of(given.get("error")) or (plain_json(given) if given else "")
+            book.add_result(words_of(answer.get("id")), text, at, id)
+        elif part.get("inlineData") or part.get("fileData"):
+            tell()
+            book.add_picture("image", "image", at, id, role)
+        elif part.get("thought") is True:
+            tell()
+            book.add_thinking(words_of(part.get("text")), at, id)
+        elif text := words_of(part.get("text")):
+            said.append(text)
+    tell()
+
+
+def usage_of(value: Any) -> Usage | None:
+    """What one request used, as its record says; `None` where it says nothing."""
+    given = mapping(value)
+    if not given:
+        return None
+    names = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "totalTokenCount")
+    return _counted(*(number(given.get(name)) for name in (*names, "cachedContentTokenCount")))
+
+
+def event_usage(event: Mapping[str, Any]) -> Usage:
+    """What one request used, as the event says that notes it."""
+    names = ("input_token_count", "output_token_count", "thoughts_token_count", "total_token_count")
+    return _counted(*(number(event.get(name)) for name in (*names, "cached_content_token_count")))
+
+
+def _counted(sent: int, said: int, thoughts: int, total: int, cached: int) -> Usage:
+    # What was said includes the thoughts with some providers and not with others; the total always does.
+    return Usage(input=max(0, sent - cached), output=max(said, total - sent), cache_read=cached, reasoning=thoughts)
