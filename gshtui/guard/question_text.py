@@ -96,7 +96,8 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
     ]
     rule: list[QuestionLine] = []
     if request.rule:
-        rule = [QuestionLine("pattern", f"3 shows a rule: {' '.join(visible(request.pattern).split())}")]
+        pattern = " ".join(visible(request.pattern).split()).replace(f" {Path.home()}/", " ~/")
+        rule = [QuestionLine("pattern", f"3 shows a rule: {pattern}")]
     if request.effect == PROGRAM:  # as its screen shows it, where every row counts
         shown = (visible(text) for text in request.detail.split("\n"))
         read = [QuestionLine("detail", text) for text in shown if text.strip()]

@@ -263,9 +263,12 @@ class ApprovalsPane(Vertical, can_focus=True):
         )
         heading += f" · {subject}" if subject else ""
         tail = "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} answers"
-        room = width - 4 - len(tail) - _MORE
+        room = width - 4 - len(tail)
+        most = max(1, most - 1 - frame - rows)
         named = request.effect == "write" and subject == request.subject and cell_len(heading) <= room
-        view.fit(inner, max(1, most - 1 - frame - rows), named=named)
+        view.fit(inner, most, named=named)
+        if named and (view.above or view.hidden) and cell_len(heading) > room - _MORE:
+            view.fit(inner, most)  # the title will shorten it
         more = f" · ↑ {view.above}" if view.above and view.display else ""
         more += f" · ↓ {view.hidden} more" if view.hidden and view.display else ""
         more += f" · {self.said}" if self.said else ""

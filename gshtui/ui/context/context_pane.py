@@ -251,7 +251,7 @@ def draw(state: ContextState, width: int) -> Content:
         lines += [
             Content(""),
             counted("This request", state.usage, broken=bool(state.broken_by)),
-            counted("All requests" if state.requests != 1 else "1 request so far", state.total),
+            *([counted("All requests", state.total)] if state.requests != 1 else []),
         ]
     return Content("\n").join(lines)
 
