@@ -71,6 +71,12 @@ def test_what_it_was_refused_is_reported(project: Path) -> None:
     assert run_gsh("sandbox", "--host", "*.com", "--", "true", cwd=project).code == 2
 
 
+def test_git_s_own_files_name_the_tool_that_commits(project: Path) -> None:
+    ran = run_gsh("run", "--json", f"bash command='touch {project}/.git/x' sandbox=true", cwd=project)
+    (refused,) = ran.lines[0]["refused"]
+    assert "`git_commit` commits" in refused["allow"]
+
+
 def test_without_a_sandbox_nothing_runs(project: Path, home: Home) -> None:
     user_file(home, "[sandbox]\nenabled = false\n")
     ran = run_gsh("sandbox", "--", "touch", "made", cwd=project)
