@@ -162,6 +162,9 @@ async def test_a_hostile_repository_runs_nothing(tools: ToolHarness, tmp_path: P
         "core.editor",
         "filter.e=f.smudge",  # as an option of git, this would be another setting
         "filter.e=f.clean",
+        "diff.evil.command",
+        "diff.evil.textconv",
+        "merge.evil.driver",
         "hook.a=b.command",  # since git 2.54
     ):
         run_git(tools.project, "config", key, str(evil))
@@ -170,13 +173,20 @@ async def test_a_hostile_repository_runs_nothing(tools: ToolHarness, tmp_path: P
     run_git(tools.project, "config", "extensions.worktreeConfig", "true")
     run_git(tools.project, "config", "--worktree", "filter.own.clean", str(evil))
     (tools.project / ".git/info").mkdir(exist_ok=True)
-    (tools.project / ".git/info/attributes").write_text("* filter=e=f diff=evil\na.txt filter=evil\nb filter=own\n")
+    (tools.project / ".git/info/attributes").write_text("* filter=e=f diff=evil merge=evil\na.txt filter=evil\nb filter=own\n")
     (tools.project / "b").write_text("b\n")
     (tools.project / "c").write_text("c\n")
     assert (await git(tools.project, "add", "--all", "--", ":/")).code == 0
     assert (await git(tools.project, "reset", "--quiet", "--mixed")).code == 0
     await tools.run("git_worktree", action="create", branch="x")
     (tmp_path / "project-x" / "a.txt").write_text("b\n")
+    for action in ("status", "diff", "patch"):
+        await tools.run("git_worktree", action=action, branch="x")
+    inside = ToolHarness(tmp_path / "project-x")
+    await inside.run("git_commit", message="b", all=True)
+    await tools.run("git_worktree", action="merge", branch="x")
+    assert (tools.project / "a.txt").read_text() == "b\n"
+    (tmp_path / "project-x" / "a.txt").write_text("c\n")
     with pytest.raises(CommandError, match="uncommitted"):
         await tools.run("git_worktree", action="remove", branch="x")
     await tools.run("git_worktree", action="remove", branch="x", force=True)
