@@ -26,6 +26,8 @@ MODULES = {
     "agent run": "gshtui.cli.agent_run",
     # Gives the terminal to an editor, then reports the errors that are left in the file.
     "config edit": "gshtui.cli.config_edit",
+    # Opens a window of its own on the record.
+    "replay": "gshtui.cli.replay",
     # A face of its own for people elsewhere: a process, not a call of one.
     "serve": "gshtui.cli.serve",
     # A face for one client on standard input and output, until that has gone.

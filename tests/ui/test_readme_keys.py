@@ -19,6 +19,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
 from gshtui.agents.provider_command import CheckProvider
+from gshtui.bus.bus import Bus
 from gshtui.bus.call_data import CallInfo
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
@@ -53,7 +54,9 @@ from gshtui.fleet.agent_calls import (
 from gshtui.fleet.agent_lifecycle import kill_question
 from gshtui.fleet.agent_states import AgentState
 from gshtui.fleet.worktree_commands import FinishWorktree
+from gshtui.hub.replay_player import ReplayPlayer, recording
 from gshtui.settings.loader import load
+from gshtui.store.session_table import SessionInfo
 from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
 from gshtui.tools.hunk_commands import DiscardHunk, ShowHunk, StageHunk
 from gshtui.tools.worktree import Worktree
@@ -88,6 +91,7 @@ from gshtui.ui.window.header import draw_header
 from gshtui.ui.window.help import HelpScreen
 from gshtui.ui.window.main_area import PromptArea
 from gshtui.ui.window.palette import PaletteScreen
+from gshtui.ui.window.replay_window import ReplayBar
 from gshtui.ui.window.workbench_screen import WorkbenchScreen
 from tests.kit import recorded, recorded_shell
 from tests.kit.command import command
@@ -1318,6 +1322,35 @@ async def all_settings(here: Recorded) -> None:
     await here.press("enter")
     assert isinstance(here.app.screen, InputScreen)
     await here.press("escape", "escape")
+
+
+@told(
+    "window",
+    "`space` pauses, `left` and `right` go 5 seconds back and forward, `[` and `]` to the previous and the next "
+    "prompt, `plus` and `minus` change the speed.",
+)
+async def replay_keys(here: Recorded) -> None:
+    info = SessionInfo("s", "", "/", "main", "", "", 0.0, 0.0, 0, "")
+    turns = [TurnStarted(at=at, agent="main", session="s", turn="t", prompt="p") for at in (0.0, 9.0, 18.0, 27.0)]
+    player = ReplayPlayer(Bus(), recording(info, turns))
+    bar = ReplayBar(player)
+    await here.app.bench.mount(bar)
+    bar.focus()
+    length = player.recorded.length
+    assert length == 6.0
+    await here.press("space")
+    assert player.playing
+    await here.press("space", "right")
+    assert (player.playing, player.time) == (False, 5.0)
+    await here.press("left")
+    assert player.time == 0.0
+    await here.press("]", "]")
+    assert player.time == 4.0
+    await here.press("[")
+    assert player.time == 2.0
+    await here.press("plus", "plus", "minus")
+    assert player.speed == 2.0
+    await bar.remove()
 
 
 @told("window", "| `alt+up` / `alt+down` | from the input to the conversation, to search, fold and copy in it / back |")

@@ -32,7 +32,7 @@ SERVERS, RUN = "In the MCP servers tab", "In the tab of a workflow's run"
 CONTEXT, TIMELINE, INSPECTOR = "In the context pane", "In the timeline", "In the inspector"
 RECEIPTS, SUMMARY = "In a receipt", "Waiting summary"
 TERMINAL, TYPING = "In a terminal tab", "Typing into a terminal"
-INPUT, SETTINGS = "Input line", "In the settings"
+INPUT, SETTINGS, REPLAY = "Input line", "In the settings", "In a replay"
 
 KEYS: dict[str, Key] = {
     "app.palette": Key("ctrl+p", "Palette", "Open the command palette", ANYWHERE, show=True, priority=True),
@@ -278,6 +278,15 @@ KEYS: dict[str, Key] = {
     "confirm.no": Key("n,escape", "No", "Cancel", "Questions", show=True),
     "form.submit": Key("ctrl+s", "Submit", "Submit the form", "Forms", show=True),
     "form.close": Key("escape", "Cancel", "Close without doing anything", "Forms", show=True),
+    "replay.pause": Key("space,p", "Pause", "Pause or go on", REPLAY, show=True),
+    "replay.back": Key("left,h", "Back", "Go back 5 seconds", REPLAY),
+    "replay.forward": Key("right,l", "Forward", "Go forward 5 seconds", REPLAY),
+    "replay.previous": Key("left_square_bracket", "Previous prompt", "Go back to a prompt", REPLAY),
+    "replay.next": Key("right_square_bracket", "Next prompt", "Go forward to a prompt", REPLAY, show=True),
+    "replay.slower": Key("minus", "Slower", "Play slower", REPLAY),
+    "replay.faster": Key("plus", "Faster", "Play faster", REPLAY, show=True),
+    "replay.start": Key("home,g", "Start", "Go to the start", REPLAY),
+    "replay.end": Key("end,G", "End", "Go to the end", REPLAY),
     "settings.reset": Key("ctrl+r", "Reset", "Let the default apply again", SETTINGS, show=True),
     "settings.check": Key("ctrl+t", "Check", "Ask the provider of this row a short question", SETTINGS, show=True),
     "list.choose": Key("enter", "Choose", "Choose the highlighted entry", LISTS, show=True),

@@ -1,0 +1,71 @@
+"""Finds the conversation that `gsh-tui replay` names."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+from gshtui.headless import exits, streams
+from gshtui.headless.command_hub import working_folder
+
+if TYPE_CHECKING:
+    from gshtui.hub.replay_player import Recording
+    from gshtui.store.session_table import SessionInfo
+
+
+def find_recorded(session: str) -> SessionInfo | int:
+    """The conversation, or the exit code if it can't be played, after saying why."""
+    if not (os.isatty(0) and os.isatty(1)):
+        streams.complain("`replay` plays on a terminal; with --json it only prints what would be played.")
+        return exits.USAGE
+    found = _read(session, whole=False)
+    return found if isinstance(found, int) else found.info
+
+
+def describe_recording(session: str) -> int:
+    """Print what would be played; returns the exit code."""
+    found = _read(session, whole=True)
+    if isinstance(found, int):
+        return found
+    info = found.info
+    data = {"session": info.id, "title": info.title, "agent": info.agent, "cwd": info.cwd}
+    streams.result_json({**data, "events": len(found.events), "seconds": round(found.length, 2)})
+    return exits.DONE
+
+
+def _read(session: str, *, whole: bool) -> Recording | int:
+    from gshtui.system.expected_error import ExpectedError
+
+    try:
+        return asyncio.run(_find(session, whole))
+    except ExpectedError as error:
+        streams.complain(f"{error.message} {error.hint}".strip())
+        return exits.ERROR
+
+
+async def _find(name: str, whole: bool) -> Recording:
+    """The conversation, with all its events if it is wanted whole."""
+    from gshtui.commands.declaration import CommandError
+    from gshtui.hub.composition import build_hub
+    from gshtui.hub.hub_options import HubOptions
+    from gshtui.hub.replay_player import Recording, read_recording
+    from gshtui.settings.loader import load
+
+    cwd = working_folder()
+    hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), parts=frozenset({"store"}), visiting=True))
+    await hub.start()
+    try:
+        if hub.store is None:
+            raise CommandError("The record cannot be read.", hint="`gsh-tui doctor` says why.")
+        if name == "latest":
+            listed = await hub.store.sessions.find_all(cwd=str(cwd), limit=1)
+            if not listed:
+                hint = "`gsh-tui session ls --all` lists all."
+                raise CommandError("There is no conversation in this folder.", hint=hint)
+            name = listed[0].id
+        if whole:
+            return await read_recording(hub.store, name)
+        return Recording(await hub.store.sessions.find(name), (), ())
+    finally:
+        await hub.stop()

@@ -1,0 +1,127 @@
+"""A hub for a window that plays a recorded conversation: the record can be read, and nothing is changed or run.
+
+Its bus carries only the replay; commands that read are run by a hub of the record alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gshtui.bus.bus import Bus
+from gshtui.bus.events.hub_events import HubStarted
+from gshtui.commands.declaration import CommandError, Effect
+from gshtui.hub.composition import build_hub
+from gshtui.hub.hub_options import HubOptions
+from gshtui.hub.replay_player import ReplayPlayer, read_recording
+from gshtui.settings.model import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gshtui.commands.declaration import Caller, Invocation, Outcome, Question, Returns
+    from gshtui.commands.evaluation import Ask
+    from gshtui.commands.registry import Registry
+    from gshtui.hub.hub import Hub
+    from gshtui.settings.loader import Loaded
+    from gshtui.store.message_table import StoredMessage
+
+R = TypeVar("R")
+
+
+class ReplayHub:
+    """See the module.
+
+    Args:
+        session: the conversation, by its id.
+        speed: at which it begins.
+    """
+
+    def __init__(self, cwd: Path, loaded: Loaded, session: str, speed: float) -> None:
+        options = HubOptions(cwd=cwd, loaded=loaded, parts=frozenset({"store"}), visiting=True)
+        self._hub: Hub = build_hub(options)
+        self._session = session
+        self._speed = speed
+        self._cwd = cwd
+        self.bus = Bus()
+        self.player: ReplayPlayer | None = None
+        self.fleet = None
+        self.shell_log = None
+        self.shared_shell = None
+        ui = loaded.settings.ui.model_copy(update={"notifications": []})
+        notify = type(loaded.settings.notify)()
+        self.settings: Settings = loaded.settings.model_copy(update={"ui": ui, "notify": notify})
+        """The person's, but nobody is told of what happened long ago."""
+
+    @property
+    def registry(self) -> Registry:
+        return self._hub.registry
+
+    @property
+    def shell_rows(self) -> None:
+        return None
+
+    @property
+    def sent_prompts(self) -> None:
+        return None
+
+    async def start(self) -> None:
+        """Read the recording and play it. Raises `ExpectedError`."""
+        await self._hub.start()
+        if self._hub.store is None:
+            raise CommandError("The record cannot be read.", hint="`gsh-tui doctor` says why.")
+        recorded = await read_recording(self._hub.store, self._session)
+        self.bus.publish(HubStarted(cwd=str(self._cwd), project=str(self._hub.project), branch=self._hub.branch.name))
+        self.player = ReplayPlayer(self.bus, recorded, self._speed)
+        self.player.start()
+
+    async def stop(self) -> None:
+        if self.player is not None:
+            await self.player.close()
+        await self._hub.stop()
+        await self.bus.close()
+
+    def _reads(self, parameters: Returns[Any]) -> None:
+        action = self._hub.registry.action(parameters)
+        if action.effect is not Effect.READ:
+            raise CommandError("This is a replay: nothing is changed or run in it.", hint="ctrl+q ends it.")
+
+    async def run(self, line: str | Returns[object], *, ask: Ask | None = None) -> Outcome:
+        value = self._hub.bound(line) if isinstance(line, str) else line
+        if value is None:
+            raise CommandError("This is a replay: it runs no such line.", hint="ctrl+q ends it.")
+        self._reads(value)
+        return await self._hub.run(value, ask=ask)
+
+    def split_line(self, line: str) -> list[str]:
+        return self._hub.split_line(line)
+
+    async def call(self, parameters: Returns[R]) -> R:
+        self._reads(parameters)
+        return await self._hub.call(parameters)
+
+    async def question(self, parameters: Returns[object]) -> Question | None:
+        self._reads(parameters)
+        return await self._hub.question(parameters)
+
+    def bound(self, line: str) -> Returns[object] | None:
+        return self._hub.bound(line)
+
+    def opens(self, line: str) -> str:
+        return self._hub.opens(line)
+
+    def for_row(self, key: str, row: object) -> Returns[object] | None:
+        return self._hub.for_row(key, row)
+
+    def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
+        return self._hub.invocation(caller, output)
+
+    async def messages(self, session: str, *, before: int | None = None, limit: int = 200) -> Sequence[StoredMessage]:
+        """None: the replay tells them one by one."""
+        return ()
+
+    async def newer_messages(self, session: str, after: int, limit: int = 1_000) -> Sequence[StoredMessage]:
+        return ()
+
+    def connected(self, name: str) -> bool:
+        return False

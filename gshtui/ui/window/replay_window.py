@@ -1,0 +1,124 @@
+"""The window that plays a recorded conversation: the workbench as it is, with a bar of the replay's keys below it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from gshtui.ui.kit.hub_port import HubPort, OpenRequest
+from gshtui.ui.kit.key_table import bind
+from gshtui.ui.window.app import Workbench
+
+if TYPE_CHECKING:
+    from gshtui.hub.replay_hub import ReplayHub
+    from gshtui.hub.replay_player import ReplayPlayer
+
+_STEP = 5.0
+"""Seconds of a step forward or back."""
+
+
+class ReplayBar(Static, can_focus=True):
+    """Where the replay is, and its keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        bind("replay.pause", "pause"),
+        bind("replay.back", "step(-1)"),
+        bind("replay.forward", "step(1)"),
+        bind("replay.previous", "prompt(-1)"),
+        bind("replay.next", "prompt(1)"),
+        bind("replay.slower", "speed(-1)"),
+        bind("replay.faster", "speed(1)"),
+        bind("replay.start", "edge(0)"),
+        bind("replay.end", "edge(1)"),
+    ]
+    DEFAULT_CSS = """
+    ReplayBar { dock: bottom; height: 1; padding: 0 1; background: $panel; color: $foreground; }
+    ReplayBar:focus { background: $primary 30%; }
+    """
+
+    def __init__(self, player: ReplayPlayer) -> None:
+        super().__init__("", markup=False)
+        self._player = player
+
+    def on_mount(self) -> None:
+        self._player.changed = self.show_position
+        self.show_position()
+
+    def show_position(self) -> None:
+        """Draw it again."""
+        player = self._player
+        length = player.recorded.length
+        room = max(10, self.size.width - 62)
+        done = round(room * player.time / length) if length else 0
+        state = "▶" if player.playing else "⏸"
+        self.update(
+            Content.assemble(
+                (f"{state} replay {player.speed:g}x  {_clock(player.time)}/{_clock(length)} ", "bold"),
+                ("━" * done, "$primary"), ("─" * (room - done), "$foreground-muted"),
+                ("  space · ← → · [ ] · + −", "$foreground-muted"),
+            )
+        )  # fmt: skip
+
+    def action_pause(self) -> None:
+        self._player.toggle()
+
+    def action_step(self, step: int) -> None:
+        self._player.seek(self._player.time + step * _STEP)
+
+    def action_prompt(self, step: int) -> None:
+        self._player.seek_prompt(step)
+
+    def action_speed(self, step: int) -> None:
+        self._player.change_speed(step)
+
+    def action_edge(self, end: int) -> None:
+        self._player.seek(self._player.recorded.length if end else 0.0)
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
+
+
+class ReplayWindow(Workbench):
+    """A window on a replay.
+
+    Args:
+        session: the conversation, by its id.
+        agent: whose it is.
+    """
+
+    def __init__(self, cwd: Path, session: str, agent: str, speed: float) -> None:
+        self._replay: ReplayHub | None = None
+
+        async def make(opening: OpenRequest) -> HubPort:
+            from gshtui.hub.replay_hub import ReplayHub
+            from gshtui.settings.loader import load
+
+            loaded = await asyncio.to_thread(load, opening.cwd)
+            self._replay = ReplayHub(opening.cwd, loaded, session, speed)
+            return self._replay
+
+        super().__init__(OpenRequest(cwd, session, agent), make)
+
+    async def _start_hub(self) -> None:
+        await super()._start_hub()
+        if self._replay is None or self._replay.player is None:
+            return
+        self.bench.input.disabled = True
+        bar = ReplayBar(self._replay.player)
+        await self.bench.mount(bar)
+        bar.focus()
+
+
+def play(cwd: Path, session: str, agent: str, speed: float) -> int:
+    """Show the replay until the person leaves it; returns the exit code."""
+    app = ReplayWindow(cwd, session, agent, speed)
+    code = app.run()
+    if app.broke is not None:
+        raise app.broke
+    return app.return_code or code or 0
