@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gshtui.agents.agent import Agent, ChooseModel
+from gshtui.agents.checkpoints import Checkpoints
 from gshtui.agents.context_assembly import make_engine
 from gshtui.agents.hooks.agent_hooks import AgentHooks
 from gshtui.agents.loop import TurnLimit, unlimited
@@ -61,6 +62,8 @@ class AgentCharacter:
     max_steps: int = 0
     """Tool calls a turn; 0: as the settings say, which are the most in any case."""
     limit: TurnLimit = unlimited
+    checkpoints: Checkpoints | None = None
+    """Keeps the files as they are before and after its turns; `None`: nothing does."""
 
 
 def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
@@ -81,6 +84,8 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         read_mentions=around.read_mentions,
         hooks=around.hooks,
     )
+
+    toolbox.checkpoints = character.checkpoints
 
     def sections() -> tuple[str, ...]:
         """With what a model without tools is told of Python; the facts stay last."""

@@ -141,6 +141,8 @@ class Turn:
             fault = self._bus.report(f"the turn of {self._agent}", error, shown=True)
             self._fail(f"The turn failed inside gsh-tui: {fault.why}.", "bug", f"Send it again. {fault.details}")
             await self._close_calls()
+        if self._toolbox.checkpoints is not None:
+            await asyncio.shield(self._toolbox.checkpoints.end())
         p = self._progress
         finished = TurnFinished(
             agent=self._agent,
@@ -162,6 +164,8 @@ class Turn:
         """The turn, up to what can be expected to happen."""
         try:
             await self._record_prompt(prompt)
+            if self._toolbox.checkpoints is not None:
+                self._toolbox.checkpoints.begin(self._conversation.session, prompt.id)
             await self._iterate()
         except AnswerFailed as failed:
             await self._keep_partial(failed.partial)

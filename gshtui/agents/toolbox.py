@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from gshtui.agents.checkpoints import Checkpoints
 from gshtui.agents.hooks.agent_hooks import AgentHooks, HookVerdict
 from gshtui.agents.tool_selection import ToolSelector
 from gshtui.bus.agent_data import GuardMode
@@ -105,6 +106,8 @@ class Toolbox:
         self._prepare = prepare
         self._read_mentions = read_mentions
         self._hooks = hooks
+        self.checkpoints: Checkpoints | None = None
+        """Keeps the files as they are before and after turns; `None`: nothing does."""
         self._bus = bus
         self._registry = registry
         self._gate = gate
@@ -163,6 +166,8 @@ class Toolbox:
         try:
             blocks = {call.id: f"{message}-results/{number}" for number, call in enumerate(calls)}
             for group in self._groups(calls):
+                if self.checkpoints is not None and not all(map(self._is_read, group)):
+                    await self.checkpoints.ready()
                 async with asyncio.TaskGroup() as tasks:
                     for call in group:
                         tasks.create_task(self._run_one(call, session, message, blocks[call.id], results))

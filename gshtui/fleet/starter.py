@@ -241,7 +241,7 @@ class Starter:
                 folder = await context.launcher.worktree(row, request.worktree, setup=setup)
                 row = await context.rows.change(row.id, worktree=str(folder), cwd=str(folder))
             if row.speaks_events and request.conversation:
-                info = await context.store.sessions.copy(
+                info = await context.store.sessions.fork(
                     request.conversation, cwd=row.cwd, agent=row.id, title=row.name, parent=f"agent {row.id}"
                 )
                 row = await context.rows.change(row.id, session=info.id)

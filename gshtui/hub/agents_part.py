@@ -12,12 +12,14 @@ from datetime import date
 
 from gshtui.agents.agent import Agent, LocalRoster
 from gshtui.agents.agent_factory import AgentCharacter, AgentSurroundings, make_agent
+from gshtui.agents.checkpoints import Checkpoints, is_kept
 from gshtui.agents.loop import unlimited
 from gshtui.agents.memory.memory_section import MemorySection
 from gshtui.agents.sessions import OpenSessions
 from gshtui.agents.skills.skill_store import read_skills, skills_section
 from gshtui.agents.toolbox import PrepareTools, ReadMentions, WorkDirs
 from gshtui.bus.events.agent_events import AgentAdded
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.context.ports import Contribute, Contribution
 from gshtui.context.retrieval.shell_summary import shell_summary
@@ -108,6 +110,18 @@ def surroundings(
     )
 
 
+def checkpoints_of(hub: Hub, agent: str) -> Checkpoints | None:
+    """Keeps the project's files at an agent's turns; `None` outside repositories, and where the settings say no."""
+    store, project = hub.store, hub.project
+    if store is None or not hub.settings.agent.checkpoints or not is_kept(project):
+        return None
+
+    def notice(text: str, hint: str) -> None:
+        hub.bus.publish(Noticed(level="warning", text=text, hint=hint, about=agent))
+
+    return Checkpoints(project, store.checkpoints, notice)
+
+
 def server_mentions(hub: Hub) -> ReadMentions:
     """Reads the resources of MCP servers that a person's prompt names."""
 
@@ -174,6 +188,7 @@ def _make_agent(hub: Hub, roster: LocalRoster, skills: str) -> Agent:
         limit=hub.telemetry.limit(name, hub.store, around.gate, lambda _: agent.session)
         if hub.telemetry
         else unlimited,
+        checkpoints=checkpoints_of(hub, name),
     )
     agent = make_agent(around, character)
     return agent

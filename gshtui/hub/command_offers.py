@@ -53,6 +53,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "hub",
         "guard",
         "session",
+        "rewind",
         "approvals",
         "mode",
         "spawn",
@@ -395,6 +396,7 @@ class CommandOffers:
         open_now: Callable[[], OpenApprovals],
         owners: Callable[[], MemoryOwners],
         ask: Callable[[str, str, int], Awaitable[str]],
+        is_working: Callable[[str], bool],
     ) -> None:
         """The commands on the record alone.
 
@@ -405,6 +407,7 @@ class CommandOffers:
             open_now: the questions asked here now.
             owners: whose memories agents have.
             ask: asks the small model.
+            is_working: whether a turn of an agent of this process is in progress.
         """
         self._store = store
 
@@ -436,7 +439,17 @@ class CommandOffers:
             clean = self._redactor().redact_certain if self._settings.context.redact_secrets else str
             return commands(store.memory, owners(), clean)
 
+        def rewinds() -> list[AnyCommand]:
+            from gshtui.agents.rewind_commands import commands
+            from gshtui.tools.worktree_fork import fork_worktree
+
+            async def forked(folder: Path, branch: str) -> Path:
+                return Path((await fork_worktree(folder, branch)).path)
+
+            return commands(store, is_working, forked)
+
         self._offer("session resume", sessions)
+        self._offer("rewind redo fork", rewinds)
         self._offer("usage cost search_context search output", record)
         self._offer("todo", tasks)
         self._offer("remember forget memory", memory)

@@ -62,7 +62,7 @@ async def start_store(hub: Hub) -> None:
     hub.offers.offer_hooks(lambda: _hook_commands(hub))
     hub.offers.offer_record(
         hub.store, hub.project, hub.session_of, hub.sync_shells, hub.sync_programs, hub.open_approvals,
-        hub.memory_owners, hub.small_model.ask,
+        hub.memory_owners, hub.small_model.ask, hub.is_working,
     )  # fmt: skip
 
 

@@ -348,6 +348,11 @@ class Hub:
         """The agent of this process with that name or id."""
         return self.roster.get(name) if self.roster is not None else None
 
+    def is_working(self, name: str) -> bool:
+        """Whether a turn of an agent of this process is in progress."""
+        agent = self.local_agent(name)
+        return agent is not None and agent.working
+
     def session_of(self, name: str) -> str:
         """The own conversation of an agent of this process; empty: there is none."""
         agent = self.local_agent(name)

@@ -29,7 +29,7 @@ from gshtui.fleet.mail.outbox import Addresses, MailOutbox
 from gshtui.fleet.native.permissions import is_permitted, permitted_registry, spending_limit, unknown_tools
 from gshtui.fleet.native.spec import Spec, SpecError, with_mode
 from gshtui.fleet.terminal_tools.commands import terminal_targets
-from gshtui.hub.agents_part import memory_of, open_roster, read_skills_section, surroundings
+from gshtui.hub.agents_part import checkpoints_of, memory_of, open_roster, read_skills_section, surroundings
 from gshtui.hub.call_contexts import IN_CALL, CallContexts
 from gshtui.hub.courier import BuildHub, own_delivery
 from gshtui.hub.hook_part import watch_hooks
@@ -170,6 +170,7 @@ def _make_agent(hub: Hub, native: NativeAgent, store: Store, roster: LocalRoster
         max_iterations=hub.options.max_iterations,
         max_steps=spec.max_steps,
         limit=spending_limit(native.budget, budgets, lambda: hub.session_of(spec.agent), around.gate),
+        checkpoints=checkpoints_of(hub, spec.agent),
     )
     return make_agent(around, character)
 

@@ -323,6 +323,11 @@ class AgentSettings(SettingsTable):
         description="Tools to describe to a model in every request besides the usual ones, by name; * for all. Others"
         " are found by it when it needs them.",
     )
+    checkpoints: bool = Field(
+        default=True,
+        description="Keep the project's files as they are before each turn, so that `rewind` can restore them; in"
+        " `checkpoints/` beside the record, for 30 days.",
+    )
     small_model: str = Field(
         default="",
         description="Model for short texts beside the conversations: titles, summaries (of compactions, conversations"

@@ -38,11 +38,13 @@ def append_message(connection: sqlite3.Connection, session: str, message: Messag
     Raises:
         StoreError: there is no such conversation (`unknown`).
     """
-    known = connection.execute(
-        "SELECT seq FROM messages WHERE session = ? AND message = ?", (session, plain.clean_text(message.id))
-    ).fetchone()
-    if known:
-        return int(known[0])
+    name = plain.clean_text(message.id)
+    for owner, upto in session_table.lineage(connection, session):
+        known = connection.execute(
+            "SELECT seq FROM messages WHERE session = ? AND message = ? AND seq <= ?", (owner, name, upto)
+        ).fetchone()
+        if known:
+            return int(known[0])
     data = plain.encode_message(message)
     message = plain.decode_message(data)
     title = session_table.title_of(message.text) if message.role == "user" else ""
@@ -68,19 +70,26 @@ def page_of(
     connection: sqlite3.Connection, session: str, before: int | None, limit: int | None
 ) -> tuple[list[StoredMessage], int]:
     """The newest `limit` messages older than `before`, oldest first, and how many of them are unreadable."""
-    found = connection.execute(
-        "SELECT seq, data FROM messages WHERE session = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
-        (session, 2**62 if before is None else before, -1 if limit is None else limit),
-    ).fetchall()
+    last = 2**62 if before is None else before - 1
+    found: list[tuple[Any, ...]] = []
+    for owner, upto in session_table.lineage(connection, session):
+        room = -1 if limit is None else limit - len(found)
+        found += connection.execute(
+            "SELECT seq, data FROM messages WHERE session = ? AND seq <= ? ORDER BY seq DESC LIMIT ?",
+            (owner, min(last, upto), room),
+        )
     found.reverse()
     return _decoded(found)
 
 
 def page_after(connection: sqlite3.Connection, session: str, after: int, limit: int) -> list[StoredMessage]:
     """The oldest `limit` messages newer than `after`."""
-    found = connection.execute(
-        "SELECT seq, data FROM messages WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?", (session, after, limit)
-    ).fetchall()
+    found: list[tuple[Any, ...]] = []
+    for owner, upto in reversed(session_table.lineage(connection, session)):
+        found += connection.execute(
+            "SELECT seq, data FROM messages WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+            (owner, after, upto, limit - len(found)),
+        )
     return _decoded(found)[0]
 
 

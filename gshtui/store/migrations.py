@@ -381,7 +381,28 @@ CREATE TABLE media_uses (              -- files of pictures, documents and sound
 """
 
 
-MIGRATIONS: tuple[str, ...] = (RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL, MEMORY, CALLS, WORKFLOWS, MEDIA)
+FORKS = """
+CREATE TABLE session_bases (           -- forks: their first messages are those of another conversation
+    session TEXT PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE,
+    base TEXT NOT NULL,
+    upto INTEGER NOT NULL,             -- the last `seq` that is taken over
+    rewound INTEGER NOT NULL DEFAULT 0 -- 1: made by a rewind, which can be undone
+);
+CREATE INDEX session_bases_base ON session_bases (base);
+CREATE TABLE checkpoints (             -- the files of a folder, as trees of its shadow repository
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    session TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+    message TEXT NOT NULL,             -- id of the prompt
+    kind TEXT NOT NULL,                -- before, after (its turn), rewound (from there)
+    folder TEXT NOT NULL,
+    tree TEXT NOT NULL,
+    at REAL NOT NULL
+);
+CREATE INDEX checkpoints_session ON checkpoints (session, id);
+"""
+
+
+MIGRATIONS: tuple[str, ...] = (RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL, MEMORY, CALLS, WORKFLOWS, MEDIA, FORKS)
 """SQL of each step; the file's `user_version` counts the completed ones."""
 VERSION = len(MIGRATIONS)
 

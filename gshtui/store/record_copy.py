@@ -56,8 +56,16 @@ _TABLES = (
     "workflow_runs",
     "workflow_steps",
     "media_uses",
+    "session_bases",
+    "checkpoints",
 )
 """What is recovered; holds are not, because their processes take them again."""
+
+_OF_SESSIONS = (
+    *("partials", "output_uses", "overlays", "text_uses", "iterations"),
+    *("media_uses", "session_bases", "checkpoints"),
+)
+"""Tables whose rows mean nothing without their conversation."""
 
 
 def copy_all(copy: Path, template: Path, target: sqlite3.Connection) -> str:
@@ -149,10 +157,21 @@ def _mend_sessions(target: sqlite3.Connection) -> int:
         "INSERT OR IGNORE INTO sessions (id, title, created, updated, touched)"
         " SELECT session, '(recovered)', min(at), max(at), min(id) FROM messages GROUP BY session"
     )
-    for table in ("partials", "output_uses", "overlays", "text_uses", "iterations", "media_uses"):
+    for table in (
+        "partials",
+        "output_uses",
+        "overlays",
+        "text_uses",
+        "iterations",
+        "media_uses",
+        "session_bases",
+        "checkpoints",
+    ):
         target.execute(f"DELETE FROM {table} WHERE session NOT IN (SELECT id FROM sessions)")
+    target.execute("DELETE FROM session_bases WHERE base NOT IN (SELECT id FROM sessions)")
     target.execute(
-        "UPDATE sessions SET messages = (SELECT count(*) FROM messages WHERE session = sessions.id),"
+        "UPDATE sessions SET messages = (SELECT count(*) FROM messages WHERE session = sessions.id)"
+        " + coalesce((SELECT upto FROM session_bases WHERE session = sessions.id), 0),"
         " last_seq = max(last_seq, (SELECT coalesce(max(seq), 0) FROM messages WHERE session = sessions.id))"
     )
     return int(target.execute("SELECT coalesce(sum(last_seq - messages), 0) FROM sessions").fetchone()[0])

@@ -34,6 +34,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.schema import FOR_PEOPLE
 from gshtui.store import session_calls as calls
 from gshtui.store import session_export
+from gshtui.store.message_table import StoredMessage
 from gshtui.store.session_listing import details_text, hits_text, sessions_text, single_line
 from gshtui.store.session_summary import AskModel, summarised
 from gshtui.store.session_table import SessionInfo
@@ -363,8 +364,14 @@ def _render_shown(_invocation: Invocation, shown: calls.ShownSession) -> Outcome
     head = details_text(info)
     left_out = info.messages - len(shown.messages)
     note = f"({left_out} earlier messages; `session show {info.id} all=true` shows them too)" if left_out > 0 else ""
-    said = [session_export.message_markdown(stored.message) for stored in shown.messages]
+    said = [_numbered(stored) for stored in shown.messages]
     return Outcome(data, "\n".join(part for part in (head, note, *said) if part))
+
+
+def _numbered(stored: StoredMessage) -> str:
+    """A message with its number in its heading, by which `fork` knows it."""
+    head, _, rest = session_export.message_markdown(stored.message).partition("\n")
+    return f"{head} · {stored.seq}\n{rest}"
 
 
 def _render_resumed(invocation: Invocation, info: SessionInfo) -> Outcome:

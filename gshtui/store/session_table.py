@@ -75,29 +75,63 @@ def create_session(
     return SessionInfo(id, title, cwd, agent, provider, model, now, now, 0, parent)
 
 
-def copy_session(
-    connection: sqlite3.Connection, session: str, *, cwd: str, agent: str, title: str, parent: str
+def lineage(connection: sqlite3.Connection, session: str) -> list[tuple[str, int]]:
+    """(conversation, last `seq`) of all that this one's log is made of, its own part first.
+
+    A fork has its own messages from there on; those before are read where they are.
+    """
+    found: list[tuple[str, int]] = [(session, 2**62)]
+    while len(found) <= _GENERATIONS:
+        owner, last = found[-1]
+        row = connection.execute("SELECT base, upto FROM session_bases WHERE session = ?", (owner,)).fetchone()
+        if row is None:
+            break
+        found.append((str(row[0]), min(last, int(row[1]))))
+    return found
+
+
+def fork_session(
+    connection: sqlite3.Connection,
+    session: str,
+    *,
+    cwd: str,
+    agent: str,
+    title: str,
+    parent: str,
+    upto: int | None = None,
+    rewound: bool = False,
 ) -> SessionInfo:
-    """A new conversation with another one's messages, cuts and pins, as they are now. Raises `StoreError` (`unknown`).
+    """A new conversation that goes on from another one's messages, cuts and pins; costs nothing a message.
 
     What was sent, its events and its costs stay with the original.
+
+    Args:
+        upto: the position of the last message that it takes over; `None`: all that there are now.
+        rewound: it is made by a rewind.
+
+    Raises:
+        StoreError: there is no such conversation (`unknown`).
     """
     old = find_session(connection, session)
     new = create_session(
         connection, cwd=cwd, agent=agent, provider=old.provider, model=old.model, title=title, parent=parent
     )
+    end = int(connection.execute("SELECT last_seq FROM sessions WHERE id = ?", (old.id,)).fetchone()[0])
+    last = end if upto is None else max(0, min(upto, end))
+    connection.execute(
+        "INSERT INTO session_bases (session, base, upto, rewound) VALUES (?, ?, ?, ?)", (new.id, old.id, last, rewound)
+    )
     for table, columns in _COPIED.items():
         connection.execute(
             f"INSERT INTO {table} (session, {columns}) SELECT ?, {columns} FROM {table} WHERE session = ?"
-            f" ORDER BY {'id' if table == 'messages' else 'rowid'}",
+            " ORDER BY rowid",
             (new.id, old.id),
         )
-    connection.execute(
-        "UPDATE sessions SET (messages, last_seq) = (SELECT messages, last_seq FROM sessions WHERE id = ?)"
-        " WHERE id = ?",
-        (old.id, new.id),
+    connection.execute("UPDATE sessions SET messages = ?, last_seq = ? WHERE id = ?", (last, last, new.id))
+    until = _time_after(connection, old.id, last)
+    found = connection.execute(
+        "SELECT id, kind, at, data FROM overlays WHERE session = ? AND at < ? ORDER BY seq", (old.id, until)
     )
-    found = connection.execute("SELECT id, kind, at, data FROM overlays WHERE session = ? ORDER BY seq", (old.id,))
     overlays = [tuple(row) for row in found.fetchall()]
     # An overlay's id is its own over all conversations, and later ones name earlier ones by it.
     names = {str(id): new_id() for id, *_ in overlays}
@@ -112,8 +146,41 @@ def copy_session(
     return find_session(connection, new.id)
 
 
-_COPIED = {"messages": "seq, message, role, at, data, body", "output_uses": "call, key", "media_uses": "key"}
-"""The tables that hold a conversation, and their columns beside it."""
+_COPIED = {"output_uses": "call, key", "media_uses": "key"}
+"""The tables of what a conversation uses, and their columns beside it."""
+_GENERATIONS = 10_000
+"""Forks of forks that are followed; only a damaged record has a circle."""
+
+
+def _time_after(connection: sqlite3.Connection, session: str, last: int) -> float:
+    """When the message after this position was written; infinite if there is none."""
+    for owner, upto in reversed(lineage(connection, session)):
+        row = connection.execute(
+            "SELECT at FROM messages WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT 1",
+            (owner, last, upto),
+        ).fetchone()
+        if row is not None:
+            return float(row[0])
+    return float("inf")
+
+
+def _hand_down(connection: sqlite3.Connection, session: str) -> None:
+    """Give the forks of a conversation that is being deleted the messages that they take over from it."""
+    above = connection.execute("SELECT base, upto FROM session_bases WHERE session = ?", (session,)).fetchone()
+    forks = connection.execute("SELECT session, upto FROM session_bases WHERE base = ?", (session,)).fetchall()
+    for fork, upto in forks:
+        connection.execute(
+            "INSERT OR IGNORE INTO messages (session, seq, message, role, at, data, body)"
+            " SELECT ?, seq, message, role, at, data, body FROM messages WHERE session = ? AND seq <= ? ORDER BY seq",
+            (fork, session, upto),
+        )
+        if above is None:
+            connection.execute("DELETE FROM session_bases WHERE session = ?", (fork,))
+        else:
+            connection.execute(
+                "UPDATE session_bases SET base = ?, upto = ?, rewound = 0 WHERE session = ?",
+                (above[0], min(int(upto), int(above[1])), fork),
+            )
 
 
 def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
@@ -212,6 +279,7 @@ def delete_session(connection: sqlite3.Connection, session: str) -> None:
 
     if holder := hold_of(connection, session):
         raise SessionHeld(holder.place, holder.pid, holder.since)
+    _hand_down(connection, session)
     sent_texts.drop_of(connection, session)
     if not connection.execute("DELETE FROM sessions WHERE id = ?", (session,)).rowcount:
         raise missing(session)
@@ -277,10 +345,24 @@ class SessionTable(Table):
         fields = {"cwd": cwd, "agent": agent, "provider": provider, "model": model, "title": title, "parent": parent}
         return await self._write(lambda connection: create_session(connection, **fields))
 
-    async def copy(self, id: str, *, cwd: str, agent: str, title: str, parent: str) -> SessionInfo:
-        """Copy a conversation with its messages, cuts and pins. Raises `StoreError` (`unknown`)."""
-        fields = {"cwd": cwd, "agent": agent, "title": title, "parent": parent}
-        return await self._write(lambda connection: copy_session(connection, id, **fields))
+    async def fork(
+        self, id: str, *, cwd: str, agent: str, title: str, parent: str, upto: int | None = None, rewound: bool = False
+    ) -> SessionInfo:
+        """A conversation that goes on from another one's; see `fork_session`. Raises `StoreError` (`unknown`)."""
+        fields: dict[str, Any] = {"cwd": cwd, "agent": agent, "title": title, "parent": parent}
+        fields |= {"upto": upto, "rewound": rewound}
+        return await self._write(lambda connection: fork_session(connection, id, **fields))
+
+    async def rewound_from(self, id: str) -> str:
+        """The conversation that a rewind left for this one; empty: none did."""
+
+        def look(connection: sqlite3.Connection) -> str:
+            row = connection.execute(
+                "SELECT base FROM session_bases WHERE session = ? AND rewound = 1", (id,)
+            ).fetchone()
+            return "" if row is None else str(row[0])
+
+        return await self._read(look)
 
     async def find(self, id_or_prefix: str) -> SessionInfo:
         """Find the conversation by id, or by a unique beginning or end of its id.

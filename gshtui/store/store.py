@@ -25,6 +25,7 @@ from gshtui.store.table import Notice
 if TYPE_CHECKING:
     from gshtui.store.agent_table import AgentTable
     from gshtui.store.call_table import CallTable
+    from gshtui.store.checkpoint_table import CheckpointTable
     from gshtui.store.context_tables import ContextTables
     from gshtui.store.grant_table import GrantTable
     from gshtui.store.journal import JournalTable
@@ -144,6 +145,13 @@ class Store:
         from gshtui.store.mail_table import MailTable
 
         return MailTable(self._database, self._writer)
+
+    @cached_property
+    def checkpoints(self) -> CheckpointTable:
+        """Files as they were at prompts."""
+        from gshtui.store.checkpoint_table import CheckpointTable
+
+        return CheckpointTable(self._database, self._writer)
 
     @cached_property
     def memory(self) -> MemoryTable:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.store import message_table, session_table
+from gshtui.store import session_table
+from gshtui.store.encoding import encode_message
 from gshtui.store.migrations import MIGRATIONS, VERSION, migrate, version_of
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
@@ -24,7 +25,12 @@ def _made_by(path: Path, steps: Sequence[str]) -> str:
     migrate(raw, path, steps)
     info = session_table.create_session(raw, cwd="/p", agent="main", provider="", model="", title="", parent="")
     for number in (1, 2):
-        message_table.append_message(raw, info.id, numbered_prompt(number, f"haystack {number} needle"))
+        message = numbered_prompt(number, f"haystack {number} needle")
+        raw.execute(
+            "INSERT INTO messages (session, seq, message, role, at, data, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (info.id, number, message.id, message.role, 0.0, encode_message(message).decode(), message.text),
+        )
+        session_table.next_seq(raw, info.id, "")
     raw.close()
     return info.id
 

@@ -1,0 +1,335 @@
+"""The commands `rewind`, `redo` and `fork`: go back to a prompt with the files as they were, and on from any message.
+
+Only a person runs them. Before they overwrite what the person changed, they ask.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from gshtui.agents.rewind import EarlierPrompt, FilePlan, Rewinder, Rewound
+from gshtui.bus.events.session_events import SessionChangeRequested
+from gshtui.commands.command_errors import command_error
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Question,
+    Returns,
+    UsageError,
+)
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellOption
+from gshtui.store.session_table import SessionInfo
+from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
+from gshtui.text.sanitise import one_line
+from gshtui.tools.shadow_repository import ShadowError
+
+_PARTS = frozenset({"store"})
+_NAMED = 12
+"""Files that a question or an answer names."""
+_LISTED = 30
+IsWorking = Callable[[str], bool]
+"""Whether a turn of an agent of this process runs."""
+ForkWorktree = Callable[[Path, str], Awaitable[Path]]
+"""(folder, branch) → the new worktree's folder. Raises `CommandError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RewindResult:
+    """The prompts to choose from, or what a rewind did."""
+
+    prompts: tuple[EarlierPrompt, ...] = ()
+    done: Rewound | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForkedSession:
+    """A conversation that goes on from another one's message."""
+
+    session: SessionInfo
+    at: int
+    """Position of the last message that it takes over."""
+    worktree: str = ""
+    as_then: bool = False
+    """The worktree's files are those of that moment."""
+
+
+class RewindConversation(Parameters, Returns[RewindResult]):
+    """Go back to before a prompt, and restore the files as they were then; without a number, list the prompts.
+
+    The conversation goes on in a copy that ends there; `redo` goes back. Files are restored from checkpoints that are
+    taken before each turn: all that git would not ignore and no more than 5 MB a file, also what shell commands
+    changed. What you changed yourself is named, and overwritten only once you have said so.
+    """
+
+    COMMAND: ClassVar[str] = "rewind"
+    SHELL = ShellForm(("number",), summary="Go back to a prompt, with the files as they were.", parts=_PARTS)
+    number: Annotated[int, ShellOption(metavar="NUMBER")] = Field(
+        default=0, ge=0, le=1_000_000, description="Which prompt, counted from the newest, 1; 0: list them."
+    )
+    session: Annotated[str, ShellOption(metavar="ID", kind="session")] = Field(
+        default="", description="The conversation; empty: the current one, else this folder's latest."
+    )
+    files: bool = Field(default=True, description="Restore the files, too.")
+    overwrite: bool = Field(default=False, description="Overwrite what was changed between turns, too.")
+
+
+class RedoRewind(Parameters, Returns[Rewound]):
+    """Undo the last rewind: go back to the conversation that it left, with the files as they were before it."""
+
+    COMMAND: ClassVar[str] = "redo"
+    SHELL = ShellForm(summary="Undo the last rewind.", parts=_PARTS)
+    session: Annotated[str, ShellOption(metavar="ID", kind="session")] = Field(
+        default="", description="The conversation that the rewind made; empty: the current one."
+    )
+    files: bool = Field(default=True, description="Restore the files, too.")
+    overwrite: bool = Field(default=False, description="Overwrite what was changed since, too.")
+
+
+class ForkConversation(Parameters, Returns[ForkedSession]):
+    """Go on from any message of a conversation in a new one; the old one stays as it is."""
+
+    COMMAND: ClassVar[str] = "fork"
+    SHELL = ShellForm(("at",), summary="Go on from a message in a new conversation.", parts=_PARTS)
+    at: Annotated[int, ShellOption(metavar="MESSAGE")] = Field(
+        default=0,
+        description="The last message to take over: its number as `session show` has it, or -1, -2 … from the end;"
+        " 0: all.",
+    )
+    session: Annotated[str, ShellOption(metavar="ID", kind="session")] = Field(
+        default="", description="The conversation; empty: the current one, else this folder's latest."
+    )
+    worktree: Annotated[str, ShellOption(metavar="BRANCH")] = Field(
+        default="",
+        description="Also make a git worktree on this new branch, with the files as they were at that message.",
+        max_length=200,
+    )
+
+
+def commands(store: Store, is_working: IsWorking, fork_worktree: ForkWorktree) -> list[AnyCommand]:
+    """All three, on this store."""
+    family = _Family(store, is_working, fork_worktree)
+    human, write = Access.HUMAN_ONLY, Effect.WRITE
+    rewind = Action(
+        RewindConversation, RewindResult, family.rewind, _render_rewind, family.ask_rewind, access=human, effect=write
+    )
+    redo = Action(RedoRewind, Rewound, family.redo, _render_redone, family.ask_redo, access=human, effect=write)
+    fork = Action(ForkConversation, ForkedSession, family.fork, _render_fork, access=human, effect=write)
+    return [
+        Command(
+            "rewind",
+            "Go back to a prompt, and restore the files as they were",
+            RewindConversation,
+            rewind.handle,
+            access=human,
+            effect=write,
+            positions=("number",),
+            family="session",
+            opens="rewind",
+            actions=(rewind,),
+        ),
+        Command(
+            "redo",
+            "Undo the last rewind",
+            RedoRewind,
+            redo.handle,
+            access=human,
+            effect=write,
+            family="session",
+            actions=(redo,),
+        ),
+        Command(
+            "fork",
+            "Go on from a message in a new conversation",
+            ForkConversation,
+            fork.handle,
+            access=human,
+            effect=write,
+            positions=("at",),
+            family="session",
+            actions=(fork,),
+        ),
+    ]
+
+
+class _Family:
+    """The handlers."""
+
+    def __init__(self, store: Store, is_working: IsWorking, fork_worktree: ForkWorktree) -> None:
+        self._store = store
+        self._is_working = is_working
+        self._fork_worktree = fork_worktree
+
+    async def rewind(self, invocation: Invocation, parameters: RewindConversation) -> RewindResult:
+        try:
+            session, rewinder = await self._opened(invocation, parameters.session)
+            if not parameters.number:
+                return RewindResult(tuple((await rewinder.prompts(session.id))[:_LISTED]))
+            self._refuse_while_working(invocation, session)
+            prompt = await rewinder.prompt(session.id, parameters.number)
+            plan = await rewinder.plan(session.id, prompt) if parameters.files else None
+            _refuse_overwriting(plan, allowed=parameters.overwrite)
+            return RewindResult(done=await rewinder.rewind(session.id, prompt, plan))
+        except (StoreError, ShadowError) as error:
+            raise command_error(error) from error
+
+    async def ask_rewind(self, invocation: Invocation, parameters: RewindConversation) -> Question | None:
+        if not parameters.number or not parameters.files or parameters.overwrite:
+            return None
+        try:
+            session, rewinder = await self._opened(invocation, parameters.session)
+            plan = await rewinder.plan(session.id, await rewinder.prompt(session.id, parameters.number))
+        except (StoreError, ShadowError) as error:
+            raise command_error(error) from error
+        return _question(parameters.model_copy(update={"overwrite": True}), plan)
+
+    async def redo(self, invocation: Invocation, parameters: RedoRewind) -> Rewound:
+        try:
+            session, rewinder = await self._opened(invocation, parameters.session, empty=True)
+            self._refuse_while_working(invocation, session)
+            await rewinder.left_by(session.id)
+            plan = await rewinder.plan_back(session.id) if parameters.files else FilePlan()
+            _refuse_overwriting(plan, allowed=parameters.overwrite)
+            return await rewinder.undo(session.id, plan)
+        except (StoreError, ShadowError) as error:
+            raise command_error(error) from error
+
+    async def ask_redo(self, invocation: Invocation, parameters: RedoRewind) -> Question | None:
+        if not parameters.files or parameters.overwrite:
+            return None
+        try:
+            session, rewinder = await self._opened(invocation, parameters.session, empty=True)
+            await rewinder.left_by(session.id)
+            plan = await rewinder.plan_back(session.id)
+        except (StoreError, ShadowError) as error:
+            raise command_error(error) from error
+        return _question(parameters.model_copy(update={"overwrite": True}), plan)
+
+    async def fork(self, invocation: Invocation, parameters: ForkConversation) -> ForkedSession:
+        try:
+            session, rewinder = await self._opened(invocation, parameters.session)
+            last = session.messages
+            at = parameters.at if parameters.at > 0 else last + parameters.at
+            if not 0 < at <= last:
+                raise UsageError(
+                    f"There is no message {parameters.at}: the conversation has {last}.",
+                    hint="`session show all=true` shows them with their numbers.",
+                )
+            folder, tree = session.cwd, ""
+            if parameters.worktree:
+                tree = await rewinder.tree_before(session.id, at)
+                place = await self._fork_worktree(Path(session.cwd), parameters.worktree)
+                folder = str(place)
+                if tree:
+                    await rewinder.export(tree, place)
+            made = await self._store.sessions.fork(
+                session.id, cwd=folder, agent=session.agent, title=session.title, parent="", upto=at
+            )
+            return ForkedSession(made, at, folder if parameters.worktree else "", bool(tree))
+        except (StoreError, ShadowError) as error:
+            raise command_error(error) from error
+
+    async def _opened(self, invocation: Invocation, name: str, *, empty: bool = False) -> tuple[SessionInfo, Rewinder]:
+        """The conversation, and what goes back in it. `empty`: one in which nothing was said yet will do."""
+        name = name or invocation.session
+        if name and name != "latest":
+            info = await self._store.sessions.find(name)
+        elif found := await self._store.sessions.find_all(cwd=str(invocation.cwd), limit=1, empty=empty):
+            info = found[0]
+        else:
+            raise CommandError("This folder has no conversations yet.", hint="Ask something first.")
+        return info, Rewinder(self._store, invocation.project)
+
+    def _refuse_while_working(self, invocation: Invocation, session: SessionInfo) -> None:
+        if session.held_by and session.id != invocation.session:
+            raise CommandError(f"The conversation is open in {one_line(session.held_by, 80)}.", hint="Rewind it there.")
+        if session.id == invocation.session and self._is_working(invocation.agent):
+            raise CommandError("A turn is in progress.", hint="Interrupt it with escape first.")
+
+
+def _refuse_overwriting(plan: FilePlan | None, *, allowed: bool) -> None:
+    if plan is not None and plan.yours and not allowed:
+        raise CommandError(
+            f"This would overwrite what was changed between turns: {_names(plan.yours)}.",
+            hint="`overwrite=true` (`--overwrite`) does it all the same, `files=false` (`--no-files`) leaves them.",
+        )
+
+
+def _question(exactly: Returns[Any], plan: FilePlan) -> Question | None:
+    if not plan.yours:
+        return None
+    details = "\n".join(plan.yours[:_NAMED]) + (f"\nand {len(plan.yours) - _NAMED} more" if plan.yours[_NAMED:] else "")
+    asked = "Overwrite what you changed between turns? `redo` brings it back."
+    return Question(exactly, asked, details, yes="Overwrite")
+
+
+def _names(paths: tuple[str, ...]) -> str:
+    named = ", ".join(one_line(path, 100) for path in paths[:_NAMED])
+    return named + (f" and {len(paths) - _NAMED} more" if paths[_NAMED:] else "")
+
+
+def _render_rewind(invocation: Invocation, result: RewindResult) -> Outcome:
+    if result.done is not None:
+        done = result.done
+        text = f"Back before “{one_line(done.prompt, 80)}”, in the conversation {done.session.id}. {_files(done)}"
+        return Outcome(_data(done), text, intent=_change(invocation, done.session))
+    rows: list[dict[str, Any]] = [
+        {"number": one.number, "message": one.seq, "at": one.at, "text": one.text} for one in result.prompts
+    ]
+    lines = [
+        f"{one.number:>3}  {time.strftime('%H:%M', time.localtime(one.at))}  {one_line(one.text, 100)}"
+        for one in result.prompts
+    ]
+    return Outcome(rows, "\n".join(lines) or "Nothing has been asked in this conversation yet.")
+
+
+def _render_redone(invocation: Invocation, done: Rewound) -> Outcome:
+    text = f"Back in the conversation {done.session.id}. {_files(done)}"
+    return Outcome(_data(done), text, intent=_change(invocation, done.session))
+
+
+def _render_fork(invocation: Invocation, made: ForkedSession) -> Outcome:
+    data = {"session": made.session.id, "at": made.at, "worktree": made.worktree, "files_as_then": made.as_then}
+    text = f"The conversation {made.session.id} goes on from message {made.at}."
+    if made.worktree:
+        files = "as they were then" if made.as_then else "as they are now: there is no checkpoint of that moment"
+        return Outcome(data, f"{text} Its worktree is {one_line(made.worktree, 300)}, with the files {files}.")
+    return Outcome(data, text, intent=_change(invocation, made.session))
+
+
+def _change(invocation: Invocation, session: SessionInfo) -> SessionChangeRequested | None:
+    """Has the agent in front go on there; without a window nothing is opened."""
+    return SessionChangeRequested(agent=invocation.agent, session=session.id) if invocation.session else None
+
+
+def _files(done: Rewound) -> str:
+    if not done.files:
+        return "Files stay as they are."
+    if not done.checkpoint:
+        return "There is no checkpoint of that moment, so files stay as they are."
+    count = len(done.restored) - len(done.left)
+    said = f"{count} file{'s' if count != 1 else ''} restored." if count else "No file was different."
+    return " ".join((said, *done.left))
+
+
+def _data(done: Rewound) -> dict[str, Any]:
+    return {
+        "session": done.session.id,
+        "prompt": done.prompt,
+        "restored": list(done.restored),
+        "left": list(done.left),
+        "checkpoint": done.checkpoint and done.files,
+    }

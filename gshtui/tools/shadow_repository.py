@@ -1,0 +1,353 @@
+"""A folder's files at moments, in a git repository of ours outside the folder: its shadow.
+
+It has its own index and configuration, and knows the folder's ignore rules. The person's own repository is never
+touched. Left out are ignored files, large ones, and repositories within the folder; a restore leaves all these alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gshtui.guard.child_environment import command_environment
+from gshtui.settings import paths
+from gshtui.system import private_files, processes
+from gshtui.system.expected_error import ExpectedError
+from gshtui.system.file_lock import LockHeld, file_lock
+from gshtui.text.sanitise import one_line
+from gshtui.tools.git import git
+
+FOLDER = "checkpoints"
+MOST_BYTES = 5_000_000
+"""Of a file; larger ones are left out."""
+MOST_NEW = 1_000_000_000
+"""Bytes that are new in one checkpoint."""
+MOST_FILES = 200_000
+_WITHIN = 120.0
+"""Seconds for one call of git."""
+_LOCKED = 10.0
+_CONFIGURATION = """\
+[core]
+	repositoryformatversion = 0
+	bare = false
+	logAllRefUpdates = false
+	fsync = none
+	looseCompression = 1
+	preloadIndex = true
+	untrackedCache = true
+	symlinks = true
+	autocrlf = false
+	fsmonitor = false
+	hooksPath = /dev/null
+[index]
+	version = 4
+[gc]
+	auto = 0
+"""
+_ATTRIBUTES = "* -text -filter -ident -eol -working-tree-encoding -diff -merge\n"
+"""Bytes as they are, whatever the folder's own attributes say."""
+_ALWAYS_LEFT_OUT = "/.gsh/worktrees/\n.git\n"
+
+
+class ShadowError(ExpectedError):
+    """The files cannot be looked at or restored; the text is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileRestore:
+    """What a restore would do to a file: `path` is relative to the folder."""
+
+    path: str
+    kind: Literal["write", "delete"]
+
+
+class ShadowRepository:
+    """The shadow of one folder. Its calls take turns, also with those of other processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._path = paths.data_dir(create=False) / FOLDER / f"{_name(folder)}.git"
+        self._lock = asyncio.Lock()
+        self._options: tuple[str, ...] | None = None
+
+    async def record_files(self) -> str:
+        """The tree of the files as they are now.
+
+        Raises:
+            ShadowError: git is missing, too much is new, or the folder cannot be read.
+        """
+        async with self._turn():
+            changed = await self._changed()
+            if changed:
+                gone, there = await asyncio.to_thread(self._sorted, changed)
+                # What has gone makes room first: a folder may be where a file was, and the other way round.
+                if gone:
+                    await self._git("update-index", "-z", "--force-remove", "--stdin", given=_joined(gone))
+                if there:
+                    await self._git(
+                        "update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=_joined(there)
+                    )
+            tree = (await self._git("write-tree")).decode().strip()
+            ref = self._path / "refs" / "gsh" / tree
+            if not ref.exists():
+                await asyncio.to_thread(_write_ref, ref, tree)
+            return tree
+
+    async def changes(self, now: str, then: str) -> list[FileRestore]:
+        """What would make the files of the tree `now` those of the tree `then`. Raises `ShadowError`."""
+        if now == then:
+            return []
+        said = await self._git("diff-tree", "-r", "-z", "--no-renames", "--name-status", now, then)
+        parts = said.decode("utf-8", "surrogateescape").split("\0")
+        pairs = zip(parts[0::2], parts[1::2], strict=False)
+        return [FileRestore(path, "delete" if status == "D" else "write") for status, path in pairs if path]
+
+    async def restore(self, tree: str, now: str, changes: Sequence[FileRestore]) -> list[str]:
+        """Make these files as they are in the tree. Returns a sentence for each that was left alone.
+
+        Args:
+            now: the tree of the files as they are; what is there but not in it, nothing could bring back.
+        """
+        left: list[str] = []
+        async with self._turn():
+            known = await self._names(now)
+            writes: list[str] = []
+            for change in changes:
+                at = self.folder / change.path
+                shown = one_line(change.path, 120)
+                if not _is_reachable(self.folder, at):
+                    left.append(f"{shown} was left alone: a link leads out of the folder on its way.")
+                elif change.kind == "delete":
+                    left += await asyncio.to_thread(_delete, self.folder, at, shown)
+                elif os.path.lexists(at) and change.path not in known and not _holds_known(at, change.path, known):
+                    left.append(f"{shown} was left alone: the file there is ignored or too large to be kept.")
+                else:
+                    writes.append(change.path)
+            left += await self._write(tree, writes)
+        return left
+
+    async def _write(self, tree: str, names: Sequence[str]) -> list[str]:
+        """Write files of a tree through an index of its own."""
+        if not names:
+            return []
+        index = self._path / f"restore-{os.getpid()}"
+        env = {"GIT_INDEX_FILE": str(index)}
+        try:
+            await self._git("read-tree", tree, env=env)
+            await self._git("checkout-index", "-f", "-q", "-z", "--stdin", given=_joined(names), env=env)
+        except ShadowError as error:
+            return [error.message]
+        finally:
+            for path in (index, index.with_name(index.name + ".lock")):
+                path.unlink(missing_ok=True)
+        return []
+
+    async def export(self, tree: str, target: Path) -> None:
+        """Make another folder's files those of the tree; what is ignored there stays. Raises `ShadowError`."""
+        index = self._path / f"export-{os.getpid()}"
+        env = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(target)}
+        async with self._turn():
+            try:
+                await self._git("read-tree", tree, env=env)
+                there = await self._git("ls-files", "-o", "-z", "--exclude-standard", env=env, folder=target)
+                for name in there.decode("utf-8", "surrogateescape").split("\0"):
+                    if name and not name.endswith("/"):
+                        await asyncio.to_thread(_delete, target, target / name, name)
+                await self._git("checkout-index", "-a", "-f", "-q", env=env, folder=target)
+            finally:
+                index.unlink(missing_ok=True)
+
+    async def tidy(self, used: Iterable[str]) -> None:
+        """Forget all trees but these, and what only they hold. Raises `ShadowError`."""
+        async with self._turn():
+            kept = set(used)
+            refs = self._path / "refs" / "gsh"
+
+            def drop() -> bool:
+                gone = [path for path in refs.iterdir() if path.name not in kept] if refs.is_dir() else []
+                for path in gone:
+                    path.unlink(missing_ok=True)
+                return bool(gone)
+
+            if await asyncio.to_thread(drop):
+                await self._git("prune", "--expire=now")
+
+    async def _names(self, tree: str) -> set[str]:
+        said = await self._git("ls-tree", "-r", "-z", "--name-only", tree)
+        return set(said.decode("utf-8", "surrogateescape").split("\0"))
+
+    async def _changed(self) -> list[str]:
+        """Paths that differ from the index, each once."""
+        said = await self._git("ls-files", "-z", "-m", "-o", "-d", "--exclude-standard")
+        names = dict.fromkeys(said.decode("utf-8", "surrogateescape").split("\0"))
+        found = [name for name in names if name and not name.endswith("/")]
+        if len(found) > MOST_FILES:
+            raise ShadowError(
+                f"{len(found):,} files are new or changed, which are too many for a checkpoint.",
+                "Add what is built to .gitignore.",
+            )
+        return found
+
+    def _sorted(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
+        """(what is not kept: it is no file or link any more, or too large; what is)"""
+        gone: list[str] = []
+        there: list[str] = []
+        folders: dict[str, bool] = {}
+        new = 0
+        for name in names:
+            place = os.path.join(self.folder, name)  # noqa: PTH118 - thousands of them
+            above = os.path.dirname(place)  # noqa: PTH120
+            if above not in folders:
+                folders[above] = _is_reachable(self.folder, Path(place))
+            try:
+                found = os.lstat(place)
+            except OSError:
+                gone.append(name)
+                continue
+            kept = stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_size <= MOST_BYTES)
+            (there if kept and folders[above] else gone).append(name)
+            new += found.st_size if kept else 0
+        if new > MOST_NEW:
+            raise ShadowError(
+                f"{new / 1e9:.1f} GB are new or changed, which is too much for a checkpoint.",
+                "Add what is built to .gitignore.",
+            )
+        return gone, there
+
+    @contextlib.asynccontextmanager
+    async def _turn(self) -> AsyncGenerator[None]:
+        """Alone with the repository, which is there then."""
+        async with self._lock:
+            try:
+                await asyncio.to_thread(self._prepare)
+                if self._options is None:
+                    self._options = await self._ignored_everywhere()
+                async with file_lock(self._path / "gsh.lock", within=_LOCKED, note="a checkpoint"):
+                    await asyncio.to_thread(self._clear)
+                    yield
+            except LockHeld as error:
+                raise ShadowError("Another process is keeping the files of this folder for too long.") from error
+            except OSError as error:
+                raise ShadowError(f"The files cannot be kept: {error.strerror or error}.") from error
+
+    def _prepare(self) -> None:
+        """Create the repository; bring the rules of the person's own up to date."""
+        if not self._path.joinpath("HEAD").exists():
+            for part in ("objects/info", "objects/pack", "refs/heads", "refs/gsh", "info"):
+                private_files.make_folder(self._path / part)
+            (self._path / "config").write_text(_CONFIGURATION, "utf-8")
+            (self._path / "info" / "attributes").write_text(_ATTRIBUTES, "utf-8")
+            (self._path / "description").write_text(f"{self.folder}\n", "utf-8", "surrogateescape")
+            (self._path / "HEAD").write_text("ref: refs/heads/none\n", "utf-8")
+        try:
+            own = (self.folder / ".git" / "info" / "exclude").read_text("utf-8", "surrogateescape")
+        except OSError:
+            own = ""
+        rules = f"{own.rstrip()}\n{_ALWAYS_LEFT_OUT}"
+        exclude = self._path / "info" / "exclude"
+        if not exclude.exists() or exclude.read_text("utf-8", "surrogateescape") != rules:
+            private_files.write_whole(exclude, rules.encode("utf-8", "surrogateescape"))
+
+    def _clear(self) -> None:
+        """Remove what a call that was killed left: whoever holds our lock is alone."""
+        (self._path / "index.lock").unlink(missing_ok=True)
+
+    async def _ignored_everywhere(self) -> tuple[str, ...]:
+        """The option for the person's own rules for all folders."""
+        said = await git(self.folder, "config", "--type=path", "core.excludesFile")
+        config = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+        rules = said.out.strip() if not said.code else str(Path(config, "git", "ignore"))
+        return ("-c", f"core.excludesFile={rules}")
+
+    async def _git(
+        self, *arguments: str, given: bytes = b"", env: dict[str, str] | None = None, folder: Path | None = None
+    ) -> bytes:
+        environ = command_environment(os.environ) | {"LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
+        environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_DIR": str(self._path), "GIT_WORK_TREE": str(self.folder)}
+        environ |= {"GIT_OPTIONAL_LOCKS": "1", "GIT_ALLOW_PROTOCOL": "none", **(env or {})}
+        try:
+            process = await processes.start_child(
+                "git",
+                *(self._options or ()),
+                *arguments,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=folder or self.folder,
+                env=environ,
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            what = "git is not installed" if self.folder.is_dir() else f"the folder {self.folder} is gone"
+            raise ShadowError(f"The files cannot be kept: {what}.") from error
+        try:
+            async with asyncio.timeout(_WITHIN):
+                out, failure = await process.communicate(given)
+        except TimeoutError as error:
+            raise ShadowError(f"The files cannot be kept: git did not answer within {_WITHIN:g} s.") from error
+        finally:
+            if process.returncode is None:
+                await processes.kill_child(process)
+        if process.returncode:
+            why = one_line(failure.decode("utf-8", "replace").strip() or f"git {arguments[0]} failed", 200)
+            raise ShadowError(f"The files cannot be kept or restored: {why}.")
+        return out
+
+
+def _name(folder: Path) -> str:
+    return hashlib.blake2b(os.fsencode(folder), digest_size=12).hexdigest()
+
+
+def _write_ref(path: Path, tree: str) -> None:
+    private_files.make_folder(path.parent)
+    private_files.write_whole(path, f"{tree}\n".encode())
+
+
+def _joined(names: Iterable[str]) -> bytes:
+    return b"".join(name.encode("utf-8", "surrogateescape") + b"\0" for name in names)
+
+
+def _is_reachable(folder: Path, path: Path) -> bool:
+    """Whether no part of the way to a file is a link."""
+    at = path.parent
+    while at != folder:
+        if at == at.parent or at.is_symlink():
+            return False
+        at = at.parent
+    return True
+
+
+def _holds_known(at: Path, name: str, known: set[str]) -> bool:
+    """Whether a folder is in the place of a file, and all that is in it could be brought back."""
+    if not at.is_dir() or at.is_symlink():
+        return False
+    for place, _, files in os.walk(at):
+        below = os.path.relpath(place, at)
+        for file in files:
+            inner = os.path.normpath(os.path.join(name, below, file))  # noqa: PTH118
+            if inner not in known:
+                return False
+    return True
+
+
+def _delete(folder: Path, path: Path, shown: str) -> list[str]:
+    """Delete a file, and its folders that are empty then."""
+    try:
+        if path.is_dir() and not path.is_symlink():
+            return []  # a folder has taken its place, whose files are restored one by one
+        path.unlink(missing_ok=True)
+        at = path.parent
+        while at != folder:
+            at.rmdir()
+            at = at.parent
+    except OSError as error:
+        if os.path.lexists(path):
+            return [f"{shown} could not be deleted: {error.strerror or error}."]
+    return []
