@@ -35,6 +35,8 @@ from gshtui.guard.child_environment import is_secret_variable
 from gshtui.mcp_client import mcp_calls as calls
 from gshtui.mcp_client.consents import agree, is_agreed
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition, configured_servers
+from gshtui.mcp_client.server_requests import ToolCaller
+from gshtui.mcp_client.server_resources import named_resources
 from gshtui.mcp_client.server_tools import SEPARATOR
 from gshtui.mcp_client.tool_pins import ServerPins, accepted, forget_pins, read_pins, write_pins
 from gshtui.settings import paths
@@ -47,8 +49,11 @@ from gshtui.text.sanitise import literal, one_line
 if TYPE_CHECKING:
     from gshtui.mcp_client.server_pool import ServerPool
 
-ServerWord = Literal["ls", "show", "add", "rm", "enable", "disable", "import", "doctor", "accept", "restart", "answer"]
+ServerWord = Literal[
+    "ls", "show", "add", "rm", "enable", "disable", "import", "doctor", "accept", "restart", "answer", "resources"
+]
 _LOOKING = frozenset({"ls", "show"})
+_NO_SERVER = frozenset({"ls", "import", "doctor", "resources"})
 _TOOLS_SHOWN = 200
 
 
@@ -58,7 +63,8 @@ class McpCommandParameters(Parameters):
     SHELL = calls.MCP_GROUP
     action: Annotated[ServerWord, synonyms({"list": "ls", "remove": "rm", "check": "doctor", "trust": "accept"})] = (
         Field(default="ls", description="ls, show: look. add, rm, enable, disable, import: change the configuration. "
-              "doctor: try. accept: let a folder's server run, or offer changed tools. restart, answer: a running one.")
+              "doctor: try. accept: let a folder's server run, or offer changed tools. restart, answer: a running one. "
+              "resources: what prompts can name.")
     )  # fmt: skip
     name: Word = Field(Word(""), description="The server; import: the program to import from.")
     command: Annotated[str, Mark.VERBATIM] = Field(
@@ -103,6 +109,7 @@ def commands(loaded: Loaded, servers: Callable[[], ServerPool] | None) -> list[A
             calls.RestartServer, calls.ServerAnswer, do.restart, _render_answer, access=person,
             effect=Effect.EXECUTE, where=(Where("servers.restart", _restart),),
         ),
+        Action(calls.ListResources, calls.ResourceList, do.resources, _render_resources, access=person),
         Action(calls.AnswerServer, calls.ServerAnswer, do.answer, _render_answer, access=person, effect=write),
     )  # fmt: skip
 
@@ -170,7 +177,7 @@ def _restart(row: calls.ServerRow) -> calls.RestartServer | None:
 
 def _bind(given: McpCommandParameters) -> Parameters:
     name = str(given.name)
-    if not name and given.action not in ("ls", "import", "doctor"):
+    if not name and given.action not in _NO_SERVER:
         raise UsageError(f"mcp {given.action}: the name of the server is missing.", hint="`mcp ls` lists them.")
     match given.action:
         case "ls":
@@ -194,6 +201,8 @@ def _bind(given: McpCommandParameters) -> Parameters:
             return calls.AcceptServer(name=name)
         case "restart":
             return calls.RestartServer(name=name)
+        case "resources":
+            return calls.ListResources(name=name)
         case "answer":
             return calls.AnswerServer(name=name, values=given.command)
 
@@ -321,6 +330,25 @@ class _Handlers:
         except McpError as error:
             raise command_error(error) from error
         return calls.ServerAnswer(wanted.name, f"{wanted.name} was started in {connection.started_in:.1f} s.")
+
+    async def resources(self, _invocation: Invocation, wanted: calls.ListResources) -> calls.ResourceList:
+        if self._servers is None or not await self._definitions():
+            return calls.ResourceList(())
+        pool = self._servers()
+        await pool.load()
+        if not wanted.name:
+            having = [
+                one.name for one in pool.definitions if one.settings.enabled and pool.pins(one.name).has_resources
+            ]
+            return calls.ResourceList(tuple(calls.NamedResource(name, "", "its resources") for name in having))
+        row = await self._row(await self._definition(wanted.name))
+        if not row.agreed or not row.definition.settings.enabled:
+            return calls.ResourceList(())
+        try:
+            found = await named_resources(pool.connection(wanted.name), ToolCaller())
+        except McpError as error:
+            raise command_error(error) from error
+        return calls.ResourceList(tuple(calls.NamedResource(wanted.name, uri, about) for uri, about in found))
 
     async def answer(self, _invocation: Invocation, wanted: calls.AnswerServer) -> calls.ServerAnswer:
         try:
@@ -558,6 +586,12 @@ def _render_checks(_invocation: Invocation, found: calls.ServerChecks) -> Outcom
         lines.append(f"{'✓' if one.ok else '✗'} **{one.name}**")
         lines += [f"  - {one_line(literal(line), 400)}" for line in one.lines]
     return Outcome(data, "\n".join(lines), is_error=not all(one.ok for one in found.checks))
+
+
+def _render_resources(_invocation: Invocation, found: calls.ResourceList) -> Outcome:
+    data = [{"server": one.server, "uri": one.uri, "about": one.about} for one in found.resources]
+    lines = [f"- `@{one.server}:{one.uri}` {one.about}".rstrip() for one in found.resources]
+    return Outcome(data, "\n".join(lines) or "There are no resources.")
 
 
 def _render_answer(_invocation: Invocation, answer: calls.ServerAnswer) -> Outcome:

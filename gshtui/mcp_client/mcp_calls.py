@@ -256,6 +256,31 @@ class AcceptServer(Parameters, Returns[ServerAnswer]):
     """What the person has seen; it is accepted only while it is the same. Empty: as it is now."""
 
 
+@dataclass(frozen=True, slots=True)
+class NamedResource:
+    """A resource that a person can name in a prompt as `@SERVER:URI`."""
+
+    server: str
+    uri: str
+    """As it is named; a server that has some has an empty one, for its name alone."""
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceList:
+    """Resources, or the servers that have some."""
+
+    resources: tuple[NamedResource, ...]
+
+
+class ListResources(Parameters, Returns[ResourceList]):
+    """List the resources that a prompt can name as @SERVER:ADDRESS; without a server, the servers that have some."""
+
+    COMMAND: ClassVar[str] = "mcp"
+    WORD: ClassVar[str] = "resources"
+    name: str = Field(default="", description="The server; by default, which servers have resources.")
+
+
 class RestartServer(Parameters, Returns[ServerAnswer]):
     """End a server and start it again."""
 

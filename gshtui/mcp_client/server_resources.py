@@ -64,6 +64,25 @@ async def list_resources(connection: ServerConnection, caller: ToolCaller) -> st
     return await connection.run(listed, caller, connection.definition.settings.timeout)
 
 
+async def named_resources(connection: ServerConnection, caller: ToolCaller) -> list[tuple[str, str]]:
+    """(URI, what it is) of each resource of a server; patterns of more end at their first variable.
+
+    Raises `McpError`.
+    """
+
+    async def listed(session: SdkSession) -> list[tuple[str, str]]:
+        resources, templates = await session.resources()
+        found = [(str(one.uri), one.title or one.description or one.name) for one in resources[:_LISTED]]
+        found += [
+            (str(one.uri_template).partition("{")[0], f"… {one.title or one.description or one.name}")
+            for one in templates[:_LISTED]
+        ]
+        clean = [(one_line(plain(uri), 400), one_line(plain(about or ""), 120)) for uri, about in found]
+        return [(uri, about) for uri, about in clean if uri and not any(char.isspace() for char in uri)]
+
+    return await connection.run(listed, caller, connection.definition.settings.timeout)
+
+
 def resource_command(connection: Callable[[], ServerConnection], server: str, files: Path) -> AnyCommand:
     """The tool with which an agent lists and reads a server's resources; each reading asks as any of its tools does."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from gshtui.ui.prompt.completion_sources import CommandSource, FileIndex, FileSource
+from gshtui.ui.prompt.completion_sources import CommandSource, FileIndex, FileSource, ResourceSource
 from tests.kit.prompt_host import PromptHost
 
 
@@ -177,3 +177,36 @@ async def test_enter_and_tab_never_take_what_belongs_to_older_words() -> None:
         gate.set()
         await shown(app, pilot)
         assert app.area.input.text == "/more "
+
+
+@dataclass
+class Resource:
+    server: str
+    uri: str
+    about: str = ""
+
+
+async def test_resources_of_servers_are_completed_and_asked_for_once() -> None:
+    asked: list[str] = []
+
+    async def listed(server: str) -> list[Resource]:
+        asked.append(server)
+        if not server:
+            return [Resource("kit", "", "its resources")]
+        return [Resource("kit", "note://one", "A note"), Resource("kit", "file:///", "… any file")]
+
+    app = PromptHost(keep_drafts=False, completions=[ResourceSource(listed)])
+    async with app.run_test() as pilot:
+        await pilot.press(*"see @k")
+        assert await shown(app, pilot) == ["kit:"]
+        await pilot.press("tab")
+        assert app.area.input.text == "see @kit:"  # no blank: an address follows
+        await pilot.press("n")
+        assert await shown(app, pilot) == ["kit:note://one"]
+        await pilot.press("o", "tab")
+        assert app.area.input.text == "see @kit:note://one "
+        await pilot.press(*"and @kit:f")
+        assert await shown(app, pilot) == ["kit:file:///"]
+        await pilot.press("tab")
+        assert app.area.input.text == "see @kit:note://one and @kit:file:///"
+    assert asked == ["", "kit"]

@@ -220,6 +220,52 @@ class FileSource:
         ]
 
 
+class NamedThing(Protocol):
+    """A resource of a server, such as `gshtui.mcp_client.mcp_calls.NamedResource`."""
+
+    @property
+    def server(self) -> str: ...
+    @property
+    def uri(self) -> str: ...
+    @property
+    def about(self) -> str: ...
+
+
+ListResources = Callable[[str], Awaitable[Sequence[NamedThing]]]
+"""(server, or none) → its resources, or the servers that have some."""
+_FRESH = 30.0
+"""Seconds for which a server's resources are not asked for again."""
+
+
+class ResourceSource:
+    """`@server:uri` of a resource of an MCP server; the server is started when its name stands there."""
+
+    def __init__(self, listed: ListResources) -> None:
+        self._listed = listed
+        self._known: dict[str, tuple[float, Sequence[NamedThing]]] = {}
+
+    def start(self, before: str, row: int) -> int | None:
+        at = mention_start(before)
+        return None if at is None or before[at + 1 : at + 2] == '"' else at
+
+    async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
+        typed = before[start + 1 :]
+        server, colon, _ = typed.partition(":")
+        asked = server if colon else ""
+        when, found = self._known.get(asked, (0.0, ()))
+        if time.monotonic() - when > _FRESH or not when:
+            found = await self._listed(asked)
+            self._known[asked] = (time.monotonic(), found)
+        items: list[CompletionItem] = []
+        for one in found:
+            text = f"{one.server}:{one.uri}"
+            fit = fuzzy_match(typed, text)
+            if fit is not None:
+                whole = bool(one.uri) and not one.about.startswith("…")
+                items.append(CompletionItem(f"@{text}", start, text, one.about, "resource", fit.positions, whole))
+        return items[:LIMIT]
+
+
 def _file_mention(path: str) -> str:
     """The path as written in a prompt; quoted if it contains a space."""
     if not any(char.isspace() or char == '"' for char in path):

@@ -41,6 +41,7 @@ from gshtui.ui.prompt.task_strip import TasksStrip
 
 if TYPE_CHECKING:
     from gshtui.commands.registry import Registry
+    from gshtui.ui.prompt.completion_sources import NamedThing
 
 
 def _no_text() -> str:
@@ -333,9 +334,20 @@ class CommandFields(Mapping[str, frozenset[str]]):
 
 
 def _connect(bridge: Bridge, area: PromptArea) -> None:
-    from gshtui.ui.prompt.completion_sources import FileIndex, FileSource
+    from gshtui.ui.prompt.completion_sources import FileIndex, FileSource, ResourceSource
+
+    async def resources(server: str) -> Sequence[NamedThing]:
+        from gshtui.commands.declaration import CommandError
+        from gshtui.mcp_client.mcp_calls import ListResources
+        from gshtui.ui.kit.bridge import NotReady
+
+        try:
+            return (await bridge.call(ListResources(name=server))).resources
+        except (NotReady, CommandError):  # completion helps where it can, and says nothing where it cannot
+            return ()
 
     area.input.add_source(FileSource(FileIndex(bridge.opening.cwd)))
+    area.input.add_source(ResourceSource(resources))
     if bridge.settings is not None and bridge.settings.ui.keys == "vi":
         area.input.use_vi()
     if bridge.registry is not None:
