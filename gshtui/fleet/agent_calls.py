@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 
 from pydantic import Field
 
-from gshtui.bus.agent_data import AgentRow, AnswerSource, OpenQuestion, QuestionChoice
+from gshtui.bus.agent_data import AgentRow, AnswerSource, OpenQuestion, ProgramOption, QuestionChoice
 from gshtui.commands.declaration import Parameters, Returns
 from gshtui.commands.shell_form import ShellForm, ShellGroup, ShellOption
 from gshtui.fleet.agent_states import AgentState
@@ -244,6 +244,30 @@ terminals.
     )
     reason: Annotated[str, ShellOption(absent=True)] = ""
     """With a denial of our own agent's call: why, for the agent to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """What an agent's program lets a person choose, as it is now."""
+
+    row: AgentRow
+    options: tuple[ProgramOption, ...]
+    changed: str = ""
+    """What was set, as a sentence."""
+
+
+class SetAgentOption(_ForAgent, Returns[AgentOptions]):
+    """Show what an agent's program lets you choose, such as its mode or its model, or choose it.
+
+    Programs over ACP have such options, each with its own values: `agent option 12 mode plan`. They are set in a window
+    of the agent's folder.
+    """
+
+    WORD: ClassVar[str] = "option"
+    SHELL = _shell("option", "value")
+
+    option: str = Field(default="", description="The option: mode, model, or another one. Without it, show them all.")
+    value: str = Field(default="", description="Its new value. Without it, show the option's values.")
 
 
 class WaitForAgent(_ForAgent, Returns[AwaitedStatus]):

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from gshtui.bus.agent_data import AgentRow, AnswerSource
 from gshtui.commands.declaration import Invocation, Outcome
 from gshtui.fleet import agent_calls as calls
@@ -13,7 +15,7 @@ from gshtui.fleet import agent_tables
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import RecoveryPlan, RevivedAgent
 from gshtui.text.markdown_table import padded
-from gshtui.text.sanitise import visible
+from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.verbatim import fenced
 
 if TYPE_CHECKING:
@@ -175,6 +177,25 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
     data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
     after = f" It asks next: {found.next.subject}" if found.next is not None else ""
     return Outcome(data, f"Answered {row.name} ({row.id}): {found.choice.label}.{after}")
+
+
+def agent_options(_invocation: Invocation, found: calls.AgentOptions) -> Outcome:
+    row = found.row
+    data = {"agent": row.id, "options": msgspec.to_builtins(found.options)}
+    if found.changed:
+        return Outcome(data, found.changed)
+    lines: list[str] = []
+    for one in found.options:
+        lines.append(f"- **{_word(one.id)}** ({_word(one.name)}): {_word(one.value) or 'not set'}")
+        lines += [
+            f"  - {_word(value.value)}{f': {_word(value.name)}' if value.name not in ('', value.value) else ''}"
+            for value in one.values
+        ]
+    return Outcome(data, "\n".join(lines))
+
+
+def _word(text: str) -> str:
+    return one_line(literal(text), 80)
 
 
 def awaited_status(_invocation: Invocation, found: calls.AwaitedStatus) -> Outcome:

@@ -46,8 +46,8 @@ from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line, visible
 
 ACTIONS = (
-    "ls", "show", "attach", "send", "answer", "wait", "interrupt", "restart", "fork", "rename", "kill", "undo",
-    "recover", "archive", "unarchive", "remove", "unsaved", "seen",
+    "ls", "show", "attach", "send", "answer", "option", "wait", "interrupt", "restart", "fork", "rename", "kill",
+    "undo", "recover", "archive", "unarchive", "remove", "unsaved", "seen",
 )  # fmt: skip
 RESTS = ("idle", "waiting", "done", "failed", "lost")
 """The statuses that `wait` waits for by default."""
@@ -64,8 +64,8 @@ class AgentParameters(Parameters):
     SHELL = calls.AGENT_GROUP
     action: Annotated[str, synonyms(calls.AGENT_SYNONYMS)] = Field(
         "ls",
-        description="ls, show, attach, send, answer, wait, interrupt, restart, fork, rename, kill, undo, recover, "
-        "archive, unarchive, remove, unsaved, seen (marks it as read).",
+        description="ls, show, attach, send, answer, option, wait, interrupt, restart, fork, rename, kill, undo, "
+        "recover, archive, unarchive, remove, unsaved, seen (marks it as read).",
     )
     target: str = Field("", description="Number or name of the agent; `all` for recover.")
     text: Annotated[str, Mark.VERBATIM, Mark.PIPED] = Field(
@@ -125,6 +125,9 @@ def _bindings(given: AgentParameters) -> Parameters:
             return calls.SendToAgent(agent=target, text=text, now=given.now, wait=given.wait, timeout=given.timeout)
         case "answer":
             return calls.AnswerAgent(agent=target, choice=text, reason=given.reason)
+        case "option":
+            option, _, value = text.strip().partition(" ")
+            return calls.SetAgentOption(agent=target, option=option, value=value.strip())
         case "show":
             return calls.ShowAgent(agent=target, answer=given.answer)
         case "wait":
@@ -236,6 +239,7 @@ class _Family:
                     streams=messages.streams,
                 ),
                 _action(calls.AnswerAgent, calls.AnsweredQuestion, messages.answer, agent_outcomes.answered_question),
+                _action(calls.SetAgentOption, calls.AgentOptions, self._option, agent_outcomes.agent_options),
                 _action(
                     calls.WaitForAgent, calls.AwaitedStatus, self._wait, agent_outcomes.awaited_status, access=shared,
                     effect=read,
@@ -395,6 +399,14 @@ class _Family:
         return row
 
     # Doing
+
+    async def _option(self, _invocation: Invocation, parameters: calls.SetAgentOption) -> calls.AgentOptions:
+        await self._fleet.refresh()  # in a command of its own, what the journal says of them
+        row = await self._fleet.find(parameters.agent)
+        if not parameters.value:
+            return calls.AgentOptions(row, self._fleet.options_of(row, parameters.option))
+        options, said = await self._fleet.set_option(row.id, parameters.option, parameters.value)
+        return calls.AgentOptions(row, options, said)
 
     async def _interrupt(self, invocation: Invocation, parameters: calls.InterruptAgent) -> AgentRow:
         row = await self._fleet.find(parameters.agent)

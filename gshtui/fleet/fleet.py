@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gshtui.bus.agent_data import AgentRow, AnswerSource, OpenQuestion, SpawnRequest
+from gshtui.bus.agent_data import AgentRow, AnswerSource, OpenQuestion, ProgramOption, SpawnRequest
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import WaitReported
 from gshtui.bus.letter import Letter
@@ -39,13 +39,14 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
 from gshtui.system.tasks import end_all
-from gshtui.text.sanitise import one_line
+from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
     from gshtui.fleet.answer_feed import AnswerFeed
     from gshtui.fleet.answerer import Answerer
     from gshtui.fleet.follower import AgentFollower
     from gshtui.fleet.killer import Killer
+    from gshtui.fleet.program_options import ProgramOptions
     from gshtui.fleet.starter import Recoverer, Starter
     from gshtui.guard.open_approvals import OpenApprovals
     from gshtui.tools.setup_record import SetupRecord
@@ -105,6 +106,7 @@ class Fleet:
             open_approvals: the questions asked here; `None`: nobody here may answer our own agents.
         """
         self._open_approvals = open_approvals
+        self._connected = connected
         self.terminals = terminals or AgentTerminals()
         rows = AgentRows(bus, store)
         self._programs = programs or Programs()
@@ -163,6 +165,12 @@ class Fleet:
         from gshtui.fleet.own_questions import OwnQuestions
 
         return Answerer(self._context, self._programs, OwnQuestions(self._context.bus, self._open_approvals))
+
+    @cached_property
+    def _options(self) -> ProgramOptions:
+        from gshtui.fleet.program_options import ProgramOptions
+
+        return ProgramOptions(self._context.bus, self._connected)
 
     @cached_property
     def _follower(self) -> AgentFollower:
@@ -445,6 +453,20 @@ class Fleet:
             What it asks next; `None`: nothing.
         """
         return await self._answerer.answer(await self._alive(id), choice, question, reason)
+
+    def options_of(self, row: AgentRow, option: str = "") -> tuple[ProgramOption, ...]:
+        """What an agent's program lets a person choose: all, or this one. Raises `FleetError`: there is none."""
+        self._options.check(row)
+        return (self._options.find(row, option),) if option else row.options
+
+    async def set_option(self, id: str, option: str, value: str) -> tuple[tuple[ProgramOption, ...], str]:
+        """Choose a value for an option of an agent's program; the options as they are then, and what was done."""
+        row = await self._alive(id)
+        found = self._options.find(row, option)
+        wanted = self._options.value(found, value)
+        now = await self._options.set(row, found, wanted)
+        shown = one_line(literal(wanted.name or wanted.value), 80)
+        return now, f"{row.name} ({row.id}): {one_line(literal(found.name or found.id), 60)} is {shown}."
 
     async def interrupt(self, id: str) -> None:
         """Stop what the agent is doing, but keep the agent."""

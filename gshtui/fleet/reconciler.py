@@ -27,7 +27,7 @@ from gshtui.system.tasks import attempt, cancel_and_wait, keep_on
 
 _PAGE = 1_000
 """Events that are read at once."""
-_FIGURES = ("provider", "model", "window", "context", "tokens", "cost", "report", "needs_you")
+_FIGURES = ("provider", "model", "window", "context", "tokens", "cost", "report", "needs_you", "options")
 
 
 class JournalReader:

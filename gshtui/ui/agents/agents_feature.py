@@ -22,7 +22,7 @@ from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 _VERBS = {
     "agents.attach": "attach to", "agents.changes": "show the changes of", "agents.copy": "copy the command for",
-    "agents.report": "show the report of", "agents.undo": "undo the kill of",
+    "agents.options": "set the options of", "agents.report": "show the report of", "agents.undo": "undo the kill of",
 }  # fmt: skip
 """How to say what a key does to an agent, where the key's id is not a verb."""
 
@@ -47,6 +47,9 @@ class AgentsFeature(Feature):
                 RowAction("agents.changes", self._show_changes, _has_worktree),
                 RowAction("agents.rename", self._rename, lambda agent: agent.terminal),
                 RowAction("agents.copy", self._copy, _has_pane),
+                RowAction(
+                    "agents.options", self._choose_option, lambda agent: bool(agent.row.options) and _runs(agent)
+                ),
             ),
         )
 
@@ -154,6 +157,30 @@ class AgentsFeature(Feature):
 
         waits = "delivered once it is idle" if agent.busy else ""
         self.window.push_screen(InputScreen(f"Message to {agent.row.name} ({agent.id})", hint=waits, lines=True), send)
+
+    def _choose_option(self, agent: AgentView) -> None:
+        """Let the person choose a value of one of its program's options."""
+        from gshtui.fleet.agent_calls import SetAgentOption
+        from gshtui.text.sanitise import literal, one_line
+        from gshtui.ui.kit.dialogs import Picker, PickerChoice
+
+        offered = [(option, value) for option in agent.row.options for value in option.values]
+        choices = [
+            PickerChoice(
+                str(number),
+                one_line(literal(option.name or option.id), 40),
+                one_line(literal(value.name or value.value), 80) + (" · now" if value.value == option.value else ""),
+            )
+            for number, (option, value) in enumerate(offered)
+        ]
+
+        def chosen(number: str | None) -> None:
+            if number is not None:
+                option, value = offered[int(number)]
+                self.window.perform(SetAgentOption(agent=agent.id, option=option.id, value=value.value))
+
+        title = f"What {agent.row.name} ({agent.id}) lets you choose"
+        self.window.push_screen(Picker(title, choices, empty="Nothing.", hint="enter sets it · escape closes"), chosen)
 
     def _rename(self, agent: AgentView) -> None:
         from gshtui.fleet.agent_calls import RenameAgent

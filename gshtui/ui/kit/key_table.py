@@ -107,6 +107,7 @@ KEYS: dict[str, Key] = {
     "agents.interrupt": Key("i", "Interrupt agent", "Interrupt what it is doing; the agent stays", AGENTS, row=True),
     "agents.changes": Key("d", "Show agent's changes", "Show the changes in its worktree", AGENTS, row=True),
     "agents.rename": Key("n", "Rename agent", "Rename it", AGENTS, row=True),
+    "agents.options": Key("o", "Program's options", "Choose its program's mode, model and others", AGENTS, row=True),
     "agents.copy": Key("c,y", "Copy command", "Copy the command to attach to it", AGENTS, row=True),
     "agents.fork": Key("f", "Fork agent", "Start a copy of it with its conversation and its files", AGENTS, row=True),
     "agents.restart": Key("R", "Restart agent", "Stop its process and start it again", AGENTS, row=True),
