@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     InterruptRequested,
@@ -28,6 +30,8 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.native.spec import read_spec
+from gshtui.fleet.ports import FleetError
+from gshtui.fleet.program_options import ProgramOptions
 from gshtui.programs.acp.acp_connection import AcpConnection
 from gshtui.programs.acp.acp_errors import AcpError
 from tests.kit.native_agents import AGENT, RelayWindow, agent_process, kill, prepare_spec, relay_window, wait_for_exit
@@ -35,6 +39,7 @@ from tests.kit.native_agents import AGENT, RelayWindow, agent_process, kill, pre
 COVERS = (
     "gshtui.fleet.acp.acp_files",
     "gshtui.fleet.acp.acp_turn",
+    "gshtui.fleet.program_options",
     "gshtui.hub.acp_part",
     "gshtui.programs.acp.acp_connection",
     "gshtui.programs.acp.acp_errors",
@@ -194,6 +199,28 @@ async def test_its_mode_can_be_set(tmp_path: Path) -> None:
         told = await agent.window.heard.wait_for(ProgramSessionChanged, number=2)
         assert told.options[0].value == "quick"
         assert [event.text for event in agent.window.heard.of(Noticed)] == ["mode cannot be nonsense."]
+
+
+async def test_an_option_is_set_by_its_name_and_counts_once_the_program_has_taken_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as agent:
+        told = await agent.window.heard.wait_for(ProgramSessionChanged)
+        await agent.window.heard.wait_for(AgentStatusChanged, status="idle")
+        row = AgentRow(id=AGENT, name="helper", kind="acp", options=told.options)
+        options = ProgramOptions(agent.window.bus, agent.window.relay.connected)
+        mode = options.find(row, "Mode")
+        now = await options.set(row, mode, options.value(mode, "QUICK"))
+        assert now[0].value == "quick"
+        assert await options.set(replace(row, options=now), now[0], options.value(mode, "quick")) == now
+        for wrong in (
+            lambda: options.find(row, "colour"),
+            lambda: options.value(mode, "nonsense"),
+            lambda: options.check(AgentRow(id="1", name="ours")),
+        ):
+            with pytest.raises(FleetError):
+                wrong()
+        away = ProgramOptions(agent.window.bus, lambda _: False)
+        with pytest.raises(FleetError, match="not connected"):
+            await away.set(row, mode, options.value(mode, "quick"))
 
 
 async def test_an_interrupt_ends_the_turn_and_the_next_prompt_is_answered(tmp_path: Path) -> None:
