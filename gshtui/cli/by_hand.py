@@ -26,6 +26,8 @@ MODULES = {
     "agent run": "gshtui.cli.agent_run",
     # Gives the terminal to an editor, then reports the errors that are left in the file.
     "config edit": "gshtui.cli.config_edit",
+    # Reports faults, even where no hub can start; it is read before it is written.
+    "report": "gshtui.cli.report",
     # Opens a window of its own on the record.
     "replay": "gshtui.cli.replay",
     # A face of its own for people elsewhere: a process, not a call of one.

@@ -1,0 +1,125 @@
+"""The report of a fault: version, findings, the newest crash report and a conversation, all without secrets.
+
+Shown whole before a word of it is written; never overwrites a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gshtui import __version__
+from gshtui.headless import exits, streams
+from gshtui.headless.command_hub import working_folder
+from gshtui.settings import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gshtui.settings.loader import Loaded
+
+_LARGEST = 64 * 1024
+"""Bytes of a crash report."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """What the person typed. `session`: whose messages are in it; empty: none's."""
+
+    session: str
+    out: Path | None
+    yes: bool
+    as_json: bool
+
+
+def make_report(options: ReportOptions) -> int:
+    """Show the report, and write it if that is wanted; returns the exit code."""
+    from gshtui.system.expected_error import ExpectedError
+
+    here = os.isatty(0) and os.isatty(2)
+    if options.out is not None and not (options.yes or here):
+        streams.complain("Nobody is here to read the report before it is written.", "Add --yes to write it anyway.")
+        return exits.DENIED
+    try:
+        text = asyncio.run(_composed(options.session))
+    except ExpectedError as error:
+        streams.complain(error.message, error.hint)
+        return exits.ERROR
+    if options.as_json:
+        streams.result_json({"report": text, "file": str(options.out) if options.out else None})
+    else:
+        streams.result(text)
+    if options.out is None:
+        return exits.DONE
+    if not options.yes and not streams.ask_yes_no(f"Write this report to {options.out}?"):
+        streams.complain("Nothing was written.")
+        return exits.DENIED
+    try:
+        with options.out.open("x", encoding="utf-8", errors="replace") as file:
+            file.write(text + "\n")
+    except FileExistsError:
+        streams.complain(f"{options.out} already exists.", "Choose another file.")
+        return exits.ERROR
+    except OSError as error:
+        streams.complain(f"Cannot write {options.out}: {error.strerror or error}.")
+        return exits.ERROR
+    return exits.DONE
+
+
+async def _composed(session: str) -> str:
+    from gshtui.agents.telemetry import redactor
+    from gshtui.headless.diagnosis import examine
+    from gshtui.headless.doctor_programs import as_text, package_manager
+    from gshtui.settings.loader import load
+
+    loaded = await asyncio.to_thread(load, working_folder())
+    redact = redactor(loaded.settings, os.environ).redact
+    parts = [
+        "# Report of a fault in gsh-tui",
+        f"gsh-tui {__version__}, Python {platform.python_version()}, {platform.platform()}",
+        f"## What doctor finds\n\n```\n{as_text(await examine(package_manager()), '')}\n```",
+    ]
+    if crash := await asyncio.to_thread(_newest_crash, paths.logs_dir(create=False)):
+        parts.append(f"## The newest crash report\n\n```\n{crash}\n```")
+    if session:
+        parts.append(f"## The conversation\n\n{await _conversation(loaded, session, redact)}")
+    home = str(Path.home())
+    text = redact("\n\n".join(parts)).rstrip()
+    return text.replace(home, "~") if len(home) > 1 else text
+
+
+def _newest_crash(folder: Path) -> str:
+    """The text of the newest crash report; empty: there is none that can be read."""
+    try:
+        newest = max(folder.glob("crash-*.log"), key=lambda file: file.stat().st_mtime, default=None)
+        if newest is None:
+            return ""
+        with newest.open("rb") as file:
+            return file.read(_LARGEST).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
+async def _conversation(loaded: Loaded, session: str, redact: Callable[[str], str]) -> str:
+    """A conversation as Markdown. Raises `ExpectedError`."""
+    from gshtui.commands.declaration import CommandError
+    from gshtui.hub.composition import build_hub
+    from gshtui.hub.hub_options import HubOptions
+    from gshtui.store.session_export import lines
+
+    hub = build_hub(HubOptions(cwd=working_folder(), loaded=loaded, parts=frozenset({"store"}), visiting=True))
+    await hub.start()
+    try:
+        if hub.store is None:
+            raise CommandError("The record cannot be read.", hint="`gsh-tui doctor` says why.")
+        if session == "latest":
+            listed = await hub.store.sessions.find_all(cwd=str(working_folder()), limit=1)
+            session = listed[0].id if listed else session
+        found = await hub.store.sessions.find(session)
+        return "".join([line async for line in lines(hub.store, found.id, "markdown", redact)])
+    finally:
+        await hub.stop()
