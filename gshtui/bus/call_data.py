@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -16,6 +17,22 @@ LOBBY = "lobby"
 """The call that always exists, and in which everybody is who is in no other."""
 CallRole = Literal["user", "assistant", "system"]
 """user: a person spoke. assistant: an agent. system: what happened in the call, such as a new topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who speaks."""
+
+    id: str
+    """Id of the agent, `person`, or a person's name from elsewhere."""
+    name: str
+    is_agent: bool = False
+    mode: GuardMode | None = None
+    """The widest mode for what it asks of agents; `None`: for an agent its own, for a person each agent's."""
+
+    @property
+    def role(self) -> CallRole:
+        return "assistant" if self.is_agent else "user"
 
 
 class CallAsk(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -13,10 +13,6 @@ import getpass
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
-
-import msgspec
 
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.bus import Bus
@@ -28,14 +24,16 @@ from gshtui.bus.call_data import (
     CallInfo,
     CallMember,
     CallMessage,
-    CallRole,
     CallWindow,
     Pin,
     Presence,
+    Principal,
 )
-from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
+from gshtui.bus.events.call_events import PresenceReported
 from gshtui.bus.letter import PERSON, Letter
-from gshtui.calls.call_letter import ALL, Briefing, CallExcerpt, call_section, letter_text, mentions, windowed
+from gshtui.calls.call_delivery import CallDelivery, CallPost, Recipient
+from gshtui.calls.call_feed import CallFeed
+from gshtui.calls.call_letter import call_section
 from gshtui.calls.call_summary import MOST_AT_ONCE, summary_prompt
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Caller, CommandError
@@ -48,7 +46,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
-from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
+from gshtui.system.tasks import start_job
 from gshtui.text.plain_name import NameRefused, plain_name
 from gshtui.text.sanitise import one_line, plain
 
@@ -56,63 +54,7 @@ LONGEST = 50_000
 """Characters of one message."""
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _TOPIC = 300
-_CATCH_UP = 2_000
-"""Most earlier messages that are looked at for a member."""
 _UNSAID_DAYS = 7.0
-_LEFT_AFTER = 5.0
-"""Seconds after which a message is put to its members by another process than the one that said it."""
-_LOOK_EVERY, _CALM_EVERY = 0.5, 30.0
-"""Seconds between looks for what other processes wrote: where the system tells of no change, and where it does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """Who speaks."""
-
-    id: str
-    """Id of the agent, `person`, or a person's name from elsewhere."""
-    name: str
-    is_agent: bool = False
-    mode: GuardMode | None = None
-    """The widest mode for what it asks of agents; `None`: for an agent its own, for a person each agent's."""
-
-    @property
-    def role(self) -> CallRole:
-        return "assistant" if self.is_agent else "user"
-
-
-@dataclass(frozen=True, slots=True)
-class Recipient:
-    """An agent that can be put something to."""
-
-    id: str
-    name: str
-    own: bool
-    """It is one of our own agents, whose requests have a call section."""
-
-
-class CallPost(Protocol):
-    """Finds agents, and delivers messages to them. Its methods raise `CommandError`."""
-
-    async def find(self, wanted: str, sender: str) -> Recipient:
-        """The agent of this id or name, which can be in a call."""
-        ...
-
-    async def everyone(self) -> list[Recipient]:
-        """The agents that can be reached from here."""
-        ...
-
-    async def depth(self, sender: str) -> int:
-        """The depth of what this agent says now."""
-        ...
-
-    def mode_of(self, agent: str) -> GuardMode:
-        """The mode of an agent that speaks from here."""
-        ...
-
-    async def post(self, ask: CallAsk, message: CallMessage, recipient: Recipient, text: str) -> None:
-        """Hand the message in for delivery, once however often it is called."""
-        ...
 
 
 AskModel = Callable[[str, str, int], Awaitable[str]]
@@ -137,33 +79,21 @@ class CallService:
         self._store = store
         self._post = post
         self.person = Principal(PERSON, person)
-        self._known: dict[str, int] = {}
-        """Call → number of the last message that was published."""
-        self._doing: dict[tuple[str, str], str] = {}
-        """(call, member) → what was last published of it."""
+        self.delivery = CallDelivery(store, post, self._summarised)
+        """Whom messages are put to, and that they are."""
+        self._feed = CallFeed(bus, store, self.delivery)
         self._typing: dict[str, tuple[str, float]] = {}
         """Who types here: their own words before, and when that was last noted (monotonic)."""
-        self._revision = (-1, -1)
-        self._stirred = asyncio.Event()
-        self._life: asyncio.Task[None] | None = None
-        self._unwatch: Callable[[], None] = lambda: None
 
     async def start(self) -> None:
         """Publish what is said from now on, and put to agents what a killed process did not. Raises `StoreError`."""
-        for call in await self._store.calls.find_all():
-            self._known[call.name] = call.messages - 1
-            self._bus.publish(CallChanged(call=call.name, data=await self._with_everyone(call)))
-        self._revision = await self._store.calls.revision()
+        await self._feed.start()
         for letter in await self._store.calls.unsaid_answers(time.time() - _UNSAID_DAYS * 86_400):
             await self.post_answer(letter)
-        self._unwatch = self._store.changes.on_change(self._stirred.set)
-        self._stirred.set()
-        self._life = keep_on(self._follow, "the calls")
 
     async def stop(self) -> None:
         """Follow no longer."""
-        self._unwatch()
-        await cancel_and_wait(self._life)
+        await self._feed.stop()
 
     async def principal(self, caller: Caller) -> Principal:
         """Who a command speaks for."""
@@ -179,7 +109,7 @@ class CallService:
     async def all(self) -> list[CallInfo]:
         """Every call, the lobby first. Raises `CommandError`."""
         try:
-            return [await self._with_everyone(call) for call in await self._store.calls.find_all()]
+            return [await self.delivery.with_everyone(call) for call in await self._store.calls.find_all()]
         except StoreError as error:
             raise command_error(error) from error
 
@@ -187,7 +117,7 @@ class CallService:
         """The call of this name; the one that `who` is in, for an empty one. Raises `CommandError`."""
         try:
             wanted = name.strip().lower() or await self._store.calls.current(who.id)
-            return await self._with_everyone(await self._store.calls.find(wanted))
+            return await self.delivery.with_everyone(await self._store.calls.find(wanted))
         except StoreError as error:
             raise command_error(error) from error
 
@@ -351,7 +281,7 @@ class CallService:
             await self._store.calls.remove(call.name)
         except StoreError as error:
             raise command_error(error) from error
-        self._stirred.set()
+        self._feed.stir()
         return call
 
     async def pin(self, name: str, document: str, text: str | Change, who: Principal) -> None:
@@ -415,7 +345,7 @@ class CallService:
             call = await self._store.calls.current(who.id)
         except StoreError as error:
             raise command_error(error) from error
-        self._doing[call, who.id] = doing
+        self._feed.note_doing(call, who.id, doing)
         self._bus.publish(PresenceReported(call=call, member=who.id, name=who.name, doing=doing))
 
     async def note_typing(self, who: Principal) -> None:
@@ -485,7 +415,7 @@ class CallService:
             raise CommandError(f"You are not in the call {call.name}.", hint=f"`join call={call.name}` enters it.")
         if in_reply_to >= call.messages:
             raise CommandError(f"There is no message {in_reply_to} in the call {call.name}.")
-        asked = self.asked(call, who, text, to, alone=alone)
+        asked = self.delivery.asked(call, who, text, to, alone=alone)
         message = CallMessage(
             call=call.name,
             id=new_id(),
@@ -502,8 +432,8 @@ class CallService:
         try:
             said = await self._store.calls.add_message(message)
             await self._stop_typing(who)
-            await self._put(said)
-            self._stirred.set()
+            await self.delivery.put(said)
+            self._feed.stir()
             return await self._store.calls.message(said.call, said.seq)
         except StoreError as error:
             raise command_error(error) from error
@@ -527,8 +457,8 @@ class CallService:
             # Its own turn is over, and with it what that was held to: what it asks for is still no more than that.
             mode = inherited(strictest(self._post.mode_of(letter.recipient), letter.limit or "auto"))
             who = Principal(letter.recipient, letter.recipient_name or letter.recipient, True)
-            call = await self._with_everyone(call)
-            asked = self.asked(call, who, text, ()) if text and call.member(who.id) is not None else []
+            call = await self.delivery.with_everyone(call)
+            asked = self.delivery.asked(call, who, text, ()) if text and call.member(who.id) is not None else []
             message = CallMessage(
                 call=call.name,
                 id=letter.id,
@@ -544,8 +474,8 @@ class CallService:
                 source=letter.answer_source if letter.answer_source == "screen" else "",
             )
             said = await self._store.calls.add_message(message)
-            self._stirred.set()
-            await self._put(said)
+            self._feed.stir()
+            await self.delivery.put(said)
 
     async def section(self, agent: str) -> Contribution:
         """The call section of an agent's requests: the call that it is in, with its documents. Raises nothing."""
@@ -562,78 +492,6 @@ class CallService:
             return Contribution(passages=tuple(passages))
         return Contribution()
 
-    async def dispatch(self) -> None:
-        """Put messages to those whom they ask that the process which said them did not. Raises nothing."""
-        with contextlib.suppress(StoreError):  # busy or full: the next look tries again
-            for message in await self._store.calls.pending(time.time() - _LEFT_AFTER):
-                await self._put(message)
-
-    async def _put(self, message: CallMessage) -> None:
-        """Put a message to those whom it asks; what is refused is said in the call. Raises `StoreError`."""
-        if not message.asks:
-            return
-        call = await self._with_everyone(await self._store.calls.find(message.call))
-        settled: list[CallAsk] = []
-        for ask in message.asks:
-            try:
-                recipient = await self._post.find(ask.member, message.author)
-                if not recipient.own and await self._is_unjudged(message):
-                    raise CommandError(
-                        f"{recipient.name} is a program with rights of its own, and no person has agreed to ask it."
-                    )
-                await self._post.post(ask, message, recipient, await self._letter_text(call, message, recipient))
-            except CommandError as error:
-                settled.append(msgspec.structs.replace(ask, refused=error.message))
-                member = call.member(ask.member)
-                name = ask.member if member is None else member.name or member.member
-                await self._say_refused(message, ask, f"{name} was not asked: {error.message}")
-                continue
-            settled.append(ask)
-            await self._store.calls.add_member(
-                call.name, CallMember(member=recipient.id, name=recipient.name, is_agent=True)
-            )
-            await self._store.calls.enter(recipient.id, call.name)
-            await self._store.calls.mark_seen(call.name, recipient.id, message.seq)
-        await self._store.calls.settle(message, settled)
-
-    async def _is_unjudged(self, message: CallMessage) -> bool:
-        """Whether nobody was asked about this: a guest said it, or it is an agent's answer. Raises `StoreError`.
-
-        Our own agents are held to a mode for what such a message wants of them; other programs cannot be.
-        """
-        if not message.mode:
-            return False  # a person's
-        if message.role == "user":
-            return True  # a guest's
-        try:
-            await self._store.mail.find(message.id)  # an answer has the id of what it answers
-        except StoreError as error:
-            if error.kind != "unknown":
-                raise
-            return False  # by a tool, whose call the guard has judged
-        return True
-
-    async def _letter_text(self, call: CallInfo, message: CallMessage, recipient: Recipient) -> str:
-        member = next((one for one in call.members if one.member == recipient.id), None)
-        seen = -1 if member is None else member.seen
-        unseen = [
-            one
-            for one in await self._store.calls.messages(call.name, after=seen, before=message.seq, limit=_CATCH_UP)
-            if one.author != recipient.id
-        ]
-        older = unseen[0].seq - seen - 1 if len(unseen) >= _CATCH_UP else 0
-        since = 0.0
-        if seen >= 0:
-            with contextlib.suppress(StoreError):
-                since = (await self._store.calls.message(call.name, seen)).at
-        told = windowed(unseen, call.window)
-        told = CallExcerpt(told.messages, told.left_out + older)
-        if told.left_out and call.window.kind == "summary":
-            call = await self._summarised(call, told.messages[0].seq - 1 if told.messages else message.seq - 1)
-        pins = [] if recipient.own else [pin for pin in await self._store.calls.pins(call.name) if pin.at > since]
-        instructions = "" if recipient.own or seen >= 0 else call.instructions
-        return letter_text(message, Briefing(call, told, pins, instructions))
-
     async def _summarised(self, call: CallInfo, upto: int) -> CallInfo:
         """The call with a summary up to a message; with the one that it has, if no model writes one in time."""
         if self._ask is None or upto <= call.summary_to:
@@ -644,110 +502,12 @@ class CallService:
         except (CommandError, TimeoutError):
             return await self._store.calls.find(call.name)  # as far as it got
 
-    def asked(
-        self, call: CallInfo, who: Principal, text: str, to: Sequence[str], *, alone: bool = False
-    ) -> list[CallMember]:
-        """The agents that a message is put to. Raises `CommandError` for one in `to` that is not in the call."""
-        agents = [one for one in call.members if one.is_agent and one.member != who.id]
-        asked: list[CallMember] = []
-        for name in to:
-            found = next((one for one in agents if name.strip() in (one.member, one.name)), None)
-            if found is None:
-                raise CommandError(
-                    f"{one_line(name, 40)!r} is no agent in the call {call.name}.",
-                    hint=f"`who call={call.name}` lists its members; `invite agent=…` brings one in.",
-                )
-            asked.append(found)
-        named = mentions(text)
-        asked += agents if ALL in named else [one for one in agents if {one.member, one.name.lower()} & set(named)]
-        if not asked and alone and not who.is_agent and call.name != LOBBY and len(agents) == 1:
-            asked = agents
-        return list({one.member: one for one in asked}.values())
-
-    async def _with_everyone(self, call: CallInfo) -> CallInfo:
-        """The lobby's members are all agents that can be reached, and whoever spoke there."""
-        if call.name != LOBBY:
-            return call
-        known = {one.member for one in call.members}
-        agents: list[Recipient] = []
-        with contextlib.suppress(CommandError):
-            agents = await self._post.everyone()
-        alive = {one.id for one in agents}
-        members = [one for one in call.members if not one.is_agent or one.member in alive]
-        members += [
-            CallMember(member=one.id, name=one.name, is_agent=True, seen=call.messages - 1)
-            for one in agents
-            if one.id not in known
-        ]
-        return msgspec.structs.replace(call, members=tuple(members))
-
     async def _note(self, call: str, who: Principal, text: str) -> None:
         """Say what happened in the call. Raises `StoreError`."""
         await self._store.calls.add_message(
             CallMessage(call=call, id=new_id(), author=who.id, author_name=who.name, role="system", text=text)
         )
-        self._stirred.set()
-
-    async def _say_refused(self, message: CallMessage, ask: CallAsk, text: str) -> None:
-        """Say why a member was not asked; its id is fixed, so that two processes say it once."""
-        await self._store.calls.add_message(
-            CallMessage(
-                call=message.call,
-                id=f"{ask.letter}-refused",
-                author="gsh",
-                author_name="gsh",
-                role="system",
-                text=text,
-                in_reply_to=message.seq,
-            )
-        )
-
-    async def _follow(self) -> None:
-        while True:
-            try:
-                revision = await self._store.calls.revision()
-                if revision != self._revision:
-                    await self._publish(revision)
-                await self.dispatch()
-            except StoreError:
-                self._revision = (-1, -1)  # busy or full: the next look tries again
-            every = _CALM_EVERY if self._store.changes.works and self._revision[0] >= 0 else _LOOK_EVERY
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(every):
-                    await self._stirred.wait()
-            self._stirred.clear()
-
-    async def _publish(self, revision: tuple[int, int]) -> None:
-        if revision[1] < len(self._known) or (revision[1] != self._revision[1] and self._known):
-            names = set(await self._store.calls.names())
-            for gone in set(self._known) - names:
-                del self._known[gone]
-                self._bus.publish(CallRemoved(call=gone))
-        for call in await self._store.calls.find_all(self._revision[0]):
-            last = self._known.get(call.name, -1)
-            while last < call.messages - 1:
-                found = (
-                    await self._store.calls.messages(call.name, after=last, limit=200)
-                    if last >= 0
-                    else (await self._store.calls.messages(call.name, before=call.messages, limit=200))
-                )
-                if not found:
-                    break
-                for message in found:
-                    self._bus.publish(CallMessageAdded(call=call.name, message=message))
-                last = found[-1].seq
-            self._known[call.name] = max(last, call.messages - 1)
-            self._publish_presence(call)
-            self._bus.publish(CallChanged(call=call.name, data=await self._with_everyone(call)))
-        self._revision = revision
-
-    def _publish_presence(self, call: CallInfo) -> None:
-        """Publish what people of other processes do, as far as that changed."""
-        for one in call.members:
-            doing = "" if one.doing == TYPING and time.time() - one.at > TYPES_FOR else one.doing
-            if not one.is_agent and self._doing.get((call.name, one.member), "") != doing:
-                self._doing[call.name, one.member] = doing
-                self._bus.publish(PresenceReported(call=call.name, member=one.member, name=one.name, doing=doing))
+        self._feed.stir()
 
 
 def person_name(configured: str) -> str:

@@ -15,10 +15,10 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from pydantic import Field
 
-from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage, CallWindow, Pin, WindowKind
+from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage, CallWindow, Pin, Principal, WindowKind
 from gshtui.bus.events.call_events import CallOpenRequested
 from gshtui.bus.letter import PERSON
-from gshtui.calls.call_service import CallService, Principal
+from gshtui.calls.call_service import CallService
 from gshtui.calls.call_values import (
     CallListing,
     CallPage,

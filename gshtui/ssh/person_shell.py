@@ -20,11 +20,11 @@ from typing import Any, LiteralString, cast
 
 import asyncssh
 
-from gshtui.bus.call_data import CallMessage
+from gshtui.bus.call_data import CallMessage, Principal
 from gshtui.bus.event import Event
 from gshtui.bus.events.call_events import CallMessageAdded, PresenceReported
 from gshtui.calls.answer_drafts import DraftPiece, DraftReader
-from gshtui.calls.call_service import CallService, Principal
+from gshtui.calls.call_service import CallService
 from gshtui.commands.completion import complete
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, ProgramView, Question, UsageError
 from gshtui.commands.evaluation import asking, run_line

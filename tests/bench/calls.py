@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 
 from gshtui.bus.bus import Bus
-from gshtui.bus.call_data import CallMessage
+from gshtui.bus.call_data import CallMessage, Principal
 from gshtui.calls.call_mount import CallMount
-from gshtui.calls.call_service import CallService, Principal
+from gshtui.calls.call_service import CallService
 from gshtui.commands.declaration import Caller
 from gshtui.fleet.mail.call_post import CallMail
 from gshtui.fleet.mail.outbox import Addresses, MailOutbox

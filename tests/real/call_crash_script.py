@@ -9,7 +9,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from gshtui.calls.call_service import Principal
+from gshtui.bus.call_data import Principal
 from tests.kit.mail_harness import MailHarness, open_mail
 
 AMY = Principal("person", "amy")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.agent_data import RESERVED_NAMES
-from gshtui.bus.call_data import CallMember, CallMessage
+from gshtui.bus.call_data import CallMember, CallMessage, Principal
 from gshtui.calls.call_mount import CallMount
-from gshtui.calls.call_service import CallService, Principal
+from gshtui.calls.call_service import CallService
 from gshtui.commands.declaration import Caller, CommandError
 from gshtui.store.call_table import add_message
 from gshtui.store.store import Store

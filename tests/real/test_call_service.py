@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 from gshtui.bus.agent_data import GuardMode
-from gshtui.bus.call_data import LOBBY, CallAsk, CallMember, CallMessage, CallWindow, Pin
+from gshtui.bus.call_data import LOBBY, CallAsk, CallMember, CallMessage, CallWindow, Pin, Principal
 from gshtui.bus.event import Event
 from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
-from gshtui.calls.call_service import CallService, Principal, Recipient
+from gshtui.calls.call_delivery import Recipient
+from gshtui.calls.call_service import CallService
 from gshtui.commands.declaration import CommandError
 from gshtui.store.call_table import PIN_BYTES
 from gshtui.store.store import Store
@@ -24,6 +25,8 @@ from tests.kit.tmux import eventually
 COVERS = (
     "gshtui.bus.call_data",
     "gshtui.bus.events.call_events",
+    "gshtui.calls.call_delivery",
+    "gshtui.calls.call_feed",
     "gshtui.calls.commands",
     "gshtui.fleet.mail.call_post",
     "gshtui.store.call_table",
@@ -149,8 +152,8 @@ async def test_a_killed_process_left_a_message_that_was_put_to_nobody(tmp_path: 
             asks=(CallAsk(row.id, "letter1"),),
         )
         await m.store.calls.add_message(left)
-        await asyncio.gather(m.calls.dispatch(), m.calls.dispatch())
-        await m.calls.dispatch()
+        await asyncio.gather(m.calls.delivery.dispatch(), m.calls.delivery.dispatch())
+        await m.calls.delivery.dispatch()
         letters = await m.store.mail.find_all(recipient=row.id)
         assert [letter.id for letter in letters] == ["letter1"]
         assert "amy says to you:\n\n@one?" in letters[0].text

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.call_data import CallWindow
+from gshtui.bus.call_data import CallWindow, Principal
 from gshtui.bus.events.agent_events import PromptSubmitted, TurnFinished
 from gshtui.bus.events.session_events import SessionTitled
-from gshtui.calls.call_service import CallService, Principal
+from gshtui.calls.call_service import CallService
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.mail.call_post import CallMail
 from gshtui.hub.composition import build_hub

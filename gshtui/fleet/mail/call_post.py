@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, GuardMode
 from gshtui.bus.call_data import CallAsk, CallMessage
 from gshtui.bus.letter import PERSON
-from gshtui.calls.call_service import Recipient
+from gshtui.calls.call_delivery import Recipient
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError
 from gshtui.fleet.agent_programs import Programs

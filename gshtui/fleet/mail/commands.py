@@ -15,9 +15,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gshtui.bus.agent_data import AgentRow
-from gshtui.bus.call_data import LOBBY, CallMessage
+from gshtui.bus.call_data import LOBBY, CallMessage, Principal
 from gshtui.bus.letter import OPEN, PERSON, Letter
-from gshtui.calls.call_service import CallService, Principal
+from gshtui.calls.call_service import CallService
 from gshtui.calls.commands import message_json
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import (
@@ -471,7 +471,7 @@ class _Family:
         service = self._service()
         who = await service.principal(invocation.caller)
         call = await service.find(name, who)
-        asked = service.asked(call, who, text, to)
+        asked = service.delivery.asked(call, who, text, to)
         names = ", ".join(one.name or one.member for one in asked)
         subject = visible(f"in {call.name}{f' to {names}' if names else ''}: {one_line(text, 160)}")
         if not asked:
