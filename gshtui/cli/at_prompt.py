@@ -96,6 +96,13 @@ class AtPrompt(click.Group):
 @click.option(
     "--timeout", type=click.FloatRange(0.001, 1e7), metavar="SECONDS", help="Give up after this many seconds."
 )
+@click.option(
+    "--context-lines",
+    type=click.IntRange(0, 2_000),
+    default=0,
+    metavar="N",
+    help="Add up to N lines of what recent commands printed, also of those that succeeded.",
+)
 @yes_option("Allow, without asking, what fits in the sandbox or clearly stays inside the project.")
 @json_option
 @click.pass_context

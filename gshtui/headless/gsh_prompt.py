@@ -78,6 +78,8 @@ class AskOptions:
     model: str = ""
     session: str = ""
     timeout: float = 0.0
+    context_lines: int = 0
+    """Lines of output of recent commands that the agent is told, at most; 0: as the settings say."""
 
 
 def ask(options: AskOptions) -> int:
@@ -98,6 +100,7 @@ def ask(options: AskOptions) -> int:
         ask=not options.yes and not options.json and os.isatty(2),
         where="gsh at a prompt",
         recent=True,
+        context_lines=options.context_lines,
         opened=talk.keep,
     )
     return prompt(turn)

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 class RecentCommands:
     """Adds recent shell commands to the later turns of one hub, which is set once it exists."""
 
-    def __init__(self) -> None:
+    def __init__(self, output_lines: int = 0) -> None:
+        """`output_lines`: of output, at most; 0: as the settings say."""
         self.hub: Hub | None = None
+        self._output_lines = output_lines
 
     async def contribute(self, new: bool) -> Contribution:
         """What people ran last, unless the conversation was told the same before."""
@@ -36,7 +38,10 @@ class RecentCommands:
         hub = self.hub
         if hub is None or hub.store is None:
             return Contribution()
-        return await shell_summary(hub.store.shells, hub.settings.context, hub.sync_shells, always=True)(new)
+        summary = shell_summary(
+            hub.store.shells, hub.settings.context, hub.sync_shells, always=True, output_lines=self._output_lines
+        )
+        return await summary(new)
 
 
 _WIND_DOWN = 10.0
@@ -64,6 +69,8 @@ class PromptOptions:
     where: str = "gsh-tui prompt"
     recent: bool = False
     """Add what was run in shells to each question, not only to the first."""
+    context_lines: int = 0
+    """With `recent`: lines of those commands' output, at most; 0: as the settings say."""
     opened: Callable[[str], None] | None = None
     """Called with the conversation's id once it is open."""
 
@@ -128,7 +135,7 @@ async def _with_input(
         return exits.USAGE
     from gshtui.hub.hub_options import HubOptions
 
-    just_done = RecentCommands() if options.recent else None
+    just_done = RecentCommands(options.context_lines) if options.recent else None
     hub_options = HubOptions(
         cwd=working_folder(),
         loaded=await asyncio.to_thread(load_settings, options.flags),

@@ -136,3 +136,24 @@ async def test_it_stays_within_its_tokens_and_one_line_a_command() -> None:
     kept = Kept(*(ran("echo " + "x" * 390 + "\nrm") for _ in range(50)))
     [text] = await said(kept, ambient_commands=50, max_tokens=500)
     assert len(text) < 2_300 and text.count("\n$ ") == len(text.split("\n")) - 4
+
+
+async def test_lines_of_output_that_are_asked_for_are_the_newest_also_of_what_succeeded() -> None:
+    outputs = {"new": "n1\nn2\x1b[31m\nn3", "old": "o1\no2\no3\no4", "older": "x1"}
+    kept = Kept(
+        ran("make", output="new"), ran("cargo test", 1, output="old"), ran("ls", output="older"), outputs=outputs
+    )
+
+    async def sync() -> None:
+        """Nothing is left to store."""
+
+    async def told(lines: int) -> str:
+        [along] = (await shell_summary(kept, Context(max_tokens=40), sync, output_lines=lines)(True)).along
+        return along.text
+
+    assert "n3" not in await told(0)
+    text = await told(5)
+    for wanted in ("  n1\n", "  n2\n", "  n3\n", "  o3\n  o4\n"):
+        assert wanted in text
+    assert "o2" not in text and "x1" not in text and "\x1b" not in text
+    assert "x1" in await told(50)

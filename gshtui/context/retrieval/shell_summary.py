@@ -38,7 +38,7 @@ class CommandHistory(Protocol):
 
 
 def shell_summary(
-    history: CommandHistory, settings: Context, sync_shells: SyncShells, *, always: bool = False
+    history: CommandHistory, settings: Context, sync_shells: SyncShells, *, always: bool = False, output_lines: int = 0
 ) -> Contribute:
     """Contributes the last `ambient_commands` commands and the notes between them, once, to a new conversation.
 
@@ -46,6 +46,8 @@ def shell_summary(
 
     Args:
         always: contribute also to a conversation that goes on, whenever the text has changed.
+        output_lines: most lines of output, of all commands together, the newest first; 0: as the settings say, which is
+            the end of what failed.
     """
 
     async def contribute(new: bool) -> Contribution:
@@ -53,7 +55,7 @@ def shell_summary(
             return Contribution()
         await sync_shells()
         try:
-            text = await _text(history, settings)
+            text = await _text(history, settings, output_lines)
         except StoreError:
             return Contribution()  # the record reports its own faults
         return Contribution(along=(SideText(SOURCE, text, once=not always),)) if text else Contribution()
@@ -61,8 +63,8 @@ def shell_summary(
     return contribute
 
 
-async def _text(history: CommandHistory, settings: Context) -> str:
-    lines = await _activity(history, settings)
+async def _text(history: CommandHistory, settings: Context, output_lines: int) -> str:
+    lines = await _activity(history, settings, output_lines)
     return "\n".join([_HEAD, "", *lines, "", SEARCH_MORE]) if lines else ""
 
 
@@ -79,7 +81,7 @@ async def _latest(history: CommandHistory, wanted: int) -> list[ShellRecord]:
     return records[:wanted]
 
 
-async def _activity(history: CommandHistory, settings: Context) -> list[str]:
+async def _activity(history: CommandHistory, settings: Context, output_lines: int) -> list[str]:
     """The newest commands and the notes between them, oldest first, as many as the settings allow."""
     wanted, most = settings.ambient_commands, settings.max_events
     if wanted < 1 or most < 1:
@@ -88,19 +90,26 @@ async def _activity(history: CommandHistory, settings: Context) -> list[str]:
     since = records[-1].at if records else None
     notes = await history.notes(after=since, limit=most if since is not None else min(wanted, most))
     rows: list[ShellRecord | ShellNote] = sorted([*records[::-1], *notes[::-1]], key=lambda row: row.at)[-most:]
-    lines: list[str] = []
-    for row in rows:
+    shown: list[list[str]] = []
+    left = output_lines
+    for row in reversed(rows):
         if isinstance(row, ShellNote):
-            lines.append(note_line(row))
+            shown.append([note_line(row)])
             continue
-        lines.append(command_line(row))
-        if settings.include_stdout and row.exit and row.output:
-            lines += await _output(history.output, row.output, settings.stdout_max_lines)
-    return _within(lines, settings.max_tokens * 4)
+        most = left if output_lines else settings.stdout_max_lines if settings.include_stdout and row.exit else 0
+        output = await _output(history.output, row.output, most) if row.output else []
+        left = max(0, left - len(output))
+        shown.append([command_line(row), *output])
+    lines = [line for part in reversed(shown) for line in part]
+    return _within(lines, max(settings.max_tokens * 4, output_lines * _WIDE))
+
+
+_WIDE = 120
+"""Bytes that a line of output that was asked for may take on average."""
 
 
 async def _output(read: Callable[[str], Awaitable[str]], key: str, lines: int) -> list[str]:
-    """The last lines of a failed command's output, indented: they usually say why."""
+    """The last lines of a command's output, indented: where it failed, they usually say why."""
     if lines < 1:
         return []
     try:
