@@ -8,6 +8,8 @@ from textual import events as textual_events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from gshtui.agents.rewind import EarlierPrompt
+from gshtui.agents.rewind_commands import RewindResult
 from gshtui.bus.events.agent_events import (
     AgentAdded,
     InterruptRequested,
@@ -24,7 +26,7 @@ from gshtui.commands import declaration
 from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, UsageError
 from gshtui.fleet.agent_calls import ListAgents
 from gshtui.providers.model_command import ListedModel, ModelList
-from gshtui.ui.conversation.pickers import ModelsScreen, SessionsScreen
+from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen, SessionsScreen
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.window.help import HelpScreen
@@ -394,6 +396,24 @@ async def test_resume_alone_lists_the_conversations() -> None:
         app.run_command("/resume")
         await settled(pilot)
         assert isinstance(app.screen, SessionsScreen)
+
+
+async def test_escape_twice_offers_the_prompts_to_go_back_to() -> None:
+    """The chosen one is in the input again, once the conversation and the files are back before it."""
+    prompts = (EarlierPrompt(1, 5, "p2", "the second", NOW), EarlierPrompt(2, 1, "p1", "the first", NOW))
+    app = Window(answers={"rewind": Answer(RewindResult(prompts))})
+    async with app.run_test(size=SIZE) as pilot:
+        hub = await settled(pilot)
+        await pilot.press("x", "escape", "escape")
+        await settled(pilot)
+        assert not isinstance(app.screen, PromptsScreen)  # something is being written
+        await pilot.press("backspace", "escape", "escape")
+        await settled(pilot)
+        assert isinstance(app.screen, PromptsScreen)
+        await pilot.press(*"first", "enter")
+        await settled(pilot)
+        assert app.input_text == "the first"
+        assert hub.ran[-1].number == 2
 
 
 async def test_a_model_is_picked_by_key_and_by_line() -> None:

@@ -78,7 +78,7 @@ class ConversationFeature(Feature):
     """The model and the conversation of the agent in front."""
 
     KEYS = ("app.models", "model.effort", "app.sessions", "tabs.view")
-    OPENS = {"models": "app.models", "sessions": "app.sessions"}
+    OPENS = {"models": "app.models", "sessions": "app.sessions", "rewind": "app.rewind"}
 
     def __init__(self, window: WorkbenchPort) -> None:
         super().__init__(window)
@@ -100,7 +100,8 @@ class ConversationFeature(Feature):
 
             self.window.perform(ChangeEffort(level="next"))
             return
-        work = self._pick_model() if key == "app.models" else self._pick_session()
+        picks = {"app.models": self._pick_model, "app.rewind": self._pick_prompt}
+        work = picks.get(key, self._pick_session)()
         self.window.run_worker(work, exit_on_error=False, group="pick", exclusive=True)
 
     async def models(self) -> list[ListedModel]:
@@ -133,6 +134,22 @@ class ConversationFeature(Feature):
 
         picker = SessionsScreen(await self.sessions(), self.window.clock(), self.window.session)
         self.window.push_screen(picker, lambda chosen: self.choose_session(chosen or ""))
+
+    async def _pick_prompt(self) -> None:
+        """Choose a prompt to go back to; it is then in the input, to be changed and sent again."""
+        from gshtui.agents.rewind_commands import RewindConversation
+        from gshtui.ui.conversation.pickers import PromptsScreen
+
+        found = await self.window.result_of(RewindConversation(session=self.window.session))
+        prompts = found.prompts if found is not None else ()
+
+        def answered(chosen: str | None) -> None:
+            prompt = next((one for one in prompts if str(one.number) == chosen), None)
+            if prompt is not None:
+                back = RewindConversation(number=prompt.number, session=self.window.session)
+                self.window.perform(back, lambda: self.window.write(prompt.text))
+
+        self.window.push_screen(PromptsScreen(prompts, self.window.clock()), answered)
 
     def choose_session(self, chosen: str) -> None:
         """Continue a conversation (`new` starts one); the current one is kept."""

@@ -9,6 +9,7 @@ from gshtui.ui.kit import figures
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
 if TYPE_CHECKING:
+    from gshtui.agents.rewind import EarlierPrompt
     from gshtui.providers.model_command import ListedModel
     from gshtui.store.session_table import SessionInfo
 
@@ -61,6 +62,25 @@ class SessionsScreen(Picker):
             empty="No conversations yet.",
             hint="enter opens · escape closes · all are kept",
         )
+
+
+class PromptsScreen(Picker):
+    """Choose a prompt to go back to; the answer is its number."""
+
+    def __init__(self, prompts: Sequence[EarlierPrompt], now: float) -> None:
+        super().__init__(
+            "Rewind to before a prompt",
+            [prompt_choice(prompt, now) for prompt in prompts],
+            empty="Nothing has been asked in this conversation yet.",
+            hint="enter goes back, with the files as they were · escape closes · /redo undoes it",
+        )
+
+
+def prompt_choice(prompt: EarlierPrompt, now: float) -> PickerChoice:
+    """A prompt as an entry."""
+    from gshtui.text.sanitise import one_line
+
+    return PickerChoice(str(prompt.number), one_line(prompt.text, 80), figures.age(max(0.0, now - prompt.at)))
 
 
 def session_choice(session: SessionInfo, now: float, current: str = "") -> PickerChoice:

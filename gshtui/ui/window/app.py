@@ -64,6 +64,10 @@ F = TypeVar("F", bound=Feature)
 R = TypeVar("R")
 
 
+_TWICE = 0.8
+"""Seconds between two escapes that belong together."""
+
+
 class Workbench(ThemedApp[int], AppBase):
     """One window on one folder. It is the `WorkbenchPort` of its features."""
 
@@ -88,6 +92,8 @@ class Workbench(ThemedApp[int], AppBase):
         watchers = (watcher for part in self.parts for watcher in part.watchers())
         self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self), *watchers)
         self._runner: CommandRunner | None = None
+        self._backed_at = 0.0
+        """When escape last found nothing to leave."""
         self.farewell = ""
         """What the terminal shows once the person has left."""
 
@@ -193,7 +199,7 @@ class Workbench(ThemedApp[int], AppBase):
     def action_press(self, key: str) -> None:
         """Run the action of this key's feature."""
         for part in self.parts:
-            if key in (*part.KEYS, *part.PALETTE):
+            if key in (*part.KEYS, *part.PALETTE, *part.OPENS.values()):
                 part.press(key)
 
     def action_palette(self) -> None:
@@ -256,7 +262,14 @@ class Workbench(ThemedApp[int], AppBase):
 
     @on(WorkbenchScreen.Backed)
     async def _backed(self) -> None:
-        if not self.interrupt():
+        now = self.clock()
+        again, self._backed_at = now - self._backed_at < _TWICE, 0.0 if self.input_text else now
+        if self.interrupt():
+            self._backed_at = 0.0
+        elif again:
+            self._backed_at = 0.0
+            self.action_press("app.rewind")
+        else:
             await self.bench.front_scroll.go("end")
 
     @on(WorkbenchScreen.LayoutChanged)
@@ -342,6 +355,12 @@ class Workbench(ThemedApp[int], AppBase):
             self.publish(InterruptRequested(agent=agent.id))
             return True
         return self.bridge.stop_command()
+
+    @property
+    def input_text(self) -> str:
+        """What stands in the input."""
+        area = self.bench.input
+        return area.text if isinstance(area, TextArea) else ""
 
     @property
     def addressed(self) -> str:
