@@ -61,6 +61,8 @@ def test_each_command_is_found_by_its_words() -> None:
 BY_HAND = {
     "prompt",
     "gsh",
+    "replay",
+    "report",
     "run",
     "shell",
     "completion",
