@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from gshtui.media.attachment import NAMED, media_type_of
 
 MOST_ATTACHED = 20
+_LONGEST = 4_096
+"""Characters of a path."""
 _MENTION = re.compile(r'(?:^|(?<=[\s(\[{,;:]))@(?:"([^"\n]+)"|([^\s"]+))')
 _TRAILING = ".,;:!?)]}"
 
@@ -16,6 +20,25 @@ def mentions(text: str) -> list[str]:
     """The text after each `@` at the start of a word, in order, without duplicates."""
     found = (quoted or bare.rstrip(_TRAILING) for quoted, bare in _MENTION.findall(text))
     return list(dict.fromkeys(name for name in found if name))
+
+
+def dropped(text: str) -> str:
+    """The mention of a picture, PDF or sound whose path a terminal pasted when it was dropped; empty: it is none.
+
+    Terminals paste it as it is, in quotes, with backslashes, or as a `file:` address.
+    """
+    line = text.strip()
+    if not line or "\n" in line or len(line) > _LONGEST or line[0] not in "/~'\"f":
+        return ""
+    try:
+        words = [line] if Path(line).expanduser().is_file() else shlex.split(line)
+        name = unquote(urlsplit(words[0]).path) if words[0].startswith("file://") else words[0]
+        path = Path(name).expanduser()
+        if len(words) != 1 or '"' in name or not path.is_absolute() or not media_type_of(path):
+            return ""
+    except (OSError, ValueError, RuntimeError, IndexError):
+        return ""
+    return f'@"{path}" ' if any(char.isspace() for char in str(path)) or str(path)[-1] in _TRAILING else f"@{path} "
 
 
 def attachments(text: str, folder: Path) -> tuple[str, ...]:

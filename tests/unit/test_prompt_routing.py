@@ -8,7 +8,7 @@ import pytest
 
 from gshtui.commands.line_parser import parse_line
 from gshtui.commands.line_syntax import Argument, TextNode
-from gshtui.media.mentions import MOST_ATTACHED, attachments, mentions
+from gshtui.media.mentions import MOST_ATTACHED, attachments, dropped, mentions
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.prompt_routing import (
@@ -21,6 +21,7 @@ from gshtui.ui.prompt.prompt_routing import (
     route,
     sent_as,
 )
+from tests.kit.png import png
 
 COMMANDS = {
     "read": frozenset({"path", "start"}),
@@ -138,3 +139,31 @@ def test_not_more_than_a_model_takes(tmp_path: Path) -> None:
 
 def test_a_name_that_no_system_takes(tmp_path: Path) -> None:
     assert attachments(f"@{'x' * 5_000}.png @a\0b.png", tmp_path) == ()
+
+
+def test_the_path_of_a_dropped_picture_becomes_its_mention(tmp_path: Path) -> None:
+    (tmp_path / "my shot.png").write_bytes(png())
+    (tmp_path / "plain").write_bytes(png())
+    (tmp_path / "words.png").write_text("words")
+    spaced, mention = f"{tmp_path}/my shot.png", f'@"{tmp_path}/my shot.png" '
+    for text in (
+        spaced,
+        f"'{spaced}' ",
+        f'"{spaced}"',
+        spaced.replace(" ", "\\ "),
+        f"file://{tmp_path}/my%20shot.png\n",
+    ):
+        assert dropped(text) == mention, text
+    assert dropped(f"{tmp_path}/plain") == f"@{tmp_path}/plain "
+    assert attachments(dropped(spaced) + "what is it", tmp_path) == (spaced,)
+    for text in (
+        f"{tmp_path}/words.png",
+        "/nowhere.png",
+        "for ever",
+        f"{spaced}\nmore",
+        f"/etc {spaced}",
+        "'",
+        "~",
+        "",
+    ):
+        assert dropped(text) == "", text

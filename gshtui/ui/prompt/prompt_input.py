@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual.message import Message
 from textual.widgets import TextArea
+from textual.widgets.text_area import Location
 
 from gshtui.bus.events.agent_events import PromptEditRequested
 from gshtui.ui.kit.bound_keys import key_of
@@ -34,6 +35,8 @@ from gshtui.ui.prompt.sent_history import SentHistory
 if TYPE_CHECKING:
     from gshtui.ui.prompt.vi_editing import ViEditing
 
+_DROPPED = ("/", "~", "'", '"', "f")
+"""What the path of a dropped file begins with, as terminals paste it."""
 _TYPING_EVERY = 3.0
 """Seconds between two notes that the person types in a call."""
 
@@ -219,6 +222,14 @@ class PromptInput(FoldingArea):
             event.prevent_default()
             return
         await super().on_key(event)
+
+    def insert_pasted(self, text: str, start: Location | None = None, end: Location | None = None) -> None:
+        """As above, and the path of a picture, PDF or sound that was dropped becomes a mention of it."""
+        if text[:1] in _DROPPED:
+            from gshtui.media.mentions import dropped  # few pastes are paths
+
+            text = dropped(text) or text
+        super().insert_pasted(text, start, end)
 
     def use_vi(self) -> None:
         """Edit with the keys of vi from now on."""
