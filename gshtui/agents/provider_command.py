@@ -9,8 +9,17 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from gshtui.commands.command_errors import command_error
-from gshtui.commands.declaration import Access, Action, Command, Effect, Invocation, Outcome, Parameters, Returns
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Returns,
+)
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.system.expected_error import ExpectedError
@@ -51,7 +60,8 @@ def commands(ask: AskProvider) -> list[AnyCommand]:
         try:
             model = await ask(wanted.name)
         except ExpectedError as error:
-            raise command_error(error) from error
+            said = error.message if error.message.endswith((".", "!", "?")) else f"{error.message}."
+            raise CommandError(said, hint=error.hint) from error
         return CheckedProvider(wanted.name, model, time.monotonic() - begun)
 
     family = Family[ProviderParameters](
