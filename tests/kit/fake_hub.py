@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 OPENS = {
     "model": "models", "session": "sessions", "resume": "sessions", "spawn": "spawn", "context": "inspect",
-    "calls": "calls", "mcp": "servers", "workflow": "workflows",
+    "calls": "calls", "mcp": "servers", "workflow": "workflows", "rewind": "rewind",
 }  # fmt: skip
 """What bare names open, as the commands declare it."""
 
