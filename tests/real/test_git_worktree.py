@@ -173,7 +173,9 @@ async def test_a_hostile_repository_runs_nothing(tools: ToolHarness, tmp_path: P
     run_git(tools.project, "config", "extensions.worktreeConfig", "true")
     run_git(tools.project, "config", "--worktree", "filter.own.clean", str(evil))
     (tools.project / ".git/info").mkdir(exist_ok=True)
-    (tools.project / ".git/info/attributes").write_text("* filter=e=f diff=evil merge=evil\na.txt filter=evil\nb filter=own\n")
+    (tools.project / ".git/info/attributes").write_text(
+        "* filter=e=f diff=evil merge=evil\na.txt filter=evil\nb filter=own\n"
+    )
     (tools.project / "b").write_text("b\n")
     (tools.project / "c").write_text("c\n")
     assert (await git(tools.project, "add", "--all", "--", ":/")).code == 0

@@ -19,6 +19,8 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
 from gshtui.agents.provider_command import CheckProvider
+from gshtui.agents.rewind import EarlierPrompt
+from gshtui.agents.rewind_commands import RewindResult
 from gshtui.bus.bus import Bus
 from gshtui.bus.call_data import CallInfo
 from gshtui.bus.event import Event
@@ -72,7 +74,7 @@ from gshtui.ui.context.summaries import SummaryScreen
 from gshtui.ui.context.timeline_pane import TimelinePane
 from gshtui.ui.context.tune_dialog import TuneScreen
 from gshtui.ui.conversation.conversation_tab import ConversationTab
-from gshtui.ui.conversation.pickers import ModelsScreen, SessionsScreen
+from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen, SessionsScreen
 from gshtui.ui.kit.dialogs import ConfirmScreen, InputScreen, Picker
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.hub_port import OpenRequest
@@ -235,6 +237,7 @@ ANSWERS: dict[str, Answer] = {
     "profiles ls": Answer(PROFILES),
     "git_worktree list": Answer(WorktreeList([Worktree("/src/aurora", "main", main=True), Worktree(PARSER, "lexer")])),
     CHANGES.words(): Answer(DIFF),
+    "rewind": Answer(RewindResult((EarlierPrompt(1, 1, "p1", "the first", NOW),))),
 }
 
 
@@ -445,6 +448,13 @@ async def ids(here: Recorded) -> None:
     await here.press("f10")
     assert isinstance(here.app.screen, HelpScreen)
     here.app.set_keymap({})
+
+
+@told("window", "`/rewind` (or `escape` twice in an empty input) lists your prompts")
+async def prompts_to_go_back_to(here: Recorded) -> None:
+    await here.press("escape", "escape")
+    assert isinstance(here.app.screen, PromptsScreen)
+    await here.press("escape")
 
 
 @told("window", "| `f2` `f3` `f4` | model, conversations, theme |")
@@ -1459,6 +1469,16 @@ async def prompt(here: Real) -> None:
     await here.until(lambda: here.area.popup.is_open)
     await here.press("tab")
     assert here.input.text == "@README.md "
+
+
+@told("hub", "Name a file with `@` in a prompt")
+async def named_file(here: Real) -> None:
+    await here.type("look at ")
+    await here.press("@")
+    await here.type("READ")
+    await here.until(lambda: here.area.popup.is_open)
+    await here.press("tab")
+    assert here.input.text == "look at @README.md "
 
 
 @told("hub", "`escape` interrupts. `/resume` reopens an earlier conversation.")

@@ -28,7 +28,20 @@ async def test_an_agents_process_leaves_out_families_of_the_one_list(tmp_path: P
     all_of_them = await _general(tmp_path)
     agents = await _general(tmp_path, LEFT_OUT_OF_AGENTS)
     left_out = {
-        *("profiles", "program_hooks", "config", "guard", "hub", "hunk", "people", "plugins", "file", "init", "review", "mcp")
+        *(
+            "profiles",
+            "program_hooks",
+            "config",
+            "guard",
+            "hub",
+            "hunk",
+            "people",
+            "plugins",
+            "file",
+            "init",
+            "review",
+            "mcp",
+        )
     }
     assert set(all_of_them) - set(agents) == left_out
     assert agents == [name for name in all_of_them if name in agents]
