@@ -6,7 +6,7 @@ A draft covers no more than it says, and only this project. Pure; `rule_file` wr
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,14 +97,24 @@ def _covered(rule: GuardRule) -> Iterator[str]:
         where = f"paths {', '.join(rule.paths)}" if rule.paths else "any operands inside the project"
         yield f"{tools}: `{name}` with {flags} and {where}, such as `{_example(rule)}`."
     elif rule.paths:
-        below = [path for path in rule.paths if path.endswith("/*")]
-        named = f"everything below {', '.join(path[:-2] for path in below)}, at any depth" if below else ""
-        yield f"{tools}: {named or ', '.join(rule.paths)}."
+        yield f"{tools}: {'; '.join(_places(rule.paths))}."
     else:
         yield f"{tools}: whatever it is called with."
     if rule.hosts:
         yield f"Only to {', '.join(rule.hosts)}."
     yield f"Only in {rule.project}." if rule.project else "In every project."
+
+
+def _places(paths: Sequence[str]) -> Iterator[str]:
+    """Every place that the paths name; in a pattern, `*` goes across folders."""
+    if any("*" in path and not path.strip("*/") for path in paths):
+        yield "every file, outside the project too"
+        return
+    below = [path[:-2] for path in paths if path.endswith("/*")]
+    if below:
+        yield f"everything below {', '.join(below)}, at any depth"
+    if files := [path for path in paths if path not in below and not path.endswith("/*")]:
+        yield f"{', '.join(files)}{', where * is any text, with / too' if any('*' in one for one in files) else ''}"
 
 
 def _example(rule: GuardRule) -> str:

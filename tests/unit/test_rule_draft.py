@@ -93,3 +93,17 @@ def test_odd_names_cannot_write_a_second_rule() -> None:
 def test_an_old_approval_is_a_rule_of_the_same_meaning(tool: str, pattern: str, words: str) -> None:
     rules = parse_rules(Path("r"), grant_rule(tool, pattern, PROJECT)).rules
     assert [rule.words for rule in rules] == [words]
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        (("docs", "docs/*"), "any tool: everything below docs, at any depth."),
+        (("docs/*", "/etc/hosts"), "any tool: everything below docs, at any depth; /etc/hosts."),
+        (("src/*.py",), "any tool: src/*.py, where * is any text, with / too."),
+        (("docs/*", "*"), "any tool: every file, outside the project too."),
+        (("/*",), "any tool: every file, outside the project too."),
+    ],
+)
+def test_what_a_rule_covers_is_said_of_all_its_paths(paths: tuple[str, ...], said: str) -> None:
+    assert coverage(f'[[rule]]\ndo = "allow"\npaths = {list(paths)}\n')[0] == said
