@@ -111,8 +111,8 @@ class KeepApproval(Parameters, Returns[KeptApproval]):
     WORD: ClassVar[str] = "keep"
     number: int
     """Its number in the list."""
-    agreed: bool = False
-    """A person has seen the rule."""
+    seen: str = ""
+    """The rule that a person has seen and agreed to."""
 
 
 def approvals_command(
@@ -179,23 +179,26 @@ def approvals_command(
 
     async def keep(_invocation: Invocation, wanted: KeepApproval) -> KeptApproval:
         grant = await old(wanted.number)
-        if not wanted.agreed:
+        if not wanted.seen:
             raise Unconfirmed("A person must see the rule first: run `approvals keep` where it can be shown.")
+        if wanted.seen != (text := grant_rule(grant.tool, grant.pattern, project)):
+            hint = "Nothing was saved. `approvals` lists them as they are now."
+            raise CommandError(f"Number {wanted.number} is another approval now than the one you agreed to.", hint=hint)
         try:
-            rule = await asyncio.to_thread(add_rule, own_file(), grant_rule(grant.tool, grant.pattern, project))
+            rule = await asyncio.to_thread(add_rule, own_file(), text)
         except RuleFileError as error:
             raise CommandError(str(error)) from error
         await forget(grant)
         return KeptApproval(rule)
 
     async def asks(_invocation: Invocation, wanted: KeepApproval) -> Question | None:
-        if wanted.agreed:
+        if wanted.seen:
             return None
         grant = await old(wanted.number)
         rule = grant_rule(grant.tool, grant.pattern, project)
         covers = " ".join(one_line(literal(each), 300) for each in coverage(rule))
         return Question(
-            KeepApproval(number=wanted.number, agreed=True),
+            KeepApproval(number=wanted.number, seen=rule),
             "Save this rule?",
             f"In {own_file()}, it would let run without a question: {covers}",
             yes="Save it",

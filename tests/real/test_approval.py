@@ -18,6 +18,7 @@ from gshtui.bus.events.fleet_events import AgentChanged, AgentEnded
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, RuleScope, Unconfirmed, UsageError
 from gshtui.guard.approval import Call, Gate
+from gshtui.guard.rule_draft import grant_rule
 from gshtui.guard.rule_file import RuleFileError, add_rule, own_file, remove_rule
 from gshtui.guard.rules import RuleFiles, parse_rules, read_rules
 from gshtui.hub.composition import build_hub
@@ -63,7 +64,11 @@ async def test_rules_and_old_approvals_are_listed_kept_and_revoked(home: Home, t
         )
         with pytest.raises(Unconfirmed, match="must see the rule"):
             await hub.run("approvals keep 2")  # nobody to ask
-        kept = await hub.call(KeepApproval(number=2, agreed=True))
+        seen = grant_rule("bash", "pytest -q …", project)
+        with pytest.raises(CommandError, match="Number 1 is another approval now"):
+            await hub.call(KeepApproval(number=1, seen=seen))
+        assert not own_file().exists()
+        kept = await hub.call(KeepApproval(number=2, seen=seen))
         assert (kept.rule.program, kept.rule.flags, kept.rule.project) == (("pytest",), ("-q",), str(project))
         assert (await hub.gate.review(call("pytest -q a"), ASSESSMENT)).allowed
         assert not (await hub.gate.review(call("pytest -q a -x"), ASSESSMENT)).allowed
@@ -71,7 +76,8 @@ async def test_rules_and_old_approvals_are_listed_kept_and_revoked(home: Home, t
         assert f"{own_file()}:3)" in listed.text and [one["pattern"] for one in listed.data["always"]] == [
             f"write files in {project}/src"
         ]
-        assert (await hub.call(KeepApproval(number=2, agreed=True))).rule.paths == ("src", "src/*")
+        seen = grant_rule("write", f"write files in {project}/src", project)
+        assert (await hub.call(KeepApproval(number=2, seen=seen))).rule.paths == ("src", "src/*")
         taken = await hub.run("approvals revoke 1")
         assert "counts no more" in taken.text
         assert not (await hub.gate.review(call("pytest -q a"), ASSESSMENT)).allowed
