@@ -401,7 +401,8 @@ def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | Non
         wanted = str(call.arguments.get("pattern" if call.tool == "glob" else "file_pattern") or "**")
         return book.decide(RuleMatter(call.tool, path=path, below=wanted))
     free = frozenset(number for number, part in enumerate(assessment.parts) if part.verdict == "allow")
-    found = book.decide(line_matter(call.tool, command), free=free)
+    outside = frozenset(number for number, part in enumerate(assessment.parts) if part.rule == "outside")
+    found = book.decide(line_matter(call.tool, command), free=free, outside=outside)
     secret = any(part.rule == "secret" for part in assessment.parts)
     return None if found is not None and found.do == "allow" and secret else found
 

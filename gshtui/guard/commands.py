@@ -227,7 +227,8 @@ def checked(value: object, cwd: Path, project: Path) -> dict[str, object]:
 def ruled(judged: Judgement, command: str, book: RuleBook) -> Judgement:
     """The judgement with the rules in force: the strictest one that matches decides, but for what is always refused."""
     free = frozenset(number for number, part in enumerate(judged.parts) if part.verdict == "allow")
-    found = book.decide(line_matter("bash", command), free=free) if book.rules else None
+    outside = frozenset(number for number, part in enumerate(judged.parts) if part.rule == "outside")
+    found = book.decide(line_matter("bash", command), free=free, outside=outside) if book.rules else None
     if found is None or judged.verdict == "deny" or (found.do == "allow" and judged.verdict == "allow"):
         return judged
     if found.do == "allow" and any(part.rule == "secret" for part in judged.parts):

@@ -161,6 +161,7 @@ class GuardRule:
             and ("*" in self.flags or all(word.partition("=")[0] in self.flags for word in flags))
             and (not self.paths or all(self._names(word) for word in operands if not _hosts(word)))
             and (bool(self.paths) or not any(_is_place(word) for word in operands))
+            and all(bool(self.paths) and self._names(place) for place in _led_outside(operands, project))
             and (bool(self.paths) or not _other_repository(words, operands, project))
             and all(_fits(host, self.hosts) for host in hosts)
         )
@@ -221,12 +222,15 @@ class RuleBook:
     project: Path = Path()
     """Its root: what relative paths are of."""
 
-    def decide(self, matter: RuleMatter, *, free: frozenset[int] = frozenset()) -> GuardRule | None:
+    def decide(
+        self, matter: RuleMatter, *, free: frozenset[int] = frozenset(), outside: frozenset[int] = frozenset()
+    ) -> GuardRule | None:
         """The strictest rule that matches; `None`: none does.
 
         Args:
             free: numbers of the commands that need no rule, since they only read. Others may each be allowed by
                 another rule.
+            outside: numbers of those that touch something outside the project: only a rule that says so allows them.
         """
         matter = replace(matter, project=self.project)
         here = [rule for rule in self.rules if rule.counts_in(self.project)]
@@ -247,6 +251,7 @@ class RuleBook:
         for number, words in enumerate(matter.commands):
             able = () if number in matter.open else fitting
             able = () if away and words[0] == "git" else able
+            able = [rule for rule in able if rule.paths or rule.exactly] if number in outside else able
             by = next((rule for rule in able if rule.names_command and rule.allows(words, self.project)), None)
             if by is None and number not in free:
                 return None
@@ -440,6 +445,16 @@ def _is_place(word: str) -> bool:
     """Whether an operand of a command names a place that a rule must name too: outside the project, or a transport."""
     plain = os.path.normpath(word)
     return plain.startswith(("/", "../")) or plain == ".." or bool(re.match(r"(?i)file:|[a-z][a-z0-9+.-]*::", word))
+
+
+def _led_outside(operands: Sequence[str], project: Path) -> list[str]:
+    """The places outside the project that the operands are links to: a rule is about what is touched, not its name."""
+    if not project.is_absolute():
+        return []
+    root = os.path.realpath(project)
+    named = [part for word in operands for part in (word, word.partition("=")[2]) if part and "\0" not in part]
+    found = [os.path.realpath(Path(root, part)) for part in named if not _is_place(part)]
+    return [place for place in found if place != root and not place.startswith(f"{root.rstrip('/')}/")]
 
 
 def _other_repository(words: Sequence[str], operands: Sequence[str], project: Path) -> bool:

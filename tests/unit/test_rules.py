@@ -12,7 +12,7 @@ from gshtui.commands.declaration import Assessment, Effect, JudgedPart
 from gshtui.guard.approval import Call, Gate, Verdict
 from gshtui.guard.commands import ruled
 from gshtui.guard.modes import MODES, AgentModes
-from gshtui.guard.rules import RuleBook, RuleFiles, RuleMatter, line_matter, read_rules
+from gshtui.guard.rules import RuleBook, RuleFiles, RuleMatter, line_matter, parse_rules, read_rules
 from gshtui.guard.sensitive_paths import guarded
 from gshtui.guard.shell_policy import judge
 from tests.kit.command import run_gsh
@@ -234,3 +234,38 @@ def test_the_command_explains_and_lists_them(tmp_path: Path, home: Home) -> None
     file.write_text(PUSH + "[[rule]]\ndo = 3\n", encoding="utf-8")
     ran = run_gsh("prompt", "hello", cwd=project)
     assert "rules.toml:16" in ran.err and "allows nothing" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("rule", "line", "runs"),
+    [
+        ('program = "touch"', "touch new", True),
+        ('program = "touch"', "touch here/new", True),
+        ('program = "touch"', "touch away/new", False),
+        ('program = "touch"', "touch new away", False),
+        ('program = "touch"', "touch back/new", True),
+        ('program = "dd"', "dd if=a of=away/new", False),
+        ('program = "touch"\npaths = ["away/*"]', "touch away/new", False),
+        ('exactly = "touch away/new"', "touch away/new", True),
+    ],
+)
+def test_a_rule_for_the_project_does_not_follow_its_links_out_of_it(
+    tmp_path: Path, rule: str, line: str, runs: bool
+) -> None:
+    project, other = tmp_path / "project", tmp_path / "other"
+    for folder in (project / "src", other):
+        folder.mkdir(parents=True)
+    (project / "away").symlink_to(other)
+    (project / "here").symlink_to("src")
+    (project / "back").symlink_to(other / ".." / "project" / "src")
+    book = RuleBook(parse_rules(Path("rules.toml"), f'[[rule]]\ndo = "allow"\n{rule}\n').rules, project=project)
+    assert (book.decide(line_matter("bash", line)) is not None) is runs
+
+
+def test_a_rule_without_paths_does_not_allow_what_was_judged_outside(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "away").symlink_to("/")
+    text = '[[rule]]\ndo = "allow"\nprogram = "touch"\n'
+    book = RuleBook(parse_rules(Path("rules.toml"), text).rules, project=tmp_path)
+    assert ruled(judge("touch new", tmp_path / "sub", tmp_path), "touch new", book).verdict == "allow"
+    assert ruled(judge("touch away/new", tmp_path / "sub", tmp_path), "touch away/new", book).verdict == "ask"
