@@ -1,8 +1,8 @@
 """Kills agents, with a grace period in which a kill can be undone.
 
 A killed agent is interrupted, and the processes it started are stopped (SIGSTOP). Its program itself keeps running,
-because tmux continues any stopped program of its own. When the grace period is over, everything is ended. Called by the
-fleet.
+because tmux continues any stopped program of its own. When the grace period is over, or the program has
+ended, everything is ended. Called by the fleet.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Killer:
         return row
 
     def watch(self, row: AgentRow) -> None:
-        """End a killed agent after its grace period; until then, stop every process it starts."""
+        """End a killed agent after its grace period, or with its program; until then, stop every process it starts."""
         if row.id not in self._waiting:
             called_off = asyncio.Event()
             task = start_job(self._later(row, called_off), f"the end of {row.id}")
@@ -137,6 +137,8 @@ class Killer:
         try:
             until = row.killed_at + self._context.options.grace
             while (left := until - time.time()) > 0:
+                if not process_tree.runs(row.pid, row.pid_started):
+                    break  # nothing is left that could continue
                 await asyncio.to_thread(process_tree.stop_below, row.pid, row.pid_started)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(min(STILL_EVERY, left)):

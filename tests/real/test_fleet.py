@@ -340,6 +340,19 @@ async def test_a_killed_agent_ends_with_all_it_started_when_its_while_is_over(ha
             await fleet.undo_kill(row.id)
 
 
+@pytest.mark.usefixtures("steady")
+async def test_nothing_waits_for_a_killed_agent_whose_program_has_ended(harness: FleetHarness) -> None:
+    async with harness.start_hub() as fleet:
+        row = await fleet.spawn(SpawnRequest(cli=("cat",), profile="steady"))
+        killed = await fleet.kill(row.id)
+        assert not killed.ended
+        os.kill(row.pid, signal.SIGKILL)
+        ended = await wait_for_status(fleet, row.id, "done")
+        assert (ended.killed, ended.doing) == (True, "killed")
+        told = await eventually(lambda: harness.wait_for_event(AgentKilled), until=lambda events: len(events) == 2)
+        assert [event.until for event in told if isinstance(event, AgentKilled)][-1] == 0, "final at once"
+
+
 async def test_a_program_that_ignores_the_hang_up_is_ended_too(harness: FleetHarness) -> None:
     stubborn = "trap '' HUP TERM INT; echo ready; while :; do read -r x || sleep 1; done"
     async with harness.start_hub() as fleet:
