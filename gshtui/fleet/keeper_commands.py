@@ -31,6 +31,8 @@ from gshtui.commands.registry import AnyCommand
 from gshtui.commands.shell_form import ShellForm, ShellGroup
 from gshtui.fleet import keeper, keeper_unit
 from gshtui.settings.model import Settings
+from gshtui.store.name_lookup import agents_in
+from gshtui.system import process_tree
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -59,6 +61,8 @@ class StoppedKeeper:
     """Whether there was a keeper to stop."""
 
     was_running: bool
+    agents: int = 0
+    """How many agents in terminals of their own keep running without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,7 @@ def commands(settings: Settings) -> list[AnyCommand]:
         if not await keeper.stop_keeper(data):
             assert was is not None
             raise CommandError(f"The keeper (pid {was.process.pid}) does not end, not even killed.")
-        return StoppedKeeper(was is not None)
+        return StoppedKeeper(was is not None, await asyncio.to_thread(_running_agents, data))
 
     async def install(_: Invocation, wanted: InstallKeeper) -> InstalledUnit:
         change = keeper_unit.remove if wanted.remove else keeper_unit.write
@@ -202,6 +206,11 @@ def _bind(given: HubParameters) -> Parameters:
             return StopKeeper()
         case "install":
             return InstallKeeper()
+
+
+def _running_agents(data: Path) -> int:
+    """How many agents of the record have a running program. Blocks for a moment."""
+    return sum(process_tree.runs(row.pid, row.pid_started) for row in agents_in(data / "gsh.db"))
 
 
 def _report(data: Path, keep: str) -> KeeperReport:
@@ -247,8 +256,13 @@ def _since(at: float) -> str:
 
 
 def _render_stopped(_: Invocation, stopped: StoppedKeeper) -> Outcome:
-    text = "The keeper was stopped. Agents keep running." if stopped.was_running else _NONE
-    return Outcome({"was_running": stopped.was_running}, text)
+    if not stopped.was_running:
+        text = _NONE
+    elif stopped.agents:
+        text = "The keeper was stopped. Agents keep running."
+    else:
+        text = "The keeper was stopped."
+    return Outcome({"was_running": stopped.was_running, "agents": stopped.agents}, text)
 
 
 def _render_unit(_: Invocation, unit: InstalledUnit) -> Outcome:

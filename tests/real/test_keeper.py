@@ -240,9 +240,9 @@ async def test_it_ends_when_there_is_nothing_left_to_do(place: Place) -> None:
         assert await asyncio.to_thread(process.wait, 20) == 0
     assert running_keeper(data_dir()) is None
     place.run("hub", "start")
-    place.run("hub", "stop")
+    assert place.run("hub", "stop") == "The keeper was stopped.\n"
     place.run("agent", "spawn", "--cli", "sh -c 'until test -e end; do sleep 0.05; done'", "--name", "a")
-    assert "stopped" in place.run("hub", "stop")
+    assert place.run("hub", "stop") == "The keeper was stopped. Agents keep running.\n"
     with start_gsh("hub", "run", "--idle", "0.4", cwd=place.project) as process:
         keeper = await place.keeper()
         assert keeper.process.pid == process.pid
