@@ -240,6 +240,23 @@ async def test_a_burst_that_brings_its_own_key_is_no_answer() -> None:
         assert app.answers == [("a1", "once", "")]
 
 
+async def test_the_key_to_a_question_that_has_just_gone_opens_no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", "true")
+    app = Asked()
+    async with app.run_test(notifications=True) as pilot:
+        app.feed(make_question(1))
+        await pilot.pause()
+        app.now.later(LONG)
+        app.feed(ApprovalSettled(approval="a1", agent="main", call="c1", decision="withdrawn"))
+        await pilot.pause()
+        await app.press(pilot, "ctrl+g", after=0.9)
+        assert [notice.message for notice in app._notifications] == ["The question has gone."]
+        await app.press(pilot, "ctrl+g", after=1.0)
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        assert "Can't open an editor here" in list(app._notifications)[-1].message
+
+
 @pytest.mark.parametrize("first", [0.0, 0.05, 0.07, 0.1, 0.2])
 @pytest.mark.parametrize("gap", [0.0, 0.05, 0.15, 0.25])
 async def test_a_reason_is_never_taken_for_answers(first: float, gap: float) -> None:

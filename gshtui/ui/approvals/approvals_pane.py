@@ -6,6 +6,7 @@ It never takes the focus by itself, so that nobody answers by accident while typ
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
@@ -87,6 +88,8 @@ class ReasonInput(FoldingArea, can_focus=False):
 _CHOICES: dict[str, Choice] = {
     f"answer('{choice}')": choice for choice in ("once", "session", "always", "deny", "reason")
 }  # fmt: skip
+_JUST_GONE = 1.0
+"""Seconds after a question has gone in which the key to it is still meant for it."""
 VOID = "the question has changed, so this reason denies nothing; esc closes it"
 
 
@@ -154,6 +157,8 @@ class ApprovalsPane(Vertical, can_focus=True):
         self._keys = AnswerKeys()
         self._came_from: Widget | None = None
         self._coming = False
+        self._gone_at = -math.inf
+        """When the last question that waited left, by the clock."""
 
     def compose(self) -> ComposeResult:
         """A title, the question, the answers."""
@@ -201,6 +206,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             self._keys.expect_question()
         else:
             self._keys.clear_question()
+            self._gone_at = self._clock()
         if self.writing:
             self.said = VOID if self._keys.in_reason else RULE_VOID
         elif request is None and self.has_focus:
@@ -216,6 +222,11 @@ class ApprovalsPane(Vertical, can_focus=True):
     def writing(self) -> bool:
         """Whether a reason or a rule is being written; it may outlive its question."""
         return self._keys.in_reason or self._keys.in_rule
+
+    @property
+    def question_just_gone(self) -> bool:
+        """Whether the last question left so recently that a key to it was pressed without knowing."""
+        return self._clock() - self._gone_at < _JUST_GONE
 
     def _uncovered(self) -> None:
         """A dialog over the question was closed."""

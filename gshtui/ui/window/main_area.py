@@ -224,7 +224,11 @@ class PromptArea(Vertical):
 
     async def action_review_or_write(self) -> None:
         """Go to the waiting question; without one, continue the prompt in the person's editor."""
-        if not await self._review():
+        if await self._review():
+            return
+        if self.approvals.question_just_gone:
+            self.notify("The question has gone.", markup=False)  # the key was meant for it, not for an editor
+        else:
             self.input.focus()
             self.input.call_later(self.input.action_edit_outside)  # behind the letters that were typed before
 
