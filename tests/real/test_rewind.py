@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.messages import Message, Text
+from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.tools import shadow_repository
 from gshtui.tools.shadow_repository import ShadowError, ShadowRepository
@@ -158,11 +159,14 @@ async def test_a_fork_has_the_messages_up_to_any_of_them_and_outlives_the_origin
 
     first = await store.sessions.create(cwd="/x", agent="main")
     await say(first.id, "a", "b", "c", "d")
-    where = {"cwd": "/x", "agent": "main", "title": "t", "parent": ""}
-    second = await store.sessions.fork(first.id, **where, upto=3)
+
+    async def fork(session: str, upto: int) -> SessionInfo:
+        return await store.sessions.fork(session, cwd="/x", agent="main", title="t", parent="", upto=upto)
+
+    second = await fork(first.id, 3)
     await say(second.id, "e", "f")
-    third = await store.sessions.fork(second.id, **where, upto=4)
-    low = await store.sessions.fork(third.id, **where, upto=2)
+    third = await fork(second.id, 4)
+    low = await fork(third.id, 2)
     await say(first.id, "g")
     assert await said(second.id) == ["a", "b", "c", "e", "f"] and await said(third.id) == ["a", "b", "c", "e"]
     assert await said(low.id) == ["a", "b"]

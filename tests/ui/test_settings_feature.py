@@ -78,7 +78,7 @@ async def test_rows_are_changed_in_place_and_comments_stay(home: Home, tmp_path:
         await settled(pilot)
         await pilot.press(*"ui.fps", "enter", "ctrl+u", *"25", "enter")
         await settled(pilot)
-        assert screen(app).row is not None and screen(app).row.value == "25"
+        assert (row := screen(app).row) is not None and row.value == "25"
         assert app.bridge.fps == 25  # it applies at once
         await pilot.press("ctrl+u", *"sandbox.enabled", "enter")
         await settled(pilot)
@@ -122,7 +122,7 @@ async def test_two_screens_lose_no_edit(home: Home, tmp_path: Path) -> None:
         await pilot.press("ctrl+u", *"25", "enter")
         await settled(pilot)
         assert tomllib.loads(file.read_text())["ui"] == {"fps": 31, "keys": "vi"}
-        assert screen(app).row is not None and screen(app).row.value == "31"  # and it shows what there is now
+        assert (row := screen(app).row) is not None and row.value == "31"  # and it shows what there is now
         await pilot.press("enter", "ctrl+u", *"25", "enter")
         await settled(pilot)
         assert tomllib.loads(file.read_text())["ui"]["fps"] == 25
