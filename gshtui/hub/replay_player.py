@@ -137,13 +137,14 @@ class ReplayPlayer:
         self._tell()
 
     def seek(self, wanted: float) -> None:
-        """Go to a second: forward by playing what lies between, backward by beginning anew."""
+        """Go to a second: forward by playing what lies between, backward by beginning anew. At the end it pauses."""
         wanted = max(0.0, min(wanted, self.recorded.length))
         to = bisect_right(self.recorded.times, wanted) if wanted > 0 else 0
         if to < self._next:
             self._open()
         self._publish(to)
         self.time = wanted
+        self._rest_at_end()
         self._tell()
 
     def seek_prompt(self, step: int) -> None:
@@ -173,6 +174,10 @@ class ReplayPlayer:
             self._bus.publish(event)
         self._next = max(self._next, to)
 
+    def _rest_at_end(self) -> None:
+        if self._next >= len(self.recorded.events):
+            self.playing = False
+
     async def _play(self) -> None:
         times = self.recorded.times
         while True:
@@ -187,6 +192,5 @@ class ReplayPlayer:
             except TimeoutError:
                 self.time = min(self.time + (time.monotonic() - began) * self.speed, self.recorded.length)
                 self._publish(bisect_right(times, self.time))
-                if self._next >= len(times):
-                    self.playing = False
+                self._rest_at_end()
                 self.changed()

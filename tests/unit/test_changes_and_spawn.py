@@ -41,7 +41,7 @@ def changes(*files: FilePatch) -> WorktreeChanges:
 
 
 def test_lines_that_look_like_headers_are_lines() -> None:
-    lines = ["@@ -1,2 +1,2 @@", "--- a/x", "+++ b/x", "@@ no hunk", "\\ No newline at end of file"]
+    lines = ["@@ -5,2 +5,2 @@", "--- a/x", "+++ b/x", "@@ no hunk", "\\ No newline at end of file"]
     rows = make_document(changes(FilePatch("x", lines=lines))).rows
     assert [row.kind for row in rows] == ["file", "hunk", "removed", "added", "same", "note"]
     assert rows[2].text == "-- a/x"
