@@ -184,7 +184,7 @@ class CliSession:
 
         What a killed process has left half typed in the input is removed, and is no obstacle.
         """
-        trouble = self._view.obstacle(await self._view.read_screen(), even_busy=even_busy)
+        trouble = self._view.obstacle(await self._view.read_drawn(), even_busy=even_busy)
         if trouble is not None and trouble.kind == "draft" and await self.writer.take_back() == "taken_back":
             return self._view.obstacle(await self._view.read_screen(), even_busy=even_busy)
         return trouble

@@ -34,6 +34,8 @@ from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
 LOOK = 0.06
+_DRAWN_WITHIN = 1.0
+"""Seconds for an input line that should be there."""
 """Seconds between two looks while something is expected at once."""
 Trouble = Literal[
     "busy", "starting", "waiting", "dialog", "program", "draft", "scrolled", "ended", "unfit", "untaken", "unsure",
@@ -106,6 +108,13 @@ class Seen:
         return Marker(self.info, tuple(without_styles(line) for line in self.lines))
 
 
+def _half_drawn(seen: Seen) -> bool:
+    """Whether a program that neither works nor asks has yet to show the input line that it has."""
+    usable = seen.front.own and seen.front.kind == "program" and not seen.dead
+    missing = bool(seen.profile.input.line) and not seen.reading.input
+    return usable and missing and seen.reading.status not in ("starting", "thinking", "tool", "waiting")
+
+
 class PaneView:
     """One program's terminal.
 
@@ -144,6 +153,16 @@ class PaneView:
         if reading.status == "idle" and self._loading is not None and self._loading.possible:
             reading = await unless_loading(reading, self._loading)
         return Seen(reading, lines, info, now, profile)
+
+    async def read_drawn(self) -> Seen:
+        """Its terminal, with the input line where it has one. Raises `SessionError` (terminal).
+
+        A program may report that it is ready a moment before it draws the line: that is waited for, but not long.
+        """
+        seen = await self.read_screen()
+        if not _half_drawn(seen):
+            return seen
+        return await self.wait_until(lambda now: not _half_drawn(now), _DRAWN_WITHIN) or await self.read_screen()
 
     async def wait_until(self, good: Callable[[Seen], bool], within: float | None = None) -> Seen | None:
         """The first look that satisfies `good` or shows that the program has ended; `None` if none did in time."""

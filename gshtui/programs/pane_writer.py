@@ -144,7 +144,7 @@ class PaneWriter:
                 raised after something was typed.
         """
         async with self._turn() as record:
-            seen = await self.view.read_screen()
+            seen = await self.view.read_drawn()
             behind = behind or bool(aside)
             if not behind and seen.draft and await self._take_back(record, seen):
                 seen = await self.view.read_screen()

@@ -3,9 +3,9 @@
     python -m tests.kit.fake_agent --screens tests/fixtures/screens/claude/2.1.197 [--delay 20] [--swallow 0.12] …
 
 Its bad habits are options: slow to start, an Enter too close to a paste is swallowed, SIGHUP is ignored, Enter is never
-taken, or the first one only empties the input for a moment. A prompt with `do:ask` brings the approval question, any
-other one an answer after `--work` seconds. With GSH_HOOK_SPOOL it reports as the hooks of the real one do, unless
-`--mute`.
+taken, the first one only empties the input for a moment, or it reports before it draws. A prompt with `do:ask` brings
+the approval question, any other one an answer after `--work` seconds. With GSH_HOOK_SPOOL it reports as the hooks of
+the real one do, unless `--mute`.
 """
 
 from __future__ import annotations
@@ -174,6 +174,7 @@ def main() -> None:
     parser.add_argument("--heard", default="", help="a file for the last line of each prompt that it accepts")
     parser.add_argument("--transcript", default="", help="a file for the prompts that it accepts, as a transcript")
     parser.add_argument("--stubborn", action="store_true", help="ignore SIGHUP and SIGTERM")
+    parser.add_argument("--lag", type=float, default=0.0, help="seconds from its first report to its first picture")
     parser.add_argument("--mute", action="store_true", help="report nothing")
     options, _ = parser.parse_known_args()
     if options.stubborn:
@@ -188,6 +189,7 @@ def main() -> None:
             termios.tcflush(0, termios.TCIFLUSH)  # what was typed too early is lost
         fake = Fake(options)
         fake.report("SessionStart", source="startup")
+        time.sleep(options.lag)
         fake.draw()
         while True:
             next_at = fake.back_at or fake.until

@@ -295,6 +295,16 @@ async def test_status_comes_from_hooks_first(tmux: TmuxServer, tmp_path: Path) -
         await feed.close()
 
 
+async def test_a_report_may_come_before_the_input_line(tmux: TmuxServer, tmp_path: Path) -> None:
+    """Who hears that it is idle may write at once, though nothing is drawn yet."""
+    spool = open_spool(tmp_path, "0001")
+    row = await started(tmux, "--lag", "0.4", spool=str(spool))
+    await eventually(lambda: asyncio.to_thread(spool.read_bytes), until=lambda told: b"SessionStart" in told)
+    session = CliSession(tmux, row, QUICK)
+    await session.send("Good day")
+    assert "Good day" not in await read_answer(session, "Answer number 1.")
+
+
 async def test_an_interrupt_that_no_hook_tells_is_seen(tmux: TmuxServer, tmp_path: Path) -> None:
     spool = open_spool(tmp_path, "0001")
     row = await started(tmux, "--work", "60", spool=str(spool))
