@@ -189,7 +189,7 @@ def main() -> None:
             termios.tcflush(0, termios.TCIFLUSH)  # what was typed too early is lost
         fake = Fake(options)
         fake.report("SessionStart", source="startup")
-        time.sleep(options.lag)
+        select.select([], [], [], options.lag)
         fake.draw()
         while True:
             next_at = fake.back_at or fake.until
