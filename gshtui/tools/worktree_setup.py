@@ -172,7 +172,7 @@ def _keep(output: Path | None, folder: Path, printed: bytes) -> tuple[str, str]:
 
 def _said(tail: bytes) -> str:
     lines = [line for line in plain(tail.decode("utf-8", "replace")).splitlines() if line.strip()]
-    return f" Its last output: {one_line(' / '.join(lines[-3:]), 300)}" if lines else ""
+    return f" Its last output: {one_line(' / '.join(lines[-3:]), 300).removesuffix('.')}." if lines else ""
 
 
 TOOL = "worktree_setup"

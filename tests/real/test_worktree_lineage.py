@@ -294,7 +294,7 @@ async def test_the_tear_down_command_runs_only_with_consent_and_its_output_is_ke
     plan = await plan_finish(tree)
     with pytest.raises(CommandError, match=r"is merged into main, but .* failed with exit code 3") as told:
         await finish_worktree(plan, teardown=script, agreed=True, output=output)
-    assert "Its last output: down" in told.value.message
+    assert f"Its last output: down {fork}. Its output is in " in told.value.message
     assert fork.is_dir() and (project / "x").exists()
     ok.touch()
     done = await finish_worktree(await plan_finish(tree), teardown=script, agreed=True, output=output)
