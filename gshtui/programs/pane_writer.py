@@ -528,12 +528,19 @@ def _taken(entered: Seen, now: Seen, words: str) -> bool:
         return True
     if now.unfinished:
         return False
+    if not profile.ai and _row_of(now) > _row_of(entered):
+        return True  # what stands above the cursor is no input any more: a statement that takes long prints nothing
     if entered.draft and (now.reading.input or profile.shell):
         return not now.draft or not _alike(now.draft, entered.draft)
     if profile.ai and profile.input.line:
         # Nothing stood there; or the input was not to be seen above the end of a long text.
         return entered.reading.input or (now.reading.input and not now.draft)
     return _moved(entered, now) or not words
+
+
+def _row_of(seen: Seen) -> int:
+    """The cursor's row, counted from the first line of the history."""
+    return seen.info.history + seen.info.cursor_y
 
 
 def _said(now: Seen, words: str) -> int:

@@ -234,6 +234,11 @@ async def test_a_python_prompt_is_a_session_too(tmux: TmuxServer) -> None:
     assert (await session.start()).status == "idle"
     await session.send("print(6 * 7)")
     assert await read_answer(session, "42") == "42"
+    await session.send("import sys; sys.stdin.readline()")  # it prints nothing for as long as it runs, and is let run
+    assert (trouble := await session.obstacle()) is not None and trouble.kind == "busy"
+    await session.interrupt()
+    await eventually(session.is_still)
+    assert "KeyboardInterrupt" in await session.answer()
     assert await session.exit(timeout=8)
 
 
