@@ -15,6 +15,7 @@ import pytest
 from textual.pilot import Pilot
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.fleet.terminal_tools.shared_shell import SharedShell, ShellChoice
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from gshtui.ui.kit.widget_messages import OpenTerminal
@@ -57,6 +58,10 @@ class TerminalAgents:
         """The shared shell."""
         found = [info for info in await self.server.panes() if info.session == self.session]
         return found[0] if found else await self._start(self.session, ["sh", "-i"])
+
+    async def rests(self, pane: str) -> bool:
+        """Whether the shared shell waits at its prompt."""
+        return await SharedShell(self.server, self.session, ShellChoice(Path("/bin/sh"), {})).rests(pane)
 
     async def spawn(self, *argv: str, id: str = "0001", name: str = "tester", **row: Any) -> AgentRow:
         """Start a program as an agent; a single word of Python is run by this Python."""

@@ -200,6 +200,10 @@ class SharedShell:
                 raise _in_use(now.program)
             await asyncio.sleep(_APART)
 
+    async def rests(self, pane: str) -> bool:
+        """Whether its shell waits at its prompt. Raises `TmuxError`."""
+        return (await self.front(await self.server.pane(pane))).prompt
+
     async def puts_aside(self, info: PaneInfo) -> bool:
         """Whether this very shell has the key that puts a half-typed line aside."""
         if info.command.removeprefix("-") != "zsh":

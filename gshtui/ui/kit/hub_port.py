@@ -131,6 +131,10 @@ class SharedShellPort(Protocol):
         """Its pane, created if missing. Raises `gshtui.tmux.tmux_errors.TmuxError`."""
         ...
 
+    async def rests(self, pane: str) -> bool:
+        """Whether its shell waits at its prompt. Raises `gshtui.tmux.tmux_errors.TmuxError`."""
+        ...
+
 
 class HubPort(Protocol):
     """Everything except the interfaces. A part that is `None` did not start."""

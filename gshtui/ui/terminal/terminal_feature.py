@@ -5,6 +5,7 @@ Neither draws nor knows tmux.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,6 +24,11 @@ from gshtui.ui.terminal.terminals import TerminalError, TerminalRegistry
 
 if TYPE_CHECKING:
     from gshtui.ui.terminal.terminal_pane import TerminalPane
+
+_APART = 0.15
+"""Seconds between looks whether a line has ended."""
+_LOOKS = 2
+"""Looks in a row that find the shell at its prompt, before its line counts as ended."""
 
 
 class UnmetTerminals:
@@ -95,8 +101,35 @@ class TerminalFeature(Feature):
             else:
                 self.window.notify(str(error), severity="error", markup=False)
             return
+        pane.filled = False
         if message.command and await self._type(message.command, enter=message.enter) and pane.view.has_focus:
             pane.view.action_type()
+            if message.enter:
+                await self._return(pane)
+
+    async def _return(self, pane: TerminalPane) -> None:
+        """Once the line that was entered has ended, unless the person has left before: back to the input.
+
+        After a program that filled the screen the conversation is in front; the output of others stays to be read.
+        """
+        from gshtui.tmux.tmux_errors import TmuxError
+
+        looks = 0
+        while looks < _LOOKS:  # a shell may look free for a moment before it runs the line
+            await asyncio.sleep(_APART)
+            if not pane.view.typing:
+                return
+            try:
+                looks = looks + 1 if await self.terminals.shared_rests(pane.state.row) else 0
+            except (NotReady, TmuxError):
+                return  # the tab says what has become of the terminal
+        if not pane.view.typing:
+            return
+        pane.view.action_leave()
+        if pane.filled:
+            self.window.show_chat()
+        else:
+            self.window.input_line.focus()
 
     async def _type(self, command: str, *, enter: bool) -> bool:
         """Type a line into the shared shell, once it waits for one; returns whether it was."""

@@ -135,6 +135,8 @@ class TerminalPane(TabPane):
         self._title = Static("", markup=False, classes="tab-title")
         self._status = Static("", markup=False, classes="terminal-status")
         self._lines: tuple[Content, ...] = ()
+        self.filled = False
+        """Whether a program has filled the screen since this was last set."""
 
     @property
     def agent(self) -> str:
@@ -208,6 +210,7 @@ class TerminalPane(TabPane):
 
     def on_terminal_changed(self, message: TerminalChanged) -> None:
         message.stop()
+        self.filled = self.filled or ((info := self.view.picture.info) is not None and info.alternate)
         self.draw()
 
     def _leave_key(self) -> str:

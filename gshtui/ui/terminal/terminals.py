@@ -165,6 +165,11 @@ class TerminalRegistry:
             pid=info.pid,
         )
 
+    async def shared_rests(self, row: AgentRow) -> bool:
+        """Whether the shared shell waits at its prompt. Raises `gshtui.tmux.tmux_errors.TmuxError`."""
+        shell = (await self._source()).shared_shell
+        return shell is not None and await shell.rests(row.pane)
+
     def terminal_of(self, row: AgentRow) -> Terminal:
         """The terminal of a row handed out here. Raises `TerminalError`."""
         server = self._servers.get(row.socket)
