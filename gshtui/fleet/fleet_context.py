@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ from gshtui.bus.events.fleet_events import AgentChanged, AgentRemoved
 from gshtui.fleet.accounts import Accounts
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.ports import FleetError, FleetOptions, Launcher, MessageTransport
+from gshtui.guard.people import people_names
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import start_job
@@ -81,13 +82,16 @@ class AgentRows:
 
     async def add(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
         """Add a new row to the record. Raises `StoreError`."""
-        row = await self._store.agents.add(row, request)
+        row = await self._store.agents.add(row, request, await asyncio.to_thread(people_names))
         self._store_row(row)
         return row
 
     async def change(self, id: str, **fields: Any) -> AgentRow:
         """Change a row; the change is in the record when this returns. Raises `StoreError`."""
-        row = await self._change(id, fields, self._store.agents.update)
+        update = self._store.agents.update
+        if "name" in fields:
+            update = partial(update, people=await asyncio.to_thread(people_names))
+        row = await self._change(id, fields, update)
         assert row is not None
         return row
 

@@ -104,6 +104,14 @@ def read_people(path: Path) -> PeopleFile:
     return PeopleFile(tuple(people), tuple(mistakes))
 
 
+def people_names() -> list[str]:
+    """Names of those who may enter, which no agent gets; none while the list cannot be read. Blocks for a moment."""
+    try:
+        return [one.name for one in read_people(people_file()).people]
+    except (OSError, paths.FolderError):
+        return []
+
+
 def person_of(line: str, others: Sequence[AuthorizedPerson] = ()) -> AuthorizedPerson:
     """The person of a line of the file. Raises `PeopleError`."""
     words = line.split()

@@ -5,9 +5,11 @@ Runs its SQL inside the caller's transaction.
 
 from __future__ import annotations
 
+import itertools
 import re
 import sqlite3
 import time
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -17,6 +19,7 @@ from gshtui.store.encoding import clean_text, decoder
 from gshtui.store.store_errors import StoreError
 from gshtui.store.table import Table
 from gshtui.system.process_identity import Process, is_alive, this_process
+from gshtui.text.plain_name import shape
 
 NAME_LENGTH = 40
 _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM agents)"
@@ -24,16 +27,19 @@ _encoder = msgspec.json.Encoder()
 _FIELDS = frozenset(AgentRow.__struct_fields__) - {"id", "owner"}
 
 
-def add_agent(connection: sqlite3.Connection, row: AgentRow, request: SpawnRequest) -> AgentRow:
+def add_agent(
+    connection: sqlite3.Connection, row: AgentRow, request: SpawnRequest, people: Collection[str] = ()
+) -> AgentRow:
     """Add an agent of this process, with the next number and a name that no agent on the roster has.
 
     Args:
         row: what is known of it; `id` and `owner` are set here, `name` is a wish.
         request: how it was started, for restarting it.
+        people: names of people, which it gets no name like.
     """
     number = next_number(connection)
     wished = word(row.name) or "agent"
-    row = msgspec.structs.replace(row, id=f"{number:04}", name=_free_name(connection, wished), owner=0)
+    row = msgspec.structs.replace(row, id=f"{number:04}", name=_free_name(connection, wished, people), owner=0)
     me = this_process()
     connection.execute(
         "INSERT INTO agents (id, number, name, home, data, request, revision, machine, pid, started)"
@@ -53,21 +59,23 @@ def word(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:NAME_LENGTH].strip("-")
 
 
-def _free_name(connection: sqlite3.Connection, wished: str, *, but: str = "") -> str:
+def _free_name(connection: sqlite3.Connection, wished: str, people: Collection[str], *, but: str = "") -> str:
     taken = {
         str(name) for (name,) in connection.execute("SELECT name FROM agents WHERE NOT removed AND id <> ?", (but,))
     }
-    people = connection.execute("SELECT DISTINCT name FROM call_members WHERE NOT is_agent")
-    taken |= RESERVED_NAMES | {word(str(name)) for (name,) in people}
+    members = connection.execute("SELECT DISTINCT name FROM call_members WHERE NOT is_agent")
+    taken |= RESERVED_NAMES | {word(str(name)) for (name,) in members}
+    shapes = {shape(name) for name in people}
     if wished.isdecimal():
         wished = f"agent-{wished}"  # a number alone would be an id
-    if wished not in taken:
-        return wished
-    return next(name for n in range(2, len(taken) + 3) if (name := f"{wished}-{n}") not in taken)
+    names = itertools.chain((wished,), (f"{wished}-{n}" for n in itertools.count(2)))
+    return next(name for name in names if name not in taken and shape(name) not in shapes)
 
 
-def update_agent(connection: sqlite3.Connection, id: str, changes: dict[str, Any]) -> AgentRow:
-    """Set fields of a row and keep all others as they are on disk.
+def update_agent(
+    connection: sqlite3.Connection, id: str, changes: dict[str, Any], people: Collection[str] = ()
+) -> AgentRow:
+    """Set fields of a row and keep all others as they are on disk. `people`: as in `add_agent`.
 
     Raises:
         StoreError: there is no such agent (`unknown`), or a field has the wrong type (`invalid`).
@@ -76,7 +84,7 @@ def update_agent(connection: sqlite3.Connection, id: str, changes: dict[str, Any
         raise StoreError("invalid", f"An agent's row has no field {', '.join(sorted(wrong))}.")
     row = get_agent(connection, id)
     if "name" in changes:
-        changes = changes | {"name": _free_name(connection, word(str(changes["name"])) or row.name, but=row.id)}
+        changes = changes | {"name": _free_name(connection, word(str(changes["name"])) or row.name, people, but=row.id)}
     try:
         fields = msgspec.to_builtins(row) | changes
         fresh = msgspec.convert(fields, AgentRow)
@@ -223,13 +231,17 @@ def _cleaned(value: Any) -> Any:
 class AgentTable(Table):
     """`store.agents`: the roster of all hubs."""
 
-    async def add(self, row: AgentRow, request: SpawnRequest) -> AgentRow:
-        """Add an agent of this process, with the next number and a unique name."""
-        return await self._write(lambda connection: add_agent(connection, row, request))
+    async def add(self, row: AgentRow, request: SpawnRequest, people: Collection[str] = ()) -> AgentRow:
+        """Add an agent of this process, with the next number and a unique name, unlike those of these people."""
+        return await self._write(lambda connection: add_agent(connection, row, request, people))
 
-    async def update(self, id: str, **changes: Any) -> AgentRow:
-        """Change fields of an agent's row; return the whole row. Raises `StoreError` (`unknown`, `invalid`)."""
-        return await self._write(lambda connection: update_agent(connection, id, changes))
+    async def update(self, id: str, *, people: Collection[str] = (), **changes: Any) -> AgentRow:
+        """Change fields of an agent's row; return the whole row. Raises `StoreError` (`unknown`, `invalid`).
+
+        Args:
+            people: a new name is made unlike theirs.
+        """
+        return await self._write(lambda connection: update_agent(connection, id, changes, people))
 
     async def update_unchanged(self, seen: AgentRow, **changes: Any) -> AgentRow | None:
         """The same, unless the agent has another terminal, process or hub by now than was seen; then `None`."""

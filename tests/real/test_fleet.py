@@ -17,6 +17,7 @@ from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.fleet_events import AgentEnded, AgentKilled, AgentRestored, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.ports import FleetError
+from gshtui.guard.people import new_person, people_file, write_people
 from gshtui.programs import hooks
 from gshtui.programs.profile import load
 from gshtui.store.store import Store
@@ -34,6 +35,10 @@ COVERS = (
     "gshtui.fleet.reconciler",
     "gshtui.fleet.starter",
 )
+
+
+ED25519 = "AAAAC3NzaC1lZDI1NTE5AAAAI" + "B" * 43
+"""A public key."""
 
 
 @pytest.fixture
@@ -112,6 +117,17 @@ async def test_names_that_are_taken_are_gone_round(harness: FleetHarness) -> Non
         assert (first.name, second.name) == ("twin", "twin-2")
         assert (await fleet.rename("2", "Other Name")).name == "other-name"
         assert (await fleet.find("other-name")).id == "0002"
+
+
+async def test_no_agent_is_called_like_somebody_who_may_enter(harness: FleetHarness) -> None:
+    """They may never have been in a call; a name that looks like theirs would keep them out."""
+    person = new_person(f"ssh-ed25519 {ED25519}", "amy", "talk")
+    write_people(people_file(create=True), [person])
+    async with harness.start_hub() as fleet:
+        first = await fleet.spawn(program_request(*echo_program(), name="Amy"))
+        second = await fleet.spawn(program_request(*echo_program(), name="arny"))
+        assert (first.name, second.name) == ("amy-2", "arny-2")
+        assert (await fleet.rename("2", "amy")).name == "amy-3"
 
 
 async def test_twenty_five_at_once_get_each_their_own_words(harness: FleetHarness) -> None:
