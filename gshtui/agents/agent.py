@@ -78,6 +78,8 @@ class Agent:
         self._hooks = hooks
         self._conversation: Conversation | None = None
         self._home: Conversation | None = None
+        self._cuts_of_home: list[CutRequested] = []
+        """Requested while it answers beside its home, which they are about."""
         self._model: ModelHandle | None = None
         self.attend: Attend | None = None
         """Where it has a conversation in each call; `None`: it answers everything in the one that is open."""
@@ -157,6 +159,9 @@ class Agent:
             yield conversation
         finally:
             self._turn_to(self._home)
+            waiting, self._cuts_of_home = self._cuts_of_home, []
+            for event in waiting:
+                self._request_cut(event)
 
     def _turn_to(self, conversation: Conversation | None) -> None:
         self._conversation = conversation
@@ -223,13 +228,16 @@ class Agent:
                         self._turn.cancel()
                 case ModelChangeRequested():
                     await self._change_model(event)
+                case CutRequested() if self._home is not None and self._conversation is not self._home:
+                    self._cuts_of_home.append(event)
                 case CutRequested():
-                    self.engine.request_cut(
-                        event.kind, CutRequest(event.by, "It was requested.", event.focus, event.request)
-                    )
-                    self._inbox.wake.set()
+                    self._request_cut(event)
                 case _:
                     pass
+
+    def _request_cut(self, event: CutRequested) -> None:
+        self.engine.request_cut(event.kind, CutRequest(event.by, "It was requested.", event.focus, event.request))
+        self._inbox.wake.set()
 
     async def _change_model(self, event: ModelChangeRequested) -> None:
         try:

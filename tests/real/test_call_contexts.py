@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.events.agent_events import PromptSubmitted, PromptWithdrawn, TurnFinished
+from gshtui.bus.events.agent_events import PromptSubmitted, PromptWithdrawn, TurnFinished, TurnStarted
+from gshtui.bus.events.context_events import ContextCut, CutRequested
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
@@ -78,6 +79,29 @@ async def test_no_call_knows_what_another_said_and_the_chat_stays_as_it_is(
 
             await say(other, "alpha", "which word, window two?")
             assert "oboe" in last(server) and "viola" not in last(server), "both are the same agent there"
+
+
+async def test_a_cut_requested_while_it_answers_in_a_call_is_of_the_chat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GSH_HUB__KEEP", "never")
+    async with loopback("anthropic", [[Say("Understood.")]], repeat=True) as server:
+        for name, value in variables("anthropic", server.url).items():
+            monkeypatch.setenv(name, value)
+        async with window(tmp_path / "one") as hub:
+            own = await ask(hub, "the word of the chat is drum")
+            for line in ("create alpha", "join alpha", "invite main"):
+                await hub.run(line)
+            heard = Recorder(hub.bus)
+            begun = asyncio.create_task(hub.bus.wait_for(TurnStarted, timeout=15))
+            cut = asyncio.create_task(hub.bus.wait_for(ContextCut, timeout=15))
+            answered = asyncio.create_task(say(hub, "alpha", "the word of alpha is oboe"))
+            assert (await begun).session != own
+            hub.bus.publish(CutRequested(agent="main", kind="clear", by="person"))
+            assert (await cut).session == own
+            await answered
+            await hub.bus.drained()
+            assert len(heard.of(ContextCut)) == 1
 
 
 async def test_a_prompt_of_a_call_that_is_gone_is_answered_nowhere(
