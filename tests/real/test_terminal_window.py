@@ -106,15 +106,18 @@ async def test_an_agent_is_spawned_opened_typed_into_attached_and_left() -> None
 async def test_a_command_that_needs_a_terminal_gets_one() -> None:
     """A full-screen program runs in the shared shell at once; one that failed without a terminal is typed there.
 
-    When what was entered there has ended, the keys are the input's again, unasked.
+    When what was entered there has ended, the keys are the input's again, unasked, and the tab of before is in front.
     """
     async with open_window() as person:
         await person.sees("Ask for anything", "main idle")
+        await person.type("/join lobby")
+        await person.keys("Enter")
+        await person.sees("▌lobby")
         await person.type("!less --prompt=reading /etc/passwd")
         await person.keys("Enter")
         await person.sees("▌gsh-main", "reading", "root:", "Every key goes to gsh-main.", "full-screen program")
         await person.type("q")
-        await person.sees("Ask for anything", "▌Chat", "⏎ Send")
+        await person.sees("▌lobby", "⏎ Send")
         await person.type("!test -t 0 || { echo stdin is not a terminal; exit 3; }")
         await person.keys("Enter")
         await person.sees("needs a terminal", "▌gsh-main", "Every key goes to gsh-main.")

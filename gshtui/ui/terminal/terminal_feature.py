@@ -93,6 +93,7 @@ class TerminalFeature(Feature):
     async def _show(self, message: OpenTerminal) -> None:
         from gshtui.tmux.tmux_errors import TmuxError
 
+        before = self.window.deck.front
         try:
             pane = await self._open(message.agent, attach=message.attach)
         except (NotReady, TerminalError, TmuxError) as error:
@@ -105,12 +106,12 @@ class TerminalFeature(Feature):
         if message.command and await self._type(message.command, enter=message.enter) and pane.view.has_focus:
             pane.view.action_type()
             if message.enter:
-                await self._return(pane)
+                await self._return(pane, before)
 
-    async def _return(self, pane: TerminalPane) -> None:
+    async def _return(self, pane: TerminalPane, before: str) -> None:
         """Once the line that was entered has ended, unless the person has left before: back to the input.
 
-        After a program that filled the screen the conversation is in front; the output of others stays to be read.
+        After a program that filled the screen the tab `before` is in front again; other output stays to be read.
         """
         from gshtui.tmux.tmux_errors import TmuxError
 
@@ -127,9 +128,8 @@ class TerminalFeature(Feature):
             return
         pane.view.action_leave()
         if pane.filled:
-            self.window.show_chat()
-        else:
-            self.window.input_line.focus()
+            self.window.deck.show(before)
+        self.window.input_line.focus()
 
     async def _type(self, command: str, *, enter: bool) -> bool:
         """Type a line into the shared shell, once it waits for one; returns whether it was."""
