@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,7 +75,7 @@ async def test_a_read_during_a_write_does_not_show_what_was_before(
     rows, id = await made_rows(store)
     update, begun, go_on = store.agents.update, asyncio.Event(), asyncio.Event()
 
-    async def slow_update(id: str, **fields: object) -> AgentRow:
+    async def slow_update(id: str, **fields: Any) -> AgentRow:
         begun.set()
         await go_on.wait()
         return await update(id, **fields)
