@@ -39,7 +39,7 @@ SEQUENCES = (
 )
 TEXT = " ".join(f"w{number} {text}" for number, text in enumerate(SEQUENCES)).encode("utf-8", "replace").decode()
 COMMANDS = (
-    *("/python", "/who", "/approvals", "/session ls", "/workflow", f"/say {TEXT}", f"/search {TEXT}", f"/read {TEXT}"),
+    *("/python", "/who", "/approvals", "/session ls", f"/say {TEXT}", f"/search {TEXT}", f"/read {TEXT}"),
     *(f"/agents {TEXT}", "/context", "/timeline", "/todo", "/memory", "/usage", "/calls", f"/help {TEXT}", "/whatif"),
 )
 """What shows the conversation's texts in other places, or gets them from the person."""
@@ -211,6 +211,10 @@ def drive(folder: Path) -> bytes:
         child.write(b"!printf '" + UNASKED.encode("unicode_escape").replace(b"'", b"") + b"'\r")
         for pane in (b"\x1b1", b"\x1b2", b"\x1b3", b"\x1b4", b"\x1b5", b"\x1b[18~"):
             pressed(pane)
+        pressed(b"\x1b1")
+        since = len(child.output)
+        child.write(b"/workflow\r")  # its list is over the window, and takes what is typed
+        child.read_until(shows("escape closes", since))
         pressed(b"\x1b")
         os.kill(child.pid, signal.SIGTERM)
         child.wait()
