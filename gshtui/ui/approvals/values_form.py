@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static
 
@@ -21,16 +19,14 @@ from gshtui.mcp_client.server_definition import McpError
 from gshtui.mcp_client.server_requests import Elicitation
 from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.approvals.approvals_state import asked_fields
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.dialogs import FormScreen
 
 _MOST = 40
 """Fields that are shown."""
 
 
-class ValuesForm(ModalScreen[dict[str, Any] | None]):
+class ValuesForm(FormScreen[dict[str, Any]]):
     """See the module. Returns the values, or `None`."""
-
-    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss(None)")]
 
     def __init__(self, request: ApprovalRequested) -> None:
         super().__init__()
@@ -60,19 +56,6 @@ class ValuesForm(ModalScreen[dict[str, Any] | None]):
 
     def on_mount(self) -> None:
         next(iter(self._fields.values())).focus()
-
-    @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
-        event.stop()
-        if event.button.id == "send":
-            self.action_submit()
-        else:
-            self.dismiss(None)
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_submit()
 
     def action_submit(self) -> None:
         """Return the values, or say what is wrong with one."""

@@ -8,16 +8,14 @@ from __future__ import annotations
 import re
 
 import msgspec
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
 from gshtui.text.sanitise import one_line
-from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.dialogs import FormScreen
 
 _STRATEGY = re.compile(r"summari[sz]e|last [1-9]\d*|budget [1-9]\d*")
 
@@ -53,10 +51,8 @@ def parse_tuning(threshold: str, protect: str, strategy: str) -> Tuning | str:
     return Tuning(share, kept, way.replace("summarize", "summarise") or None)
 
 
-class TuneScreen(ModalScreen[Tuning | None]):
+class TuneScreen(FormScreen[Tuning]):
     """Returns the values to set, or `None`."""
-
-    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss(None)")]
 
     def __init__(self, name: str, *, trigger: int = 0, window: int = 0) -> None:
         super().__init__()
@@ -78,19 +74,6 @@ class TuneScreen(ModalScreen[Tuning | None]):
 
     def on_mount(self) -> None:
         self.query_one("#threshold").focus()
-
-    @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
-        event.stop()
-        if event.button.id == "set":
-            self.action_submit()
-        else:
-            self.dismiss(None)
-
-    @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.action_submit()
 
     def action_submit(self) -> None:
         values = [self.query_one(f"#{name}", Input).value for name in ("threshold", "protect", "strategy")]

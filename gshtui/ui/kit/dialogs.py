@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rich.cells import cell_len
 from textual import events, on
@@ -25,6 +26,8 @@ from gshtui.ui.kit.bound_keys import BoundKeys
 from gshtui.ui.kit.filtered_list import FilteredList
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.key_table import bind
+
+F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,29 @@ def _choice_line(choice: PickerChoice, widths: Sequence[int], room: int) -> Cont
     mark = ("● " if choice.current else "  ", "$primary")
     line = Content.assemble(mark, (name, "bold"), (f"  {rest}" if rest else "", "$foreground-muted"))
     return line.truncate(room, ellipsis=True)
+
+
+class FormScreen(ModalScreen[F | None]):
+    """A form: its button `close` and `escape` leave it with `None`, every other button and enter submit it."""
+
+    BINDINGS = [bind("form.submit", "submit"), bind("form.close", "dismiss(None)")]
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        event.stop()
+        if event.button.id == "close":
+            self.dismiss(None)
+        else:
+            self.action_submit()
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_submit()
+
+    def action_submit(self) -> None:
+        """Dismiss it with what was filled in, or say what is wrong with it."""
+        raise NotImplementedError
 
 
 class InputScreen(ModalScreen[str | None]):
