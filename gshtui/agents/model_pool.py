@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Mapping
 
 from gshtui.agents.ports import ModelHandle
@@ -16,6 +17,9 @@ from gshtui.providers.selection import choose_model
 from gshtui.settings.model import Settings
 from gshtui.system.tasks import start_job
 
+_TURN = 0.0005
+"""Seconds for which Python lets the loading run while someone types; its own default makes each key 5 ms late."""
+
 
 class ModelPool:
     """The providers in use in this hub."""
@@ -25,7 +29,8 @@ class ModelPool:
         self._environ = environ
         self._providers: dict[str, Provider] = {}
         self.catalog = Catalog.load()
-        self._warming: asyncio.Task[None] | None = None
+        self._loaded: set[str] = set()
+        self._loading: asyncio.Task[None] | None = None
 
     async def choose(self, provider: str, model: str) -> ModelHandle:
         """A provider and a model by name; either may be empty.
@@ -44,18 +49,25 @@ class ModelPool:
         named = tables.get(provider) or next((t for t in tables.values() if t.type == provider), None)
         return named.max_tokens if named is not None else 0
 
-    def warm_soon(self, handle: ModelHandle, after: float) -> None:
-        """Load the provider's SDK in `after` seconds, so that the first answer does not wait for it."""
+    def load(self, handle: ModelHandle) -> None:
+        """Load the provider's SDK in a thread, so that the first answer does not wait for it."""
+        if handle.provider.name in self._loaded:
+            return
+        self._loaded.add(handle.provider.name)
 
-        async def later() -> None:
-            await asyncio.sleep(after)
-            await warm(handle.provider)
+        async def loading() -> None:
+            interval = sys.getswitchinterval()
+            sys.setswitchinterval(_TURN)
+            try:
+                await warm(handle.provider)
+            finally:
+                sys.setswitchinterval(interval)
 
-        self._warming = start_job(later(), "the loading of the provider")
+        self._loading = start_job(loading(), "the loading of the provider")
 
     async def close(self) -> None:
         """Close every connection."""
-        if self._warming is not None:
-            self._warming.cancel()
+        if self._loading is not None:
+            self._loading.cancel()
         for provider in self._providers.values():
             await provider.close()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 
 from gshtui.agents.agent import Agent, LocalRoster
@@ -18,7 +18,8 @@ from gshtui.agents.memory.memory_section import MemorySection
 from gshtui.agents.sessions import OpenSessions
 from gshtui.agents.skills.skill_store import read_skills, skills_section
 from gshtui.agents.toolbox import PrepareTools, ReadMentions, WorkDirs
-from gshtui.bus.events.agent_events import AgentAdded
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import AgentAdded, PromptBegun, PromptSubmitted
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.context.ports import Contribute, Contribution
@@ -28,9 +29,6 @@ from gshtui.hub.hook_part import agent_hooks, watch_hooks
 from gshtui.hub.hub import Hub
 from gshtui.providers.port import ProviderError
 from gshtui.store.memory_table import MemoryNote
-
-_WARM_AFTER = 1.0
-"""Seconds after the start until which the window has the processor to itself."""
 
 
 async def start_agents(hub: Hub) -> None:
@@ -51,9 +49,18 @@ async def start_agents(hub: Hub) -> None:
         await agent.think_with(hub.options.provider, hub.options.model)
     except ProviderError as error:
         hub.parts.fail("providers", error.message, error.hint)
-    else:
-        if agent.model_handle is not None and hub.models is not None:
-            hub.models.warm_soon(agent.model_handle, _WARM_AFTER)
+    _load_with_first_prompt(hub, agent)
+
+
+def _load_with_first_prompt(hub: Hub, agent: Agent) -> None:
+    """Load the SDK of the agent's provider once a prompt is being written: it takes as much memory as all the rest."""
+
+    def listen(batch: Sequence[Event]) -> None:
+        begun = any(isinstance(one, (PromptBegun, PromptSubmitted)) and one.agent == agent.name for one in batch)
+        if begun and agent.model_handle is not None and hub.models is not None:
+            hub.models.load(agent.model_handle)
+
+    hub.bus.subscribe(listen, PromptBegun, PromptSubmitted, name="provider")
 
 
 def open_roster(hub: Hub) -> LocalRoster:

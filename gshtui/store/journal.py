@@ -11,7 +11,14 @@ import msgspec
 
 from gshtui.bus import wire
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import MessageAppended, TextDelta, ThinkingDelta, ToolOutput, TurnFinished
+from gshtui.bus.events.agent_events import (
+    MessageAppended,
+    PromptBegun,
+    TextDelta,
+    ThinkingDelta,
+    ToolOutput,
+    TurnFinished,
+)
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.shell_events import (
     FilesChanged,
@@ -28,7 +35,7 @@ from gshtui.store.record_writer import RecordWriter
 from gshtui.store.table import ReadThread, Table
 
 NOT_RECORDED = (
-    *(TextDelta, ThinkingDelta, ToolOutput),
+    *(PromptBegun, TextDelta, ThinkingDelta, ToolOutput),
     *(ShellRecorded, ShellNoted, ShellFolderChanged, FilesChanged),  # the history and the runs keep these
     *(InputCommandStarted, InputCommandPrinted, InputCommandFinished),
 )

@@ -11,7 +11,14 @@ from typing import Any
 
 import pytest
 
-from gshtui.bus.events.agent_events import MessageAppended, ModelChanged, PromptSubmitted, ToolFinished, TurnFinished
+from gshtui.bus.events.agent_events import (
+    MessageAppended,
+    ModelChanged,
+    PromptBegun,
+    PromptSubmitted,
+    ToolFinished,
+    TurnFinished,
+)
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.hub_events import HubStarted, Noticed, PartFailed, PartStarted
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionFollowed, SessionOpened
@@ -19,6 +26,7 @@ from gshtui.commands.declaration import Caller, CommandError, UsageError
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import HubOptions
+from gshtui.providers.port import Provider
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
 from tests.kit.scripted_provider import Recorder
@@ -195,3 +203,22 @@ async def test_headless_parts_only(opened: Open) -> None:
     here = await opened(parts=frozenset({"store"}))
     assert [e.part for e in here.recorder.of(PartStarted)] == ["store"]
     assert (await here.hub.run("session ls")).data == []
+
+
+async def test_a_providers_sdk_is_loaded_once_when_a_prompt_is_begun(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: asyncio.Queue[str] = asyncio.Queue()
+
+    async def load_sdk(provider: Provider) -> None:
+        loaded.put_nowait(provider.name)
+
+    monkeypatch.setattr("gshtui.agents.model_pool.warm", load_sdk)
+    here = await opened(provider="offline")
+    here.hub.bus.publish(PromptBegun(agent="someone else"))
+    await here.hub.bus.drained()
+    assert loaded.empty()
+    here.hub.bus.publish(PromptBegun(agent="main"))
+    assert await asyncio.wait_for(loaded.get(), 5) == "offline"
+    await here.ask("what failed?")
+    assert loaded.empty()

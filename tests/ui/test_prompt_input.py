@@ -9,7 +9,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.bus.events.agent_events import PromptBegun, PromptSubmitted
 from gshtui.ui.kit.dialogs import FoldScreen
 from tests.kit.home import Home
 from tests.kit.prompt_host import PromptHost
@@ -38,6 +38,17 @@ async def test_enter_sends_and_empties() -> None:
         await pilot.press("enter", "space", "enter")
         await pilot.pause()
         assert sent(app) == ["hello"]
+
+
+async def test_the_first_letter_of_each_prompt_is_announced_and_a_draft_is_not() -> None:
+    app = host()
+    async with app.run_test() as pilot:
+        app.area.input.place("a draft")
+        await pilot.pause()
+        assert app.events == []
+        await pilot.press("ctrl+u", *"hi", "enter", "x", "backspace", "y")
+        await pilot.pause()
+        assert [type(event) for event in app.events] == [PromptBegun, PromptSubmitted, PromptBegun, PromptBegun]
 
 
 @pytest.mark.parametrize("key", ["shift+enter", "alt+enter", "ctrl+j"])

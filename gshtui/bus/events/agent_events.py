@@ -14,6 +14,12 @@ from gshtui.bus.messages import Message, Picture, ResultStatus, Usage
 Status = Literal["starting", "thinking", "tool", "waiting", "idle", "done", "failed", "lost"]
 
 
+class PromptBegun(Event, frozen=True, kw_only=True):
+    """Someone has begun to write a prompt for an agent, so what its answer needs can be loaded meanwhile."""
+
+    agent: str
+
+
 class PromptSubmitted(Event, frozen=True, kw_only=True):
     """Intent: a prompt for an agent's inbox, queued while the agent is working."""
 

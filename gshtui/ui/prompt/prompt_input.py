@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import Location
 
-from gshtui.bus.events.agent_events import PromptEditRequested
+from gshtui.bus.events.agent_events import PromptBegun, PromptEditRequested
 from gshtui.ui.kit.bound_keys import key_of
 from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.front_scroll import FrontScroll, ScrollWish
@@ -107,8 +107,10 @@ class PromptInput(FoldingArea):
         super().__init__(id="prompt")
         self.agent = agent
         self.addressee = Addressee(agent)
-        self._typed = float("-inf")
         """Who gets the prompts."""
+        self._typed = float("-inf")
+        self._begun = False
+        """Whether it was announced that the prompt in the input is being written."""
         self.commands: Commands = commands or {}
         self.project = project or Path.cwd()
         self.editing = ""
@@ -174,8 +176,12 @@ class PromptInput(FoldingArea):
         if not self.is_mounted:
             return
         self.drafts.keep_soon()
+        self._begun = self._begun and bool(self.text)
         if self._placing:
             return
+        if self.text and not self._begun:
+            self._begun = True
+            self.post_message(Intent(PromptBegun(agent=self.addressee.agent)))
         if self.addressee.call and self.text and not self.text.startswith("/"):
             self._note_typing()
         if self.front_scroll is not None:
