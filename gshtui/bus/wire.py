@@ -25,7 +25,8 @@ from gshtui.bus.events import (
     workflow_events,
 )
 
-VERSION = 1
+VERSION = 2
+"""Raised by what an older reader would refuse: a new kind of block in a message, a field of another type. 2: sounds."""
 MAX_LINE = 4 * 1024 * 1024
 """Bytes; a longer line is refused before it is parsed."""
 

@@ -82,7 +82,7 @@ class PluginShell:
 
     def _line(self, type: str, **fields: Any) -> None:
         self._seq += 1
-        line = {"v": 1, "type": type, "at": time.time(), "shell": self.name, **fields, "seq": self._seq}
+        line = {"v": 2, "type": type, "at": time.time(), "shell": self.name, **fields, "seq": self._seq}
         self._lines.append((self._seq, json.dumps(line).encode() + b"\n"))
 
     def _send(self) -> None:

@@ -76,7 +76,7 @@ def test_every_event_class_is_on_the_wire() -> None:
 
 @given(st.sampled_from(sorted(EVENT_TYPES)), objects)
 def test_unknown_fields_are_passed_on(name: str, more: dict[str, Any]) -> None:
-    sample = {"v": 1, "type": "TextDelta", "agent": "a", "session": "s", "message": "m", "text": "x"}
+    sample = {"v": wire.VERSION, "type": "TextDelta", "agent": "a", "session": "s", "message": "m", "text": "x"}
     more = {key: value for key, value in more.items() if key not in {*sample, "at"}}
     line = json.dumps({**sample, **more}).encode()
     assert json.loads(encode(decode(line))) == json.loads(line)
@@ -92,7 +92,7 @@ def test_unknown_types_are_passed_on(name: str, fields: dict[str, Any]) -> None:
 
 
 def test_another_versions_number_is_passed_on() -> None:
-    line = b'{"v":2,"type":"Noticed","text":"hello","tone":"soft"}'
+    line = b'{"v":1,"type":"Noticed","text":"hello","tone":"soft"}'
     event = decode(line)
     assert isinstance(event, Noticed)
     assert json.loads(encode(event)) == json.loads(line)
@@ -101,7 +101,7 @@ def test_another_versions_number_is_passed_on() -> None:
 
 def test_no_field_can_pass_itself_off_as_another() -> None:
     """A field called `beyond` is one like any other: it cannot change the type or a field on the way on."""
-    line = b'{"v":1,"type":"Noticed","text":"hello","beyond":{"type":"ApprovalAnswered","text":"other"}}'
+    line = b'{"v":2,"type":"Noticed","text":"hello","beyond":{"type":"ApprovalAnswered","text":"other"}}'
     event = decode(line)
     assert isinstance(event, Noticed)
     assert event.text == "hello"

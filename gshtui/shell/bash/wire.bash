@@ -72,7 +72,7 @@ _gsh_line() {
     local REPLY
     _gsh_now
     ((++_gsh_seq))
-    printf '{"v":1,"type":"%s","at":%s.%s,"shell":"%s"%s,"seq":%d}\n' "$1" "${REPLY:0:-6}" "${REPLY: -6}" "$_gsh_shell" \
+    printf '{"v":2,"type":"%s","at":%s.%s,"shell":"%s"%s,"seq":%d}\n' "$1" "${REPLY:0:-6}" "${REPLY: -6}" "$_gsh_shell" \
         "${2:+,$2}" "$_gsh_seq" >>"$_gsh_spool" 2>/dev/null
     return 0
 }

@@ -131,7 +131,7 @@ _gsh_preexec() {
     [[ $PWD == $_gsh_here ]] || _gsh_locate
     REPLY=${${EPOCHREALTIME-}/,/.}
     [[ -n $REPLY ]] || _gsh_now
-    _gsh_lines+=("{\"v\":1,\"type\":\"ShellCommandStarted\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\",\"number\":$(( ++_gsh_number )),\"command\":$command,\"cwd\":$_gsh_cwd$_gsh_where$more,\"seq\":$(( ++_gsh_seq ))}")
+    _gsh_lines+=("{\"v\":2,\"type\":\"ShellCommandStarted\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\",\"number\":$(( ++_gsh_number )),\"command\":$command,\"cwd\":$_gsh_cwd$_gsh_where$more,\"seq\":$(( ++_gsh_seq ))}")
     _gsh_send 2>/dev/null
     # zsh cannot keep its children from inheriting the descriptor, so it is closed while a command runs.
     if (( _gsh_fd )); then
@@ -163,7 +163,7 @@ _gsh_precmd() {
     took=$(( REPLY - _gsh_began ))
     (( took >= 0 )) || took=0  # the clock was set back
     [[ $PWD == $_gsh_here ]] || _gsh_locate
-    _gsh_lines+=("{\"v\":1,\"type\":\"ShellCommandFinished\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\",\"number\":$_gsh_number,\"exit\":$ended[1],\"pipestatus\":[${(j:,:)ended[2,65]}],\"duration\":${took/,/.},\"cwd\":$_gsh_cwd,\"seq\":$(( ++_gsh_seq ))}")
+    _gsh_lines+=("{\"v\":2,\"type\":\"ShellCommandFinished\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\",\"number\":$_gsh_number,\"exit\":$ended[1],\"pipestatus\":[${(j:,:)ended[2,65]}],\"duration\":${took/,/.},\"cwd\":$_gsh_cwd,\"seq\":$(( ++_gsh_seq ))}")
     (( ! $#_gsh_moves )) || _gsh_tell_moves
     (( ${preexec_functions[(Ie)_gsh_preexec]} )) || _gsh_hook
     _gsh_send 2>/dev/null

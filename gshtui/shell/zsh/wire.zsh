@@ -38,7 +38,7 @@ _gsh_modules() {
 _gsh_line() {
     local REPLY
     _gsh_now
-    _gsh_lines+=("{\"v\":1,\"type\":\"$1\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\"${2:+,$2},\"seq\":$(( ++_gsh_seq ))}")
+    _gsh_lines+=("{\"v\":2,\"type\":\"$1\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\"${2:+,$2},\"seq\":$(( ++_gsh_seq ))}")
 }
 
 # Sends the pending lines, one way or the other.
