@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from gshtui.bus.messages import Usage
+from gshtui.bus.messages import Image, Usage
 
 SectionName = Literal["system", "call", "memory", "tools", "history", "input"]
 SECTIONS: tuple[SectionName, ...] = ("system", "call", "memory", "tools", "history", "input")
@@ -73,6 +73,8 @@ class Block(msgspec.Struct, frozen=True, omit_defaults=True):
     pinned: bool = False
     cache: CacheState = ""
     role: str = ""
+    picture: Image | None = None
+    """The picture that it is, if its files are kept."""
 
 
 class Iteration(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -154,6 +154,7 @@ def block_of(
         path=path,
         changes=changes,
         role=message.role,
+        picture=part if isinstance(part, Image) and part.key else None,
     )
 
 

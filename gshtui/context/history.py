@@ -135,6 +135,7 @@ def _changed_files(block: Block, sent: Part, change: Change, kind: str, *, pinne
         changes=(*block.changes, change),
         pinned=pinned,
         role="user",
+        picture=block.picture if isinstance(sent, Image) else None,
     )
 
 

@@ -104,6 +104,16 @@ def attach_text(text: str, name: str) -> Document:
         raise _unreadable(name, error) from error
 
 
+def small_png(key: str) -> bytes:
+    """A picture of the media files as a PNG that a terminal is given; empty: it is gone or cannot be read. Blocks."""
+    with tempfile.TemporaryDirectory(prefix="gsh-media-") as folder:
+        try:
+            _read(media_process.FOR_TERMINAL, media_files.folder() / key, Path(folder), key)
+            return Path(folder, "picture").read_bytes()
+        except (AttachmentError, OSError):
+            return b""
+
+
 def _size(path: Path, name: str) -> int:
     try:
         found = path.stat()

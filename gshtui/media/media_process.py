@@ -27,6 +27,10 @@ MOST_BYTES = 3_700_000
 """Of a picture as it is sent: in base64 it is below 5 MB, the smallest limit of a provider."""
 COLUMNS, ROWS = 48, 16
 """Cells of a small copy at most."""
+FOR_TERMINAL = "terminal"
+"""In place of a type: the picture as a PNG that a terminal is given."""
+_TERMINAL_EDGE = 600
+"""Pixels of its longer side."""
 MOST_TEXT = 4_000_000
 """Bytes of a PDF's text that are kept."""
 _READS_FOR = 12.0
@@ -124,6 +128,20 @@ def _within_limits(picture: Any, *, lossy: bool) -> tuple[Any, bytes, str]:
         edge = max(picture.size) * 3 // 4
 
 
+def read_for_terminal(source: Path, folder: Path) -> dict[str, Any]:
+    """Write a picture that was read before as a PNG that is no larger than a terminal shows, as `picture`."""
+    from PIL import Image
+
+    try:
+        with Image.open(source, formats=("PNG", "JPEG")) as found:
+            picture = found.convert("RGBA" if _has_alpha(found) else "RGB")
+            picture.thumbnail((_TERMINAL_EDGE, _TERMINAL_EDGE))
+            picture.save(folder / "picture", "PNG")
+    except (OSError, SyntaxError, ValueError):
+        raise Refused("is a damaged picture") from None
+    return {}
+
+
 def read_pdf(source: Path, folder: Path) -> dict[str, Any]:
     """Count the pages, and write their text as `text`."""
     from pypdf import PdfReader
@@ -180,7 +198,9 @@ def main(kind: str, file: str, into: str) -> int:
     warnings.simplefilter("ignore")
     source, folder = Path(file), Path(into)
     try:
-        if kind.startswith("image/"):
+        if kind == FOR_TERMINAL:
+            told = read_for_terminal(source, folder)
+        elif kind.startswith("image/"):
             told = read_picture(source, folder)
         elif kind.startswith("audio/"):
             told = read_sound(source, kind)

@@ -15,11 +15,12 @@ from pypdf import PdfWriter
 
 from gshtui.bus.messages import Audio, Document, Image
 from gshtui.media import attachment, media_files, media_process
-from gshtui.media.attachment import AttachmentError, attach
+from gshtui.media.attachment import AttachmentError, attach, small_png
 from gshtui.media.media_kind import media_type
 from gshtui.media.media_tokens import MediaRule
 from gshtui.providers.media_notes import instead_of
 from gshtui.providers.port import Capabilities
+from gshtui.text.png_picture import read_png
 from tests.kit.command import run_gsh
 from tests.kit.loopback.script import Say
 from tests.kit.pdf import pdf
@@ -66,6 +67,14 @@ def test_a_picture_is_kept_once_without_what_its_camera_wrote(tmp_path: Path) ->
     assert sorted(path.name for path in media_files.folder().iterdir()) == sorted(media_files.keys(block))
     pixels = zlib.decompress(media_files.read(block.small))
     assert len(pixels) % (3 * block.columns) == 0 and 0 < block.columns <= media_process.COLUMNS
+
+
+def test_a_terminal_is_given_a_small_png_of_any_picture(tmp_path: Path) -> None:
+    Pillow.effect_noise((1_800, 900), 90).convert("RGB").save(tmp_path / "a.jpg")
+    block = attach(tmp_path / "a.jpg")
+    shown = read_png(small_png(block.key))  # what a terminal may be given
+    assert (shown.width, shown.height) == (600, 300)
+    assert small_png("0" * 32) == b"" == small_png("../gsh.db")
 
 
 def test_of_an_animation_the_first_picture_is_sent_and_other_kinds_become_png(tmp_path: Path) -> None:

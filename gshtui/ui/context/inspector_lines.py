@@ -13,6 +13,7 @@ import msgspec
 from textual.content import Content
 
 from gshtui.bus.context_data import SECTIONS, Block, Change, Difference, Iteration, SectionName
+from gshtui.bus.messages import Image
 from gshtui.context.views import Carry, ContextView
 from gshtui.text import units
 from gshtui.text.sanitise import one_line
@@ -20,6 +21,7 @@ from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.context.outline import EntryWords, OutlineEntry, StyledPart, displayed
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.figures import context_meter, meter_sign
+from gshtui.ui.kit.picture_rows import thumbnail_size
 
 MOST_COMPARED = 4_000
 """Up to this many lines, a block's change is shown line by line."""
@@ -52,7 +54,14 @@ class BlockFacts(msgspec.Struct, frozen=True):
     """The cost of its source so far, once known."""
 
 
-InspectorLine = SectionLine | Block | BlockFacts | ChangeLine | Difference | str
+class PictureLine(msgspec.Struct, frozen=True):
+    """A picture, as a few rows."""
+
+    image: Image
+    rows: int
+
+
+InspectorLine = SectionLine | Block | BlockFacts | ChangeLine | PictureLine | Difference | str
 """What an entry is about; a `str` is a note."""
 
 
@@ -71,8 +80,8 @@ def sections(blocks: tuple[Block, ...]) -> list[SectionLine]:
 _CACHE = ("read", "written", "fresh")
 
 
-def inspector_entries(state: InspectorState) -> list[OutlineEntry[InspectorLine]]:
-    """All lines."""
+def inspector_entries(state: InspectorState, *, pictures: bool = False) -> list[OutlineEntry[InspectorLine]]:
+    """All lines. `pictures`: whether the terminal can show any."""
     if state.mode == "request":
         said = state.request
         if said is None:
@@ -86,10 +95,10 @@ def inspector_entries(state: InspectorState) -> list[OutlineEntry[InspectorLine]
         ]
     if state.mode == "difference":
         return list(_differences(state))
-    return list(_blocks(state))
+    return list(_blocks(state, pictures))
 
 
-def _blocks(state: InspectorState) -> Iterator[OutlineEntry[InspectorLine]]:
+def _blocks(state: InspectorState, pictures: bool) -> Iterator[OutlineEntry[InspectorLine]]:
     if state.view is None:
         return
     if state.view.note:
@@ -101,10 +110,10 @@ def _blocks(state: InspectorState) -> Iterator[OutlineEntry[InspectorLine]]:
         if opened:
             for block in state.blocks:
                 if block.section == section.name:
-                    yield from _block(state, block)
+                    yield from _block(state, block, pictures)
 
 
-def _block(state: InspectorState, block: Block) -> Iterator[OutlineEntry[InspectorLine]]:
+def _block(state: InspectorState, block: Block, pictures: bool) -> Iterator[OutlineEntry[InspectorLine]]:
     id = f"b:{block.id}"
     opened = id in state.opened
     yield OutlineEntry(id, 1, block, opened)
@@ -113,6 +122,8 @@ def _block(state: InspectorState, block: Block) -> Iterator[OutlineEntry[Inspect
     yield OutlineEntry(f"f:{block.id}", 2, BlockFacts(block, state.carry.get(block.source)))
     for number, change in enumerate(block.changes):
         yield OutlineEntry(f"c:{block.id}:{number}", 2, ChangeLine(change))
+    if pictures and block.picture is not None and (rows := thumbnail_size(block.picture)[1]):
+        yield OutlineEntry(f"p:{block.id}", 2, PictureLine(block.picture, rows), text="\n" * (rows - 1), look="picture")
     text = state.texts.get(block.hash)
     if text is None:
         yield OutlineEntry(f"w:{block.id}", 2, "Loading …")
@@ -193,6 +204,8 @@ def inspector_words(entry: OutlineEntry[InspectorLine], width: int, now: float, 
             return _facts(block, carry, width, now)
         case ChangeLine(change=change):
             return _change(change)
+        case PictureLine():
+            return EntryWords(())
         case Difference() as difference:
             return _difference(difference)
         case note:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from msgspec.structs import replace
+from rich.segment import Segment
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -23,6 +24,7 @@ from gshtui.ui.context.inspector_lines import (
     BlockFacts,
     ChangeLine,
     InspectorLine,
+    PictureLine,
     inspector_entries,
     inspector_title,
     inspector_words,
@@ -33,6 +35,7 @@ from gshtui.ui.context.inspector_state import InspectorState
 from gshtui.ui.context.outline import EntryWords, OutlineEntry
 from gshtui.ui.context.outline_view import OutlineView
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.picture_rows import Thumbnails
 from gshtui.ui.kit.row_actions import row_binding
 from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.tabs import TabPane
@@ -76,13 +79,14 @@ class InspectorPane(TabPane):
     ) -> None:
         super().__init__(classes="inspector-pane")
         opened = frozenset({f"s:{section}"}) if section else frozenset[str]()
-        self.view = self.front = OutlineView(self._words)
+        self.view = self.front = OutlineView(self._words, self._picture_row)
         self.loader = InspectorLoader(self, hub, InspectorState(agent, at=at, opened=opened), self._show)
         self.search = InspectorSearch(self, self.loader, self.view)
         self._beginnings = BlockBeginnings(self, hub, self.view.refresh)
         self._agent_name = name
         self._clock = clock
         self._head = Static("", markup=False, classes="inspector-title")
+        self._thumbnails: Thumbnails | None = None
 
     @property
     def state(self) -> InspectorState:
@@ -95,6 +99,7 @@ class InspectorPane(TabPane):
         yield self.search.line
 
     def on_mount(self) -> None:
+        self._thumbnails = Thumbnails(self)
         self.loader.read()
 
     def on_resize(self, _event: events.Resize) -> None:
@@ -107,13 +112,19 @@ class InspectorPane(TabPane):
         lines = (now.view, now.mode, now.opened, now.texts, now.request, now.differences, now.carry)
         was = (before.view, before.mode, before.opened, before.texts, before.request, before.differences, before.carry)
         if any(one is not other for one, other in zip(lines, was, strict=True)):
-            self.view.show(inspector_entries(now))
+            pictures = self._thumbnails is not None and self._thumbnails.can_show
+            self.view.show(inspector_entries(now, pictures=pictures))
 
     def _show_title(self) -> None:
         self._head.update(inspector_title(self.state, self._agent_name, self.size.width - 4))
 
     def _words(self, entry: OutlineEntry[InspectorLine], width: int) -> EntryWords:
         return inspector_words(entry, width, self._clock(), self._beginning)
+
+    def _picture_row(self, entry: OutlineEntry[InspectorLine], row: int) -> list[Segment]:
+        if self._thumbnails is None or not isinstance(entry.data, PictureLine):
+            return []
+        return self._thumbnails.row(entry.data.image, row)
 
     def _beginning(self, block: Block) -> str:
         text = self.state.texts.get(block.hash)

@@ -93,7 +93,8 @@ class TextRows:
 
 StyledPart = tuple[str, str]
 """A style of the palette, by name, and words."""
-TextLook = Literal["text", "diff"]
+TextLook = Literal["text", "diff", "picture"]
+"""`picture`: as many rows as the text has, which the view's own function draws."""
 
 
 T = TypeVar("T")

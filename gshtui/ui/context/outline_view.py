@@ -33,6 +33,8 @@ _MOST_COPIED = 50_000
 T = TypeVar("T")
 DrawEntry = Callable[[OutlineEntry[T], int], EntryWords]
 """The text of an entry's line for a width in cells."""
+DrawRow = Callable[[OutlineEntry[T], int], list[Segment]]
+"""A row of a picture."""
 
 
 class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
@@ -62,9 +64,10 @@ class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
 
     can_focus = True
 
-    def __init__(self, draw: DrawEntry[T], *, id: str | None = None) -> None:
+    def __init__(self, draw: DrawEntry[T], draw_row: DrawRow[T] | None = None, *, id: str | None = None) -> None:
         super().__init__(id=id, classes="outline")
         self._draw = draw
+        self._draw_row = draw_row
         self._outline: Outline[T] = Outline((), 80)
         self._row = 0
         self._theme = ThemePalette(self)
@@ -151,6 +154,9 @@ class OutlineView(ScrollView, Generic[T], inherit_bindings=False):
         return Strip(segments).adjust_cell_length(self.size.width, look.text).apply_offsets(0, row)
 
     def _text(self, entry: OutlineEntry[T], inside: int, look: Palette) -> list[Segment]:
+        if entry.look == "picture":
+            drawn = self._draw_row(entry, inside) if self._draw_row is not None else []
+            return [Segment(" " * indent_of(entry), look.text), *drawn]
         row = self._outline.text_row(entry, inside)
         style: Style = look.text
         if entry.look == "diff":

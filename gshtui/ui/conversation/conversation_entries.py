@@ -175,13 +175,26 @@ def _merged(message: Message) -> Iterable[tuple[str, str | ToolCall]]:
 
 def _prompt(message: Message) -> PromptEntry:
     attached = tuple(_attachment(block) for block in message.blocks if isinstance(block, (Image, Document, Audio)))
-    return PromptEntry(message.id, message.text, attached)
+    pictures = tuple(block for block in message.blocks if isinstance(block, Image) and (block.small or block.key))
+    return PromptEntry(message.id, message.text, attached, pictures)
 
 
 def _attachment(block: Medium) -> str:
     size = media_files.size(block)
     amount = f"{size / 1_000_000:.1f} MB" if size >= 1_000_000 else f"{max(1, size // 1_000)} kB"
+    amount = f"{_extent(block)}, {amount}".removeprefix(", ")
     return f"{block.name or block.media_type} ({amount})"
+
+
+def _extent(block: Medium) -> str:
+    """Its pixels, pages or seconds; empty: unknown."""
+    match block:
+        case Image():
+            return f"{block.width} × {block.height}" if block.width else ""
+        case Document():
+            return f"{block.pages} page{'s' if block.pages > 1 else ''}" if block.pages else ""
+        case Audio():
+            return f"{block.seconds:.0f} s" if block.seconds else ""
 
 
 def _short(count: int) -> str:

@@ -10,6 +10,7 @@ terminals get half blocks.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
@@ -45,6 +46,8 @@ _MARKS = "".join(
 """The combining characters that stand for 0, 1, 2 … in the protocol: first the row, then the column."""
 WIDEST = min(100, len(_MARKS))
 """Columns of a picture at most; its rows are fewer."""
+ATTACHED = "attached/"
+"""What the key of a picture of a prompt begins with here; the rest is its key among the media files."""
 _CHUNK = 4_096
 """Characters of one message to the terminal, as the protocol has it."""
 
@@ -84,10 +87,10 @@ class TerminalGraphics:
     """Gives the terminal of a widget the pictures that are drawn on its page.
 
     Args:
-        load: reads a picture's text from the store.
+        load: reads the text of a picture that a call has drawn from the store.
     """
 
-    def __init__(self, widget: Widget, load: LoadOutput) -> None:
+    def __init__(self, widget: Widget, load: LoadOutput | None = None) -> None:
         self._widget = widget
         self._load = load
         self._wanted: list[tuple[str, int, int]] = []
@@ -107,10 +110,18 @@ class TerminalGraphics:
         for one in wanted:
             self._widget.run_worker(self._send(*one), exit_on_error=False, group="pictures")
 
+    async def _read(self, key: str) -> bytes:
+        """The PNG of a picture. Raises what reading the store raises."""
+        if key.startswith(ATTACHED):
+            from gshtui.media.attachment import small_png  # few prompts have pictures
+
+            return await asyncio.to_thread(small_png, key.removeprefix(ATTACHED))
+        text = await self._load(key) if self._load is not None else ""
+        return base64.b64decode(text.removeprefix(PNG_TEXT), validate=True)
+
     async def _send(self, key: str, columns: int, rows: int) -> None:
         try:
-            text = await self._load(key)
-            picture = read_png(base64.b64decode(text.removeprefix(PNG_TEXT), validate=True))
+            picture = read_png(await self._read(key))
         except PictureError:
             return  # its place stays empty; the line above says what it is
         except Exception as error:  # whatever is wrong with the record, the conversation goes on

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from gshtui.bus.messages import Picture, ResultStatus
+from gshtui.bus.messages import Image, Picture, ResultStatus
 
 ToolStatus = Literal["asked", "running"] | ResultStatus
 """`asked`: the model requested it; it has not started."""
@@ -23,6 +23,9 @@ class PromptEntry:
     id: str
     text: str
     attachments: tuple[str, ...] = ()
+    """Each in words."""
+    pictures: tuple[Image, ...] = ()
+    """Those among them that have a small copy to be shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -318,6 +318,10 @@ class Sheet:
         entry = self.entry
         if isinstance(entry, PromptEntry):
             blocks = prompt_blocks(entry)
+            if entry.pictures:
+                from gshtui.ui.kit.transcript.picture_blocks import prompt_pictures  # few prompts have any
+
+                blocks += prompt_pictures(entry.pictures)
         elif isinstance(entry, NoticeEntry):
             blocks = notice_blocks(entry)
         elif isinstance(entry, CutEntry):
