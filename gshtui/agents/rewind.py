@@ -76,9 +76,14 @@ class Rewinder:
         stored = await self._store.messages.read(session)
         return earlier_prompts([(one.seq, one.message) for one in stored])
 
-    async def prompt(self, session: str, number: int) -> EarlierPrompt:
-        """The prompt of this number. Raises `CommandError` and `StoreError`."""
+    async def prompt(self, session: str, number: int, message: str = "") -> EarlierPrompt:
+        """The prompt of this number, or of this message. Raises `CommandError` and `StoreError`."""
         found = await self.prompts(session)
+        if message:
+            prompt = next((one for one in found if one.id == message), None)
+            if prompt is None:
+                raise CommandError("That prompt is not in this conversation.", hint="`rewind` lists its prompts.")
+            return prompt
         if not 1 <= number <= len(found):
             raise CommandError(
                 f"There is no prompt {number}: the conversation has {len(found)}.", hint="`rewind` lists them."

@@ -80,6 +80,9 @@ class RewindConversation(Parameters, Returns[RewindResult]):
     number: Annotated[int, ShellOption(metavar="NUMBER")] = Field(
         default=0, ge=0, le=1_000_000, description="Which prompt, counted from the newest, 1; 0: list them."
     )
+    message: Annotated[str, ShellOption(metavar="ID")] = Field(
+        default="", max_length=80, description="Which prompt, by its own id in place of a number."
+    )
     session: Annotated[str, ShellOption(metavar="ID", kind="session")] = Field(
         default="", description="The conversation; empty: the current one, else this folder's latest."
     )
@@ -176,10 +179,10 @@ class _Family:
     async def rewind(self, invocation: Invocation, parameters: RewindConversation) -> RewindResult:
         try:
             session, rewinder = await self._opened(invocation, parameters.session)
-            if not parameters.number:
+            if not (parameters.number or parameters.message):
                 return RewindResult(tuple((await rewinder.prompts(session.id))[:_LISTED]))
             self._refuse_while_working(invocation, session)
-            prompt = await rewinder.prompt(session.id, parameters.number)
+            prompt = await rewinder.prompt(session.id, parameters.number, parameters.message)
             plan = await rewinder.plan(session.id, prompt) if parameters.files else None
             _refuse_overwriting(plan, allowed=parameters.overwrite)
             return RewindResult(done=await rewinder.rewind(session.id, prompt, plan))
@@ -187,11 +190,12 @@ class _Family:
             raise command_error(error) from error
 
     async def ask_rewind(self, invocation: Invocation, parameters: RewindConversation) -> Question | None:
-        if not parameters.number or not parameters.files or parameters.overwrite:
+        if not (parameters.number or parameters.message) or not parameters.files or parameters.overwrite:
             return None
         try:
             session, rewinder = await self._opened(invocation, parameters.session)
-            plan = await rewinder.plan(session.id, await rewinder.prompt(session.id, parameters.number))
+            prompt = await rewinder.prompt(session.id, parameters.number, parameters.message)
+            plan = await rewinder.plan(session.id, prompt)
         except (StoreError, ShadowError) as error:
             raise command_error(error) from error
         return _question(parameters.model_copy(update={"overwrite": True}), plan)

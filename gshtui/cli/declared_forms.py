@@ -268,6 +268,7 @@ COMMANDS = (
         help='Undo the last rewind: go back to the conversation that it left, with the files as they were before it.', summary='Undo the last rewind.', yes='Do not ask, even in a terminal.'),
     CommandForm('rewind', 'gshtui.agents.rewind_commands', 'RewindConversation',
         FormValue('number', 'number', 'int', metavar='NUMBER', low=(0, False), high=(1000000, False)),
+        FormValue('message', '--message', help='Which prompt, by its own id in place of a number.', metavar='ID'),
         FormValue('session', '--session', 'session', help="The conversation; empty: the current one, else this folder's latest.", metavar='ID'),
         FormValue('files', '--files', 'flag', help='Restore the files, too.'),
         FormValue('overwrite', '--overwrite', 'flag', help='Overwrite what was changed between turns, too.'),

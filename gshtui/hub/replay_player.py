@@ -16,6 +16,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import MessageAppended, TurnStarted
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionClosed, SessionOpened
+from gshtui.bus.messages import Message
 from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.system.tasks import cancel_and_wait, start_job
@@ -91,6 +92,13 @@ def recording(info: SessionInfo, events: Sequence[Event]) -> Recording:
     return Recording(info, tuple(events), tuple(times))
 
 
+def _prompt_of(event: Event) -> Message | None:
+    """The prompt that an event tells."""
+    if isinstance(event, MessageAppended) and event.message.role == "user" and event.message.agent != "hook":
+        return event.message
+    return None
+
+
 class ReplayPlayer:
     """Plays a recording; it begins paused at its start, with the conversation open and empty."""
 
@@ -152,12 +160,21 @@ class ReplayPlayer:
         begins = [
             at
             for event, at in zip(self.recorded.events, self.recorded.times, strict=True)
-            if isinstance(event, TurnStarted)
+            if isinstance(event, TurnStarted) or _prompt_of(event) is not None  # a damaged record may have only one
         ]
         if step > 0:
             self.seek(next((at for at in begins if at > self.time + 0.01), self.recorded.length))
         else:
             self.seek(next((at for at in reversed(begins) if at < self.time - 0.5), 0.0))
+
+    def prompt_here(self) -> Message | None:
+        """The prompt of the turn that is being played; before the first, that one; `None`: there is none."""
+        before = self.recorded.events[: self._next]
+        after = self.recorded.events[self._next :]
+        for event in (*reversed(before), *after):
+            if (prompt := _prompt_of(event)) is not None:
+                return prompt
+        return None
 
     def _tell(self) -> None:
         self._woken.set()

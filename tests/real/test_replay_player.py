@@ -136,6 +136,8 @@ async def test_the_window_plays_it_also_from_a_damaged_record(home: Home, tmp_pa
         await shown("answer 0")
         await pilot.press("x", "enter")  # nothing is typed anywhere
         assert app.bench.input.disabled
+        await pilot.press("end", "[", "e")
+    assert app.edited is not None and app.edited.text == f"question {TURNS - 1}"
     async with open_record(path) as store:
         assert len(await store.messages.read(session)) == 2 * TURNS  # nothing was written
 

@@ -15,12 +15,13 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
+from textual.message import Message as TextualMessage
 from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
 from gshtui.agents.provider_command import CheckProvider
 from gshtui.agents.rewind import EarlierPrompt
-from gshtui.agents.rewind_commands import RewindResult
+from gshtui.agents.rewind_commands import RewindConversation, RewindResult
 from gshtui.bus.bus import Bus
 from gshtui.bus.call_data import CallInfo
 from gshtui.bus.event import Event
@@ -455,6 +456,18 @@ async def prompts_to_go_back_to(here: Recorded) -> None:
     await here.press("escape", "escape")
     assert isinstance(here.app.screen, PromptsScreen)
     await here.press("escape")
+
+
+@told("chat", "so is one on which you press `e` in the conversation;")
+async def edited_prompt(here: Recorded) -> None:
+    assert here.app.hub is not None
+    here.app.hub.answers["rewind"] = Answer(RewindResult())
+    await in_chat(here)
+    await here.press("e")
+    await here.settle()
+    assert [call.message for call in here.ran if isinstance(call, RewindConversation)] == ["p1"]
+    assert here.app.input_text == recorded.PROMPT
+    await here.press("ctrl+u")
 
 
 @told("window", "| `f2` `f3` `f4` | model, conversations, theme |")
@@ -1337,13 +1350,25 @@ async def all_settings(here: Recorded) -> None:
 @told(
     "window",
     "`space` pauses, `left` and `right` go 5 seconds back and forward, `[` and `]` to the previous and the next "
-    "prompt, `plus` and `minus` change the speed.",
+    "prompt, `plus` and `minus` change the speed. `e` leaves it for the window, with the prompt that you were at",
 )
 async def replay_keys(here: Recorded) -> None:
     info = SessionInfo("s", "", "/", "main", "", "", 0.0, 0.0, 0, "")
-    turns = [TurnStarted(at=at, agent="main", session="s", turn="t", prompt="p") for at in (0.0, 9.0, 18.0, 27.0)]
+    turns: list[Event] = []
+    for at in (0.0, 9.0, 18.0, 27.0):
+        prompt = Message(f"p{at:.0f}", "user", (Text("again"),))
+        turns.append(TurnStarted(at=at, agent="main", session="s", turn="t", prompt=prompt.id))
+        turns.append(MessageAppended(at=at, agent="main", session="s", message=prompt))
     player = ReplayPlayer(Bus(), recording(info, turns))
-    bar = ReplayBar(player)
+    chosen: list[str] = []
+
+    class Bar(ReplayBar):
+        def post_message(self, message: TextualMessage) -> bool:
+            if isinstance(message, ReplayBar.PromptChosen):
+                chosen.append(message.prompt.id)
+            return super().post_message(message)
+
+    bar = Bar(player)
     await here.app.bench.mount(bar)
     bar.focus()
     length = player.recorded.length
@@ -1358,8 +1383,8 @@ async def replay_keys(here: Recorded) -> None:
     assert player.time == 4.0
     await here.press("[")
     assert player.time == 2.0
-    await here.press("plus", "plus", "minus")
-    assert player.speed == 2.0
+    await here.press("plus", "plus", "minus", "e")
+    assert player.speed == 2.0 and chosen == ["p9"]
     await bar.remove()
 
 

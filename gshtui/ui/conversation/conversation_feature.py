@@ -23,7 +23,7 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.tabs import PaneTabs
-from gshtui.ui.kit.widget_messages import OpenConversation, SendPrompt, ShowQuestion
+from gshtui.ui.kit.widget_messages import EditPrompt, OpenConversation, SendPrompt, ShowQuestion
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
@@ -89,7 +89,11 @@ class ConversationFeature(Feature):
         return (self._turns,)
 
     def routes(self) -> Sequence[FeatureRoute[Any]]:
-        return (FeatureRoute(OpenConversation, self._open_soon), FeatureRoute(SendPrompt, self._send))
+        return (
+            FeatureRoute(OpenConversation, self._open_soon),
+            FeatureRoute(SendPrompt, self._send),
+            FeatureRoute(EditPrompt, lambda message: self.edit_prompt(message.message, message.text)),
+        )
 
     def press(self, key: str) -> None:
         if key == "tabs.view":
@@ -146,10 +150,20 @@ class ConversationFeature(Feature):
         def answered(chosen: str | None) -> None:
             prompt = next((one for one in prompts if str(one.number) == chosen), None)
             if prompt is not None:
-                back = RewindConversation(number=prompt.number, session=self.window.session)
-                self.window.perform(back, lambda: self.window.write(prompt.text))
+                self.edit_prompt(prompt.id, prompt.text)
 
         self.window.push_screen(PromptsScreen(prompts, self.window.clock()), answered)
+
+    def edit_prompt(self, message: str, text: str, session: str = "") -> None:
+        """Go back to before a prompt, with the files as they were, and put it into the input.
+
+        Args:
+            session: the conversation; empty: the one in front.
+        """
+        from gshtui.agents.rewind_commands import RewindConversation
+
+        back = RewindConversation(message=message, session=session or self.window.session)
+        self.window.perform(back, lambda: self.window.write(text))
 
     def choose_session(self, chosen: str) -> None:
         """Continue a conversation (`new` starts one); the current one is kept."""

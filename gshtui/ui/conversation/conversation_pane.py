@@ -27,7 +27,7 @@ from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry
 from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
 from gshtui.ui.kit.transcript.searched_transcript import SearchedTranscript
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.kit.widget_messages import ForContext
+from gshtui.ui.kit.widget_messages import EditPrompt, ForContext
 
 if TYPE_CHECKING:
     from gshtui.ui.kit.terminal_graphics import LoadOutput
@@ -169,6 +169,13 @@ class ConversationPane(Vertical):
     def on_transcript_cut_opened(self, message: Transcript.CutOpened) -> None:
         message.stop()
         self.post_message(ForContext("receipt", self._state.agent, about=message.cut))
+
+    def on_transcript_prompt_edited(self, message: Transcript.PromptEdited) -> None:
+        message.stop()
+        if self._elsewhere:
+            self.notify("Only prompts of the chat can be changed here.", timeout=4, markup=False)
+        else:
+            self.post_message(EditPrompt(message.prompt.id, message.prompt.text))
 
     def _load(self) -> None:
         """Load the next page of older messages, one page at a time."""

@@ -288,6 +288,9 @@ KEYS: dict[str, Key] = {
     "replay.faster": Key("plus", "Faster", "Play faster", REPLAY, show=True),
     "replay.start": Key("home,g", "Start", "Go to the start", REPLAY),
     "replay.end": Key("end,G", "End", "Go to the end", REPLAY),
+    "replay.edit": Key(
+        "e", "Edit prompt", "Leave the replay to change this prompt and go on from it", REPLAY, show=True
+    ),
     "settings.reset": Key("ctrl+r", "Reset", "Let the default apply again", SETTINGS, show=True),
     "settings.check": Key("ctrl+t", "Check", "Ask the provider of this row a short question", SETTINGS, show=True),
     "list.choose": Key("enter", "Choose", "Choose the highlighted entry", LISTS, show=True),
@@ -370,6 +373,9 @@ KEYS: dict[str, Key] = {
     "transcript.copy_code": Key("c", "Copy code", "Copy the nearest code block", TRANSCRIPT, show=True),
     "transcript.open_turn": Key("t", "Open turn", "Open the turn's calls and thoughts, or fold them", TRANSCRIPT),
     "transcript.open_all": Key("o", "Open all", "Open all calls and thoughts, or fold them", TRANSCRIPT, show=True),
+    "transcript.edit": Key(
+        "e", "Edit prompt", "Go back to before the prompt under the cursor, and change it", TRANSCRIPT
+    ),
     "transcript.receipt": Key("r", "Receipt", "Show what was cut here: of the context, or of an output", TRANSCRIPT),
     "transcript.search": Key("slash", "Search", "Search the conversation", TRANSCRIPT, show=True),
     "transcript.next": Key("n", "Next", "Next match, further back", TRANSCRIPT),

@@ -58,6 +58,20 @@ class Note(FeatureMessage):
         self.cwd = cwd
 
 
+class EditPrompt(FeatureMessage):
+    """Go back to before a prompt of the conversation in front, and put it into the input to be changed.
+
+    Args:
+        message: the prompt's id.
+        text: the prompt.
+    """
+
+    def __init__(self, message: str, text: str) -> None:
+        super().__init__()
+        self.message = message
+        self.text = text
+
+
 class OpenConversation(FeatureMessage):
     """Show the conversation of one of our own agents in a tab, and go there."""
 

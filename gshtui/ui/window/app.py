@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.bus.context_data import Iteration
     from gshtui.bus.events.context_events import ContextCut
+    from gshtui.bus.messages import Message
     from gshtui.commands.declaration import Returns
     from gshtui.settings.model import Settings
     from gshtui.ui.conversation.conversation_pane import ConversationPane
@@ -62,10 +63,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Feature)
 R = TypeVar("R")
-
-
-_TWICE = 0.8
-"""Seconds between two escapes that belong together."""
 
 
 class Workbench(ThemedApp[int], AppBase):
@@ -92,8 +89,12 @@ class Workbench(ThemedApp[int], AppBase):
         watchers = (watcher for part in self.parts for watcher in part.watchers())
         self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self), *watchers)
         self._runner: CommandRunner | None = None
-        self._backed_at = 0.0
-        """When escape last found nothing to leave."""
+        self._presses = 0
+        """Keys, pastes and clicks so far."""
+        self._backed_at = -1
+        """The press at which escape last found nothing to leave, in an empty input."""
+        self.edited: Message | None = None
+        """The prompt to go back to once the conversation is open."""
         self.farewell = ""
         """What the terminal shows once the person has left."""
 
@@ -147,6 +148,8 @@ class Workbench(ThemedApp[int], AppBase):
         self.bench.centre.connect()
         if not self.bridge.opening.session:
             await self.offer_last()
+        elif self.edited is not None:
+            self.part(ConversationFeature).edit_prompt(self.edited.id, self.edited.text, self.bridge.opening.session)
 
     async def offer_last(self) -> None:
         """Offer the last conversation of this folder that is open nowhere and not an agent's own, if there is one."""
@@ -187,6 +190,11 @@ class Workbench(ThemedApp[int], AppBase):
         self.bridge.note_fault(fault, hint)
 
     # Keys and messages
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key | events.Paste | events.MouseDown) and not event.is_forwarded:
+            self._presses += 1  # two escapes belong together if nothing was pressed between them
+        await super().on_event(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self.screen_stack and takes_every_key(self.screen.focused):
@@ -262,12 +270,12 @@ class Workbench(ThemedApp[int], AppBase):
 
     @on(WorkbenchScreen.Backed)
     async def _backed(self) -> None:
-        now = self.clock()
-        again, self._backed_at = now - self._backed_at < _TWICE, 0.0 if self.input_text else now
+        again = self._presses == self._backed_at + 1 and not self.input_text
+        self._backed_at = -1 if self.input_text else self._presses
         if self.interrupt():
-            self._backed_at = 0.0
+            self._backed_at = -1
         elif again:
-            self._backed_at = 0.0
+            self._backed_at = -1
             self.action_press("app.rewind")
         else:
             await self.bench.front_scroll.go("end")
@@ -465,6 +473,7 @@ def run(
     provider: str = "",
     model: str = "",
     mode: GuardMode | None = None,
+    edited: Message | None = None,
     first_frame: FirstFrame | None = None,
 ) -> int:
     """Show the window until the person quits; returns the exit code.
@@ -472,6 +481,7 @@ def run(
     Args:
         cwd: the folder to work in.
         session: `new`, `latest`, an id or a prefix of one; empty: a new one, with the last one offered.
+        edited: a prompt of the conversation to go back to, which is then in the input.
         first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
     """
     gc.disable()  # the bridge turns it on again once everything is loaded
@@ -479,6 +489,7 @@ def run(
     WorkbenchDriver.first_frame = first_frame
     try:
         app = Workbench(OpenRequest(Path(cwd), session, agent or "main", provider, model, mode))
+        app.edited = edited
         code = app.run()
         if app.broke is not None:  # for the crash report, not for the screen
             raise app.broke

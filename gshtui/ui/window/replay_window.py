@@ -6,20 +6,27 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import on
 from textual.binding import BindingType
 from textual.content import Content
-from textual.widgets import Static
+from textual.message import Message as TextualMessage
+from textual.widgets import Static, TextArea
 
+from gshtui.text.cells import width as cell_width
 from gshtui.ui.kit.hub_port import HubPort, OpenRequest
+from gshtui.ui.kit.key_bar import shown_keys
 from gshtui.ui.kit.key_table import bind
-from gshtui.ui.window.app import Workbench
+from gshtui.ui.window.app import Workbench, run
 
 if TYPE_CHECKING:
+    from gshtui.bus.messages import Message
     from gshtui.hub.replay_hub import ReplayHub
     from gshtui.hub.replay_player import ReplayPlayer
 
 _STEP = 5.0
 """Seconds of a step forward or back."""
+_SHORTEST = 10
+"""Columns of the line of time; where there are fewer, the keys are left out."""
 
 
 class ReplayBar(Static, can_focus=True):
@@ -35,7 +42,16 @@ class ReplayBar(Static, can_focus=True):
         bind("replay.faster", "speed(1)"),
         bind("replay.start", "edge(0)"),
         bind("replay.end", "edge(1)"),
+        bind("replay.edit", "edit"),
     ]
+
+    class PromptChosen(TextualMessage):
+        """The person wants to change this prompt and go on from there."""
+
+        def __init__(self, prompt: Message) -> None:
+            super().__init__()
+            self.prompt = prompt
+
     DEFAULT_CSS = """
     ReplayBar { dock: bottom; height: 1; padding: 0 1; background: $panel; color: $foreground; }
     ReplayBar:focus { background: $primary 30%; }
@@ -53,16 +69,26 @@ class ReplayBar(Static, can_focus=True):
         """Draw it again."""
         player = self._player
         length = player.recorded.length
-        room = max(10, self.size.width - 62)
-        done = round(room * player.time / length) if length else 0
         state = "▶" if player.playing else "⏸"
+        head = f"{state} replay {player.speed:g}x  {_clock(player.time)}/{_clock(length)} "
+        keys = f"  {' · '.join(self._keys())}"
+        if (room := self.content_size.width - cell_width(head) - cell_width(keys)) < _SHORTEST:
+            keys, room = "", max(_SHORTEST, self.content_size.width - cell_width(head))
+        done = round(room * player.time / length) if length else 0
         self.update(
             Content.assemble(
-                (f"{state} replay {player.speed:g}x  {_clock(player.time)}/{_clock(length)} ", "bold"),
-                ("━" * done, "$primary"), ("─" * (room - done), "$foreground-muted"),
-                ("  space · ← → · [ ] · + −", "$foreground-muted"),
+                (head, "bold"), ("━" * done, "$primary"), ("─" * (room - done), "$foreground-muted"),
+                (keys, "$foreground-muted"),
             )
         )  # fmt: skip
+
+    def _keys(self) -> list[str]:
+        """The first key of each pair of actions, as they are now."""
+        pairs = (("pause",), ("back", "forward"), ("previous", "next"), ("slower", "faster"), ("edit",))
+        return [" ".join(shown_keys(self, f"replay.{id}").split(", ")[0] for id in pair) for pair in pairs]
+
+    def on_resize(self) -> None:
+        self.show_position()
 
     def action_pause(self) -> None:
         self._player.toggle()
@@ -75,6 +101,13 @@ class ReplayBar(Static, can_focus=True):
 
     def action_speed(self, step: int) -> None:
         self._player.change_speed(step)
+
+    def action_edit(self) -> None:
+        prompt = self._player.prompt_here()
+        if prompt is None:
+            self.notify("There is no prompt in this conversation.", timeout=4, markup=False)
+        else:
+            self.post_message(self.PromptChosen(prompt))
 
     def action_edge(self, end: int) -> None:
         self._player.seek(self._player.recorded.length if end else 0.0)
@@ -94,6 +127,8 @@ class ReplayWindow(Workbench):
 
     def __init__(self, cwd: Path, session: str, agent: str, speed: float) -> None:
         self._replay: ReplayHub | None = None
+        self.edited: Message | None = None
+        """The prompt that the person left the replay to change."""
 
         async def make(opening: OpenRequest) -> HubPort:
             from gshtui.hub.replay_hub import ReplayHub
@@ -106,19 +141,31 @@ class ReplayWindow(Workbench):
         super().__init__(OpenRequest(cwd, session, agent), make)
 
     async def _start_hub(self) -> None:
+        if isinstance(self.bench.input, TextArea):
+            self.bench.input.clear()  # of what was typed before there was a replay
+        self.bench.input.disabled = True
         await super()._start_hub()
         if self._replay is None or self._replay.player is None:
             return
-        self.bench.input.disabled = True
         bar = ReplayBar(self._replay.player)
         await self.bench.mount(bar)
         bar.focus()
 
+    @on(ReplayBar.PromptChosen)
+    async def _edit(self, message: ReplayBar.PromptChosen) -> None:
+        self.edited = message.prompt
+        await self.action_quit()
+
 
 def play(cwd: Path, session: str, agent: str, speed: float) -> int:
-    """Show the replay until the person leaves it; returns the exit code."""
+    """Show the replay until the person leaves it; returns the exit code.
+
+    Where they leave it to change a prompt, the window on that conversation follows, with the prompt in its input.
+    """
     app = ReplayWindow(cwd, session, agent, speed)
     code = app.run()
     if app.broke is not None:
         raise app.broke
+    if app.edited is not None:
+        return run(cwd=str(cwd), session=session, agent=agent, edited=app.edited)
     return app.return_code or code or 0

@@ -25,6 +25,14 @@ def turn_of(document: TranscriptDocument, sheet: Sheet) -> tuple[int, int]:
     return first, last
 
 
+def prompt_of(document: TranscriptDocument, cursor: BlockCursor) -> PromptEntry | None:
+    """The prompt of the turn under the cursor; `None`: there is none."""
+    if cursor.sheet is None:
+        return None
+    entry = document.sheets[turn_of(document, cursor.sheet)[0]].entry
+    return entry if isinstance(entry, PromptEntry) else None
+
+
 def answer_near(document: TranscriptDocument, cursor: BlockCursor) -> Sheet | None:
     """The answer under the cursor, else the one above it in its turn, else the one below; `None`: there is none."""
     here = cursor.sheet

@@ -22,9 +22,9 @@ from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.colour_support import has_few_colours
 from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import app_of, copy_text
-from gshtui.ui.kit.transcript.cursor_parts import answer_near, code_near
+from gshtui.ui.kit.transcript.cursor_parts import answer_near, code_near, prompt_of
 from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
-from gshtui.ui.kit.transcript.entries import CutEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import CutEntry, PromptEntry, ToolEntry
 from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
 from gshtui.ui.kit.transcript.transcript_painter import TranscriptPage, TranscriptPainter, empty_page
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
@@ -55,6 +55,7 @@ class Transcript(KeptLines, can_focus=True):
         bind("transcript.copy", "copy_block"),
         bind("transcript.copy_answer", "copy_answer"),
         bind("transcript.copy_code", "copy_code"),
+        bind("transcript.edit", "edit_prompt"),
         bind("transcript.receipt", "receipt"),
         bind("transcript.search", "search"),
         bind("transcript.next", "found(1)"),
@@ -70,6 +71,13 @@ class Transcript(KeptLines, can_focus=True):
         def __init__(self, cut: str) -> None:
             super().__init__()
             self.cut = cut
+
+    class PromptEdited(Message):
+        """The reader wants to change a prompt and go on from there."""
+
+        def __init__(self, prompt: PromptEntry) -> None:
+            super().__init__()
+            self.prompt = prompt
 
     class NearTop(Message):
         """The reader is close to the oldest loaded entry."""
@@ -167,6 +175,14 @@ class Transcript(KeptLines, can_focus=True):
             self.post_message(self.CutOpened(self.cursor.sheet.entry.cut))
         elif self.cursor.toggle():
             self._redraw()
+
+    def action_edit_prompt(self) -> None:
+        """Change the prompt under the cursor, or that of the turn under it, and go on from there."""
+        prompt = prompt_of(self.document, self.cursor) if self.cursor.ready() else None
+        if prompt is None:
+            self.notify("There is no prompt here.", timeout=3, markup=False)
+        else:
+            self.post_message(self.PromptEdited(prompt))
 
     def action_receipt(self) -> None:
         """Show the receipt of the cut under the cursor, or of the output that was shortened there."""
