@@ -23,8 +23,15 @@ ENDED_STATUSES: tuple[str, ...] = ("done", "failed", "lost")
 """Statuses in which nothing is running. `lost` can be recovered, the other two restarted."""
 RESERVED_NAMES = frozenset({"person", "gsh", "all", "you", "parent", "lobby", "main"})
 """Names that mean somebody or something already: no agent and no other person gets one."""
+FAR = "ssh://"
+"""How the tmux server of an agent on another machine begins: `ssh://HOST/NAME`."""
 AT_WORK: tuple[str, ...] = ("thinking", "tool", "waiting")
 """Statuses in which an agent is in a turn."""
+
+
+def far_socket(host: str, name: str) -> str:
+    """How the tmux server of this name on another machine is recorded."""
+    return f"{FAR}{host}/{name}"
 
 
 class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -67,6 +74,8 @@ class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """A fork without the original's conversation."""
     here: bool = False
     """A fork that works in the original's folder, instead of a git worktree of its own."""
+    host: str = ""
+    """The machine of the configuration to start it on; empty: this one."""
     mode: GuardMode | Literal[""] = ""
     """How much it may do before a person is asked, at most; empty: as its starter or the settings say."""
     paths: tuple[str, ...] = ()
@@ -140,13 +149,13 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     home: str = ""
     """Folder of its window."""
     socket: str = ""
-    """Its tmux server: a name for `-L`, or a path for `-S`."""
+    """Its tmux server: a name for `-L`, a path for `-S`, or `ssh://HOST/NAME` on another machine."""
     tmux_session: str = ""
     pane: str = ""
     pid: int = 0
     pid_started: float = 0.0
     """Start time of the process, in the unit of `system.process_identity.start_of`; with `pid` and `pane` it
-    identifies the process.
+    identifies the process. 0 on another machine, so that no process of this one is ever taken for it.
     """
     argv: tuple[str, ...] = ()
     profile: str = ""
@@ -193,6 +202,11 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Process id of the hub that looks after it; 0: none does."""
     failures: int = 0
     """Failed recoveries in a row."""
+
+    @property
+    def host(self) -> str:
+        """The machine of the configuration that it is on; empty: this one."""
+        return self.socket.removeprefix(FAR).partition("/")[0] if self.socket.startswith(FAR) else ""
 
     @property
     def speaks_events(self) -> bool:

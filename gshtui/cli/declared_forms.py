@@ -111,6 +111,7 @@ COMMANDS = (
         FormValue('setup', '--setup', 'flag', help='Run the configured set-up command in its worktree, also in one that is there.'),
         FormValue('attach', '--attach', 'flag', help='Show it full-screen in this terminal once it runs.'),
         FormValue('cwd', '--cwd', 'folder', help='Folder to start in; by default the current one.', metavar='FOLDER'),
+        FormValue('host', '--host', help='Start it on this machine of [hosts] in the configuration.', metavar='HOST'),
         help='Start an agent in a new terminal and print its ID.\n\nPROMPT is its task; if it is -, read standard input. Without PROMPT the agent waits for one.', summary='Start an agent and print its ID.', yes='Agree to the configured set-up command in its worktree.'),
     CommandForm('agent unarchive', 'gshtui.fleet.agent_calls', 'UnarchiveAgent',
         FormValue('agent', 'id', 'agent', required=True),

@@ -216,7 +216,8 @@ class CommandLines:
         return AgentStart(tuple(native_argv(row, file)), _environment(row))
 
     async def _program(self, row: AgentRow, request: SpawnRequest, *, again: bool) -> AgentStart:
-        environ = _environment(row)
+        # What this machine's variables say holds on no other.
+        environ = named_variables(row.env) if row.host else _environment(row)
         return await self._programs.start(row, request, self._data, environ, again=again)
 
 

@@ -79,7 +79,7 @@ class Programs:
         from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 
         profile = await self.profile(row)
-        return ConversationLoading(profile, row.pid, row.cwd, self._environ(row, profile))
+        return ConversationLoading(profile, 0 if row.host else row.pid, row.cwd, self._environ(row, profile))
 
     def _environ(self, row: AgentRow, profile: Profile) -> dict[str, str]:
         """The environment of the agent's program, as far as it says where its files are."""
@@ -94,7 +94,9 @@ class Programs:
         from gshtui.programs import launch
 
         profile, argv = await self._command(row, request)
-        if again:
+        if row.host:
+            made = launch.far_launch(profile, argv, row.external_id if again else None)
+        elif again:
             made = await launch.next_launch(
                 profile, argv, row.external_id, agent=row.id, data=data, environ=environ, cwd=row.cwd,
                 since=row.created, origin=request.conversation,
@@ -114,6 +116,9 @@ class Programs:
         from gshtui.programs import launch
 
         profile, argv = await self._command(row, request)
+        if row.host:
+            made = launch.far_launch(profile, argv, row.external_id)
+            return AgentStart((), blank=made.blank, external_id=made.external_id, profile=profile.name, how=made.how)
         far = await launch.resumption(
             profile, argv, row.external_id, environ=environ, cwd=row.cwd, since=row.created,
             origin=request.conversation,
@@ -133,6 +138,8 @@ class Programs:
             raise FleetError(
                 "invalid", f"The profile {profile.name} does not name a program.", hint="Name it with `cli`."
             )
+        if row.host:
+            return profile, tuple(argv)  # whether there is such a program, its terminal there says
         return profile, (await asyncio.to_thread(find_program, argv[0], Path(row.cwd)), *argv[1:])
 
     async def booted(self, server: TmuxServer, row: AgentRow) -> str:
@@ -164,6 +171,8 @@ class Programs:
         from gshtui.programs import launch
 
         profile = await self.profile(row)
+        if row.host:
+            return f"its conversation is on {row.host}", True
         argv = request.cli or profile.argv
         unsaid = not await self.written_down(row) and not launch.names_conversation(profile, argv)
         if unsaid and profile.conversation.fork:
@@ -171,7 +180,12 @@ class Programs:
         return launch.can_fork(profile, argv, row.external_id, here=here), True
 
     async def written_down(self, row: AgentRow) -> bool:
-        """Whether its program has written down that anything was said to it; it is given a moment for that."""
+        """Whether its program has written down that anything was said to it; it is given a moment for that.
+
+        What is written on another machine is not read.
+        """
+        if row.host:
+            return False
         profile = await self.profile(row)
         environ = self._environ(row, profile)
         wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)
@@ -190,7 +204,7 @@ class Programs:
         """
         from gshtui.programs.transcripts import conversation_binding
 
-        if row.kind != "cli" or row.ended or not row.pane or not row.pid:
+        if row.kind != "cli" or row.host or row.ended or not row.pane or not row.pid:
             return ""
         profile = await self.profile(row)
         try:
@@ -220,8 +234,11 @@ class Programs:
         return None if found is None else await asyncio.to_thread(self._turns.find, *found)
 
     async def transcript(self, row: AgentRow) -> tuple[TranscriptQuery, Mapping[str, str]] | None:
-        """How to find the transcript of the agent's conversation, and in which environment; `None`: it is unknown."""
-        if row.kind != "cli" or not row.external_id:
+        """How to find the transcript of the agent's conversation, and in which environment; `None`: it is unknown.
+
+        On another machine it always is: there, an answer is what the screen shows.
+        """
+        if row.kind != "cli" or row.host or not row.external_id:
             return None
         profile = await self.profile(row)
         wanted = TranscriptQuery(profile.hooks.kind or profile.name, row.external_id, row.cwd, row.created)

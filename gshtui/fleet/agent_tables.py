@@ -35,6 +35,7 @@ def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
         "pane": row.pane,
         "parent": row.parent,
         "cwd": row.cwd,
+        "host": row.host,
         "provider": row.provider,
         "model": row.model,
         "session": row.session,
@@ -98,6 +99,7 @@ def agents_table(agents: Sequence[AgentState], attach: AttachWords) -> str:
 def _table_row(state: AgentState, attach: Sequence[str]) -> tuple[str, ...]:
     row = state.row
     kind = row.profile or row.persona or ("local" if state.is_local else row.kind)
+    kind = f"{kind} on {row.host}" if row.host else kind
     status = f"needs you · {status_words(row)}" if row.needs_you else status_words(row)
     where = f"`{shlex.join(attach)}`" if attach else one_line(state.held_by, 80)
     return (row.id, row.name, kind, status, state.label or row.model, f"{row.context:,}", cost_words(row), where)
@@ -124,6 +126,7 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
         ("agent", f"{who}, {row.kind}, {row.runtime}{f', {made_of}' if made_of else ''}"),
         ("status", status_words(row)),
         ("program", one_line(shlex.join(row.argv), 120)),
+        ("host", row.host),
         ("folder", row.cwd),
         ("worktree", row.worktree),
         ("account", " · group ".join((row.account, row.group)) if row.group else row.account),

@@ -1,18 +1,21 @@
 """The tmux servers that agents live on, and what an agent's pane shows: the agent runs, has ended, or is lost.
-Connections are created on first use, one per recorded socket. An unreachable server proves nothing about its agents.
+Connections are created on first use, one per recorded socket. An unreachable server proves nothing about its agents;
+one on another machine makes them lost until it is reached again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow
+from gshtui.bus.agent_data import ENDED_STATUSES, FAR, AgentRow, far_socket
+from gshtui.hosts.host_link import HostLinks
 from gshtui.programs.profile import GENERIC
+from gshtui.settings.paths import runtime_dir
 from gshtui.system import process_tree
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
@@ -34,6 +37,8 @@ class PaneProbe:
     """Another process now has its pid."""
     gone_for: float = 0.0
     """Seconds since its process was first missed."""
+    unreached: str = ""
+    """Why the machine that it is on could not be reached."""
     born: tuple[str, str, int, float] | None = None
     """The terminal of an agent whose row has none: pane, session, pid, start time."""
 
@@ -79,11 +84,14 @@ def probed_changes(row: AgentRow, seen: PaneProbe, now: float) -> dict[str, Any]
         found = {"pane": pane, "tmux_session": session, "pid": pid, "pid_started": begun}
         return _status("idle", "", now) | found
     match verdict(row, seen, now):
+        case "unknown" if seen.unreached and row.pane and not row.ended and row.status != "lost":
+            return _status("lost", seen.unreached, now) | {"needs_you": False, "question": None}
         case "unknown":
             return {}
         case "runs":
             if row.status == "lost":
-                return _status("idle", "its terminal was found again", now) | {"ended": 0.0}
+                again = f"{row.host} is reached again" if row.host and not row.ended else "its terminal was found again"
+                return _status("idle", again, now) | {"ended": 0.0}
             settled = SETTLED_AFTER if row.profile in ("", GENERIC) else DRAWN_AFTER
             if row.kind == "cli" and row.status_source == "spawn" and now - row.status_at > settled:
                 return _status("idle", "", now)  # until a follower knows better
@@ -123,7 +131,11 @@ _EXIT_LOOKS, _EXIT_EVERY = 15, 0.1
 class AgentTerminals:
     """Servers by socket: a name, or an absolute path."""
 
-    def __init__(self, known: Iterable[TmuxServer] = ()) -> None:
+    def __init__(self, known: Iterable[TmuxServer] = (), hosts: HostLinks | None = None) -> None:
+        """`hosts`: the other machines of the configuration."""
+        self.hosts = hosts or HostLinks({}, runtime_dir)
+        self.on_connection: Callable[[], None] = lambda: None
+        """Called when the connection to another machine's server broke, or is there again."""
         self._servers = {socket_name(server): server for server in known}
         self._mine: set[str] = set()
         self._gone: dict[str, float] = {}
@@ -131,6 +143,11 @@ class AgentTerminals:
 
     def server(self, socket: str) -> TmuxServer:
         """The server of this socket; it need not run."""
+        if socket not in self._servers and socket.startswith(FAR):
+            host, _, name = socket.removeprefix(FAR).partition("/")
+            server = self._servers[socket] = TmuxServer(name, link=self.hosts.link(host))
+            server.connection.on_mode_change(lambda mode, why: self.on_connection())
+            self._mine.add(socket)
         if socket not in self._servers:
             by_path = Path(socket) if socket.startswith("/") else None
             self._servers[socket] = TmuxServer(socket_path=by_path) if by_path else TmuxServer(socket)
@@ -142,23 +159,34 @@ class AgentTerminals:
         sockets: dict[str, list[AgentRow]] = {}
         for row in rows:
             sockets.setdefault(row.socket, []).append(row)
+        wanted = [(socket, {row.pane for row in here}) for socket, here in sockets.items()]
+        answers = await asyncio.gather(*(self._panes(socket, panes) for socket, panes in wanted))
         seen: dict[str, PaneProbe] = {}
-        for socket, here in sockets.items():
-            panes = await self._panes(socket, {row.pane for row in here})
+        for here, panes in zip(sockets.values(), answers, strict=True):
+            if isinstance(panes, str):
+                seen |= {row.id: PaneProbe(False, unreached=panes) for row in here}
+                continue
             marked = {info.mark: info for info in (panes or {}).values() if info.mark}
             for row in here:
                 if not row.pane and (info := marked.get(session_mark(row))) is not None:
-                    born = await asyncio.to_thread(process_tree.start_time, info.pid)
+                    born = await begin_of(info)
                     seen[row.id] = PaneProbe(True, born=(info.pane, info.session, info.pid, born))
+                    continue
+                if row.host:
+                    seen[row.id] = _seen_far(row, panes)
                     continue
                 begun = await asyncio.to_thread(process_tree.start_time, row.pid)
                 seen[row.id] = self._seen(row, panes, begun)
         return seen
 
-    async def _panes(self, socket: str, wanted: set[str]) -> dict[str, PaneInfo] | None:
-        """The server's panes, the wanted ones with their exit status; `None` if the server did not answer."""
+    async def _panes(self, socket: str, wanted: set[str]) -> dict[str, PaneInfo] | str | None:
+        """The server's panes, the wanted ones with their exit status; `None` if the server did not answer.
+
+        On another machine that is not reached, why not.
+        """
         if not socket:
             return {}
+        host = socket.removeprefix(FAR).partition("/")[0] if socket.startswith(FAR) else ""
         try:
             async with asyncio.timeout(LOOK_WITHIN):
                 server = self.server(socket)
@@ -171,8 +199,10 @@ class AgentTerminals:
                         break
                     await asyncio.sleep(_EXIT_EVERY)  # tmux sees the terminal close before it learns the exit status
                     found = await server.panes()
-        except (TmuxError, TimeoutError):
-            return None
+        except TmuxError as error:
+            return error.message if host and error.kind in ("unreachable", "timeout") else None
+        except TimeoutError:
+            return f"{host} does not answer." if host else None
         return {info.pane: info for info in found}
 
     def _seen(self, row: AgentRow, panes: dict[str, PaneInfo] | None, begun: float) -> PaneProbe:
@@ -192,6 +222,20 @@ class AgentTerminals:
             await self._servers[socket].close()
 
 
+def _seen_far(row: AgentRow, panes: dict[str, PaneInfo] | None) -> PaneProbe:
+    """A pane on another machine, by what tmux there says: its program is known by the pane, its pid and our mark."""
+    info = panes.get(row.pane) if panes is not None else None
+    if info is None:
+        return PaneProbe(known=panes is not None)
+    ours = info.pid == row.pid and info.mark in ("", session_mark(row))
+    return PaneProbe(True, True, info.pid, info.dead, info.exit_status, runs=ours and not info.dead, other=not ours)
+
+
+async def begin_of(info: PaneInfo) -> float:
+    """The start time of a pane's program, for `AgentRow.pid_started`."""
+    return await asyncio.to_thread(process_tree.start_time, info.local_pid)
+
+
 def session_mark(row: AgentRow) -> str:
     """What the agent's session carries: its hub may die before it has written down which pane it is."""
     return f"{row.id}-{row.created:.6f}"
@@ -199,4 +243,6 @@ def session_mark(row: AgentRow) -> str:
 
 def socket_name(server: TmuxServer) -> str:
     """How a server is recorded."""
+    if server.host:
+        return far_socket(server.host, server.socket_name)
     return str(server.socket_path) if server.socket_path else server.socket_name

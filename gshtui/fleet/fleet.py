@@ -181,6 +181,7 @@ class Fleet:
     async def start(self) -> None:
         """Load the roster, check what really runs, report lost agents, and keep checking."""
         context = self._context
+        self.terminals.on_connection = self._reconciler.check_now
         if context.options.visiting:
             return  # whatever it is asked to do begins with a look
         self._reconciler.on_look = self._follow

@@ -137,7 +137,7 @@ class Killer:
         try:
             until = row.killed_at + self._context.options.grace
             while (left := until - time.time()) > 0:
-                if not process_tree.runs(row.pid, row.pid_started):
+                if not row.host and not process_tree.runs(row.pid, row.pid_started):
                     break  # nothing is left that could continue
                 await asyncio.to_thread(process_tree.stop_below, row.pid, row.pid_started)
                 with contextlib.suppress(TimeoutError):

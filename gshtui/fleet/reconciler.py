@@ -93,7 +93,7 @@ class Reconciler:
         self._on_ended = on_ended
         self._on_killed = on_killed
         self.on_look: Callable[[list[AgentRow]], Awaitable[None]] | None = None
-        """Told after each look which agents of this hub are alive and not killed."""
+        """Told after each look which agents of this hub are alive, within reach and not killed."""
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._asked = False
@@ -151,7 +151,7 @@ class Reconciler:
             if options.visiting:
                 await self._glance(left)
             elif self.on_look is not None:
-                await self.on_look([row for row in left if not row.killed])
+                await self.on_look([row for row in left if not row.killed and row.status != "lost"])
             return lost
 
     async def _adopt(self) -> None:
@@ -248,13 +248,24 @@ class Reconciler:
         if not told:
             return LOOK_EVERY if rows else IDLE_LOOK_EVERY
         me = os.getpid()
-        changing = any(row.owner == me and (row.kind != "cli" or row.status_source == "spawn") for row in rows)
-        pids = {row.pid for row in rows if row.owner == me and row.pid} | ({row.owner for row in rows} - {0, me})
+        changing = any(
+            row.owner == me and (row.kind != "cli" or row.status_source == "spawn" or row.status == "lost")
+            for row in rows
+        )
+        pids = {row.pid for row in rows if row.owner == me and row.pid and not row.host}
+        pids |= {row.owner for row in rows} - {0, me}
         assert self._processes is not None
         return LOOK_EVERY if not self._processes.watch(pids) or changing else CALM_EVERY
 
     def tell_lost(self, lost: list[AgentRow]) -> None:
         """Say who is gone, once for all of them."""
+        away = [row for row in lost if row.host and not row.ended]
+        for host in sorted({row.host for row in away}):
+            here = [row for row in away if row.host == host]
+            text = f"Out of reach: {', '.join(f'{row.name} ({row.id})' for row in here[:6])}; {here[0].doing}"
+            hint = "They come back by themselves; `host doctor` of it tries now."
+            self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about="agents"))
+        lost = [row for row in lost if row not in away]
         if not lost:
             return
         names = ", ".join(f"{row.name} ({row.id})" for row in lost[:6]) + (" …" if len(lost) > 6 else "")

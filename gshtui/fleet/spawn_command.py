@@ -89,6 +89,11 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
         str, ShellOption(metavar="FOLDER", kind="folder", help="Folder to start in; by default the current one.")
     ] = Field(default="", description="Folder to start in; empty: this one.")
 
+    host: Annotated[
+        str,
+        ShellOption(metavar="HOST", help="Start it on this machine of [hosts] in the configuration."),
+    ] = Field(default="", description="Machine of [hosts] in the configuration to start `cli` on; empty: this one.")
+
 
 def spawn_command(fleet: Fleet) -> AnyCommand:
     """The command, on this fleet."""
@@ -153,6 +158,8 @@ def _request(invocation: Invocation, parameters: SpawnAgent) -> SpawnRequest:
         raise UsageError("Only a person can start an agent under an account or in a group.")
     if invocation.caller.is_agent and (parameters.setup or parameters.yes):
         raise UsageError("Only a person can agree to a set-up command.")
+    if invocation.caller.is_agent and parameters.host:
+        raise UsageError("Only a person can start an agent on another machine.", hint="Use the tool `ssh` there.")
     if parameters.setup and not parameters.worktree:
         raise UsageError(
             "`setup` runs in a new git worktree, and none is asked for.", hint="Add `worktree` with a branch."
@@ -162,4 +169,5 @@ def _request(invocation: Invocation, parameters: SpawnAgent) -> SpawnRequest:
     except ValueError as error:
         hint = "Set it where you start gsh-tui, or have the program read it from a file or a keyring."
         raise UsageError(str(error), hint=hint) from error
-    return msgspec.structs.replace(parameters.request(), parent=parent, cwd=str(invocation.cwd / parameters.cwd))
+    cwd = parameters.cwd if parameters.host else str(invocation.cwd / parameters.cwd)
+    return msgspec.structs.replace(parameters.request(), parent=parent, cwd=cwd)

@@ -7,24 +7,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest, far_socket
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_programs import Programs, is_known
-from gshtui.fleet.agent_terminals import session_mark, socket_name
+from gshtui.fleet.agent_terminals import begin_of, session_mark, socket_name
 from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_over
 from gshtui.fleet.forks import Forks
 from gshtui.fleet.killer import Killer
 from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
 from gshtui.fleet.ports import AgentStart, FailedRecovery, FleetError, RecoveredAgents, RecoveryPlan, RevivedAgent
 from gshtui.programs.acp.acp_commands import program_name
+from gshtui.settings.settings_tables import HostSettings
 from gshtui.store.store_errors import StoreError
-from gshtui.system import process_tree
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.text.similar_names import similar_names
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
@@ -61,6 +62,31 @@ def check_spawn(request: SpawnRequest, rows: Sequence[AgentRow], now: float) -> 
             f"You started {len(recent)} agents within {RATE_SECONDS:g} s; the limit is {RATE}.",
             hint=f"Wait {recent[-RATE] + RATE_SECONDS - now:.0f} s.",
         )
+
+
+def check_host(request: SpawnRequest, hosts: Mapping[str, HostSettings]) -> None:
+    """Refuse a machine that there is not, and what only this one has.
+
+    Raises:
+        FleetError: `unknown`, `invalid`.
+    """
+    if request.host not in hosts:
+        names = similar_names(request.host, hosts) or sorted(hosts)[:8]
+        hint = f"There is {', '.join(names)}." if names else "Add [hosts.NAME] to your configuration."
+        raise FleetError("unknown", f"There is no host {request.host!r} in the configuration.", hint=hint)
+    if not (request.cli or request.profile):
+        what = "An agent over ACP" if request.acp else "One of our own agents"
+        raise FleetError(
+            "invalid",
+            f"{what} cannot run on {request.host}: nothing of ours is installed there.",
+            hint="Name a program there with `cli`, such as claude; our own agents reach the host with the tool `ssh`. "
+            "With gsh-tui installed there, `cli=gsh-tui` starts its window.",
+        )
+    if request.worktree:
+        raise FleetError("invalid", f"A worktree cannot be made on {request.host}.", hint="Name its folder with `cwd`.")
+    if request.account:
+        hint = "Log in there, in the program itself."
+        raise FleetError("invalid", f"The secrets of an account are not sent to {request.host}.", hint=hint)
 
 
 AT_ONCE = 4
@@ -152,7 +178,7 @@ class Starter:
         """What recovering it would do; changes nothing. Raises `StoreError`."""
         context = self._context
         try:
-            if not await asyncio.to_thread(Path(row.cwd).is_dir):
+            if not row.host and not await asyncio.to_thread(Path(row.cwd).is_dir):
                 raise FleetError("invalid", f"Its folder {row.cwd} does not exist.")
             start = await context.launcher.plan(row, await context.store.agents.request(row.id))
             if start.blank:
@@ -192,9 +218,7 @@ class Starter:
 
     async def _new_row(self, request: SpawnRequest, parent_session: str, limited: bool) -> AgentRow:
         options, rows = self._context.options, self._context.rows
-        cwd = Path(request.cwd or options.home)
-        if not await asyncio.to_thread(cwd.is_dir):
-            raise FleetError("invalid", f"The folder {cwd} does not exist.", hint="Choose another one to start in.")
+        socket, cwd = await self._place(request)
         now = time.time()
         row = AgentRow(
             id="",
@@ -209,7 +233,7 @@ class Starter:
             depth=request.depth,
             cwd=str(cwd),
             home=str(options.home),
-            socket=options.socket,
+            socket=socket,
             profile=request.profile or program_name(request.acp),
             persona=request.persona,
             provider=request.provider,
@@ -226,6 +250,20 @@ class Starter:
             if limited:
                 check_spawn(request, rows.all(), now)
             return await rows.add(row, request)
+
+    async def _place(self, request: SpawnRequest) -> tuple[str, Path]:
+        """The tmux server for a new agent, and the folder that it starts in. Raises `FleetError`, `TmuxError`."""
+        options, terminals = self._context.options, self._context.terminals
+        if not request.host:
+            cwd = Path(request.cwd or options.home)
+            if not await asyncio.to_thread(cwd.is_dir):
+                raise FleetError("invalid", f"The folder {cwd} does not exist.", hint="Choose another one to start in.")
+            return options.socket, cwd
+        check_host(request, terminals.hosts.settings)
+        link = terminals.hosts.link(request.host)
+        link.retry_now()
+        socket = far_socket(request.host, link.settings.socket_name)
+        return socket, Path(await terminals.server(socket).folder(request.cwd or link.settings.cwd))
 
     async def _first(self, row: AgentRow, request: SpawnRequest, setup: bool) -> AgentRow:
         context = self._context
@@ -256,10 +294,10 @@ class Starter:
 
     async def _run(self, row: AgentRow, start: AgentStart) -> AgentRow:
         context = self._context
-        server = context.terminals.server(context.options.socket)
+        server = context.terminals.server(row.socket if row.host else context.options.socket)
         start = replace(start, env={**start.env, **await context.accounts.secrets(row)})
         pane = await self._open(server, row, start)
-        begun = await asyncio.to_thread(process_tree.start_time, pane.pid)
+        begun = await begin_of(pane)
         fields = {
             "socket": socket_name(server), "tmux_session": pane.session, "pane": pane.pane, "pid": pane.pid,
             "pid_started": begun, "argv": list(start.argv), "status": "starting", "status_source": "spawn",
@@ -399,6 +437,9 @@ class Recoverer:
 
     async def recover(self, row: AgentRow) -> RevivedAgent:
         """Bring a lost agent back. Raises `FleetError` when it is not lost, has no memory left, or fails."""
+        if row.host and row.status == "lost" and not row.ended:
+            hint = f"It comes back by itself; `host doctor {row.host}` tries now."
+            raise FleetError("invalid", f"{row.name} ({row.id}) is out of reach: {row.doing}", hint=hint)
         if row.status != "lost":
             hint = f"`agent restart {row.id}` restarts it anyway."
             raise FleetError("invalid", f"{row.name} ({row.id}) is not lost; its status is {row.status}.", hint=hint)

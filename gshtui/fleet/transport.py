@@ -55,6 +55,9 @@ class TerminalTransport:
             return message
         if row.speaks_events:
             raise FleetError("busy", f"{row.name} ({row.id}) is not connected.", hint="Try again in a moment.")
+        if row.host and row.status == "lost":
+            hint = "Nothing was typed. Send it again once it is back."
+            raise FleetError("lost", f"{row.name} ({row.id}) is out of reach: {row.doing}", hint=hint)
         server = self._terminals.server(row.socket)
         try:
             if defer_if_busy and not is_known(row):

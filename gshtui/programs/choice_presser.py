@@ -167,7 +167,7 @@ class ChoicePresser:
         rests, screens = 0, set[tuple[str, ...]]()
         for _ in range(_LOOKS):
             seen = await self._view.read_screen()
-            if seen.dead or (taken := await asyncio.to_thread(input_taken, seen.info.pid)) == "":
+            if seen.dead or (taken := await asyncio.to_thread(input_taken, seen.info.local_pid)) == "":
                 return False
             rests = rests + 1 if taken == "rests" else 0
             screens.add(seen.lines)

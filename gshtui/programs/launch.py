@@ -229,6 +229,26 @@ async def next_launch(
     return replace(made, how=far.how)
 
 
+def far_launch(profile: Profile, argv: Sequence[str], earlier: str | None) -> Launch:
+    """How to start a program on another machine, whose files are not read: with an id of ours where it takes one.
+
+    Args:
+        earlier: the conversation to go on with, empty if it is unknown; `None`: a new agent.
+    """
+    words = tuple(argv) or profile.argv
+    env, own = dict(profile.environment), names_conversation(profile, words)
+    if earlier is not None and not own:
+        if not (why := can_resume(profile, earlier)):
+            resumed = placed(profile, words, _filled(profile.conversation.resume, earlier))
+            return Launch(resumed, env, external_id=earlier, how=RESUMED)
+        if profile.conversation.resume:
+            fresh = far_launch(profile, words, None)
+            return replace(fresh, blank=True, why=why, how=f"started anew, since {why}")
+    new = "" if own else new_conversation_id(profile)
+    made = placed(profile, words, _filled(profile.conversation.mint, new) if new else ())
+    return Launch((*made,), env, external_id=new, blank=earlier is not None)
+
+
 def assigned(argv: Sequence[str]) -> dict[str, str]:
     """The variables that a command line sets for its program (`env NAME=VALUE … program`)."""
     found: dict[str, str] = {}

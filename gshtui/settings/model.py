@@ -18,6 +18,8 @@ from gshtui.settings.settings_tables import (
     General,
     GroupSettings,
     Hooks,
+    HostName,
+    HostSettings,
     HubSettings,
     McpSettings,
     NamedAgentSettings,
@@ -100,6 +102,7 @@ class Settings(BaseSettings):
     ui: Ui = Field(default_factory=Ui, description="How the workbench looks and behaves.")
     notify: Notify = Field(default_factory=Notify, description="How you are told when you look elsewhere.")
     ssh: SshSettings = Field(default_factory=SshSettings, description="People who come in over SSH.")
+    hosts: dict[HostName, HostSettings] = Field(default={}, description="Other machines that agents run on, by name.")
     hub: HubSettings = Field(default_factory=HubSettings, description="What goes on while no window is open.")
     store: StoreSettings = Field(default_factory=StoreSettings, description="The record on disk.")
 

@@ -640,6 +640,57 @@ class SshSettings(SettingsTable):
     port: int = Field(default=8022, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
 
 
+def plain_word(value: str) -> str:
+    """A word that a command line takes for no option and that a shell takes for nothing else, or nothing."""
+    if value and (value.startswith("-") or not re.fullmatch(r"[A-Za-z0-9_.:@%/\[\]+-]{1,255}", value)):
+        raise ValueError("it must be a name or an address, such as build.example.com")
+    return value
+
+
+def ssh_option(value: str) -> str:
+    """One option of `ssh_config`, as `Name=value`, that leaves our own connection as it must be."""
+    name, equals, rest = value.partition("=")
+    if not equals or not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", name) or not rest or re.search(r"[\x00-\x1f\x7f]", rest):
+        raise ValueError("each must be `Name=value`, as in ssh_config, such as ProxyJump=gate.example.com")
+    ours = {"batchmode", "controlmaster", "controlpath", "controlpersist", "remotecommand", "requesttty"}
+    if name.lower() in ours | {"stdinnull", "forkafterauthentication", "sessiontype", "localcommand"}:
+        raise ValueError(f"{name} is always set by gsh-tui")
+    return value
+
+
+HostName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
+
+
+class HostSettings(SettingsTable):
+    """Another machine, which you reach by `ssh` without a password; agents run there in tmux."""
+
+    destination: Annotated[str, AfterValidator(plain_word)] = Field(
+        default="",
+        description="What you write behind `ssh`: a host, or a name of ssh_config; empty: its name here.",
+    )
+    user: Annotated[str, AfterValidator(plain_word)] = Field(default="", description="User there; empty: as ssh knows.")
+    port: int = Field(default=0, ge=0, le=65_535, description="Port there; 0: as ssh knows.")
+    identity: Folder | None = Field(default=None, description="File of the key to use; without it, as ssh knows.")
+    ssh_config: Folder | None = Field(default=None, description="Configuration file of ssh, in place of your own.")
+    ssh_options: list[Annotated[str, AfterValidator(ssh_option)]] = Field(
+        default=[], description="More options for ssh, as in ssh_config: `Name=value` each."
+    )
+    tmux: Annotated[str, AfterValidator(plain_word)] = Field(
+        default="tmux", description="The tmux program there: a name, or its full path."
+    )
+    socket_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$")] = Field(
+        default="gsh-ssh", description="Name of the tmux server for agents there, as in `tmux -L`."
+    )
+    cwd: str = Field(default="", description="Folder there in which agents start; empty: the home folder.")
+    path: list[str] = Field(default=[], description="Folders there to look for programs in, before the usual ones.")
+    connect_seconds: int = Field(default=8, ge=1, le=120, description="Seconds that connecting may take.")
+    rules: Literal["ask", "read", "deny"] = Field(
+        default="ask",
+        description="What agents may do there with the `ssh` tool. ask: they ask before every call; read: they read "
+        "files without asking; deny: nothing.",
+    )
+
+
 class StoreSettings(SettingsTable):
     """The record on disk."""
 

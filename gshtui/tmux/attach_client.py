@@ -11,11 +11,12 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from gshtui.hosts.host_errors import HostError
 from gshtui.system.processes import start_child
 from gshtui.tmux import tmux_program
 from gshtui.tmux.quoting import command
 from gshtui.tmux.server import TmuxServer
-from gshtui.tmux.tmux_errors import TmuxError, from_reply, program_missing
+from gshtui.tmux.tmux_errors import TmuxError, from_host, from_reply, program_missing
 
 
 def words_for(attach: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
@@ -97,9 +98,17 @@ async def attach(server: TmuxServer, session: str) -> None:
     """
     modern = await server.version() >= (3, 2)
     lasting = ["-d", str(_SHOWN_MS)] if modern else []
-    argv = [tmux_program.find(), "-u", *server.attach_command(session)[1:], ";", "display-message", *lasting, _WELCOME]
+    words = ["attach", "-t", f"={session}", ";", "display-message", *lasting, _WELCOME]
+    if server.link is None:
+        argv, environment = [tmux_program.find(), "-u", *server.address, *words], tmux_program.client_environment()
+    else:
+        try:
+            script = tmux_program.remote_terminal_client(server.link.settings)
+            argv, environment = await server.link.prepare_terminal(script, *server.address, *words)
+        except HostError as error:
+            raise from_host(error) from error
     try:
-        process = await start_child(*argv, stderr=asyncio.subprocess.PIPE, env=tmux_program.client_environment())
+        process = await start_child(*argv, stderr=asyncio.subprocess.PIPE, env=environment)
     except FileNotFoundError as error:
         raise program_missing() from error
     except OSError as error:

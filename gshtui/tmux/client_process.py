@@ -1,7 +1,8 @@
 """One running tmux client: a process with pipes on the event loop, which can be dropped at any moment.
 
 Starts, feeds and ends it. A client hands its pipes to the server, so if the server is stopped they stay open after the
-client is killed; dropping a client therefore waits only for the process. Called by `one_shot` and `control_client`.
+client is killed; dropping a client therefore waits only for the process. On another machine the client runs behind
+`ssh`: this is the one place where that differs. Called by `one_shot` and `control_client`.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import cast
 
+from gshtui.hosts.host_errors import HostError
+from gshtui.hosts.host_link import HostLink, PreparedCommand
 from gshtui.system.processes import finish_start
 from gshtui.tmux import tmux_program
-from gshtui.tmux.tmux_errors import TmuxError, program_missing
+from gshtui.tmux.tmux_errors import TmuxError, from_host, program_missing
 
 OnData = Callable[[int, bytes], None]
 _REAP_WITHIN = 2.0
@@ -35,18 +38,39 @@ class ClientProcess(asyncio.SubprocessProtocol):
         self.finished = asyncio.Event()
         self.status = 0
         self._on_data = on_data
+        self._far: PreparedCommand | None = None
+        self._said = b""
         self._transport: asyncio.SubprocessTransport | None = None
 
     @classmethod
-    async def start(cls, arguments: Sequence[str], on_data: OnData, *, cwd: str | None = None) -> ClientProcess:
-        """Start tmux with these arguments; `on_data` takes (1 or 2, bytes). Raises `TmuxError` (missing, refused)."""
-        path = tmux_program.find()
+    async def start(
+        cls, arguments: Sequence[str], on_data: OnData, *, cwd: str | None = None, link: HostLink | None = None
+    ) -> ClientProcess:
+        """Start tmux with these arguments; `on_data` takes (1 or 2, bytes).
+
+        Args:
+            link: the machine to start it on; `None`: this one.
+
+        Raises:
+            TmuxError: missing, refused, unreachable.
+        """
+        far = None
+        if link is None:
+            argv, environment = (tmux_program.find(), "-u", *arguments), tmux_program.client_environment()
+        else:
+            try:
+                far = await link.prepare(tmux_program.remote_client(link.settings), *arguments)
+            except HostError as error:
+                raise from_host(error) from error
+            argv, environment, cwd = far.argv, far.environment, "/"
+
+        def client_of() -> ClientProcess:
+            made = cls(on_data)
+            made._far = far
+            return made
+
         start = asyncio.get_running_loop().subprocess_exec(
-            lambda: cls(on_data),
-            *(path, "-u", *arguments),
-            env=tmux_program.client_environment(),
-            cwd=cwd,
-            start_new_session=True,
+            client_of, *argv, env=environment, cwd=cwd, start_new_session=True
         )
         try:
             _, client = await finish_start(start, lambda started: started[1].drop())
@@ -55,6 +79,14 @@ class ClientProcess(asyncio.SubprocessProtocol):
         except OSError as error:
             raise TmuxError("refused", f"Cannot start tmux: {error.strerror}.") from error
         return client
+
+    def check_begun(self) -> None:
+        """After its end: raise `TmuxError` (missing, unreachable) if it never ran, or if the connection broke."""
+        far = self._far
+        if far is None or (far.output.begun and self.status != 255):
+            return
+        self._said += far.errors.end()
+        raise from_host(far.explain(self._said))
 
     def write(self, data: bytes) -> None:
         """Write to its input."""
@@ -74,8 +106,7 @@ class ClientProcess(asyncio.SubprocessProtocol):
         if transport is None:
             return
         if not self.ended.is_set():
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(transport.get_pid(), signal.SIGKILL)
+            self._kill()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_REAP_WITHIN):
                     await self.ended.wait()
@@ -89,7 +120,14 @@ class ClientProcess(asyncio.SubprocessProtocol):
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """It said something."""
-        self._on_data(fd, data)
+        if self._far is not None:
+            data = (self._far.output if fd == 1 else self._far.errors).feed(data)
+            if self._far.output.flooded:
+                self._kill()
+            if fd == 2:
+                self._said = (self._said + data)[-4_000:]
+        if data:
+            self._on_data(fd, data)
 
     def process_exited(self) -> None:
         """It has ended."""
@@ -101,6 +139,11 @@ class ClientProcess(asyncio.SubprocessProtocol):
         """It has ended and its pipes are closed."""
         self.ended.set()
         self.finished.set()
+
+    def _kill(self) -> None:
+        if self._transport is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._transport.get_pid(), signal.SIGKILL)
 
     def _input(self) -> asyncio.WriteTransport | None:
         if self._transport is None:

@@ -12,14 +12,15 @@ import os
 import secrets
 from collections.abc import Callable, Sequence
 
+from gshtui.hosts.host_link import HostLink
 from gshtui.system.tasks import start_job
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.control_parser import ControlParser
-from gshtui.tmux.one_shot import Reply, TmuxQuestion
+from gshtui.tmux.one_shot import FAR_DEADLINE, Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import quoted
 from gshtui.tmux.server_lock import server_lock
-from gshtui.tmux.tmux_errors import server_gone, timed_out
+from gshtui.tmux.tmux_errors import TmuxError, connection_lost, server_gone, timed_out
 
 DEADLINE = 4.0
 _CLOSE_WITHIN = 1.0
@@ -33,9 +34,12 @@ class ControlClient:
         lost: set when it has ended, for whatever reason.
     """
 
-    def __init__(self, address: Sequence[str], session: str, note: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, address: Sequence[str], session: str, note: Callable[[bytes], None], link: HostLink | None = None
+    ) -> None:
         self.session = session
         self._address = tuple(address)
+        self._link = link
         self.lost = asyncio.Event()
         self._client: ClientProcess | None = None
         self._secret = secrets.token_hex(12)
@@ -49,25 +53,34 @@ class ControlClient:
         self._ending: asyncio.Task[None] | None = None
 
     @classmethod
-    async def connect(cls, address: Sequence[str], note: Callable[[bytes], None]) -> ControlClient:
-        """Start a client on a running server. Raises `TmuxError` (missing, gone, timeout, refused)."""
+    async def connect(
+        cls, address: Sequence[str], note: Callable[[bytes], None], link: HostLink | None = None
+    ) -> ControlClient:
+        """Start a client on a running server. Raises `TmuxError` (missing, gone, timeout, refused, unreachable).
+
+        Args:
+            link: the machine that the server is on; `None`: this one.
+        """
         session = f"{HIDDEN}{os.getpid()}-{secrets.token_hex(3)}"
-        control = cls(address, session, note)
+        control = cls(address, session, note, link)
+        deadline = DEADLINE if link is None else FAR_DEADLINE
         # -N: never start a server. `cat` waits for ever at no cost; a session needs some window.
         new = ("new-session", "-E", "-s", session, "-n", session, "-f", "ignore-size", "-x", "80", "-y", "24", "cat")
         try:
-            async with server_lock(address):
+            async with server_lock(address, link):
                 client = control._client = await ClientProcess.start(
-                    ("-N", *address, "-C", *new), control._on_data, cwd="/"
+                    ("-N", *address, "-C", *new), control._on_data, cwd="/", link=link
                 )
                 control._ending = start_job(control._wait_for_end(client), "the end of a tmux client")
                 # Only now is the session there; what is sent earlier may be read before it is made.
-                async with asyncio.timeout(DEADLINE):
+                async with asyncio.timeout(deadline):
                     await control._attached.wait()
+                if control.lost.is_set():
+                    client.check_begun()
             await control.ask(["display-message -p ready"])
         except TimeoutError as error:
             await control.close()
-            raise timed_out(DEADLINE) from error
+            raise timed_out(deadline) from error
         except BaseException:
             await control.close()
             raise
@@ -83,7 +96,7 @@ class ControlClient:
         futures: list[asyncio.Future[Reply]] = []
         lines: list[str] = []
         if self.lost.is_set():
-            raise server_gone()
+            raise self._gone()
         for question in questions:
             if isinstance(question, str):
                 question = TmuxQuestion(question)
@@ -125,7 +138,7 @@ class ControlClient:
         goes while this one is on its way out. Its subscriptions end before it: tmux 3.3 looks them up each second, and
         crashes on a client whose session is gone but which still has output to deliver.
         """
-        async with server_lock(self._address, within=_CLOSE_WITHIN) as ours:
+        async with server_lock(self._address, self._link, within=_CLOSE_WITHIN) as ours:
             if ours:  # else it is cleared away by whoever listens next
                 ends = (f"refresh-client -B {quoted(name)}" for name in self._subscriptions)
                 self.run_unanswered(*ends, f"kill-session -t ={self.session}:")
@@ -165,10 +178,13 @@ class ControlClient:
         self._attached.set()
         for future in self._pending:
             if not future.done():
-                future.set_exception(server_gone())
+                future.set_exception(self._gone())
         if self._client is not None:
             self._flush()
             self._client.close_input()
+
+    def _gone(self) -> TmuxError:
+        return server_gone() if self._link is None else connection_lost(self._link.name)
 
     async def _wait_for_end(self, client: ClientProcess) -> None:
         await client.ended.wait()

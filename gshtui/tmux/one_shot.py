@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gshtui.hosts.host_link import HostLink
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.panes import FORMAT
 from gshtui.tmux.quoting import quoted
@@ -21,6 +22,8 @@ from gshtui.tmux.tmux_errors import from_reply, timed_out
 _ROOM = 12_000
 DEADLINE = 4.0
 """Seconds that a call may take; a healthy one takes some milliseconds."""
+FAR_DEADLINE = 15.0
+"""The same on another machine, which may have to be connected to first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,12 @@ class OneShotTransport:
 
     Args:
         address: the arguments that name the socket (`-L name` or `-S path`).
+        link: the machine that it is on; `None`: this one.
     """
 
-    def __init__(self, address: Sequence[str]) -> None:
+    def __init__(self, address: Sequence[str], link: HostLink | None = None) -> None:
         self.address = tuple(address)
+        self.link = link
         self.from_file = False
         """Give scripts as a file, for a tmux that reads none from standard input."""
         self._left: set[ClientProcess] = set()
@@ -115,17 +120,25 @@ class OneShotTransport:
                 reading from a client can crash on continuing if that client is gone.
 
         Raises:
-            TmuxError: missing, or timeout.
+            TmuxError: missing, timeout or unreachable.
         """
+        if self.link is not None:
+            deadline = max(deadline, FAR_DEADLINE)
+        try:
+            async with asyncio.timeout(deadline):
+                return await self._run(arguments, stdin, patient)
+        except TimeoutError as error:
+            raise timed_out(deadline) from error
+
+    async def _run(self, arguments: Sequence[str], stdin: bytes, patient: bool) -> tuple[bytes, bytes, int]:
         heard: dict[int, list[bytes]] = {1: [], 2: []}
-        client = await ClientProcess.start((*self.address, *arguments), lambda fd, data: heard[fd].append(data))
+        words = (*self.address, *arguments)
+        client = await ClientProcess.start(words, lambda fd, data: heard[fd].append(data), link=self.link)
         try:
             client.write(stdin)
             client.close_input()
-            async with asyncio.timeout(deadline):
-                await client.finished.wait()
-        except TimeoutError as error:
-            raise timed_out(deadline) from error
+            await client.finished.wait()
+            client.check_begun()
         finally:
             self._left -= {left for left in self._left if left.ended.is_set()}
             if patient and not client.ended.is_set():

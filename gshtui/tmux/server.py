@@ -11,9 +11,11 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gshtui.hosts.host_link import HostLink
 from gshtui.tmux import tmux_program as program
 from gshtui.tmux.one_shot import OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.pane_keyboard import PaneKeyboard, check
@@ -24,6 +26,7 @@ from gshtui.tmux.tmux_errors import TmuxError, no_such_pane, server_gone
 from gshtui.tmux.watcher import Watcher
 
 if TYPE_CHECKING:
+    from gshtui.tmux.remote_server import RemoteServer
     from gshtui.tmux.server_lifecycle import ServerLifecycle
 
 MOST = 1000
@@ -49,9 +52,12 @@ def spawn_script(
     with_environment: bool,
     mark: str = "",
     stays: bool = True,
+    far: bool = False,
 ) -> str:
-    """The command line for tmux. Raises `TmuxError` (refused) for what cannot be started."""
+    """The command line for tmux. `far`: on another machine. Raises `TmuxError` (refused) for what cannot be started."""
     _check(session, argv, cwd, env, width, height)
+    if not far and not cwd.is_dir():
+        raise TmuxError("refused", f"The folder {cwd} does not exist.", "Choose another folder to start in.")
     place = ("-x", str(width), "-y", str(height), "-c", unexpanded(str(cwd)))
     program = (*_EXACTLY, *argv)
     # For a server that is not our own, where our configuration does not hold.
@@ -80,8 +86,6 @@ def _check(session: str, argv: Sequence[str], cwd: Path, env: Mapping[str, str],
         raise TmuxError("refused", "An argument, a variable or the folder contains a NUL character.")
     if bad := next((name for name in env if not name or "=" in name), None):
         raise TmuxError("refused", f"{bad!r} is not a valid name of an environment variable.")
-    if not cwd.is_dir():
-        raise TmuxError("refused", f"The folder {cwd} does not exist.", "Choose another folder to start in.")
     if not (1 < width <= MOST and 1 < height <= MOST):
         raise TmuxError("refused", f"A terminal cannot be {width}x{height}.", f"Use 2 to {MOST} columns and rows.")
 
@@ -97,20 +101,25 @@ class TmuxServer:
     Args:
         socket_name: as in `tmux -L`.
         socket_path: as in `tmux -S`, instead of a name.
+        link: the machine that it is on; `None`: this one.
     """
 
-    def __init__(self, socket_name: str = "gsh", *, socket_path: Path | None = None) -> None:
+    def __init__(
+        self, socket_name: str = "gsh", *, socket_path: Path | None = None, link: HostLink | None = None
+    ) -> None:
         self.socket_name = socket_name
         self.socket_path = socket_path
-        self._address = ("-S", str(socket_path)) if socket_path else ("-L", socket_name)
-        self._forked = OneShotTransport(self._address)
-        self.connection = TmuxConnection(self._address, self._forked)
+        self.address = ("-S", str(socket_path)) if socket_path else ("-L", socket_name)
+        """The arguments that name the socket."""
+        self.link = link
+        self._forked = OneShotTransport(self.address, link)
+        self.connection = TmuxConnection(self.address, self._forked)
         """How commands reach the server now; `connection.mode` and `connection.cost_ms` are for the status line."""
         self._typist = PaneKeyboard(self.connection, self._forked)
         self._watcher: Watcher | None = None
         self._version: tuple[int, int] | None = None
         self._abilities = program.abilities(program.LEAST)
-        self._life: ServerLifecycle | None = None
+        self._life: ServerLifecycle | RemoteServer | None = None
         self._reaped = 0.0
         self._started = False
 
@@ -121,13 +130,20 @@ class TmuxServer:
             self._watcher = Watcher(self)
         return self._watcher
 
+    @property
+    def host(self) -> str:
+        """The name of the machine that it is on; empty: this one."""
+        return self.connection.host
+
     # -- the server ------------------------------------------------------------------------------------------------
 
     async def version(self) -> tuple[int, int]:
         """Major and minor. Raises `TmuxError` (missing, old)."""
         if self._version is None:
             output, errors, _ = await self._forked.run("-V")
-            self._version = program.parsed((output or errors).decode("utf-8", "replace"))
+            if self.link is not None and not output:
+                raise program.missing_on(self.link.name, self.link.settings.tmux)
+            self._version = program.parsed((output or errors).decode("utf-8", "replace"), self.host)
             self._abilities = program.abilities(self._version)
             self._forked.from_file = not self._abilities.environment
             self.connection.may_control = self._abilities.control
@@ -160,7 +176,11 @@ class TmuxServer:
 
     def attach_command(self, session: str) -> list[str]:
         """What a person runs to see a session full-screen."""
-        return ["tmux", *self._address, "attach", "-t", f"={session}"]
+        words = ["attach", "-t", f"={session}"]
+        if self.link is None:
+            return ["tmux", *self.address, *words]
+        far = shlex.join([self.link.settings.tmux, *self.address, *words])
+        return self.link.person_command(far, terminal=True)
 
     def attach_line(self, session: str) -> str:
         """`attach_command`, as text to copy."""
@@ -200,7 +220,10 @@ class TmuxServer:
             with_environment=self._abilities.environment,
             mark=mark,
             stays=stays,
+            far=self.link is not None,
         )
+        if self.link is not None:
+            line += " ; set-option -s exit-empty on"
         listing = command("list-panes", "-t", f"={session}:", "-F", FORMAT)
         async with self.connection.server_lock():
             made, listed = await self._forked.feed([line, listing])
@@ -208,13 +231,22 @@ class TmuxServer:
         info = parse(listed.text()[0]) if listed.text() else None
         if info is None:
             raise TmuxError("refused", f"The session {session} ended while it was being created.")
-        return info
+        return self._placed(info)
+
+    async def folder(self, path: str) -> str:
+        """The full path of a folder on the server's machine; `~` and empty: home. Raises `TmuxError` (refused)."""
+        if self.link is not None:
+            return await (await self._remote()).folder(path)
+        found = Path(path or "~").expanduser().absolute()
+        if not await asyncio.to_thread(found.is_dir):
+            raise TmuxError("refused", f"The folder {found} does not exist.", "Choose another folder to start in.")
+        return str(found)
 
     async def panes(self) -> list[PaneInfo]:
         """Every pane of the server except our own hidden ones; empty if no server is running."""
         try:
             (reply,) = await self._ask([command("list-panes", "-a", "-F", FORMAT)])
-            found = parse_all(reply.text())
+            found = [self._placed(info) for info in parse_all(reply.text())]
         except TmuxError as error:
             if error.kind in ("gone", "no_such_pane"):  # no server, or one without any session
                 return []
@@ -269,10 +301,10 @@ class TmuxServer:
         lines = reply.text()
         info = parse(reply.about)
         if info is None or info.pane != pane:  # it is in another session now
-            info = await self.pane(pane)
-        elif info.dead and info.exit_status is None:
+            return await self.pane(pane), lines
+        if info.dead and info.exit_status is None:
             await self._reap()
-        return info, lines
+        return self._placed(info), lines
 
     async def note_waiting(self, session: str, name: str) -> None:
         """Show in the status line of attached terminals that this session's agent waits; empty: it no longer does."""
@@ -298,9 +330,13 @@ class TmuxServer:
         Raises:
             TmuxError: no_such_pane; refused when a process could not be ended (it is named).
         """
+        info = await self.pane(pane)
+        if self.link is not None:
+            await (await self._remote()).end_pane(info, grace)
+            return
         from gshtui.tmux import pane_processes
 
-        await pane_processes.end_pane(self.connection, await self.pane(pane), grace)
+        await pane_processes.end_pane(self.connection, info, grace)
 
     # -- typing ----------------------------------------------------------------------------------------------------
 
@@ -339,10 +375,19 @@ class TmuxServer:
         await self.version()
         return await self.connection.ask(lines)
 
-    async def _lifecycle(self) -> ServerLifecycle:
+    def _placed(self, info: PaneInfo) -> PaneInfo:
+        return info if self.link is None else replace(info, far=True)
+
+    async def _lifecycle(self) -> ServerLifecycle | RemoteServer:
         if self._life is None:
-            self._life = await asyncio.to_thread(self._load)
+            self._life = await (asyncio.to_thread(self._load) if self.link is None else self._remote())
         return self._life
+
+    async def _remote(self) -> RemoteServer:
+        from gshtui.tmux.remote_server import RemoteServer  # only where there is another machine
+
+        assert self.link is not None
+        return RemoteServer(self.link, self.address)
 
     def _load(self) -> ServerLifecycle:
         # libtmux takes some 50 ms to load, and nothing needs it before a server is looked for.

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Literal
 
+from gshtui.hosts.host_link import HostLink
 from gshtui.system.processes import end_processes
 from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.tmux.control_client import ControlClient
-from gshtui.tmux.one_shot import DEADLINE, OneShotTransport, Reply, TmuxQuestion
+from gshtui.tmux.one_shot import DEADLINE, FAR_DEADLINE, OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import command, quoted
 from gshtui.tmux.server_lock import server_lock
@@ -50,6 +51,8 @@ class TmuxConnection:
     def __init__(self, address: Sequence[str], forked: OneShotTransport) -> None:
         self._address = tuple(address)
         self._forked = forked
+        self.link: HostLink | None = forked.link
+        """The machine that the server is on; `None`: this one."""
         self.may_control = False
         """Whether this tmux can do what the control mode needs."""
         self.mode: Mode = "chained"
@@ -80,6 +83,8 @@ class TmuxConnection:
             TmuxError: gone, timeout, missing. A command that fails reports that in its own reply.
         """
         began = time.perf_counter()
+        if self.link is not None:
+            deadline = max(deadline, FAR_DEADLINE)
         control = self._control
         replies: list[Reply] | None = None
         if control is not None:
@@ -98,9 +103,14 @@ class TmuxConnection:
 
     def server_lock(self) -> AbstractAsyncContextManager[bool]:
         """Held while a session is created or ended; see `server_lock.py`."""
-        return server_lock(self._address)
+        return server_lock(self._address, self.link)
 
     # -- the control client ----------------------------------------------------------------------------------------
+
+    @property
+    def host(self) -> str:
+        """The name of the machine that the server is on; empty: this one."""
+        return "" if self.link is None else self.link.name
 
     def start(self) -> None:
         """Start the control client, and start it again after each failure."""
@@ -206,7 +216,7 @@ class TmuxConnection:
             # Asked first in a way that can be given up: a server that stands still while a control client comes and is
             # dropped again ends when it goes on (tmux 3.3a), with everything on it.
             await self._forked.ask(["display-message -p ''"])
-            control = await ControlClient.connect(self._address, self._on_notification)
+            control = await ControlClient.connect(self._address, self._on_notification, self.link)
             for name, what in ((STATE, _STATE), (MOVED, _MOVED)):
                 control.subscribe(name, what)
         except TmuxError as error:
@@ -231,7 +241,7 @@ class TmuxConnection:
         sessions = command("list-sessions", "-F", "#{session_attached} #{session_name}")
         with contextlib.suppress(TmuxError):
             listed, present = await control.ask([clients, sessions])
-            orphans = orphaned_clients(listed.lines)
+            orphans = orphaned_clients(listed.lines) if self.link is None else []
             if not orphans and not _unattended(present.lines):
                 return
             async with self.server_lock() as ours:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from gshtui.hosts.host_errors import HostError
 from gshtui.system.expected_error import ExpectedError
 
-Kind = Literal["missing", "old", "gone", "timeout", "refused", "no_such_pane", "name_taken"]
+Kind = Literal["missing", "old", "gone", "timeout", "refused", "no_such_pane", "name_taken", "unreachable"]
 
 _GONE = ("no server running", "error connecting to", "server exited", "lost server", "no current client")
 _NO_PANE = (
@@ -30,7 +31,7 @@ class TmuxError(ExpectedError):
     Args:
         kind: `missing` or `old`: the program; `gone`: no server runs; `timeout`: it did not answer, and whether it
             acted is not known; `no_such_pane`: that pane does not exist (any more); `name_taken`: a session of that
-            name exists already; `refused`: everything else.
+            name exists already; `unreachable`: the other machine that it is on; `refused`: everything else.
         message: one clear sentence.
         hint: what to do about it.
     """
@@ -52,6 +53,16 @@ def server_gone() -> TmuxError:
     return TmuxError(
         "gone", "The agents' tmux server is not running.", "Everything that ran on it has ended; start it again."
     )
+
+
+def from_host(error: HostError) -> TmuxError:
+    """The machine that the server is on could not be used."""
+    return TmuxError("timeout" if error.kind == "timeout" else "unreachable", error.message, error.hint)
+
+
+def connection_lost(host: str) -> TmuxError:
+    """The connection to the machine that the server is on broke."""
+    return TmuxError("unreachable", f"The connection to {host} broke.", "It is tried again by itself.")
 
 
 def timed_out(seconds: float) -> TmuxError:

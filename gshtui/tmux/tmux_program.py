@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gshtui.settings.settings_tables import HostSettings
 from gshtui.tmux.tmux_errors import TmuxError, program_missing
 
 LEAST = (3, 0)
+LEAST_FAR = (3, 2)
+"""On other machines: scripts come in on standard input, and the control mode is always used."""
 _MODERN = (3, 2)
 _NEWEST = (99, 0)
 
@@ -42,8 +46,18 @@ def find() -> str:
     return found
 
 
-def parsed(answer: str) -> tuple[int, int]:
-    """The version in what `tmux -V` says: `tmux 3.3a`, `tmux next-3.5`, `tmux master`. Raises `TmuxError`."""
+def missing_on(host: str, program: str) -> TmuxError:
+    """The error for a machine without tmux."""
+    hint = "Install tmux there, or name its full path as `tmux` of that host in the configuration."
+    return TmuxError("missing", f"There is no `{program}` on {host}.", hint)
+
+
+def parsed(answer: str, host: str = "") -> tuple[int, int]:
+    """The version in what `tmux -V` says: `tmux 3.3a`, `tmux next-3.5`, `tmux master`. Raises `TmuxError`.
+
+    Args:
+        host: the other machine that said so; empty: this one.
+    """
     if re.search(r"\b(?:master|openbsd)", answer):
         return _NEWEST
     match = re.search(r"(?<!\d)(\d++)\.(\d+)", answer)
@@ -51,8 +65,11 @@ def parsed(answer: str) -> tuple[int, int]:
         shown = " ".join(answer.split())[:80]
         raise TmuxError("old", f"Cannot tell the version of tmux; it printed {shown!r}.", "Install tmux 3.0 or newer.")
     version = int(match[1]), int(match[2])
+    shown = f"{version[0]}.{version[1]}"
+    if host and version < LEAST_FAR:
+        hint = f"Install tmux {LEAST_FAR[0]}.{LEAST_FAR[1]} or newer there."
+        raise TmuxError("old", f"tmux {shown} on {host} is too old for agents.", hint)
     if version < LEAST:
-        shown = f"{version[0]}.{version[1]}"
         raise TmuxError("old", f"tmux {shown} is too old for agents in terminals.", "Install tmux 3.0 or newer.")
     return version
 
@@ -61,6 +78,23 @@ def abilities(version: tuple[int, int]) -> Abilities:
     """What this version can do."""
     modern = version >= _MODERN
     return Abilities(control=modern, environment=modern)
+
+
+def remote_path(settings: HostSettings) -> str:
+    """A script's beginning that makes the usual places of programs known: `sshd` gives a short PATH."""
+    first = "".join(f"{shlex.quote(folder)}:" for folder in settings.path)
+    return f'PATH={first}"$PATH:$HOME/.local/bin:/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin"; export PATH\n'
+
+
+def remote_client(settings: HostSettings) -> str:
+    """The script that becomes a tmux client on another machine, with the script's arguments."""
+    return f'{remote_path(settings)}unset TMUX TMUX_PANE\nexec {shlex.quote(settings.tmux)} -u "$@"\n'
+
+
+def remote_terminal_client(settings: HostSettings) -> str:
+    """The same for a person's terminal, of a kind that may not be known there."""
+    known = 'infocmp "$TERM" >/dev/null 2>&1 || { TERM=xterm-256color; export TERM; }\n'
+    return known + remote_client(settings)
 
 
 def client_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -18,9 +18,11 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.fleet.accounts import Accounts
 from gshtui.fleet.agent_command_lines import CommandLines
+from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetOptions, LaunchTerms
 from gshtui.guard.sandbox.sandboxes import Sandboxes
+from gshtui.hosts.host_link import HostLinks
 from gshtui.store.store import Store
 from gshtui.tmux.server import TmuxServer
 from tests.kit.record import ROOT
@@ -74,6 +76,7 @@ class FleetHarness:
     home: Path
     server: TmuxServer
     grace: float = 60.0
+    hosts: HostLinks | None = None
     events: list[Event] = field(default_factory=list[Event])
 
     @contextlib.asynccontextmanager
@@ -96,7 +99,8 @@ class FleetHarness:
         )
         terms = LaunchTerms(setup=setup, sandboxes=lambda: sandboxes)
         lines = CommandLines(data, terms, consent=lambda _agent: _consent)
-        fleet = Fleet(bus, store, place, lines, session_of=session_of, accounts=accounts)
+        terminals = AgentTerminals(hosts=self.hosts)
+        fleet = Fleet(bus, store, place, lines, session_of=session_of, accounts=accounts, terminals=terminals)
         await fleet.start()
         try:
             yield fleet

@@ -107,11 +107,12 @@ class AgentView(msgspec.Struct, frozen=True):
 
     @property
     def made_of(self) -> str:
-        """The persona or profile; for a program without a profile of its own, the program."""
+        """The persona or profile, and the machine if it is another one; for a program without a profile, the program."""
         row = self.row
+        made = row.profile or row.persona
         if row.kind == "cli" and row.profile in ("", "repl") and row.argv:
-            return row.argv[0].rpartition("/")[2]
-        return row.profile or row.persona
+            made = row.argv[0].rpartition("/")[2]
+        return f"{made} on {row.host}" if row.host else made
 
     @property
     def cost_known(self) -> bool:
