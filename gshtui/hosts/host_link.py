@@ -43,12 +43,16 @@ MOST = 8_000_000
 
 @dataclass(frozen=True, slots=True)
 class HostReply:
-    """What a script printed. `cut`: it printed more than is kept, and was ended."""
+    """What a script printed.
+
+    `cut`: it printed more than is kept, and was ended. `noise`: what the login shell printed before it.
+    """
 
     status: int
     output: bytes
     errors: bytes
     cut: bool = False
+    noise: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,10 @@ class HostLink:
     def retry_now(self) -> None:
         """A person wants it: do not wait for the next attempt."""
         self._again = 0.0
+
+    async def is_connected(self) -> bool:
+        """Whether there is a shared connection now; opens none."""
+        return await asyncio.to_thread(_listens, self._socket)
 
     async def connect(self) -> None:
         """See to it that there is a connection. Raises `HostError`."""
@@ -256,7 +264,7 @@ class HostLink:
             raise command.explain(command.errors.end())
         if status == 255:  # ssh's own
             raise command.explain(errors)
-        return HostReply(status, output, errors, cut or more)
+        return HostReply(status, output, errors, cut or more, command.output.before.strip())
 
     async def _start(self, argv: Sequence[str], **pipes: object) -> asyncio.subprocess.Process:
         try:

@@ -46,6 +46,16 @@ def remote_line(script: str, arguments: Sequence[str], mark: bytes, *, shows_mar
     return line
 
 
+def path_line(folders: Sequence[str]) -> str:
+    """A script's beginning that makes the usual places of programs known, since `sshd` gives a short PATH.
+
+    Args:
+        folders: places that come before these.
+    """
+    first = "".join(f"{shlex.quote(folder)}:" for folder in folders)
+    return f'PATH={first}"$PATH:$HOME/.local/bin:/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin"; export PATH\n'
+
+
 class MarkedOutput:
     """What a command prints, without what the login shell printed before it.
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gshtui.guard.open_approvals import OpenApprovals
     from gshtui.guard.redaction import Redactor
     from gshtui.guard.sandbox.sandboxes import Sandboxes
+    from gshtui.hosts.host_link import HostLinks
     from gshtui.mcp_client.server_pool import ServerPool
     from gshtui.python.interpreters import Interpreters
     from gshtui.store.grant_table import Grant
@@ -214,10 +215,25 @@ class CommandOffers:
 
             return commands(self._loaded, self.mcp_servers)
 
+        def host() -> list[AnyCommand]:
+            from gshtui.fleet.host_commands import commands
+
+            return commands(self.hosts, self._agents_known)
+
+        self._offer("host", host)
         self._offer("hub", hub)
         self._offer("mcp", mcp)
         self._offer("people", people)
         self._offer("plugins", plugins)
+
+    async def _agents_known(self) -> list[AgentRow]:
+        """The agents of the record, as far as it can be read."""
+        from gshtui.store.store_errors import StoreError
+
+        if self._store is not None:
+            with contextlib.suppress(StoreError):
+                return await self._store.agents.find_all()
+        return []
 
     async def _names_taken(self) -> set[str]:
         """The names of who sits here and of agents, as far as the record can be read."""
@@ -240,6 +256,13 @@ class CommandOffers:
         ours = (paths.state_dir(create=False), paths.data_dir(create=False), paths.config_dir(create=False))
         own = (ours[0], self._settings.general.session_dir, self._settings.general.log_dir, *ours[1:])
         return Sandboxes(self._settings.sandbox, own)
+
+    @functools.cached_property
+    def hosts(self) -> HostLinks:
+        """The other machines of the configuration; one connection to each for all of this hub."""
+        from gshtui.hosts.host_link import HostLinks
+
+        return HostLinks(self._settings.hosts, paths.runtime_dir)
 
     def _redactor(self) -> Redactor:
         from gshtui.agents.telemetry import redactor

@@ -13,7 +13,6 @@ from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.agent_terminals import AgentTerminals
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import FleetError, FleetOptions, LaunchTerms
-from gshtui.hosts.host_link import HostLinks
 from gshtui.hub.hub import Hub
 from gshtui.hub.virtual_files import mount_calls
 from gshtui.settings.paths import runtime_dir
@@ -72,7 +71,7 @@ class _FleetMaker:
         self._hub = hub
         self._store = store
         self._programs = Programs()
-        self._terminals = AgentTerminals(hosts=HostLinks(hub.settings.hosts, runtime_dir))
+        self._terminals = AgentTerminals(hosts=hub.offers.hosts)
         self.visiting = "agents" not in hub.options.parts and not hub.options.keeper
         """A command that ends soon."""
 

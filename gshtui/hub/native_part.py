@@ -29,7 +29,6 @@ from gshtui.fleet.mail.outbox import Addresses, MailOutbox
 from gshtui.fleet.native.permissions import is_permitted, permitted_registry, spending_limit, unknown_tools
 from gshtui.fleet.native.spec import Spec, SpecError, with_mode
 from gshtui.fleet.terminal_tools.commands import terminal_targets
-from gshtui.hosts.host_link import HostLinks
 from gshtui.hub.agents_part import checkpoints_of, memory_of, open_roster, read_skills_section, surroundings
 from gshtui.hub.call_contexts import IN_CALL, CallContexts
 from gshtui.hub.courier import BuildHub, own_delivery
@@ -40,7 +39,6 @@ from gshtui.hub.native_agent import NativeAgent
 from gshtui.hub.virtual_files import mount_calls
 from gshtui.providers.port import ProviderError
 from gshtui.settings.loader import Loaded
-from gshtui.settings.paths import runtime_dir
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 
@@ -127,7 +125,7 @@ def _own_mode(hub: Hub) -> Callable[[str], GuardMode]:
 
 
 def _offer_tools(hub: Hub, spec: Spec, store: Store, build: BuildHub) -> None:
-    terminals = AgentTerminals(hosts=HostLinks(hub.settings.hosts, runtime_dir))
+    terminals = AgentTerminals(hosts=hub.offers.hosts)
     hub.parts.stops_with("terminals", terminals.close)
     outbox = MailOutbox(hub.bus, store, Addresses(store, lambda name: ""), _own_mode(hub))
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLink, HostReply
+from gshtui.hosts.remote_shell import path_line
 from gshtui.text.sanitise import one_line
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.tmux_errors import TmuxError, from_host, from_reply
-from gshtui.tmux.tmux_program import remote_path
 
 CONF = Path(__file__).with_name("gsh.conf")
 
@@ -150,7 +150,7 @@ class RemoteServer:
     async def _run(self, script: str, *arguments: str, stdin: bytes = b"", deadline: float = 20.0) -> HostReply:
         settings = self._link.settings
         tmux = shlex.join((settings.tmux, "-u", *self._address))
-        head = f'{remote_path(settings)}unset TMUX TMUX_PANE\ntmux_() {{ {tmux} "$@"; }}\n'
+        head = f'{path_line(settings.path)}unset TMUX TMUX_PANE\ntmux_() {{ {tmux} "$@"; }}\n'
         try:
             return await self._link.run(head + script, *arguments, stdin=stdin, deadline=deadline)
         except HostError as error:

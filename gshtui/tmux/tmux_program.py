@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gshtui.hosts.remote_shell import path_line
 from gshtui.settings.settings_tables import HostSettings
 from gshtui.tmux.tmux_errors import TmuxError, program_missing
 
@@ -80,15 +81,9 @@ def abilities(version: tuple[int, int]) -> Abilities:
     return Abilities(control=modern, environment=modern)
 
 
-def remote_path(settings: HostSettings) -> str:
-    """A script's beginning that makes the usual places of programs known: `sshd` gives a short PATH."""
-    first = "".join(f"{shlex.quote(folder)}:" for folder in settings.path)
-    return f'PATH={first}"$PATH:$HOME/.local/bin:/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin"; export PATH\n'
-
-
 def remote_client(settings: HostSettings) -> str:
     """The script that becomes a tmux client on another machine, with the script's arguments."""
-    return f'{remote_path(settings)}unset TMUX TMUX_PANE\nexec {shlex.quote(settings.tmux)} -u "$@"\n'
+    return f'{path_line(settings.path)}unset TMUX TMUX_PANE\nexec {shlex.quote(settings.tmux)} -u "$@"\n'
 
 
 def remote_terminal_client(settings: HostSettings) -> str:

@@ -107,7 +107,7 @@ class AgentView(msgspec.Struct, frozen=True):
 
     @property
     def made_of(self) -> str:
-        """The persona or profile, and the machine if it is another one; for a program without a profile, the program."""
+        """The persona, profile or program, and the machine if it is another one."""
         row = self.row
         made = row.profile or row.persona
         if row.kind == "cli" and row.profile in ("", "repl") and row.argv:

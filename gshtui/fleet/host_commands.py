@@ -1,0 +1,239 @@
+"""The command `host`: the other machines of the configuration, what is on them, and what may be wrong with one.
+
+The settings are enough to list and examine them; the agents on them are known where there is a fleet. For people only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from gshtui.bus.agent_data import AgentRow
+from gshtui.commands.declaration import (
+    Access,
+    Action,
+    Command,
+    CommandError,
+    Effect,
+    Invocation,
+    Outcome,
+    Parameters,
+    Returns,
+    UsageError,
+    synonyms,
+)
+from gshtui.commands.family import Family
+from gshtui.commands.registry import AnyCommand
+from gshtui.commands.shell_form import ShellForm, ShellGroup
+from gshtui.fleet.fleet_context import is_over
+from gshtui.hosts.host_checks import HostFinding, examine_host
+from gshtui.hosts.host_link import HostLink, HostLinks
+from gshtui.text import markdown_table
+from gshtui.text.similar_names import similar_names
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """A host, and what is known of it without connecting to it."""
+
+    name: str
+    destination: str
+    connected: bool
+    failure: str
+    """Why the last attempt to connect failed here; empty: none did."""
+    agents: list[str]
+    """The ids of the agents on it that have not ended."""
+    rules: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostList:
+    """The hosts of the configuration."""
+
+    hosts: list[HostState]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownHost:
+    """One host, and how a person gets there."""
+
+    state: HostState
+    ssh: str
+    """The plain command."""
+    tmux: str
+    """The plain command that shows the agents' tmux server there."""
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminedHost:
+    """What was found wrong or right with a host."""
+
+    name: str
+    findings: list[HostFinding]
+
+    @property
+    def usable(self) -> bool:
+        """Whether agents can run there."""
+        return not any(finding.status in ("missing", "problem") for finding in self.findings)
+
+
+_WORDS = {"list": "ls"}
+_PARTS = frozenset({"store", "fleet"})
+
+
+class ListHosts(Parameters, Returns[HostList]):
+    """List the hosts of the configuration, with their agents; connects to none."""
+
+    COMMAND: ClassVar[str] = "host"
+    WORD: ClassVar[str] = "ls"
+    SHELL = ShellForm(summary="List the hosts of the configuration.", parts=_PARTS)
+
+
+class ShowHost(Parameters, Returns[ShownHost]):
+    """Show a host: how it is reached, and what is on it. Connects to none."""
+
+    COMMAND: ClassVar[str] = "host"
+    WORD: ClassVar[str] = "show"
+    SHELL = ShellForm(("name",), summary="Show how a host is reached, and what is on it.", parts=_PARTS)
+    name: str = Field(description="Name of the host in the configuration.")
+
+
+class ExamineHost(Parameters, Returns[ExaminedHost]):
+    """Connect to a host now, and check what agents need there: ssh, login shell, tmux, disk, language."""
+
+    COMMAND: ClassVar[str] = "host"
+    WORD: ClassVar[str] = "doctor"
+    SHELL = ShellForm(
+        ("name",), summary="Connect to a host, and check what agents need there.", parts=frozenset(), waiting="Looking"
+    )
+    name: str = Field(description="Name of the host in the configuration.")
+
+
+class HostParameters(Parameters):
+    """Parameters of `host`."""
+
+    SHELL = ShellGroup(
+        "Other machines on which agents run.",
+        """\
+Other machines on which agents run: those that `[hosts.NAME]` in the configuration names, reached by your own ssh.
+
+`agent spawn --host NAME --cli COMMAND` starts a program there.""",
+        tuple(_WORDS.items()),
+    )
+    action: Annotated[Literal["ls", "show", "doctor"], synonyms(_WORDS)] = Field(
+        default="ls",
+        description="ls: all. show: one. doctor: connect to one, and check what agents need there.",
+    )
+    name: str = Field(default="", description="Name of the host in the configuration.")
+
+
+def commands(hosts: HostLinks, rows: Callable[[], Awaitable[Sequence[AgentRow]]]) -> list[AnyCommand]:
+    """The host family. `rows`: the agents that are known here."""
+
+    def found(name: str) -> HostLink:
+        if name in hosts.settings:
+            return hosts.link(name)
+        names = similar_names(name, hosts.settings) or sorted(hosts.settings)[:8]
+        hint = f"There is {', '.join(names)}." if names else "Add [hosts.NAME] to your configuration."
+        raise CommandError(f"There is no host {name!r} in the configuration.", hint=hint)
+
+    async def state(link: HostLink) -> HostState:
+        here = [row.id for row in await rows() if row.host == link.name and not is_over(row)]
+        failure = "" if link.failure is None else link.failure.message
+        return HostState(link.name, link.destination, await link.is_connected(), failure, here, link.settings.rules)
+
+    async def ls(_: Invocation, _wanted: ListHosts) -> HostList:
+        return HostList(list(await asyncio.gather(*(state(hosts.link(name)) for name in sorted(hosts.settings)))))
+
+    async def show(_: Invocation, wanted: ShowHost) -> ShownHost:
+        link = found(wanted.name)
+        tmux = shlex.join((link.settings.tmux, "-L", link.settings.socket_name, "ls"))
+        return ShownHost(
+            await state(link),
+            shlex.join(link.person_command()),
+            shlex.join(link.person_command(tmux)),
+            link.settings.model_dump(mode="json", exclude_defaults=True),
+        )
+
+    async def doctor(_: Invocation, wanted: ExamineHost) -> ExaminedHost:
+        return ExaminedHost(wanted.name, await examine_host(found(wanted.name)))
+
+    family = Family[HostParameters](
+        _bind,
+        Action(ListHosts, HostList, ls, _render_list),
+        Action(ShowHost, ShownHost, show, _render_host),
+        Action(ExamineHost, ExaminedHost, doctor, _render_findings, effect=Effect.NETWORK),
+    )
+
+    async def complete(_invocation: Invocation, parameter: str, typed: str) -> list[str]:
+        return [name for name in sorted(hosts.settings) if parameter == "name" and name.startswith(typed)]
+
+    return [
+        Command(
+            "host",
+            "List, show or examine the other machines on which agents run",
+            HostParameters,
+            family.handle,
+            access=Access.HUMAN_ONLY,
+            effect=Effect.NETWORK,
+            positions=("action", "name"),
+            family="agents",
+            actions=family.actions,
+            bind=family.bind,
+            complete=complete,
+        )
+    ]
+
+
+def _bind(given: HostParameters) -> Parameters:
+    if given.action == "ls":
+        return ListHosts()
+    if not given.name:
+        raise UsageError("Which host?", hint=f"Write `host {given.action} NAME`; `host ls` lists them.")
+    return ShowHost(name=given.name) if given.action == "show" else ExamineHost(name=given.name)
+
+
+def _connection(state: HostState) -> str:
+    return "connected" if state.connected else state.failure or "not connected now"
+
+
+def _render_list(_: Invocation, listed: HostList) -> Outcome:
+    data = [asdict(state) for state in listed.hosts]
+    if not listed.hosts:
+        return Outcome(data, "There are no other machines. `[hosts.NAME]` in the configuration names one.")
+    head = ("host", "destination", "connection", "agents", "ssh tool")
+    rows = (
+        (state.name, f"`{state.destination}`", _connection(state), ", ".join(state.agents), state.rules)
+        for state in listed.hosts
+    )
+    return _shown(data, markdown_table.table(head, rows))
+
+
+def _render_host(_: Invocation, shown: ShownHost) -> Outcome:
+    data = asdict(shown.state) | {"ssh": shown.ssh, "tmux": shown.tmux, "settings": shown.settings}
+    facts = {
+        "host": shown.state.name,
+        "connection": _connection(shown.state),
+        "ssh": f"`{shown.ssh}`",
+        "tmux": f"`{shown.tmux}`",
+        "agents": ", ".join(shown.state.agents) or "none",
+        "ssh tool": shown.state.rules,
+    }
+    return _shown(data, markdown_table.facts(facts.items()))
+
+
+def _render_findings(_: Invocation, examined: ExaminedHost) -> Outcome:
+    data = {"host": examined.name, "ok": examined.usable, "findings": [asdict(one) for one in examined.findings]}
+    head = ("", "result", "", "what to do")
+    rows = ((one.name, one.status, one.detail, one.fix) for one in examined.findings)
+    return _shown(data, markdown_table.table(head, rows), is_error=not examined.usable)
+
+
+def _shown(data: object, table: str, *, is_error: bool = False) -> Outcome:
+    return Outcome(data, table, is_error, plain=markdown_table.padded(table).replace("`", ""))
