@@ -29,6 +29,7 @@ from gshtui.commands.declaration import (
 from gshtui.commands.registry import AnyCommand
 from gshtui.programs import hooks
 from gshtui.programs.profile import LoadedProfiles, Profile, ProfileError, is_untested, load
+from gshtui.text.verbatim import fenced
 
 _STATES = {
     "impossible": "no hooks",
@@ -229,12 +230,13 @@ def _change(profile: Profile, remove: bool, yes: bool) -> Outcome:
     if not what.diff:
         return Outcome(data, f"Nothing to {verb}: {what.file} is as it should be.")
     if not yes:
-        text = (
+        before = (
             f"This is everything that would change; {profile.title}'s own settings are not touched, and the change has "
-            f"an effect only in agents that gsh-tui starts.\n\n{what.diff}\n"
-            f"To do it: program_hooks {verb} {profile.name} yes"
+            "an effect only in agents that gsh-tui starts."
         )
-        return Outcome(data, text, diff=what.diff)
+        after = f"To do it: program_hooks {verb} {profile.name} yes"
+        text, plain = (f"{before}\n\n{diff}\n\n{after}" for diff in (fenced(what.diff), what.diff))
+        return Outcome(data, text, plain=plain, diff=what.diff)
     backups = [str(path) for path in hooks.apply_plan(what)]
     data |= {"done": True, "backups": backups}
     kept = f" The previous version is kept in {', '.join(backups)}." if backups else ""

@@ -179,10 +179,14 @@ async def test_searching_goes_from_the_newest_place_back_and_opens_what_is_folde
         assert any("needle in output 59" in row for row in screen_rows(view))
         lit = [segment.text for y in range(14) for segment in view.row_strip(y) if _lit(segment.style, view)]
         assert set(lit) == {"needle"}
-        await pilot.press("enter")
+        await pilot.press("enter", "n")
         await pilot.pause()
+        assert view.has_focus
         assert str(count.content) == "2 of 20" and any("needle in output 56" in row for row in screen_rows(view))
-        await pilot.press("down")
+        await pilot.press("slash", "down")
+        await pilot.pause()
+        assert str(count.content) == "1 of 20"
+        await pilot.press("enter", "n", "N")
         await pilot.pause()
         assert str(count.content) == "1 of 20"
         await pilot.press("escape")

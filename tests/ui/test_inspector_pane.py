@@ -152,8 +152,8 @@ async def test_a_search_goes_through_folded_blocks_and_back_round() -> None:
         pane.query_one(Input).value = "parse"
         await settled(pilot)
         first = pane.view.entry
-        await pressed(pilot, "enter", "enter")
-        assert pane.view.entry is not first
+        await pressed(pilot, "enter", "n")
+        assert app.focused is pane.view and pane.view.entry is not first
 
 
 async def test_a_place_that_was_found_below_the_screen_is_scrolled_to() -> None:

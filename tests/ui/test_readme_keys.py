@@ -770,7 +770,7 @@ async def prompts_in_the_chat(here: Recorded) -> None:
     assert view.cursor.text() == "prompt 2"
 
 
-@told("chat", "| `/` `n` `N` | search; further back, and back again |")
+@told("chat", "| `/` `n` `N` | search; after `enter`, further back, and back again; `escape` ends it |")
 async def searches_in_the_chat(here: Recorded) -> None:
     view = await in_chat(here)
     await here.press("/")
@@ -781,12 +781,12 @@ async def searches_in_the_chat(here: Recorded) -> None:
     await here.type("parse")
     search = view.finder.search
     assert search is not None and search.done and len(search.hits) > 2
-    view.focus()
-    await here.press("n")
+    await here.press("enter", "n")
     first = search.at
     await here.press("N")
     assert first == search.at + 1
     await here.press("escape")
+    assert view.has_focus and view.finder.search is None
 
 
 # In the shell log
@@ -959,7 +959,7 @@ async def as_sent(here: Recorded) -> None:
 
 @told(
     "inspector",
-    "| `/` `n` `N` | search everything, including folded text; `escape` leaves the search line, then the "
+    "| `/` `n` `N` | search everything, including folded text; `enter` leaves the search line, then the "
     "letters move between matches |",
 )
 async def searched(here: Recorded) -> None:
@@ -969,7 +969,7 @@ async def searched(here: Recorded) -> None:
     for letter in "parse":
         await here.type(letter)
     assert pane.state.opened and has(pane, "parse")
-    await here.press("escape")
+    await here.press("enter")
     found = [pane.view.entry]
     await here.press("n")
     found.append(pane.view.entry)

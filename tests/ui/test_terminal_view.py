@@ -206,8 +206,10 @@ async def test_a_search_goes_back_through_all_of_the_past() -> None:
         await pilot.press("slash", *"row")
         await wait_until(pilot, lambda: view.reader.search is not None and view.reader.search.here is not None)
         here = view.reader.search.here if view.reader.search is not None else None
-        await pilot.press("enter")
+        await pilot.press("enter", "n")
         assert view.reader.search is not None and here is not None and view.reader.search.here == here + 1
+        await pilot.press("escape")
+        assert view.reader.search is None and drawn(view)[0] == "row 0"
 
 
 async def test_the_mouse_selects_and_y_copies() -> None:

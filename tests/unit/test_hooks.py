@@ -169,6 +169,8 @@ async def test_the_command_shows_first_and_installs_on_consent(home: Home) -> No
     shown = await run("hooks install claude", home)
     assert "+" in shown.diff
     assert "program_hooks install claude yes" in shown.text
+    assert f"```\n{shown.diff}\n```" in shown.text, "the window shows the text as Markdown"
+    assert "```" not in shown.plain
     assert "absent" in json.dumps((await run("hooks", home)).data)
     done = await run("hooks install claude yes", home)
     assert done.data["done"]

@@ -179,6 +179,11 @@ class InspectorPane(TabPane):
         message.stop()
         self.search.go(message.step)
 
+    @on(SearchLine.Taken)
+    def _search_taken(self, message: SearchLine.Taken) -> None:
+        message.stop()
+        self.search.line.action_close()
+
     @on(SearchLine.Closed)
     def _search_closed(self, message: SearchLine.Closed) -> None:
         message.stop()

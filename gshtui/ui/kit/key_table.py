@@ -381,6 +381,7 @@ KEYS: dict[str, Key] = {
     "transcript.next": Key("n", "Next", "Next match, further back", TRANSCRIPT),
     "transcript.previous": Key("N", "Previous", "Previous match", TRANSCRIPT),
     "transcript.search_close": Key("escape", "Close", "Close the search", TRANSCRIPT),
+    "transcript.search_end": Key("escape", "Close search", "Close the search from among its matches", TRANSCRIPT),
     "transcript.search_next": Key("up", "Older", "Next match, further back", TRANSCRIPT),
     "transcript.search_previous": Key("down", "Newer", "Previous match", TRANSCRIPT),
     "conversation.terminal": Key("s", "Terminal", "Show the terminal of this agent", TRANSCRIPT, show=True),

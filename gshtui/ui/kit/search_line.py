@@ -17,7 +17,7 @@ from gshtui.ui.kit.key_table import bind
 
 
 class SearchLine(Horizontal):
-    """Hidden until it is opened."""
+    """Hidden until it is opened. Enter gives the keys back to what is searched, where letters go on to more."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         bind("transcript.search_close", "close"),
@@ -45,6 +45,9 @@ class SearchLine(Horizontal):
             super().__init__()
             self.step = step
 
+    class Taken(Message):
+        """The words were entered: keys go to what is searched again, which keeps its matches."""
+
     class Closed(Message):
         """The search was closed."""
 
@@ -58,9 +61,11 @@ class SearchLine(Horizontal):
         yield Static("", id="search-count", markup=False)
 
     def open(self) -> None:
-        """Show it and type into it."""
+        """Show it and type into it; words of before are replaced by typing."""
         self.display = True
-        self.query_one(Input).focus()
+        line = self.query_one(Input)
+        line.focus()
+        line.action_select_all()
 
     def show_position(self, at: int, hits: int, done: bool) -> None:
         """Show the number of matches and the current one."""
@@ -79,7 +84,14 @@ class SearchLine(Horizontal):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self.post_message(self.Stepped(1))
+        if event.value.strip():
+            self.post_message(self.Taken())
+        else:
+            self.action_close()
+
+    def hide(self) -> None:
+        """Hide it, and leave the matches as they are."""
+        self.display = False
 
     def action_step(self, step: int) -> None:
         self.post_message(self.Stepped(step))

@@ -255,7 +255,7 @@ class ShellPane(Pane):
         message.stop()
         self.action_move(-message.step)
 
-    def on_filter_line_taken(self, message: Message) -> None:
+    def on_search_line_taken(self, message: Message) -> None:
         """The filter was entered."""
         message.stop()
         self._words.settle()

@@ -223,18 +223,10 @@ class FilterLine(SearchLine):
 
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    class Taken(Message):
-        """The words were entered; keys go to the rows again."""
-
     @property
     def words(self) -> str:
         """The text in the line."""
         return self.query_one(Input).value
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        event.stop()
-        event.prevent_default()  # to the next place found, says the line for searching
-        self.post_message(self.Taken())
 
 
 class ShellLogBody(Vertical):

@@ -268,11 +268,17 @@ class TerminalPane(TabPane):
 
     def on_search_line_changed(self, message: SearchLine.Changed) -> None:
         message.stop()
-        self.view.reader.find(message.words)
+        if self.query_one(SearchLine).display:
+            self.view.reader.find(message.words)
 
     def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
         message.stop()
         self.view.reader.find_more(message.step)
+
+    def on_search_line_taken(self, message: SearchLine.Taken) -> None:
+        message.stop()
+        self.query_one(SearchLine).hide()
+        self.view.focus()
 
     def on_search_line_closed(self, message: SearchLine.Closed) -> None:
         message.stop()

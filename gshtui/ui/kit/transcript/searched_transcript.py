@@ -5,9 +5,13 @@ Owns what goes between the two. Held by every pane that shows a conversation.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 
+from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.search_line import SearchLine
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
@@ -16,6 +20,7 @@ from gshtui.ui.kit.transcript.transcript_search import TranscriptSearched
 class SearchedTranscript(Vertical):
     """See the module."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [bind("transcript.search_end", "end_search")]
     DEFAULT_CSS = "SearchedTranscript { height: 1fr; }"
 
     def __init__(self, transcript: Transcript) -> None:
@@ -25,6 +30,15 @@ class SearchedTranscript(Vertical):
     def compose(self) -> ComposeResult:
         yield self.transcript
         yield SearchLine()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "end_search" and not self.query_one(SearchLine).display:
+            return False
+        return super().check_action(action, parameters)
+
+    def action_end_search(self) -> None:
+        """Close the search from among its matches."""
+        self.query_one(SearchLine).action_close()
 
     def on_transcript_search_requested(self, message: Transcript.SearchRequested) -> None:
         message.stop()
@@ -41,6 +55,10 @@ class SearchedTranscript(Vertical):
     def on_search_line_stepped(self, message: SearchLine.Stepped) -> None:
         message.stop()
         self.transcript.finder.find_more(message.step)
+
+    def on_search_line_taken(self, message: SearchLine.Taken) -> None:
+        message.stop()
+        self.transcript.focus()
 
     def on_search_line_closed(self, message: SearchLine.Closed) -> None:
         message.stop()
