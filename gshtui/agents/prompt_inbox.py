@@ -39,8 +39,15 @@ class PromptInbox:
             InboxPrompt(event.prompt, event.text, event.attachments, event.source, event.mode, event.call)
         )
         if self._working() or len(self._prompts) > 1:
-            position = len(self._prompts)
-            self._bus.publish(PromptQueued(prompt=event.prompt, agent=self._agent, text=event.text, position=position))
+            self._bus.publish(
+                PromptQueued(
+                    prompt=event.prompt,
+                    agent=self._agent,
+                    text=event.text,
+                    position=len(self._prompts),
+                    source=event.source,
+                )
+            )
         self.wake.set()
 
     def pop(self) -> InboxPrompt:

@@ -55,6 +55,23 @@ async def test_changed_by_key() -> None:
         assert not app.query_one(PromptStatus).editing
 
 
+async def test_an_interrupt_takes_the_persons_own_back_before_what_is_being_written() -> None:
+    app = PromptHost(keep_drafts=False)
+    async with app.run_test() as pilot:
+        mail = PromptQueued(prompt="m", agent="main", text="a report", source="agent fix")
+        app.feed(*queued("a"), mail, *queued("b"), PromptQueued(prompt="c", agent="other", text="theirs"))
+        app.feed(PromptEdited(prompt="b", agent="main", text="do b differently"))
+        await pilot.press(*"half")
+        back = app.area.take_back("main")
+        assert [(one.prompt, one.text) for one in back if isinstance(one, PromptEditRequested)] == [
+            ("a", ""),
+            ("b", ""),
+        ]
+        assert app.area.input.value == "do a\nand more\n\ndo b differently\n\nhalf"
+        app.feed(*(PromptWithdrawn(prompt=name, agent="main") for name in "ab"))
+        assert app.area.take_back("main") == []
+
+
 async def test_a_change_that_is_left() -> None:
     app = PromptHost(keep_drafts=False)
     async with app.run_test() as pilot:

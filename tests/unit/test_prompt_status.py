@@ -12,6 +12,8 @@ from gshtui.bus.events.agent_events import (
     PromptQueued,
     PromptWithdrawn,
     ProviderRetried,
+    TextDelta,
+    ThinkingDelta,
     TurnFinished,
     TurnStarted,
 )
@@ -37,6 +39,19 @@ def test_a_turn_from_start_to_end() -> None:
     assert doing(state) == "Working: bash ls"
     state = reduce_status(state, TurnFinished(agent="main", session="s", turn="t", stop="end"))
     assert (state.busy, state.ended) == (False, "")
+
+
+def test_an_answer_that_streams_says_how_fast() -> None:
+    def piece(at: float, length: int) -> Event:
+        return TextDelta(at=at, agent="main", session="s", message="m", text="x" * length)
+
+    state = after(START, piece(101.0, 900), TextDelta(at=101.0, agent="other", session="s", message="n", text="y"))
+    assert doing(state) == "Writing"
+    state = reduce_status(reduce_status(state, piece(102.0, 160)), piece(103.0, 160))
+    assert doing(state) == "Writing · ~40 tokens/s", "what came with the first piece took another time"
+    thinks = ThinkingDelta(at=104.0, agent="main", session="s", message="m", text="hm")
+    assert doing(reduce_status(state, thinks)) == "Thinking"
+    assert doing(reduce_status(state, AgentStatusChanged(agent="main", status="tool", doing="ls"))) == "Working: ls"
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ class PromptQueued(Event, frozen=True, kw_only=True):
     agent: str
     text: str
     position: int = 0
+    source: str = "person"
 
 
 class PromptEditRequested(Event, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ class WaitingPrompt(msgspec.Struct, frozen=True):
     prompt: str
     agent: str
     text: str
+    source: str = "person"
 
 
 class QueueState(msgspec.Struct, frozen=True):
@@ -45,18 +46,22 @@ class QueueState(msgspec.Struct, frozen=True):
         """The prompt with this id, if it is waiting."""
         return next((w for w in self.waiting if w.prompt == prompt), None)
 
+    def of_person(self, agent: str) -> tuple[WaitingPrompt, ...]:
+        """The person's own prompts that wait for this agent."""
+        return tuple(w for w in self.waiting if w.agent == agent and w.source == "person")
+
 
 def reduce_queue(state: QueueState, event: Event) -> QueueState:
     """The state after the event; the same object when nothing changed."""
     match event:
         case PromptQueued():
             known = state.find(event.prompt)
-            entry = WaitingPrompt(event.prompt, event.agent, event.text)
+            entry = WaitingPrompt(event.prompt, event.agent, event.text, event.source)
             if known is not None:
                 return _with_entry(state, entry)
             return replace(state, waiting=(*state.waiting, entry))
-        case PromptEdited() if state.find(event.prompt) is not None:
-            return _with_entry(state, WaitingPrompt(event.prompt, event.agent, event.text))
+        case PromptEdited() if (known := state.find(event.prompt)) is not None:
+            return _with_entry(state, replace(known, text=event.text))
         case PromptWithdrawn() | TurnStarted() if state.find(event.prompt) is not None:
             return replace(state, waiting=tuple(w for w in state.waiting if w.prompt != event.prompt))
         case _:

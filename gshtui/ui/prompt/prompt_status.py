@@ -24,6 +24,8 @@ from gshtui.bus.events.agent_events import (
     PromptQueued,
     PromptWithdrawn,
     ProviderRetried,
+    TextDelta,
+    ThinkingDelta,
     TurnFinished,
     TurnStarted,
 )
@@ -38,6 +40,8 @@ STATUS_EVENTS: tuple[type[Event], ...] = (
     TurnStarted,
     TurnFinished,
     ProviderRetried,
+    TextDelta,
+    ThinkingDelta,
     PromptQueued,
     PromptWithdrawn,
     ApprovalRequested,
@@ -45,6 +49,8 @@ STATUS_EVENTS: tuple[type[Event], ...] = (
     InputCommandStarted,
     InputCommandFinished,
 )
+_ENOUGH = 0.5
+"""Seconds of an answer from which its rate is estimated."""
 WORDS = {"starting": "Starting", "thinking": "Thinking", "tool": "Working", "waiting": "Waiting for you"}
 
 
@@ -54,6 +60,21 @@ class RunningCommand(msgspec.Struct, frozen=True):
     run: str
     command: str
     since: float
+
+
+class AnswerStream(msgspec.Struct, frozen=True):
+    """An answer that is being written."""
+
+    since: float
+    newest: float
+    """When its newest piece came, seconds since the epoch."""
+    characters: int = 0
+    """Written since its first piece."""
+
+    def rate(self) -> int:
+        """Tokens a second, estimated; 0 until there is enough to go by."""
+        took = self.newest - self.since
+        return round(self.characters / 4 / took) if took >= _ENOUGH else 0
 
 
 class StatusState(msgspec.Struct, frozen=True):
@@ -70,6 +91,7 @@ class StatusState(msgspec.Struct, frozen=True):
     ended: str = ""
     """How the last turn ended, if not normally."""
     running: tuple[RunningCommand, ...] = ()
+    answer: AnswerStream | None = None
 
     @property
     def busy(self) -> bool:
@@ -94,11 +116,18 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
                 event.stop, ""
             )
             ended = event.error or ended
-            return replace(state, status="idle", doing="", since=0.0, retry="", ended=ended)
+            return replace(state, status="idle", doing="", since=0.0, retry="", ended=ended, answer=None)
         case AgentStatusChanged() if event.agent == state.agent:
             over = event.status in (*ENDED_STATUSES, "starting")  # a process that was ended finishes no turn
             since = 0.0 if over else state.since
-            return replace(state, status=event.status, doing=event.doing, since=since, retry="")
+            return replace(state, status=event.status, doing=event.doing, since=since, retry="", answer=None)
+        case TextDelta() if event.agent == state.agent:
+            before = state.answer or AnswerStream(event.at, event.at, -len(event.text))
+            return replace(
+                state, answer=AnswerStream(before.since, event.at, before.characters + len(event.text)), retry=""
+            )
+        case ThinkingDelta() if event.agent == state.agent and state.answer is not None:
+            return replace(state, answer=None)
         case ProviderRetried() if event.agent == state.agent:
             return replace(state, retry=f"{event.why} · retrying in {event.wait:.0f} s (attempt {event.attempt + 1})")
         case PromptQueued() if event.agent == state.agent:
@@ -126,6 +155,9 @@ def doing(state: StatusState) -> str:
     """What the agent is doing, in words."""
     if state.retry:
         return state.retry
+    if state.status == "thinking" and state.answer is not None:
+        rate = state.answer.rate()
+        return f"Writing · ~{rate} tokens/s" if rate else "Writing"
     word = WORDS.get(state.status, state.status.capitalize())
     return f"{word}: {state.doing}" if state.doing else word
 
@@ -202,7 +234,8 @@ class PromptStatus(Static):
     def _show(self, state: StatusState, before: StatusState) -> None:
         self.state = state
         if state is not before:
-            self.draw()
+            if bool(state.answer) != bool(before.answer) or replace(state, answer=None) != replace(before, answer=None):
+                self.draw()  # the timer draws how fast an answer comes
             if self._timer is not None:
                 (self._timer.resume if state.busy or state.running else self._timer.pause)()
 

@@ -357,9 +357,14 @@ class Workbench(ThemedApp[int], AppBase):
             return None
 
     def interrupt(self) -> bool:
-        """Stop the turn in progress, or else the newest input-line command; returns whether there was one."""
+        """Stop the turn in progress, or else the newest input-line command; returns whether there was one.
+
+        The person's prompts that wait for the agent would start the next turn, so they go back into the input.
+        """
         agent = self.bench.header.state.agents.agents.get(self.addressed)
         if agent is not None and (agent.turn or (agent.terminal and agent.status in AT_WORK)):
+            for withdrawal in self.bench.centre.take_back(agent.id):
+                self.publish(withdrawal)
             self.publish(InterruptRequested(agent=agent.id))
             return True
         return self.bridge.stop_command()

@@ -21,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import TurnStarted
+from gshtui.bus.events.agent_events import PromptEditRequested, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.kit.bridge import Bridge, NotReady
@@ -60,6 +60,10 @@ def _unaddressed(_: Addressee) -> None:
     return None
 
 
+def _nothing_waits(_: str) -> Sequence[Event]:
+    return ()
+
+
 FRAMED = 20
 """Rows of the window from which on the input has a frame."""
 ROOMY = 30
@@ -80,6 +84,8 @@ class MainArea(msgspec.Struct, frozen=True):
     """Called with what the input's keys for scrolling scroll."""
     address: Callable[[Addressee], None] = _unaddressed
     """Called with who gets the prompts."""
+    take_back: Callable[[str], Sequence[Event]] = _nothing_waits
+    """Puts the person's prompts that wait for an agent into the input; gives the intents that withdraw them."""
     connect: Callable[[], None] = _nothing
     """Called once the hub is up: connects the input's completion and history."""
 
@@ -181,6 +187,16 @@ class PromptArea(Vertical):
     def scrolls(self, front: FrontScroll) -> None:
         """The input's keys for scrolling scroll this."""
         self.input.front_scroll = front
+
+    def take_back(self, agent: str) -> list[Event]:
+        """Put the person's prompts that wait for this agent into the input; gives the intents that withdraw them."""
+        waiting = self.queue.state.of_person(agent)
+        if waiting:
+            texts = [one.text for one in waiting]
+            self.input.place("\n\n".join([*texts, self.input.value] if self.input.value else texts))
+            what = "The queued prompt is" if len(waiting) == 1 else f"The {len(waiting)} queued prompts are"
+            self.notify(f"{what} in the input again.", timeout=4, markup=False)
+        return [PromptEditRequested(prompt=one.prompt, agent=agent) for one in waiting]
 
     def compose(self) -> ComposeResult:
         """The parts, from top to bottom."""
@@ -312,6 +328,7 @@ def make_main_area(bridge: Bridge) -> MainArea:
         typed=lambda: area.input.text,
         scrolls=area.scrolls,
         address=area.address,
+        take_back=area.take_back,
         connect=connect,
     )
 
