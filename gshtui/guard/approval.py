@@ -32,7 +32,7 @@ _SAME_AS = {
 """What rules for the usual tools say holds for these, too, besides rules of their own."""
 _FILE_READERS = frozenset(("read", "glob", "grep"))
 """The tools that read the project's files: unasked only as `auto_approve` says."""
-_FILE_TOOLS = frozenset((*_SAME_AS, *_SAME_AS.values(), *_FILE_READERS, "edit"))
+_FILE_TOOLS = frozenset((*_SAME_AS, *_SAME_AS.values(), *_FILE_READERS, "edit", "ssh"))
 """The tools whose subject is a path: what others say about themselves may only look like one."""
 _PLAN = (
     "The agent is in plan mode, in which it only reads: {what} was refused. Finish your plan without it and say what "

@@ -223,7 +223,13 @@ class HostLink:
         return argv, self._environment()
 
     async def run(
-        self, script: str, *arguments: str, stdin: bytes = b"", deadline: float = DEADLINE, most: int = MOST
+        self,
+        script: str,
+        *arguments: str,
+        stdin: bytes = b"",
+        deadline: float = DEADLINE,
+        most: int = MOST,
+        tied: bool = False,
     ) -> HostReply:
         """Run a POSIX script there, with these as `$1` ….
 
@@ -231,23 +237,24 @@ class HostLink:
             stdin: the script's standard input.
             deadline: seconds for all of it, with connecting.
             most: bytes of its output that are kept; one that prints more is ended.
+            tied: leave its standard input open until it ends, so that it finds out there when we are gone.
 
         Raises:
             HostError: no connection, or no answer in time; a script that fails has its status in the reply.
         """
         try:
             async with asyncio.timeout(deadline):
-                return await self._run(await self.prepare(script, *arguments), stdin, most)
+                return await self._run(await self.prepare(script, *arguments), stdin, most, tied)
         except TimeoutError as error:
             hint = "What was begun there may still be running."
             raise HostError("timeout", f"{self.name} did not answer within {deadline:g} s.", hint) from error
 
-    async def _run(self, command: PreparedCommand, stdin: bytes, most: int) -> HostReply:
+    async def _run(self, command: PreparedCommand, stdin: bytes, most: int, tied: bool) -> HostReply:
         pipe = asyncio.subprocess.PIPE
         process = await self._start(command.argv, stdin=pipe, stdout=pipe, stderr=pipe)
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         try:
-            feeding = asyncio.ensure_future(_feed(process.stdin, stdin))
+            feeding = asyncio.ensure_future(_feed(process.stdin, stdin, keep_open=tied))
             (output, cut), (errors, more) = await asyncio.gather(
                 _read(process.stdout, command.output, most, process.pid),
                 _read(process.stderr, command.errors, most, process.pid),
@@ -343,11 +350,12 @@ def _end_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-async def _feed(pipe: asyncio.StreamWriter, data: bytes) -> None:
+async def _feed(pipe: asyncio.StreamWriter, data: bytes, *, keep_open: bool) -> None:
     with contextlib.suppress(OSError):  # a script need not read it
         pipe.write(data)
         await pipe.drain()
-    pipe.close()
+    if not keep_open:
+        pipe.close()
 
 
 async def _read(pipe: asyncio.StreamReader, marked: MarkedOutput, most: int, group: int) -> tuple[bytes, bool]:

@@ -220,7 +220,15 @@ class CommandOffers:
 
             return commands(self.hosts, self._agents_known)
 
+        def ssh() -> list[AnyCommand]:
+            from gshtui.tools.ssh_tool import ssh_command
+            from gshtui.tools.workspace import ToolConfig
+
+            return [ssh_command(self.hosts, ToolConfig.from_settings(self._settings))]
+
         self._offer("host", host)
+        if self._settings.hosts:  # without one it could do nothing
+            self._offer("ssh", ssh)
         self._offer("hub", hub)
         self._offer("mcp", mcp)
         self._offer("people", people)
