@@ -261,17 +261,17 @@ async def examine_sandbox(loaded: Loaded) -> list[Finding]:
     return [Finding(doctor_programs.GROUP, name, "ok", "holds: no known way out of it works here")]
 
 
-def doctor(*, as_json: bool) -> int:
-    """Examine everything and print the findings; returns the exit code."""
-    return run_command(lambda stop: _report_stop(stop, as_json))
+def doctor(*, as_json: bool, host: str = "") -> int:
+    """Examine everything, or one other machine, and print the findings; returns the exit code."""
+    return run_command(lambda stop: _report_stop(stop, as_json, host))
 
 
-async def _report_stop(stop: Stop, as_json: bool) -> int:
+async def _report_stop(stop: Stop, as_json: bool, host: str) -> int:
     findings: list[Finding] = []
     manager = doctor_programs.package_manager()
 
     async def work() -> int:
-        findings.extend(await examine(manager))
+        findings.extend(await (examine_other_machine(host) if host else examine(manager)))
         return exits.ERROR if any(finding.stops for finding in findings) else exits.DONE
 
     code = await until_stopped(work(), stop)
@@ -284,6 +284,19 @@ async def _report_stop(stop: Stop, as_json: bool) -> int:
     else:
         result(as_text(findings, install))
     return code
+
+
+async def examine_other_machine(name: str) -> list[Finding]:
+    """All findings about a host of the configuration."""
+    from gshtui.hosts.host_checks import examine_host
+    from gshtui.hosts.host_link import HostLinks
+    from gshtui.settings.loader import load
+
+    loaded = await asyncio.to_thread(load, working_folder())
+    found = await examine_host(HostLinks(loaded.settings.hosts, paths.runtime_dir).link(name))
+    return [
+        Finding(f"Host {name}", one.name, one.status, one.detail, one.fix, needed=one.status != "note") for one in found
+    ]
 
 
 async def examine(manager: str) -> list[Finding]:

@@ -67,6 +67,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "prompt",
         "mcp",
         "hook",
+        "host",
         "hunk",
         "provider",
     }
@@ -76,6 +77,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
 _ROOMS = (
     "gshtui.tools.commands",
     "gshtui.tools.python_commands",
+    "gshtui.tools.ssh_tool",
     "gshtui.guard.sandbox.sandboxes",
     "gshtui.fleet.status_commands",
     "gshtui.fleet.native.commands",

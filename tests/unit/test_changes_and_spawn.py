@@ -95,6 +95,8 @@ def test_the_parameters_say_what_was_filled_in() -> None:
     own_options = SpawnForm(kind="claude", command="claude --chrome ")
     assert spawn_parameters(own_options, {}) == SpawnAgent(cli="claude --chrome", profile="claude")
     assert spawn_parameters(SpawnForm(model="large"), {}) == SpawnAgent(model="large")
+    there = SpawnForm(kind="claude", host="far")
+    assert spawn_parameters(there, {}) == SpawnAgent(cli="claude", profile="claude", host="far")
     own = SpawnForm(kind=ANY, command="aider --no-git 'a b'", name="x")
     assert spawn_parameters(own, {}) == SpawnAgent(cli="aider --no-git 'a b'", name="x")
 
@@ -109,12 +111,16 @@ def test_all_that_can_be_asked_of_an_agent_travels_in_the_request() -> None:
         "go", "n", "test", "p", "m", ("read",), 3, 1.5, background=True, worktree="b", cli=("aider", "a b")
     )
     assert SpawnAgentParameters.model_validate(asked).request() == shared
-    own = SpawnAgent.model_validate({**asked, "profile": "codex", "cwd": "/x", "env": ["A=1"], "mode": "edit"})
-    assert own.request() == msgspec.structs.replace(shared, profile="codex", cwd="/x", env=("A=1",), mode="edit")
+    own = SpawnAgent.model_validate(
+        {**asked, "profile": "codex", "cwd": "/x", "env": ["A=1"], "mode": "edit", "host": "far"}
+    )
+    assert own.request() == msgspec.structs.replace(
+        shared, profile="codex", cwd="/x", env=("A=1",), mode="edit", host="far"
+    )
     forks = {"fork", "conversation", "anew", "here"}
     assert set(SpawnRequest.__struct_fields__) - set(SpawnAgent.model_fields) == {"parent", "depth", "paths", *forks}
     assert set(SpawnAgent.model_fields) - set(SpawnAgentParameters.model_fields) == {
-        *("profile", "cwd", "env", "attach", "account", "group", "mode", "setup", "yes"),
+        *("profile", "cwd", "env", "attach", "account", "group", "mode", "setup", "yes", "host"),
     }
     assert set(SpawnAgentParameters.model_fields) - set(SpawnAgent.model_fields) == {"fork"}
     with pytest.raises(UsageError, match="`cli` is not a valid command line"):
@@ -140,3 +146,6 @@ def test_what_is_missing_is_said() -> None:
         "`codex` is not on your PATH. Install it, or enter the command line that starts it.",
     )
     assert form_problem(SpawnForm(kind="codex", command="/opt/codex"), found) == ("", "")
+    assert form_problem(SpawnForm(kind="codex", host="far"), found) == ("", ""), "it is looked for there"
+    assert form_problem(SpawnForm(host="far"), found)[0] == "kind"
+    assert form_problem(SpawnForm(kind="codex", host="far", worktree="x"), found)[0] == "worktree"

@@ -194,6 +194,7 @@ class AgentsFeature(Feature):
         self.window.push_screen(InputScreen(title, text=agent.row.name), rename)
 
     async def _ask_for_new(self) -> None:
+        from gshtui.fleet.host_commands import ListHosts
         from gshtui.fleet.native.commands import ListPersonas
         from gshtui.programs.commands import ListProfiles
         from gshtui.providers.model_command import ListModels
@@ -202,7 +203,8 @@ class AgentsFeature(Feature):
         personas = await self.window.result_of(ListPersonas())
         profiles = await self.window.result_of(ListProfiles())
         models = await self.window.result_of(ListModels())
-        screen = SpawnScreen(await asyncio.to_thread(spawn_options, personas, profiles, models))
+        hosts = await self.window.result_of(ListHosts())
+        screen = SpawnScreen(await asyncio.to_thread(spawn_options, personas, profiles, models, hosts=hosts))
         self.window.push_screen(screen, lambda wanted: self.window.perform(wanted) if wanted else None)
 
 

@@ -23,6 +23,7 @@ from gshtui.ui.kit.key_table import bind
 
 if TYPE_CHECKING:
     from gshtui.agents.personas import Personas
+    from gshtui.fleet.host_commands import HostList
     from gshtui.fleet.spawn_command import SpawnAgent
     from gshtui.programs.commands import ProfileList
     from gshtui.providers.model_command import ModelList
@@ -41,6 +42,8 @@ class SpawnOptions(msgspec.Struct, frozen=True):
     """The command of each profile."""
     missing: frozenset[str] = frozenset()
     """Profiles whose programs are not installed."""
+    hosts: tuple[str, ...] = ()
+    """The other machines of the configuration."""
 
 
 class SpawnForm(msgspec.Struct, frozen=True):
@@ -54,6 +57,8 @@ class SpawnForm(msgspec.Struct, frozen=True):
     name: str = ""
     worktree: str = ""
     background: bool = False
+    host: str = ""
+    """The machine that the program starts on; empty: this one."""
 
 
 def spawn_options(
@@ -61,6 +66,7 @@ def spawn_options(
     profiles: ProfileList | None,
     models: ModelList | None,
     which: Callable[[str], str | None] = shutil.which,
+    hosts: HostList | None = None,
 ) -> SpawnOptions:
     """The choices, programs that are installed before those that are not; `None`: not available.
 
@@ -90,12 +96,17 @@ def spawn_options(
         ),
         programs={one.name: commands[one.name] or one.programs[0] for one in programs},
         missing=frozenset(name for name, command in commands.items() if not command),
+        hosts=tuple(host.name for host in hosts.hosts) if hosts is not None else (),
     )
 
 
 def form_problem(wish: SpawnForm, offers: SpawnOptions) -> tuple[str, str]:
     """The field that is wrong and why; both empty if the form is valid."""
-    if wish.kind in offers.missing and not wish.command.strip():
+    if wish.host and wish.kind == NATIVE:
+        return "kind", f"Nothing of ours is installed on {wish.host}. Choose a program there, such as Claude Code."
+    if wish.host and wish.worktree.strip():
+        return "worktree", f"A worktree cannot be made on {wish.host}."
+    if wish.kind in offers.missing and not wish.host and not wish.command.strip():
         program = offers.programs[wish.kind]
         return "command", f"`{program}` is not on your PATH. Install it, or enter the command line that starts it."
     if wish.kind == ANY and not wish.command.strip():
@@ -125,7 +136,7 @@ def spawn_parameters(wish: SpawnForm, programs: dict[str, str]) -> SpawnAgent:
         profile, cli = wish.kind, wish.command.strip() or programs.get(wish.kind, wish.kind)
     return SpawnAgent(
         prompt=wish.prompt.strip(), name=wish.name.strip(), persona=persona, provider=provider, model=model, cli=cli,
-        profile=profile, worktree=wish.worktree.strip(), background=wish.background,
+        profile=profile, worktree=wish.worktree.strip(), background=wish.background, host=wish.host,
     )  # fmt: skip
 
 
@@ -146,6 +157,10 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
             kinds = [(shown, value) for value, shown in offers.kinds]
             yield _row("Program", Select(kinds, value=NATIVE, allow_blank=False, id="kind", compact=True))
             personas = [("none", ""), *((shown, value) for value, shown in offers.personas)]
+            hosts = [("this machine", ""), *((name, name) for name in offers.hosts)]
+            machine = _row("Machine", Select(hosts, value="", allow_blank=False, id="host", compact=True))
+            machine.display = bool(offers.hosts)
+            yield machine
             yield _row("Persona", Select(personas, value="", allow_blank=False, id="persona", compact=True))
             models = SuggestFromList(offers.models, case_sensitive=False)
             yield _row("Model", Input(placeholder="default", id="model", compact=True, suggester=models))
@@ -176,6 +191,7 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
             name=self.query_one("#name", Input).value,
             worktree=self.query_one("#worktree", Input).value,
             background=bool(self._chosen("background")),
+            host=self._chosen("host"),
         )
 
     def _chosen(self, id: str) -> str:
