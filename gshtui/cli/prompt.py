@@ -11,6 +11,7 @@ from gshtui.cli.options import MODEL, PROVIDER, SESSION, agent_option, json_opti
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
+    from gshtui.headless.large_input import Large
 
 
 @click.command(short_help="Run one turn without a window.")
@@ -40,6 +41,10 @@ if TYPE_CHECKING:
 @click.option(
     "--prompt", "kept", default="", metavar="NAME", help="Send this prompt that you keep; TEXT: its arguments."
 )
+@click.option(
+    "--batches", "large", flag_value="batches", default="", help="Have the model read long standard input in parts."
+)
+@click.option("--summarise", "large", flag_value="summary", help="Send a summary of standard input in its place.")
 @mode_option("What runs unasked: plan (reads), ask, edit (the project), auto (in the sandbox), yolo (everything).")
 @yes_option("Allow, without asking, what fits in the sandbox or clearly stays inside the project.")
 @set_option
@@ -53,6 +58,7 @@ def prompt(
     max_iterations: int | None,
     timeout: float | None,
     kept: str,
+    large: Large,
     mode: GuardMode | None,
     yes: bool,
     flags: dict[str, str],
@@ -60,13 +66,16 @@ def prompt(
 ) -> int:
     """Run one turn without a window, and print the answer as it arrives.
 
-    Piped input is appended to TEXT. Without --yes, whatever needs approval is refused (exit code 4), since there is
-    nobody to ask. With --json each event is a line, and the last one is {"type": "TurnFinished", …}.
+    Piped input, at most 4 MB, is appended to TEXT; of up to 64 MB, --batches sends what the model says to TEXT about
+    each part, and --summarise a summary by the small model. Without --yes, whatever needs approval is refused (exit
+    code 4), since there is nobody to ask. With --json each event is a line, and the last one is
+    {"type": "TurnFinished", …}.
 
     \b
     Examples:
       gsh-tui prompt "what does this project do?"
       git diff | gsh-tui prompt "review this"
+      gsh-tui prompt --batches "which requests failed, and why?" <server.log
       gsh-tui prompt --yes --timeout 300 --json "make the tests pass"
       gsh-tui prompt /review main
       gsh-tui prompt --prompt standup yesterday
@@ -89,6 +98,7 @@ def prompt(
             mode=mode,
             yes=yes,
             json=as_json,
+            large=large,
             flags=flags,
         )
     )

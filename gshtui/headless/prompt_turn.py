@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gshtui.headless import exits
 from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+from gshtui.headless.large_input import MOST, PART, Large, read_in_parts, summarise
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import LIMIT, PipedInput, Writer, complain, piped_input
 
@@ -63,6 +64,8 @@ class PromptOptions:
     """What runs unasked; `None`: as the settings say."""
     yes: bool = False
     json: bool = False
+    large: Large = ""
+    """What is done with standard input that is long."""
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
     ask: bool = False
     """A person is at the terminal and can be asked for approval."""
@@ -101,7 +104,7 @@ async def _prompt(options: PromptOptions, stop: Stop) -> int:
 
 async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, reporter: Reporter) -> int:
     """Run the turn and return its exit code; always writes the last line of `--json`."""
-    reading = asyncio.ensure_future(piped_input())
+    reading = asyncio.ensure_future(piped_input(MOST if options.large else LIMIT))
     ended = await _first(reading, stop=stop, deadline=deadline)
     if ended is not None:
         reading.cancel()
@@ -126,8 +129,12 @@ async def _with_input(
 ) -> int:
     """The turn, once standard input is read."""
     if piped.cut:
-        complain(f"standard input is longer than {LIMIT // 1024 // 1024} MB; the rest was left out.")
-    text = "\n\n".join(part for part in (options.text, piped.text.rstrip("\n")) if part.strip())
+        most = (MOST if options.large else LIMIT) // 1024 // 1024
+        hint = "Send a part of it." if options.large else "--batches has it read in parts, --summarise sends a summary."
+        complain(f"standard input is longer than {most} MB, so nothing was sent.", hint)
+        return exits.USAGE
+    said = "" if options.large and options.text.strip() else piped.text.rstrip("\n")
+    text = "\n\n".join(part for part in (options.text, said) if part.strip())
     if not text and piped.file:
         text = "What is this?"
     if not text:
@@ -160,6 +167,15 @@ async def _with_input(
             ended = _unusable(hub)
         if ended is None:
             expanded = await _expanded(hub, text)
+            if not isinstance(expanded, int) and not said and piped.text.strip():
+                reading = asyncio.ensure_future(_instead(hub, options, expanded[0], piped.text, reporter))
+                ended = await _first(reading, stop=stop, deadline=deadline)
+                if ended is not None:
+                    reading.cancel()
+                    return reporter.end(ended, unread=stop.unread)
+                if isinstance(instead := reading.result(), int):
+                    return instead
+                expanded = (f"{expanded[0]}\n\n{instead}", expanded[1])
             if not isinstance(expanded, int):
                 files = (*([piped.file] if piped.file else []), *expanded[1])
                 ended = await _answered(hub, options, expanded[0], files, reporter, stop, deadline)
@@ -191,6 +207,23 @@ async def _expanded(hub: Hub, text: str) -> tuple[str, tuple[str, ...]] | int:
         return exits.USAGE if isinstance(error, UsageError) else exits.ERROR
     intent = outcome.intent
     return (intent.text, intent.attachments) if isinstance(intent, PromptSubmitted) else (text, ())
+
+
+async def _instead(hub: Hub, options: PromptOptions, question: str, text: str, reporter: Reporter) -> str | int:
+    """What is sent in place of long input, or the exit code if the model does not answer."""
+    from gshtui.system.expected_error import ExpectedError
+
+    try:
+        if options.large == "summary":
+            return await summarise(question, text, hub.small_model.ask, reporter.note)
+        agent = hub.local_agent(options.agent)
+        handle = agent.model_handle if agent is not None else None
+        window = handle.provider.capabilities(handle.model).window if handle is not None else 0
+        size = max(8_000, min(PART, 2 * window))  # half the window, as four characters are a token
+        return await read_in_parts(question, text, size, options.agent, hub.small_model.ask, reporter.note)
+    except ExpectedError as error:
+        complain(error.message, error.hint)
+        return exits.UNREACHABLE
 
 
 def _unusable(hub: Hub) -> int | None:

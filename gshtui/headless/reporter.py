@@ -83,6 +83,10 @@ class Reporter:
         """Print somebody else's text on stderr, in order with the answer."""
         self._to_stderr(shown(text, STDERR))
 
+    def note(self, text: str) -> None:
+        """Tell a person who watches how far it is."""
+        self._note(text)
+
     def wait_until_said(self, over: Callable[[], bool]) -> None:
         """Wait until the text of `print_text` is on the terminal, or `over` returns true. Blocks: use a thread."""
         self._writer.wait(over)

@@ -191,7 +191,7 @@ class Writer:
 
 
 LIMIT = 4 * 1024 * 1024
-"""Most bytes of input; the rest is left out, and the person is told."""
+"""Most bytes of input."""
 
 
 @dataclass(frozen=True, slots=True)

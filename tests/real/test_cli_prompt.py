@@ -130,11 +130,10 @@ def test_standard_input_is_put_behind_the_words(project: Path) -> None:
     assert (empty.code, empty.out) == (2, "")
 
 
-def test_too_much_standard_input_is_cut_and_said(project: Path) -> None:
+def test_too_much_standard_input_is_not_sent_and_the_ways_are_said(project: Path) -> None:
     ran = run_gsh("prompt", "--json", stdin=b"read README.md\n" + b"x" * (5 * 1024 * 1024), cwd=project)
-    (submitted,) = [event for event in ran.lines if event["type"] == "PromptSubmitted"]
-    assert len(submitted["text"]) == 4 * 1024 * 1024
-    assert "longer than 4 MB" in ran.err
+    assert (ran.code, ran.out) == (2, "")
+    assert "longer than 4 MB, so nothing was sent. --batches" in ran.err
 
 
 def test_the_conversation_goes_on(project: Path) -> None:

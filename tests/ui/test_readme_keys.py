@@ -106,6 +106,7 @@ from tests.kit.home import Home
 from tests.kit.idle import wait_until_idle
 from tests.kit.keyboard import Keyboard
 from tests.kit.native_agents import EventLog
+from tests.kit.png import png
 from tests.kit.pty_child import PtyChild
 from tests.kit.readme import Claim, keys_of, name_of, outdated, uncovered
 from tests.kit.recorded_contexts import AGENTS, COMPACTED, PROMPT, PRUNED, RecordedContexts
@@ -467,6 +468,24 @@ async def edited_prompt(here: Recorded) -> None:
     await here.settle()
     assert [call.message for call in here.ran if isinstance(call, RewindConversation)] == ["p1"]
     assert here.app.input_text == recorded.PROMPT
+    await here.press("ctrl+u")
+
+
+@told("window", "`ctrl+v` mentions the picture on the clipboard")
+async def pasted_picture(here: Recorded) -> None:
+    folder = Path.cwd() / "programs"
+    folder.mkdir()
+    (folder / "a.png").write_bytes(png())
+    program = folder / "wl-paste"
+    program.write_text(f'#!/bin/sh\ncase "$1" in --list-types) echo image/png;; *) cat {folder}/a.png;; esac\n')
+    program.chmod(0o700)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WAYLAND_DISPLAY", "wayland-0")
+        patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        await here.press("alt+1", "ctrl+v")
+        await here.app.workers.wait_for_complete(worker for worker in here.app.workers if worker.group == "paste")
+    mentioned = here.app.input_text.strip()
+    assert mentioned.startswith("@/") and Path(mentioned[1:]).read_bytes() == png()
     await here.press("ctrl+u")
 
 

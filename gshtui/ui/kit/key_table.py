@@ -304,6 +304,9 @@ KEYS: dict[str, Key] = {
     "prompt.complete": Key("tab", "Complete", "Complete the word, or choose the highlighted entry", INPUT),
     "prompt.history": Key("ctrl+r", "History", "Search earlier prompts", INPUT, show=True),
     "prompt.editor": Key("alt+e", "Editor", "Write in $VISUAL or $EDITOR", INPUT, show=True),
+    "prompt.paste": Key(
+        "ctrl+v", "Paste picture", "Put the picture on the clipboard into the prompt, else text", INPUT
+    ),
     "prompt.open_paste": Key("alt+o", "Open paste", "Show the folded text under the cursor", INPUT),
     "prompt.line_start": Key("ctrl+a,home", "Line start", "Move to the beginning of the line", INPUT),
     "prompt.line_end": Key("ctrl+e,end", "Line end", "Move to the end of the line", INPUT),

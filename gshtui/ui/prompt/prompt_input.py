@@ -6,6 +6,8 @@ Decides which part handles a key (`Drafts`, `WordCompletion`, `PromptHistory`, `
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -60,6 +62,7 @@ class PromptInput(FoldingArea):
         bind("prompt.complete", "complete"),
         bind("prompt.history", "search_history"),
         bind("prompt.editor", "edit_outside"),
+        bind("prompt.paste", "paste_picture"),
         bind("prompt.open_paste", "open_paste"),
         bind("prompt.word_left", "cursor_word_left"),
         bind("prompt.word_right", "cursor_word_right"),
@@ -236,6 +239,34 @@ class PromptInput(FoldingArea):
 
             text = dropped(text) or text
         super().insert_pasted(text, start, end)
+
+    async def on_paste(self, event: events.Paste) -> None:
+        await super().on_paste(event)
+        if not event.text:  # what terminals send if there is no text on the clipboard, such as a picture
+            self.run_worker(self._paste_picture(quiet=True), exit_on_error=False, group="paste", exclusive=True)
+
+    def action_paste_picture(self) -> None:
+        """Mention the picture that is on the clipboard; without one, paste the text that was copied in the window."""
+        self.run_worker(self._paste_picture(), exit_on_error=False, group="paste", exclusive=True)
+
+    async def _paste_picture(self, *, quiet: bool = False) -> None:
+        from gshtui.media.clipboard_picture import save_clipboard_picture  # few people paste any
+        from gshtui.media.mentions import dropped
+        from gshtui.system.expected_error import ExpectedError
+
+        file, why = None, "There is no picture on the clipboard."
+        try:
+            file = await asyncio.to_thread(save_clipboard_picture, os.environ)
+        except ExpectedError as error:
+            why = f"{error.message} {error.hint}".strip()
+        if file is not None:
+            self.insert_typed(dropped(str(file)))
+        elif quiet:
+            return
+        elif app_of(self).clipboard:
+            self.action_paste()
+        else:
+            self.notify(why, timeout=4, markup=False)
 
     def use_vi(self) -> None:
         """Edit with the keys of vi from now on."""
