@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
@@ -179,3 +180,15 @@ def _entries(raw: Any, where: str) -> tuple[list[Model], list[str]]:
             continue
         found.append(model)
     return found, problems
+
+
+@cache
+def label_of(name: str) -> str:
+    """A model's name for people, by its id; the id itself if the catalog has none."""
+    model = _loaded().find(name)
+    return model.label if model is not None and model.label else name
+
+
+@cache
+def _loaded() -> Catalog:
+    return Catalog.load()

@@ -160,7 +160,7 @@ async def test_it_opens_at_the_end_of_a_long_conversation_and_names_its_agent() 
         assert "thinking" in line(tab) and "fix" in line(tab) and "attach -t =gsh-agent-0001" in line(tab)
         prompt = app.bench.input
         assert isinstance(prompt, PromptInput) and prompt.has_focus
-        assert prompt.addressee.title().plain == "to fix · claude-sonnet-4-5"
+        assert prompt.addressee.title().plain == "to fix · Claude Sonnet 4.5"
         end = shown(tab)
         await pilot.press("pageup")
         assert await drawn(pilot, tab) != end

@@ -117,7 +117,7 @@ def test_what_is_said_of_one_agent() -> None:
         f"● look-around{' ' * 24}4 s",
         "  thinking",
         "  grep parse_empty",
-        "  explore · claude-sonnet-4-5",
+        "  explore · Claude Sonnet 4.5",
         "  ━──── 42.0k/200k · $0.12",
     ]
     claude = words(draw_agents(list_agents(after(*changed(CLAUDE))), 40, NOW)[0])

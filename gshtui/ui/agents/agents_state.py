@@ -98,7 +98,12 @@ class AgentView(msgspec.Struct, frozen=True):
 
     @property
     def model(self) -> str:
-        return self.label or self.row.model
+        """Its model's name for people; the id of one that the catalog does not know."""
+        if self.label or not self.row.model:
+            return self.label
+        from gshtui.providers.catalog import label_of  # not before the first frame
+
+        return label_of(self.row.model)
 
     @property
     def thinks(self) -> str:

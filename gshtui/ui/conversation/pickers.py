@@ -85,12 +85,13 @@ def prompt_choice(prompt: EarlierPrompt, now: float) -> PickerChoice:
 
 def session_choice(session: SessionInfo, now: float, current: str = "") -> PickerChoice:
     """A conversation as an entry."""
+    from gshtui.providers.catalog import label_of
     from gshtui.text.sanitise import one_line
 
     parts = [
         figures.age(max(0.0, now - session.updated)),
         "1 message" if session.messages == 1 else f"{session.messages} messages",
-        session.model,
+        label_of(session.model),
         f"open in {session.held_by}" if session.held_by else "",
     ]
     name = one_line(session.title or "(no title)", 80)
