@@ -61,8 +61,14 @@ class OpenedSession:
 class OpenSessions:
     """The conversations that are open in this hub, one an agent."""
 
-    def __init__(self, bus: Bus, store: Store | None, where: str) -> None:
-        """`where` tells other windows where this one is."""
+    def __init__(
+        self, bus: Bus, store: Store | None, where: str, keeps: Callable[[str], bool] = lambda agent: True
+    ) -> None:
+        """
+        Args:
+            where: tells other windows where this one is.
+            keeps: whether what an agent begins here is kept once it is closed.
+        """
         self._bus = bus
         self._store = store
         self._where = where
@@ -70,6 +76,9 @@ class OpenSessions:
         self._holds: dict[str, SessionHold] = {}
         self._followers: dict[str, asyncio.Task[None]] = {}
         self._open: dict[str, str] = {}
+        self._keeps = keeps
+        self._passing: set[str] = set()
+        """The conversations that were begun here and are deleted when they are closed."""
         self._read_to: dict[str, int] = {}
         """How far each followed conversation has been published."""
 
@@ -108,6 +117,8 @@ class OpenSessions:
                 self._holds[agent] = hold
         if held_by:
             await self.close(agent)
+        if fresh and not self._keeps(agent):
+            self._passing.add(info.id)
         self._open[agent] = info.id
         conversation = None if held_by else Conversation(self._bus, self._record, info.id, agent, fresh=fresh)
         if conversation is not None and info.title:
@@ -148,6 +159,16 @@ class OpenSessions:
         if (hold := self._holds.pop(agent, None)) is not None:
             await hold.release()
         self._bus.publish(SessionClosed(session=session, agent=agent))
+        if session in self._passing and self._store is not None:
+            self._passing.discard(session)
+            await self._bus.drained()
+            try:
+                await self._store.sessions.update(session)  # with it all is written that was said of it so far
+                await self._store.sessions.delete(session)
+            except StoreError as error:
+                words = f"A conversation that is not to be kept is still there: {error}"
+                hint = f"`gsh-tui session rm {session}` removes it."
+                self._bus.publish(Noticed(level="warning", text=words, hint=hint, about=agent))
 
     async def close_all(self) -> None:
         """Close every conversation."""

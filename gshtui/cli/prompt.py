@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 @click.option("--model", type=MODEL, default="", metavar="NAME", help="Model; alone it also selects the provider.")
 @click.option("--session", type=SESSION, default="", metavar="ID", help="Continue this conversation, or `latest`.")
 @click.option(
+    "--print", "printed", is_flag=True, help="With --session: print the conversation so far, then go on in it."
+)
+@click.option(
     "--max-iterations",
     type=click.IntRange(1, 10_000),
     metavar="N",
@@ -55,6 +58,7 @@ def prompt(
     provider: str,
     model: str,
     session: str,
+    printed: bool,
     max_iterations: int | None,
     timeout: float | None,
     kept: str,
@@ -82,6 +86,8 @@ def prompt(
     """
     if yes and mode:
         raise click.UsageError("--yes and --mode cannot be combined; choose one.")
+    if printed and (not session or as_json):
+        raise click.UsageError("--print needs --session, and prints no JSON (`session show --json` does).")
     from gshtui.headless.prompt_turn import PromptOptions
     from gshtui.headless.prompt_turn import prompt as do
 
@@ -99,6 +105,7 @@ def prompt(
             yes=yes,
             json=as_json,
             large=large,
+            printed=printed,
             flags=flags,
         )
     )

@@ -64,6 +64,8 @@ class PromptOptions:
     """What runs unasked; `None`: as the settings say."""
     yes: bool = False
     json: bool = False
+    printed: bool = False
+    """Print the conversation so far before the turn; without a prompt, nothing else is done."""
     large: Large = ""
     """What is done with standard input that is long."""
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -137,7 +139,7 @@ async def _with_input(
     text = "\n\n".join(part for part in (options.text, said) if part.strip())
     if not text and piped.file:
         text = "What is this?"
-    if not text:
+    if not text and not options.printed:
         complain('no prompt given. Use gsh-tui prompt "…", or pipe it in.')
         return exits.USAGE
     from gshtui.hub.hub_options import HubOptions
@@ -165,6 +167,13 @@ async def _with_input(
         ended = await _first(starting, stop=stop, deadline=deadline)
         if ended is None:
             ended = _unusable(hub)
+        if ended is None and options.printed:
+            from gshtui.store.session_calls import ShowSession
+
+            said_before = await hub.run(ShowSession(session=reporter.session, whole=True, limit=10_000))
+            reporter.print_result(f"{said_before.text}\n\n")
+            if not text:
+                return exits.DONE
         if ended is None:
             expanded = await _expanded(hub, text)
             if not isinstance(expanded, int) and not said and piped.text.strip():

@@ -83,6 +83,10 @@ class Reporter:
         """Print somebody else's text on stderr, in order with the answer."""
         self._to_stderr(shown(text, STDERR))
 
+    def print_result(self, text: str) -> None:
+        """Print text in front of the answer."""
+        self._writer.write(shown(text, STDOUT))
+
     def note(self, text: str) -> None:
         """Tell a person who watches how far it is."""
         self._note(text)

@@ -65,7 +65,8 @@ def _load_with_first_prompt(hub: Hub, agent: Agent) -> None:
 
 def open_roster(hub: Hub) -> LocalRoster:
     """The agents of this process and their conversations; they end with the hub."""
-    sessions = OpenSessions(hub.bus, hub.store, hub.options.where or f"process {os.getpid()}")
+    where = hub.options.where or f"process {os.getpid()}"
+    sessions = OpenSessions(hub.bus, hub.store, where, hub.settings.keeps_sessions)
     if hub.journal is not None:
         hub.journal.sessions = sessions
     roster = hub.roster = LocalRoster(hub.bus, sessions, str(hub.options.cwd))

@@ -99,7 +99,7 @@ class HubAgents:
 
     async def _ask_here(self, request: AgentRequest, persona: Persona) -> AgentAnswer:
         hub = self._hub
-        sessions = OpenSessions(hub.bus, hub.store, f"workflow run {self._run[:8]}")
+        sessions = OpenSessions(hub.bus, hub.store, f"workflow run {self._run[:8]}", self._keeps)
         roster = LocalRoster(hub.bus, sessions, str(self._cwd))
         try:
             agent = self._make_agent(request, persona, roster)
@@ -119,6 +119,10 @@ class HubAgents:
         finally:
             await roster.stop()
             hub.bus.publish(AgentRemoved(agent=self._name(request)))
+
+    def _keeps(self, agent: str) -> bool:
+        """By the name that the workflow gives it, without the run's."""
+        return self._hub.settings.keeps_sessions(agent.removesuffix(f"-{self._run[:6]}"))
 
     def _name(self, request: AgentRequest) -> str:
         return f"{request.name}-{self._run[:6]}"

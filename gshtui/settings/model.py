@@ -27,6 +27,7 @@ from gshtui.settings.settings_tables import (
     ProviderSettings,
     Python,
     Sandbox,
+    SessionSettings,
     SharedName,
     Shell,
     SshSettings,
@@ -66,6 +67,11 @@ def _agents() -> dict[str, NamedAgentSettings]:
 class Settings(BaseSettings):
     """Every setting of gsh-tui, by table."""
 
+    def keeps_sessions(self, agent: str) -> bool:
+        """Whether the conversations of an agent are kept once they are over."""
+        own = self.agents[agent].sessions if agent in self.agents else ""
+        return own == "on" if own else self.sessions.enabled
+
     model_config = SettingsConfigDict(
         env_prefix="GSH_",
         env_nested_delimiter="__",
@@ -104,6 +110,7 @@ class Settings(BaseSettings):
     ssh: SshSettings = Field(default_factory=SshSettings, description="People who come in over SSH.")
     hosts: dict[HostName, HostSettings] = Field(default={}, description="Other machines that agents run on, by name.")
     hub: HubSettings = Field(default_factory=HubSettings, description="What goes on while no window is open.")
+    sessions: SessionSettings = Field(default_factory=SessionSettings, description="Conversations once they are over.")
     store: StoreSettings = Field(default_factory=StoreSettings, description="The record on disk.")
 
     @classmethod

@@ -306,6 +306,9 @@ class NamedAgentSettings(SettingsTable):
         description="The only files and folders that its tools reach: paths of the project such as `src`, `docs/*.md`,"
         " and virtual ones such as /calls. It then gets no tool that could reach others. Empty: no such limit.",
     )
+    sessions: Literal["", "on", "off"] = Field(
+        default="", description="Whether its conversations are kept; empty: as `[sessions] enabled` says."
+    )
 
 
 class AgentSettings(SettingsTable):
@@ -688,6 +691,16 @@ class HostSettings(SettingsTable):
         default="ask",
         description="What agents may do there with the `ssh` tool. ask: they ask before every call; read: they read "
         "files without asking; deny: nothing.",
+    )
+
+
+class SessionSettings(SettingsTable):
+    """Conversations once they are over."""
+
+    enabled: bool = Field(
+        default=True,
+        description="Keep the conversations of the window and of `gsh-tui prompt`. false: each is deleted when it is"
+        " closed; agents in terminals keep theirs.",
     )
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import signal
+import sqlite3
 import subprocess
 import threading
 from pathlib import Path
@@ -134,6 +135,22 @@ def test_too_much_standard_input_is_not_sent_and_the_ways_are_said(project: Path
     ran = run_gsh("prompt", "--json", stdin=b"read README.md\n" + b"x" * (5 * 1024 * 1024), cwd=project)
     assert (ran.code, ran.out) == (2, "")
     assert "longer than 4 MB, so nothing was sent. --batches" in ran.err
+
+
+def test_a_conversation_is_printed_and_goes_on_and_one_that_is_not_kept_leaves_nothing(
+    project: Path, home: Home
+) -> None:
+    first = run_gsh("prompt", "--json", "read README.md", cwd=project).lines[-1]["session"]
+    ran = run_gsh("prompt", "--session", first[:10], "--print", "what can you do?", cwd=project)
+    assert ran.code == 0 and ran.out.startswith(f"conversation  {first}"), ran.err
+    assert 0 < ran.out.index("read README.md") < ran.out.index("ANTHROPIC_API_KEY")
+    assert run_gsh("prompt", "--print", "x", cwd=project).code == 2
+    passing = run_gsh("prompt", "--json", "--set", "agents.committer.sessions=off", "--agent", "committer",
+                      "read README.md", cwd=project).lines[-1]["session"]  # fmt: skip
+    with sqlite3.connect(home.data / "gsh" / "gsh.db") as record:
+        kept = [str(row[0]) for row in record.execute("SELECT id FROM sessions")]
+        left = record.execute("SELECT count(*) FROM journal WHERE session = ?", (passing,)).fetchone()[0]
+    assert kept == [first] and left == 0
 
 
 def test_the_conversation_goes_on(project: Path) -> None:

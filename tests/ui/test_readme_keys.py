@@ -473,7 +473,7 @@ async def edited_prompt(here: Recorded) -> None:
 
 @told("window", "`ctrl+v` mentions the picture on the clipboard")
 async def pasted_picture(here: Recorded) -> None:
-    folder = Path.cwd() / "programs"
+    folder = Path.home() / "programs"
     folder.mkdir()
     (folder / "a.png").write_bytes(png())
     program = folder / "wl-paste"
