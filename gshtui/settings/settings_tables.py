@@ -571,6 +571,11 @@ class Ui(SettingsTable):
     """The workbench's looks and manners."""
 
     theme: str = Field(default="gsh-dark", description="Theme: gsh-dark, gsh-light or one of Textual's.")
+    first_questions: bool = Field(
+        default=True,
+        description="At the very first start, ask at most three questions: the model's provider, the theme, and whether"
+        " your shell reports here. Escape leaves them.",
+    )
     notifications: list[Literal["badge", "bell", "desktop"]] = Field(
         default=["badge", "bell"],
         description="How to announce work that ends while you look elsewhere; empty: not at all.",

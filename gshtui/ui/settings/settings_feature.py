@@ -10,47 +10,21 @@ import asyncio
 import json
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.feature import Feature
-from gshtui.ui.kit.workbench_port import WorkbenchPort
+from gshtui.ui.settings.settings_host import SettingsHost
 
 if TYPE_CHECKING:
-    from textual.app import App
-
     from gshtui.agents.personas import Persona, Personas
     from gshtui.commands.declaration import Returns
     from gshtui.programs.commands import ProfileList
     from gshtui.settings.loader import Loaded
-    from gshtui.settings.model import Settings
     from gshtui.ui.settings.setting_rows import SettingRow
     from gshtui.ui.settings.settings_screen import SettingsScreen
 
 _NEW = "new persona"
-
-
-class SettingsHost(WorkbenchPort, Protocol):
-    """The window as this feature needs it."""
-
-    theme: str
-
-    def themes(self) -> list[str]:
-        """All themes, ours first."""
-        ...
-
-    def preview_theme(self, name: str) -> None:
-        """Change the theme until it is chosen or another is."""
-        ...
-
-    def apply_settings(self, settings: Settings) -> None:
-        """Apply what the window takes from the settings."""
-        ...
-
-    @property
-    def textual(self) -> App[Any]:
-        """The app that gives its terminal to an editor."""
-        ...
 
 
 class SettingsFeature(Feature):
@@ -84,6 +58,28 @@ class SettingsFeature(Feature):
         if rows is not None:
             self._screen = SettingsScreen(rows, change=self._change, reset=self._reset, check=self._check)
             self.window.push_screen(self._screen)
+
+    def ask_first(self) -> None:
+        """Ask the questions of the very first start."""
+        self._work(self._ask_first())
+
+    async def _ask_first(self) -> None:
+        import os
+
+        from gshtui.providers.selection import usable
+        from gshtui.ui.settings.first_start import FirstStart
+
+        settings = self.window.bridge.settings
+        found = await usable(settings, os.environ) if settings is not None else []
+        await FirstStart(self._host, [one.name for one in found], self._choose_first).ask()
+
+    async def _choose_first(self, key: str, value: str) -> None:
+        from gshtui.bus.events.agent_events import ModelChangeRequested
+        from gshtui.commands.config_calls import SetSetting
+
+        await self._run(SetSetting(key=key, value=value))
+        if key == "agent.default_provider":
+            self.window.publish(ModelChangeRequested(agent=self.window.addressed, provider=value, model=""))
 
     async def _rows(self) -> list[SettingRow] | None:
         """All rows as the files are now; `None`: they can't be read, which was said."""

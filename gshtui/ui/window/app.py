@@ -23,7 +23,7 @@ from gshtui.bus.agent_data import AT_WORK
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.bus.events.session_events import SessionChangeRequested
-from gshtui.settings import git_info
+from gshtui.settings import git_info, paths
 from gshtui.system.faults import Fault
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
@@ -36,6 +36,7 @@ from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, relea
 from gshtui.ui.kit.textual.typed_app import takes_every_key
 from gshtui.ui.kit.themes import ThemedApp
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
+from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.window import lazy_imports
 from gshtui.ui.window.farewell import farewell
 from gshtui.ui.window.features import FEATURES, action_of, own_keys
@@ -93,6 +94,8 @@ class Workbench(ThemedApp[int], AppBase):
         """Keys, pastes and clicks so far."""
         self._backed_at = -1
         """The press at which escape last found nothing to leave, in an empty input."""
+        self.is_first = False
+        """Nothing was ever started or set here."""
         self.edited: Message | None = None
         """The prompt to go back to once the conversation is open."""
         self.farewell = ""
@@ -146,6 +149,8 @@ class Workbench(ThemedApp[int], AppBase):
             return  # the person quit while the hub was starting
         self.apply_settings(settings)
         self.bench.centre.connect()
+        if self.is_first and settings.ui.first_questions and not self.input_text:
+            self.part(SettingsFeature).ask_first()
         if not self.bridge.opening.session:
             await self.offer_last()
         elif self.edited is not None:
@@ -495,6 +500,7 @@ def run(
     try:
         app = Workbench(OpenRequest(Path(cwd), session, agent or "main", provider, model, mode))
         app.edited = edited
+        app.is_first = not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())
         code = app.run()
         if app.broke is not None:  # for the crash report, not for the screen
             raise app.broke
