@@ -27,6 +27,7 @@ Commands:
   gsh -w NAME --PARAMETER …     run a workflow
   gsh run -- COMMAND            run a command as usual, and record its output
   gsh chat                      open the window
+  gsh dashboard                 open the last conversation there, at its timeline
   gsh agents | sessions | config | logs | prompt …    as `gsh-tui agent`, `session`, `config`, `logs`, `prompt`
 
 Your shell interprets quotes: write `gsh "what's this?"`, or press ctrl+g to send the line exactly as typed.
@@ -53,7 +54,8 @@ def command_of(words: list[str]) -> list[str] | None:
     if first == "prompt":
         return ["prompt", *rest] if rest else None
     if first in ("chat", "dashboard"):
-        return rest if all(word.startswith("-") for word in rest) else None
+        words = rest if first == "chat" else [*([] if rest else ["--continue"]), "--pane", "timeline", *rest]
+        return words if all(word.startswith("-") for word in rest) else None
     return None
 
 

@@ -14,15 +14,23 @@ if TYPE_CHECKING:
 
     from gshtui.bus.agent_data import GuardMode
 
-_VALUES = {"--resume": "session", "--agent": "agent", "--provider": "provider", "--model": "model", "--mode": "mode"}
-_MODES = ("plan", "ask", "edit", "auto", "yolo")
+_VALUES = {
+    "--resume": "session",
+    "--agent": "agent",
+    "--provider": "provider",
+    "--model": "model",
+    "--mode": "mode",
+    "--pane": "pane",
+}
+PANES = ("agents", "shell", "context", "timeline")
+_CHOICES = {"mode": ("plan", "ask", "edit", "auto", "yolo"), "pane": PANES}
 _SESSIONS = {"--continue": "latest", "-c": "latest", "--new": "new"}
 
 
 class Opening:
-    """What to open: the folder, the conversation, the agent, its model and its mode."""
+    """What to open: the folder, the conversation, the agent, its model, its mode, and the pane in front."""
 
-    __slots__ = ("agent", "cwd", "mode", "model", "provider", "session")
+    __slots__ = ("agent", "cwd", "mode", "model", "pane", "provider", "session")
 
     def __init__(
         self,
@@ -32,6 +40,7 @@ class Opening:
         provider: str = "",
         model: str = "",
         mode: GuardMode | Literal[""] = "",
+        pane: str = "",
     ) -> None:
         self.cwd = cwd
         self.session = session
@@ -39,6 +48,7 @@ class Opening:
         self.provider = provider
         self.model = model
         self.mode: GuardMode | Literal[""] = mode
+        self.pane = pane
 
 
 def read_opening(argv: list[str], is_command: Callable[[str], bool]) -> Opening | None:
@@ -61,7 +71,7 @@ def read_opening(argv: list[str], is_command: Callable[[str], bool]) -> Opening 
                     return None
                 value = rest.pop(0)
             field = _VALUES[name]
-            if not value or getattr(opening, field) or (field == "mode" and value not in _MODES):
+            if not value or getattr(opening, field) or value not in _CHOICES.get(field, (value,)):
                 return None
             setattr(opening, field, value)
         elif word.startswith("-") or opening.cwd or is_command(word) or not _is_folder(word):

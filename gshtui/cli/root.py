@@ -13,6 +13,7 @@ import click
 
 from gshtui import __version__
 from gshtui.cli import by_hand, declared
+from gshtui.cli.opening import PANES
 from gshtui.cli.options import AGENT, MODEL, PROVIDER, SESSION, json_option, mode_option
 from gshtui.settings.paths import FolderError
 
@@ -85,6 +86,7 @@ def _version(context: click.Context, _parameter: click.Parameter, value: bool) -
 )
 @click.option("--model", type=MODEL, metavar="NAME", help="Model to start with.")
 @mode_option("What runs unasked at first: plan, ask, edit, auto or yolo.")
+@click.option("--pane", type=click.Choice(PANES), help="Pane to show and go to.")
 @json_option
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."

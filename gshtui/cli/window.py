@@ -35,6 +35,7 @@ def open_window(opening: Opening) -> int:
             provider=opening.provider,
             model=opening.model,
             mode=None if opening.mode == "" else opening.mode,
+            pane=opening.pane,
             first_frame=first_frame,
         )
     finally:

@@ -34,6 +34,8 @@ COMMANDS = {
     "logs --json": "logs --json",
     "prompt what is this": "prompt what is this",
     "chat": "",
+    "dashboard": "--continue --pane timeline",
+    "dashboard --new": "--pane timeline --new",
     "chat --new": "--new",
 }
 QUESTIONS = [

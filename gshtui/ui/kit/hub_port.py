@@ -42,6 +42,8 @@ class OpenRequest(msgspec.Struct, frozen=True):
     model: str = ""
     mode: GuardMode | None = None
     """The mode in which the agents begin; `None`: as the settings say."""
+    pane: str = ""
+    """The pane to show and go to; empty: the input."""
 
 
 class Result(Protocol):

@@ -133,6 +133,8 @@ class Workbench(ThemedApp[int], AppBase):
 
     def _first_frame_is_there(self) -> None:
         self.upkeep.keep_frame()
+        if self.bridge.opening.pane:
+            self.bench.action_pane(self.bridge.opening.pane)
         self.run_worker(self._start_hub(), group="hub")
 
     async def _start_hub(self) -> None:
@@ -484,6 +486,7 @@ def run(
     model: str = "",
     mode: GuardMode | None = None,
     edited: Message | None = None,
+    pane: str = "",
     first_frame: FirstFrame | None = None,
 ) -> int:
     """Show the window until the person quits; returns the exit code.
@@ -492,13 +495,14 @@ def run(
         cwd: the folder to work in.
         session: `new`, `latest`, an id or a prefix of one; empty: a new one, with the last one offered.
         edited: a prompt of the conversation to go back to, which is then in the input.
+        pane: the pane to show and go to; empty: the input.
         first_frame: the frame that `first_frame.paint` has put on the terminal; taken over, or abandoned on failure.
     """
     gc.disable()  # the bridge turns it on again once everything is loaded
     free_alt_digits()
     WorkbenchDriver.first_frame = first_frame
     try:
-        app = Workbench(OpenRequest(Path(cwd), session, agent or "main", provider, model, mode))
+        app = Workbench(OpenRequest(Path(cwd), session, agent or "main", provider, model, mode, pane))
         app.edited = edited
         app.is_first = not (paths.config_file().exists() or (paths.data_dir(create=False) / "gsh.db").exists())
         code = app.run()
