@@ -9,6 +9,7 @@
 - A `$` before anything but a name, `{` or `(` is a dollar.
 - A command's *verbatim* parameter takes the rest of the text as it stands when given by its position, unless it is one
   quoted word, which is then literal, too.
+- `NAME --help` is `help NAME`, whatever the command takes.
 """
 
 from __future__ import annotations
@@ -188,6 +189,8 @@ class LineParser:
         arguments = self._arguments(name, opened, closer)
         if self._at < self._end:
             self.open.pop()
+        if _asks_for_help(arguments):
+            return Stage("help", (Argument("", TextNode(name, span=span), span),), span)
         return Stage(name, tuple(arguments), span)
 
     def _arguments(self, name: str, opened: OpenStage, closer: str) -> list[Argument]:
@@ -501,6 +504,14 @@ class LineParser:
         error = UsageError(message, hint=hint)
         error.position = position(self._text, SourceSpan(start, max(end, start + 1)))
         return error
+
+
+def _asks_for_help(arguments: list[Argument]) -> bool:
+    """Whether all that follows the name is `--help`, unquoted: whatever the command takes, that is never meant as text."""
+    if len(arguments) != 1 or arguments[0].name:
+        return False
+    value = arguments[0].value
+    return isinstance(value, TextNode) and value.text == "--help" and not value.quoted
 
 
 _LIST = "`help` lists all commands."

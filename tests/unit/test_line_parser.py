@@ -258,3 +258,10 @@ def test_depth_is_bounded_and_what_is_below_it_works() -> None:
 )
 def test_the_longest_lines_are_read(unit: str) -> None:
     assert parse_line("a " + unit * ((MOST_CHARACTERS - 2) // len(unit))).pipelines
+
+
+def test_help_is_asked_for_whatever_a_command_takes() -> None:
+    assert parse_line("a --help", _verbatim) == parse_line("help a", _verbatim)
+    assert parse_line("b --help | a x", _verbatim).pipelines[0].stages[0].name == "help"
+    for text in ('a "--help"', "a --help me", "a x --help"):
+        assert parse_line(text, _verbatim).pipelines[0].stages[0].name == "a", text
