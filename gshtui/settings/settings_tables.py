@@ -529,6 +529,11 @@ class Shell(SettingsTable):
         description="Announce before a prompt that an agent started there by gsh --background has ended.",
         json_schema_extra=FALSE,
     )
+    suggestions: bool = Field(
+        default=True,
+        description="In zsh, suggest earlier commands as you type, those of this folder first.",
+        json_schema_extra=FALSE,
+    )
 
 
 Amount = Annotated[float, Field(ge=0, le=1e12)]

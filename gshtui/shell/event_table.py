@@ -25,6 +25,7 @@ FACE = "face"
 SHELL = "shell"
 HUB = "hub"
 READER = "reader"
+PROMPT = "prompt"
 COMMAND = "command"
 
 
@@ -115,14 +116,17 @@ KINDS: dict[str, VisitorKind] = {
             max_line=4 * 1024 * 1024,
         ),
         VisitorKind(READER, ()),
+        VisitorKind(PROMPT, (), asks=True, max_line=16 * 1024),
         VisitorKind(COMMAND, (), asks=True, max_line=8 * 1024 * 1024),
     )
 }
 """`agent`: one of ours in a terminal, about itself. `face`: a command of this user. `shell`: a shell's plugin. `hub`:
 another window of this user, which hears what shells do from the one that they report to. `reader`: a process of this
 user that is about to read the record; it is answered `{"synced": true}` once what stood in the spool is stored, or
-`false` if not all of it could be. `command`: a command of this user, `gsh-tui agent ls`, which the keeper runs for it
-(`hub/asked_commands.py`).
+`false` if not all of it could be. `prompt`: a shell in which a line is being typed; it asks
+`{"ask": N, "text": …, "cwd": …, "previous": …}` and is answered `{"answer": N, "text": …}`, the command to suggest
+(`shell/log/suggestions.py`); what it asks is kept nowhere. `command`: a command of this user, `gsh-tui agent ls`, which
+the keeper runs for it (`hub/asked_commands.py`).
 
 A shell's plugin is connected while its prompt waits and hangs up before a command runs (zsh cannot keep a program from
 inheriting the descriptor): the end of its connection does not mean that the shell is gone, its process's end does. Its

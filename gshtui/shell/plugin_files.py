@@ -38,6 +38,8 @@ def option_lines(settings: Settings) -> list[str]:
         found.append(f"socket={socket}")
     if not settings.shell.notices:
         found.append("notices=no")
+    if not settings.shell.suggestions:
+        found.append("suggestions=no")
     found += [f"ignore={zsh_pattern(pattern)}" for pattern in settings.shell.ignore if pattern]
     found += [f"ignore_plain={pattern}" for pattern in settings.shell.ignore if pattern]
     return [line for line in found if "\n" not in line and "\0" not in line]

@@ -325,6 +325,46 @@ def ids_of(wanted: HistoryQuery) -> tuple[str, list[Any]]:
     return f"SELECT h.id AS id FROM history h WHERE {where.text}", where.values
 
 
+class PrefixRun(NamedTuple):
+    """One run of a command that begins with what was typed."""
+
+    command: str
+    cwd: str
+    at: float
+    exit: int | None
+    previous: str
+    """What its shell had run just before; empty: not known."""
+
+
+_RUNS_READ = 5_000
+"""Rows that are looked through for a text that the index cannot find."""
+
+
+def runs_with_prefix(connection: sqlite3.Connection, prefix: str, cwd: str, limit: int) -> list[PrefixRun]:
+    """The newest runs by people of commands that begin with `prefix`: `limit` of this folder, and `limit` of all."""
+    prefix = clean_text(prefix)
+    if not prefix:
+        return []
+    begins = "h.agent = '' AND h.cut = 0 AND h.source <> 'agent' AND substr(h.command, 1, ?) = ?"
+    values: list[Any] = [len(prefix), prefix]
+    columns = (
+        "SELECT h.id, h.command, h.cwd, h.at, h.exit, coalesce((SELECT p.command FROM history p"
+        " WHERE p.shell = h.shell AND p.number = h.number - 1), '')"
+    )
+    here = f"{columns} FROM (SELECT * FROM history WHERE cwd = ? ORDER BY id DESC LIMIT ?) h WHERE {begins} LIMIT ?"
+    rows = connection.execute(here, [clean_text(cwd), _RUNS_READ, *values, limit]).fetchall()
+    if len(prefix) >= _SHORTEST:
+        anywhere = (
+            f"{columns} FROM history_fts f CROSS JOIN history h ON h.id = f.rowid"
+            f" WHERE f.history_fts MATCH ? AND {begins} ORDER BY f.rowid DESC LIMIT ?"
+        )
+        rows += connection.execute(anywhere, [_phrase([prefix]), *values, limit]).fetchall()
+    else:
+        anywhere = f"{columns} FROM (SELECT * FROM history ORDER BY id DESC LIMIT ?) h WHERE {begins} LIMIT ?"
+        rows += connection.execute(anywhere, [_RUNS_READ, *values, limit]).fetchall()
+    return [PrefixRun(*row[1:]) for row in {row[0]: row for row in rows}.values()]
+
+
 def _found_records(connection: sqlite3.Connection, sql: str, values: list[Any]) -> list[ShellRecord]:
     return [record_of(row) for row in connection.execute(sql, values).fetchall()]
 

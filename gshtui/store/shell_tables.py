@@ -226,6 +226,10 @@ class ShellTables(Table):
         """Commands and notes by number among the matching ones, oldest first; see `rows_span`."""
         return await self._read(partial(rows_span, wanted=wanted, start=start, limit=limit))
 
+    async def runs_with_prefix(self, prefix: str, cwd: str, limit: int) -> list[command_history.PrefixRun]:
+        """See `command_history.runs_with_prefix`."""
+        return await self._read(partial(command_history.runs_with_prefix, prefix=prefix, cwd=cwd, limit=limit))
+
     async def running(self) -> list[ShellRecord]:
         """Commands without a known end, oldest first."""
         return await self._read(command_history.running)

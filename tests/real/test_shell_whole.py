@@ -21,18 +21,18 @@ SHELLS, COMMANDS, KILLS = 3, 150, 3
 HUB = [sys.executable, "-m", "tests.kit.shell_log_child"]
 
 
-def _hub() -> subprocess.Popen[bytes]:
+def hub_child() -> subprocess.Popen[bytes]:
     return subprocess.Popen(HUB, cwd=ROOT, stdout=subprocess.PIPE)
 
 
-def _listening(hub: subprocess.Popen[bytes]) -> None:
+def wait_until_listening(hub: subprocess.Popen[bytes]) -> None:
     assert hub.stdout is not None and hub.stdout.readline() == b"listening\n"
 
 
 async def test_every_command_of_real_shells_is_kept_while_hubs_die(home: Home) -> None:
     store = await Store.open(paths.data_dir() / "gsh.db")
-    hub = _hub()
-    _listening(hub)
+    hub = hub_child()
+    wait_until_listening(hub)
     lines = [
         [f"true {shell} {number}" if number % 7 else f"false {shell} {number}" for number in range(COMMANDS)]
         for shell in range(SHELLS)
@@ -46,7 +46,7 @@ async def test_every_command_of_real_shells_is_kept_while_hubs_die(home: Home) -
             await eventually(store.shells.count, until=lambda count, wanted=wanted: count >= wanted)
             hub.kill()
             hub.wait()
-            hub = _hub()
+            hub = hub_child()
         for shell in shells:
             assert await asyncio.to_thread(shell.exit) == 0
         await eventually(store.shells.count, until=lambda count: count >= SHELLS * COMMANDS)
@@ -64,8 +64,8 @@ async def test_every_command_of_real_shells_is_kept_while_hubs_die(home: Home) -
 
 async def test_a_real_shell_is_live_and_its_exit_is_no_loss(home: Home) -> None:
     store = await Store.open(paths.data_dir() / "gsh.db")
-    hub = _hub()
-    _listening(hub)
+    hub = hub_child()
+    wait_until_listening(hub)
     shell = await asyncio.to_thread(Shell)
     try:
         for line in ("alias ll='print listed'", "ll now", "false | true | (exit 3)", " private", "cd /"):

@@ -21,7 +21,7 @@ from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.settings import paths
 from gshtui.settings.model import Settings
 from gshtui.shell import plugin_files
-from gshtui.shell.event_table import HUB, READER, SHELL
+from gshtui.shell.event_table import HUB, PROMPT, READER, SHELL
 from gshtui.shell.hub_listener import HubListener
 from gshtui.shell.hub_registry import HubRegistryError, shells_socket_path
 from gshtui.shell.log.connection_hosts import ReaderConnections, ShellConnections, WindowConnections
@@ -29,6 +29,7 @@ from gshtui.shell.log.hub_follower import HubFollower, MissedEvents
 from gshtui.shell.log.pane_output import PaneOutputs
 from gshtui.shell.log.shell_intake import IntakeRules, ShellIntake
 from gshtui.shell.log.spool_sync import SpoolSync
+from gshtui.shell.log.suggestions import SuggestionConnections
 from gshtui.shell.log.tool_command_log import ToolCommandLog
 from gshtui.shell.log.user_commands import UserCommandHistory, UserCommandOptions, UserCommandRunner
 from gshtui.shell.log.virtual_shells import VirtualShells
@@ -92,6 +93,7 @@ class ShellLog:
         self._shells = ShellConnections(self._intake.lines)
         self._windows = WindowConnections(self._publish_here, self._stirred.set)
         self._readers = ReaderConnections(self._intake.read_now)
+        self._prompts = SuggestionConnections(store)
         self._following = HubFollower(self._publish_here)
         self._catching_up = MissedEvents(store, self._publish_here)
         self._redact = redact
@@ -196,7 +198,8 @@ class ShellLog:
             if listening is not None:
                 self._last_complaint = ""
                 listener = HubListener(
-                    {SHELL: self._shells, HUB: self._windows, READER: self._readers}, self._intake.lines.wait_for_room
+                    {SHELL: self._shells, HUB: self._windows, READER: self._readers, PROMPT: self._prompts},
+                    self._intake.lines.wait_for_room,
                 )
                 try:
                     await listener.listen(listening, self._lease.path)

@@ -106,7 +106,7 @@ _gsh_preexec() {
     (( ZSH_SUBSHELL == 0 )) || return 0
     local typed=${${1:-$3}%$'\n'} REPLY command more=  # $1 is empty when history is off
     local -i cut=0
-    _gsh_open=0 _gsh_private=0
+    _gsh_open=0 _gsh_private=0 _gsh_previous=
     (( ${precmd_functions[(Ie)_gsh_precmd]} && ${zshexit_functions[(Ie)_gsh_zshexit]} )) || _gsh_hook
     if [[ $typed == '#'* ]]; then  # comments are off, so zsh looks for a command of this name
         [[ $_gsh_noted == $typed ]] || _gsh_remark "$typed"
@@ -132,6 +132,7 @@ _gsh_preexec() {
     REPLY=${${EPOCHREALTIME-}/,/.}
     [[ -n $REPLY ]] || _gsh_now
     _gsh_lines+=("{\"v\":2,\"type\":\"ShellCommandStarted\",\"at\":$REPLY,\"shell\":\"$_gsh_shell\",\"number\":$(( ++_gsh_number )),\"command\":$command,\"cwd\":$_gsh_cwd$_gsh_where$more,\"seq\":$(( ++_gsh_seq ))}")
+    _gsh_previous=$typed
     _gsh_send 2>/dev/null
     # zsh cannot keep its children from inheriting the descriptor, so it is closed while a command runs.
     if (( _gsh_fd )); then

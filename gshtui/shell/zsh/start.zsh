@@ -7,6 +7,8 @@ typeset -gA _gsh_option _gsh_has
 typeset -ga _gsh_ignored
 typeset -g _gsh_option_stamp=
 typeset -gi _gsh_open=0 _gsh_private=0
+# The command that ran last, if it was reported.
+typeset -g _gsh_previous=
 
 # Reads the options that `gsh-tui` wrote for us: lines of name=value. `$(<file)` does not fork.
 _gsh_read_options() {
@@ -43,6 +45,15 @@ _gsh_hook() {
     zshaddhistory_functions=(${zshaddhistory_functions:#_gsh_zshaddhistory} _gsh_zshaddhistory)
 }
 
+# Once, when every plugin has been loaded and before the first prompt.
+_gsh_suggest_start() {
+    precmd_functions=(${precmd_functions:#_gsh_suggest_start})
+    [[ -o zle && ${_gsh_option[suggestions]-} != no && $TERM != dumb ]] || return 0
+    builtin emulate -R zsh -o no_aliases -o extended_glob -o no_xtrace -o local_traps \
+        -c 'builtin source $_gsh_home/zsh/suggest.zsh'
+}
+
 _gsh_read_options
 _gsh_hook
+precmd_functions+=(_gsh_suggest_start)
 builtin source $_gsh_home/zsh/keys.zsh

@@ -26,7 +26,7 @@ _gsh_modules() {
         case $name in
             datetime) builtin zmodload -F zsh/datetime +p:EPOCHREALTIME 2>/dev/null ;;
             net/socket) builtin zmodload -F zsh/net/socket +b:zsocket 2>/dev/null ;;
-            system) builtin zmodload -F zsh/system +b:sysopen +b:syswrite +b:sysread +b:zsystem 2>/dev/null ;;
+            system) builtin zmodload -F zsh/system +b:sysopen +b:syswrite +b:sysread +b:zsystem +p:sysparams 2>/dev/null ;;
             zselect) builtin zmodload -F zsh/zselect +b:zselect 2>/dev/null ;;
             stat) builtin zmodload -F zsh/stat +b:zstat 2>/dev/null ;;
         esac
@@ -92,19 +92,27 @@ _gsh_socket() {
     fi
 }
 
-_gsh_connect() {
+# The path of the socket in REPLY, if it is our own hub's; in _gsh_found what tells this hub from others, if that is known.
+_gsh_find_hub() {
     (( _gsh_has[socket] && _gsh_has[zselect] )) || return 1
-    local REPLY place hub=
     local -a found
-    _gsh_socket; place=$REPLY
+    _gsh_found=
+    _gsh_socket
     if (( _gsh_has[stat] )); then
         # A folder of ours, in which nobody else can put a socket; then a socket of ours. Neither may be a link.
-        builtin zstat -L -A found -- ${place:h} && (( (found[3] & 8#170022) == 8#40000 && found[5] == EUID )) || return 1
-        builtin zstat -L -A found -- $place && (( (found[3] & 8#170000) == 8#140000 && found[5] == EUID )) || return 1
-        hub="$found[1]:$found[2]:$found[11]"  # device, inode, time of change: different for each hub
+        builtin zstat -L -A found -- ${REPLY:h} 2>/dev/null && (( (found[3] & 8#170022) == 8#40000 && found[5] == EUID )) || return 1
+        builtin zstat -L -A found -- $REPLY 2>/dev/null && (( (found[3] & 8#170000) == 8#140000 && found[5] == EUID )) || return 1
+        _gsh_found="$found[1]:$found[2]:$found[11]"  # device, inode, time of change: different for each hub
     else
-        [[ -S $place && -O $place && ! -L $place && -O ${place:h} && ! -L ${place:h} ]] || return 1
+        [[ -S $REPLY && -O $REPLY && ! -L $REPLY && -O ${REPLY:h} && ! -L ${REPLY:h} ]] || return 1
     fi
+}
+typeset -g _gsh_found=
+
+_gsh_connect() {
+    local REPLY place hub
+    _gsh_find_hub || return 1
+    place=$REPLY hub=$_gsh_found
     _gsh_now
     (( REPLY >= _gsh_retry )) || [[ $hub != $_gsh_refused ]] || return 1
     local -F now=$REPLY
