@@ -507,7 +507,7 @@ class LineParser:
 
 
 def _asks_for_help(arguments: list[Argument]) -> bool:
-    """Whether all that follows the name is `--help`, unquoted: whatever the command takes, that is never meant as text."""
+    """Whether all that follows the name is `--help`, unquoted: that is never meant as a text, whatever is taken."""
     if len(arguments) != 1 or arguments[0].name:
         return False
     value = arguments[0].value

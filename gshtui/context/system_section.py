@@ -38,7 +38,9 @@ to come from the person.
 _PLAN = """\
 Plan mode
 - You can only read now: whatever writes, executes or sends is refused. Look at what you need, then answer with a \
-plan: the changes, file by file, and how you would check them. Do not try to make them."""
+plan: the changes, file by file, and how you would check them. Do not try to make them.
+- End with the steps of that plan on your task list (`todo` with `write`), each small enough to be checked by itself: \
+the person edits them, and has you work through them."""
 
 
 def mode_section(mode: GuardMode) -> str:

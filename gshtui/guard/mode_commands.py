@@ -74,6 +74,8 @@ class ChangeMode(Parameters, Returns[ChangedMode]):
     """Empty: the agent in front."""
     agreed: bool = False
     """A person agreed to `yolo`."""
+    leaving: Literal["", "plan"] = ""
+    """Only if it is in this mode; otherwise nothing changes."""
 
 
 class ModeParameters(Parameters):
@@ -122,6 +124,8 @@ def mode_command(port: ModePort) -> AnyCommand:
         row = find(wanted.agent or invocation.agent)
         if wanted.mode == "yolo" and not wanted.agreed:
             raise Unconfirmed(f"In yolo mode, {row.name} runs everything unasked and outside the sandbox.")
+        if wanted.leaving and (now := port.modes.mode_of(row.id)) != wanted.leaving:
+            return ChangedMode(row.name, now)
         folder = invocation.project if row.runtime == "local" else Path(row.cwd)
         async with one_at_a_time:
             mode, passed = next_mode(port.modes.mode_of(row.id)) if wanted.mode == "next" else wanted.mode, ""

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import ModelChangeRequested
+from gshtui.commands.declaration import Invocation
+from gshtui.commands.execution import call
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from gshtui.calls.call_service import CallService
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
+    from gshtui.context.task_list import TaskStore
     from gshtui.fleet.agent_states import AgentStates
     from gshtui.fleet.fleet import Fleet
     from gshtui.fleet.mail.commands import Courier
@@ -57,6 +60,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "rewind",
         "approvals",
         "mode",
+        "plan",
         "spawn",
         "file",
         "init",
@@ -454,12 +458,29 @@ class CommandOffers:
 
             return commands(store, self._settings, sync_shells, sync_programs)
 
-        def tasks() -> list[AnyCommand]:
+        @functools.cache
+        def lists() -> tuple[TaskStore, Callable[[str], Awaitable[str]]]:
             from gshtui.agents.sessions import session_lookup
-            from gshtui.context.task_list import TaskStore, task_commands
+            from gshtui.context.task_list import TaskStore
 
-            conversations = session_lookup(store, session_of, str(self._cwd))
-            return task_commands(TaskStore(self._bus, store.contexts), conversations)
+            return TaskStore(self._bus, store.contexts), session_lookup(store, session_of, str(self._cwd))
+
+        def tasks() -> list[AnyCommand]:
+            from gshtui.context.task_list import task_commands
+
+            return task_commands(*lists())
+
+        def plans() -> list[AnyCommand]:
+            from gshtui.context.plan_command import plan_command
+            from gshtui.guard.mode_commands import ChangeMode
+
+            async def leave_plan_mode(
+                invocation: Invocation, agent: str, mode: Literal["ask", "edit", "auto"] | None
+            ) -> None:
+                change = ChangeMode(mode=mode or "ask", agent=agent, leaving="" if mode else "plan")
+                await call(self._registry, change, invocation)
+
+            return [plan_command(*lists(), leave_plan_mode)]
 
         def approvals() -> list[AnyCommand]:
             from gshtui.agents.approval_commands import approvals_command
@@ -485,6 +506,7 @@ class CommandOffers:
         self._offer("rewind redo fork", rewinds)
         self._offer("usage cost search_context search output", record)
         self._offer("todo", tasks)
+        self._offer("plan", plans)
         self._offer("remember forget memory", memory)
         self._offer("approvals permissions", approvals)
 

@@ -11,11 +11,13 @@ import pytest
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Task
-from gshtui.bus.events.context_events import TasksChanged
+from gshtui.bus.events.agent_events import PromptSubmitted
+from gshtui.bus.events.context_events import PlanEditRequested, TasksChanged
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
 from gshtui.commands.language import validate
 from gshtui.context import task_list
+from gshtui.context.plan_command import EditPlan, RewritePlan, StartPlan, plan_command
 from gshtui.context.task_list import TaskStore, task_commands
 from gshtui.store.store import Store
 from tests.kit.record import open_record
@@ -96,3 +98,33 @@ async def test_what_cannot_be_is_said(tmp_path: Path) -> None:
         await tools.todo(action="clear")
         await tools.bus.drained()
         assert tools.told == []
+
+
+async def test_a_plan_is_edited_and_started(tmp_path: Path) -> None:
+    async with open_record(tmp_path / "gsh.db") as store:
+        tools = TaskTools(store, (await store.sessions.create(cwd="/p", agent="main")).id)
+        left: list[tuple[str, str | None]] = []
+
+        async def session_of(agent: str) -> str:
+            return {"main": tools.session}.get(agent, "")
+
+        async def leave(_invocation: Invocation, agent: str, mode: str | None) -> None:
+            left.append((agent, mode))
+
+        plan = plan_command(tools.task_store, session_of, leave)
+
+        async def run(value: Any) -> Outcome:
+            action = next(one for one in plan.actions if one.parameters is type(value))
+            return await action.handle(Invocation(Caller(), Path("/p"), Path("/p"), agent="main"), value)
+
+        with pytest.raises(CommandError, match="no plan yet"):
+            await run(StartPlan())
+        await tools.todo(action="write", tasks=[{"text": "read"}, {"text": "write", "state": "active"}])
+        wanted = (await run(EditPlan())).intent
+        assert isinstance(wanted, PlanEditRequested) and "- [>] 2. write" in wanted.text
+        await run(RewritePlan(agent="main", text=wanted.text.replace("[ ] 1. read", "[x] 1. read all") + "test\n"))
+        assert (await tools.todo()).text == "- ☑ 1. read all\n- ▶ 2. write\n- ☐ 3. test"
+        with pytest.raises(CommandError, match="no step"):
+            await run(RewritePlan(agent="main", text="- [x]"))
+        started = (await run(StartPlan(mode="edit"))).intent
+        assert isinstance(started, PromptSubmitted) and left == [("main", "edit")]

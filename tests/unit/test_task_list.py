@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from gshtui.bus.context_data import Task
 from gshtui.context import task_list
+from gshtui.context.plan_command import Plan, plan_text, read_plan
 from gshtui.context.task_list import TaskError
 
 STATES = st.sampled_from(["open", "active", "done", "dropped"])
@@ -76,3 +78,24 @@ def test_bounds() -> None:
     assert len(task_list.added((), "x" * 9_000)[0].text) == task_list.LONGEST
     with pytest.raises(TaskError, match="at most 100 tasks"):
         task_list.written((), [("", f"task {n}", "open") for n in range(101)])
+
+
+@given(STEPS)
+def test_a_plan_that_is_saved_unchanged_is_the_same_plan(steps: list[Any]) -> None:
+    tasks: tuple[Task, ...] = ()
+    for step in steps:
+        with contextlib.suppress(TaskError):
+            tasks = applied(tasks, step)
+    text = plan_text(Plan("main", tasks))
+    assert task_list.written(tasks, read_plan(text, tasks)) == tasks
+
+
+def test_a_plan_is_read_as_people_write_it() -> None:
+    text = "# head\n\n- [X] 2. done\n2) [x] looks like a box\n* new\n   plain text\n- [>] go on\n"
+    assert read_plan(text, (Task("2", "done"),)) == [
+        ("2", "done", "done"),
+        ("2", "[x] looks like a box", "open"),
+        ("", "new", "open"),
+        ("", "plain text", "open"),
+        ("", "go on", "active"),
+    ]

@@ -69,6 +69,13 @@ class CutUndone(Event, frozen=True, kw_only=True):
     sections: tuple[SectionSize, ...] = ()
 
 
+class PlanEditRequested(Event, frozen=True, kw_only=True):
+    """Intent: a person wants to edit an agent's plan; the window opens `text` in their editor."""
+
+    agent: str
+    text: str
+
+
 class SummaryProposed(Event, frozen=True, kw_only=True):
     """A summary waits for review: `SummaryAnswered` for the same cut, or `deadline`, ends the wait."""
 

@@ -9,6 +9,7 @@ from gshtui.ui.changes.changes_feature import ChangesFeature
 from gshtui.ui.context.context_feature import ContextFeature
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.feature import Feature
+from gshtui.ui.prompt.plan_feature import PlanFeature
 from gshtui.ui.python.python_feature import PythonFeature
 from gshtui.ui.servers.servers_feature import ServersFeature
 from gshtui.ui.settings.settings_feature import SettingsFeature
@@ -27,6 +28,7 @@ FEATURES: tuple[type[Feature], ...] = (
     ContextFeature,
     TerminalFeature,
     ShellFeature,
+    PlanFeature,
     PythonFeature,
     ServersFeature,
     WorkflowsFeature,
