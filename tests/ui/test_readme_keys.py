@@ -1731,6 +1731,17 @@ def agents(shell: Shell) -> None:
         shell.wait_for_prompt()
 
 
+@told("zsh", "`right` or `ctrl+e` takes it, `alt+f` a word of it.")
+def suggestions(shell: Shell) -> None:
+    shell.run("print one two")
+    for key, printed in ((b"\x1b[C", b"\none two\r"), (b"\x05", b"\none two\r"), (b"\x1bf", b"\none\r")):
+        shell.press_keys("print o")
+        shell.wait_for_text(b"ne two")
+        shell.press_keys(key + b"\n")
+        shell.wait_for_prompt()
+        assert printed in shell.output[-400:]
+
+
 def test_keys_of_the_shell(home: Home) -> None:
     write_echo_program(home)
     offer_agents(home, "0003 fix thinking")
