@@ -46,6 +46,7 @@ NAMES = (
     "context",
     "resize",
     "door",
+    "rewinds",
 )
 
 
