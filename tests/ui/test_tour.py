@@ -90,3 +90,15 @@ def test_a_tour_shows_one_frame_at_a_time_and_asks_for_nothing() -> None:
     assert "monospace" in without_web_font(frame) and "Fira" not in without_web_font(frame)
     with pytest.raises(ValueError, match="one size"):
         tour([frame, frame.replace("0 0 10 5", "0 0 10 6")], 2)
+
+
+def test_a_picture_without_its_font_has_whole_bars_and_no_text_that_begins_with_a_blank() -> None:
+    row = 'y="100" textLength="{}" clip-path="url(#c)">'
+    bars = f'<text class="terminal-r1" x="10" {row.format("36.6")}█&#160;▄</text>'
+    words = f'<text class="terminal-r2" x="10" {row.format("61")}&#160;a&#160;b&#160;</text>'
+    assert without_web_font(bars) == (
+        '<rect class="terminal-r1" x="10" y="81.5" width="12.2" height="24.65"/>'
+        '<rect class="terminal-r1" x="34.4" y="93.7" width="12.2" height="12.45"/>'
+    )
+    drawn = f'<text class="terminal-r2" x="22.2" {row.format("36.6")}a&#160;b</text>'
+    assert without_web_font(words) == without_web_font(drawn) == drawn

@@ -10,19 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
 
 from gshtui.programs.profile import Profile
-from gshtui.programs.transcripts import gemini_transcript
 from gshtui.programs.transcripts.transcript_readers import home_of
 
-
-class _Finder(Protocol):
-    def __call__(self, cwd: str, id: str, since: float, environ: Mapping[str, str], home: Path, /) -> bool: ...
-
-
-_FINDERS: Mapping[str, _Finder] = {"gemini": gemini_transcript.has_loaded_since}
+_LATE = "gemini"
+"""The program that takes keys before it has read its conversation, and says in its files when it has."""
 
 
 @dataclass(slots=True)
@@ -45,7 +38,7 @@ class ConversationLoading:
     @property
     def possible(self) -> bool:
         """Whether it has to be asked at all."""
-        return not self._over and self.pid > 0 and self._program in _FINDERS
+        return not self._over and self.pid > 0 and self._program == _LATE
 
     @property
     def _program(self) -> str:
@@ -59,10 +52,14 @@ class ConversationLoading:
         """
         if not self.possible:
             return False
+        from gshtui.programs.transcripts import gemini_transcript  # most agents are other programs
+
         began, id = self._start()
         late = self.clock() - began > self.profile.timing.start
         try:
-            self._over = late or _FINDERS[self._program](self.cwd, id, began, self.environ, home_of(self.environ))
+            self._over = late or gemini_transcript.has_loaded_since(
+                self.cwd, id, began, self.environ, home_of(self.environ)
+            )
         except OSError:
             self._over = True
         return not self._over

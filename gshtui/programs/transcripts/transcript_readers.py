@@ -5,20 +5,12 @@ A program's conversation is found by its id, or else by its folder and the agent
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from gshtui.programs.transcripts import (
-    aider_transcript,
-    claude_transcript,
-    codex_transcript,
-    gemini_transcript,
-    opencode_transcript,
-    qwen_transcript,
-    vibe_transcript,
-)
 from gshtui.programs.transcripts.program_transcript import (
     MOST_BYTES,
     ProgramTranscript,
@@ -26,16 +18,29 @@ from gshtui.programs.transcripts.program_transcript import (
     TranscriptQuery,
 )
 
-READERS: Mapping[str, Any] = {
-    "aider": aider_transcript,
-    "claude": claude_transcript,
-    "codex": codex_transcript,
-    "gemini": gemini_transcript,
-    "opencode": opencode_transcript,
-    "qwen": qwen_transcript,
-    "vibe": vibe_transcript,
-}
-"""A module each, with `find` and `read`."""
+_PROGRAMS = ("aider", "claude", "codex", "gemini", "opencode", "qwen", "vibe")
+
+
+class _Readers(Mapping[str, Any]):
+    """A module for each program, loaded when it is first asked for."""
+
+    def __getitem__(self, program: str) -> Any:
+        if program not in _PROGRAMS:
+            raise KeyError(program)
+        return import_module(f"gshtui.programs.transcripts.{program}_transcript")
+
+    def __contains__(self, program: object) -> bool:
+        return program in _PROGRAMS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_PROGRAMS)
+
+    def __len__(self) -> int:
+        return len(_PROGRAMS)
+
+
+READERS: Mapping[str, Any] = _Readers()
+"""Modules with `find` and `read`, by program."""
 ConversationState = Literal["absent", "empty", "said", "unknown"]
 """absent: there is no transcript. empty: there is one, but nobody has said anything in it."""
 
@@ -147,6 +152,8 @@ def _last_turn(reader: Any, place: Any) -> TurnText | None:
 
 def stamp_of(place: Any) -> tuple[int, ...]:
     """What changes when the transcript at a place does; empty where there is none."""
+    from gshtui.programs.transcripts import aider_transcript, opencode_transcript
+
     paths: list[Path] = [place] if isinstance(place, Path) else []
     if isinstance(place, aider_transcript.AiderChat):
         paths = [place.path]
