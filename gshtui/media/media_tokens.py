@@ -1,4 +1,10 @@
-"""What pictures, documents and sounds cost in tokens, by the rule that each provider publishes. Pure.
+"""What pictures, documents and sounds cost in tokens, by the rule of each provider's present models. Pure.
+
+Anthropic: a token for 28 × 28 pixels, within 2,576 pixels a side and 4,784 tokens (older models: 1,568 and 1,568);
+platform.claude.com/docs/en/build-with-claude/vision. A page of a PDF is its text and a picture of it; …/pdf-support.
+OpenAI: 1.2 tokens for 32 × 32 pixels, of at most 1,536 such patches; platform.openai.com/docs/guides/images-vision.
+Google: 258 tokens up to 384 × 384 pixels, else 258 for each tile, and for each page; 32 a second of sound;
+ai.google.dev/gemini-api/docs/tokens.
 
 The provider's own count corrects it after the first answer, as it does every estimate.
 """
@@ -62,13 +68,10 @@ def _picture(api: str, width: int, height: int) -> int:
         return _PICTURE
     match api:
         case "anthropic":
-            width, height = _within(width, height, 1_568)
-            return min(1_600, math.ceil(width * height / 750))
-        case "openai":  # fitted into 2048 × 2048, then the shorter side to 768; 170 a tile of 512, and 85
-            width, height = _within(width, height, 2_048)
-            if (short := min(width, height)) > 768:
-                width, height = round(width * 768 / short), round(height * 768 / short)
-            return 85 + 170 * math.ceil(width / 512) * math.ceil(height / 512)
+            width, height = _within(width, height, 2_576)
+            return min(4_784, math.ceil(width / 28) * math.ceil(height / 28))
+        case "openai":
+            return math.ceil(1.2 * min(1_536, math.ceil(width / 32) * math.ceil(height / 32)))
         case (
             "gemini"
         ):  # 258 a tile; small pictures are one, others are cut into squares of two thirds of the short side

@@ -23,6 +23,7 @@ NAMES = (
     "echo",
     "stream",
     "history",
+    "replay",
     "native",
     "mirror",
     "agents",

@@ -204,8 +204,8 @@ async def test_each_api_gets_it_in_its_own_form_or_is_told_why_not(api: str, tmp
 
 def test_tokens_follow_each_provider() -> None:
     picture = Image("image/png", "", "", "k", 9, 1_000, 1_000)
-    assert MediaRule("anthropic").tokens(picture) == 1_334  # area / 750
-    assert MediaRule("openai").tokens(picture) == 85 + 4 * 170  # 768 × 768: four tiles
+    assert MediaRule("anthropic").tokens(picture) == 36 * 36  # patches of 28 pixels
+    assert MediaRule("openai").tokens(picture) == 1_229  # 32 × 32 patches, 1.2 each
     assert MediaRule("gemini").tokens(picture) == 4 * 258
     assert MediaRule("gemini").tokens(Image("image/png", "", "", "k", 9, 300, 200)) == 258
     assert MediaRule("gemini").tokens(Document("application/pdf", "", "", "k", 9, 10)) == 2_580
