@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 How = Literal["merge", "squash", "rebase"]
 """merge: a fast-forward where that suffices, else a merge commit. squash: one commit. rebase: its commits, anew."""
+_AGAIN = "Finish it again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,20 +182,28 @@ async def finish_worktree(
         await _move(now, limit)
     done = f"{tree.branch} is merged into {plan.base}, but {tree.shown} was not removed"
     notes: list[str] = []
+    torn_down = False
+    if left := await uncommitted_of(tree, limit):
+        raise CommandError(f"{done}: {_uncommitted(left)}.", hint=_AGAIN)
     if teardown:
         ran = await run_teardown(teardown, folder, consent, agreed=agreed, output=output, sandboxes=sandboxes)
         if ran.ran and not ran.ok:
             raise CommandError(f"{done}. {ran.note}", hint="Mend that and finish it again, or use --no-teardown.")
+        torn_down = ran.ran
         notes.append(ran.note)
     try:
-        if left := await uncommitted_of(tree, limit):
-            raise CommandError(f"it has {count(len(left), 'uncommitted file')} ({_listed(left)})")
+        left = await uncommitted_of(tree, limit)
+        if left and not torn_down:
+            raise CommandError(_uncommitted(left))
+        if left:  # by the command; a commit that no branch refers to keeps it for a while
+            kept = await _paper_commit(tree, f"What the tear-down command of {tree.branch} left", limit)
+            notes.append(f"The tear-down command left {_listed(left)}; `git show {kept[:8]}` has them.")
         if await _commit_of(folder, "HEAD", limit) != now.tip:
             raise CommandError("a commit was added meanwhile")
         # Every commit and file is in the base now; what else would be lost, the plan has named.
         await remove_worktree(tree, main, force=True, limit=limit)
     except CommandError as error:
-        raise CommandError(f"{done}: {error.message.rstrip('.')}.", hint="Finish it again.") from error
+        raise CommandError(f"{done}: {error.message.rstrip('.')}.", hint=_AGAIN) from error
     if not await delete_branch(main, tree.branch, now.tip, limit):
         notes.append(f"The branch {tree.branch} was kept, since it has moved on.")
     return FinishedWorktree(tree.branch, plan.base, tree.path, now.commits, now.result, now.tip, tuple(notes))
@@ -203,6 +212,10 @@ async def finish_worktree(
 async def _commit_of(folder: Path, name: str, limit: float) -> str:
     answer = await git(folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", timeout=limit)
     return answer.out.strip() if answer.code == 0 else ""
+
+
+def _uncommitted(names: Sequence[str]) -> str:
+    return f"it has {count(len(names), 'uncommitted file')} ({_listed(names)})"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import stat
+import re
 import sys
 from pathlib import Path
 
@@ -287,9 +288,8 @@ async def test_the_tear_down_command_runs_only_with_consent_and_its_output_is_ke
     fork = Path(tree.path)
     output = tmp_path / "output"
     ok = tmp_path / "ok"
-    script = write_script(
-        tmp_path, f"import os, sys; print('down', os.getcwd()); sys.exit(0 if os.path.exists({str(ok)!r}) else 3)"
-    )
+    lines = ("import os, sys", "print('down', os.getcwd())", f"os.path.exists({str(ok)!r}) or sys.exit(3)")
+    script = write_script(tmp_path, "; ".join((*lines, "open('left by it', 'w').write('dumped')")))
     commit(fork, "x", "x\n")
     plan = await plan_finish(tree)
     with pytest.raises(CommandError, match=r"is merged into main, but .* failed with exit code 3") as told:
@@ -299,6 +299,9 @@ async def test_the_tear_down_command_runs_only_with_consent_and_its_output_is_ke
     ok.touch()
     done = await finish_worktree(await plan_finish(tree), teardown=script, agreed=True, output=output)
     assert done.commits == 0 and "already had everything" in done.text and "succeeded" in done.text
+    told_of = re.search(r"left left by it; `git show (\w+)` has them", done.text)
+    assert told_of is not None and not fork.exists(), "what the command leaves keeps no worktree, and is not lost"
+    assert run_git(project, "show", f"{told_of[1]}:left by it") == "dumped"
     assert [f"down {fork}" in path.read_text() for path in output.iterdir()] == [True, True]
     tree = await fork_worktree(project, "fork")
     done = await finish_worktree(await plan_finish(tree), teardown=(sys.executable, "-c", "raise SystemExit(1)"))
