@@ -13,10 +13,11 @@ from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRem
 from gshtui.calls.call_delivery import CallDelivery
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+from gshtui.system.calm_look import until_calm_look
 from gshtui.system.tasks import cancel_and_wait, keep_on
 
-_LOOK_EVERY, _CALM_EVERY = 0.5, 30.0
-"""Seconds between looks for what other processes wrote: where the system tells of no change, and where it does."""
+_LOOK_EVERY = 0.5
+"""Seconds between looks for what other processes wrote, where the system tells of no change."""
 
 
 class CallFeed:
@@ -67,9 +68,9 @@ class CallFeed:
                 await self._delivery.dispatch()
             except StoreError:
                 self._revision = (-1, -1)  # busy or full: the next look tries again
-            every = _CALM_EVERY if self._store.changes.works and self._revision[0] >= 0 else _LOOK_EVERY
+            told = self._store.changes.works and self._revision[0] >= 0
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(every):
+                async with asyncio.timeout(until_calm_look() if told else _LOOK_EVERY):
                     await self._stirred.wait()
             self._stirred.clear()
 

@@ -31,8 +31,8 @@ class Answerer:
         except SessionError as error:
             if error.kind != "waiting":
                 raise from_session_error(error) from error
-            hint = "`agent ls` tells who waits."
-            raise FleetError("invalid", f"{row.name} ({row.id}) asks nothing now.", hint=hint) from error
+            hint = "`agent ls` shows who is waiting."
+            raise FleetError("invalid", f"{row.name} ({row.id}) is not asking anything.", hint=hint) from error
 
     async def answer(self, row: AgentRow, choice: str, question: str, reason: str = "") -> OpenQuestion | None:
         """Choose an answer; what is asked next, if anything is. `reason`: why one of our own agents may not."""

@@ -97,7 +97,7 @@ class OwnQuestions:
         waiting = self._open_now().of_agent(row.id)
         if not waiting:
             hint = "`approvals` lists all open questions."
-            raise FleetError("invalid", f"{row.name} ({row.id}) asks nothing here now.", hint=hint)
+            raise FleetError("invalid", f"{row.name} ({row.id}) is not asking anything here.", hint=hint)
         found = next((one for one in waiting if question in ("", one.approval)), None)
         if found is None:
             raise FleetError("invalid", f"{row.name} ({row.id}) asks something else now.", hint="Nothing was answered.")

@@ -22,6 +22,7 @@ from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.fleet_context import FleetContext, is_over
 from gshtui.fleet.keeper import running_keeper
 from gshtui.store.store_errors import StoreError
+from gshtui.system.calm_look import until_calm_look
 from gshtui.system.process_watch import ProcessWatch
 from gshtui.system.tasks import attempt, cancel_and_wait, keep_on
 
@@ -70,8 +71,6 @@ LOOK_EVERY = 2.0
 """Seconds between two looks while agents are at work."""
 IDLE_LOOK_EVERY = 5.0
 """Seconds between two looks at the record alone, while none is."""
-CALM_EVERY = 30.0
-"""Seconds between two looks while whatever may happen is told: by the terminals, and by changes of the record."""
 OnRow = Callable[[AgentRow], Awaitable[None]]
 
 
@@ -242,7 +241,7 @@ class Reconciler:
         return True
 
     def _pause(self) -> float:
-        """Seconds until the next look, if nothing is told before."""
+        """Seconds until the next look, if nothing is told before by terminals, processes and changes of the record."""
         rows = [row for row in self._context.rows.all() if not is_over(row)]
         told = self._context.store.changes.works and self._processes is not None
         if not told:
@@ -255,7 +254,7 @@ class Reconciler:
         pids = {row.pid for row in rows if row.owner == me and row.pid and not row.host}
         pids |= {row.owner for row in rows} - {0, me}
         assert self._processes is not None
-        return LOOK_EVERY if not self._processes.watch(pids) or changing else CALM_EVERY
+        return LOOK_EVERY if not self._processes.watch(pids) or changing else until_calm_look()
 
     def tell_lost(self, lost: list[AgentRow]) -> None:
         """Say who is gone, once for all of them."""

@@ -24,15 +24,18 @@ from gshtui.hub.asked_commands import AskedCommands
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import KEEPER_PARTS, HubOptions
 from gshtui.settings import paths
+from gshtui.settings.loader import Loaded
 from gshtui.shell import hub_registry
 from gshtui.shell.event_table import COMMAND
 from gshtui.shell.hub_listener import HubListener
 from gshtui.shell.hub_registry import HubRegistryError, SocketInUse
 from gshtui.store.store_errors import StoreError
+from gshtui.system.calm_look import until_calm_look
+from gshtui.system.folder_watch import FolderWatch
+from gshtui.system.tasks import cancel_and_wait, keep_on
 
 IDLE_FOR = 600.0
 """Seconds without anything to look after until it ends."""
-_LOOK_EVERY = 60.0
 
 
 def run_keeper(idle: float = IDLE_FOR) -> int:
@@ -63,7 +66,7 @@ async def _run(stop: Stop, idle: float) -> int:
             await hub.start()
             if hub.store is None or hub.fleet is None:
                 return exits.ERROR
-            async with _listening(hub):
+            async with _listening(hub), _ends_with_the_setting(loaded, stop):
                 await _until_idle(hub, stop, idle)
     finally:
         claim.release()
@@ -98,12 +101,42 @@ async def _at_once() -> None:
     """Commands come one by one, so there is nothing to slow down."""
 
 
+@asynccontextmanager
+async def _ends_with_the_setting(loaded: Loaded, stop: Stop) -> AsyncGenerator[None]:
+    """Stop when `hub.keep` becomes `never`. One that somebody started although it was `never` stays."""
+    if loaded.settings.hub.keep == "never":
+        yield
+        return
+
+    async def look() -> None:
+        while True:
+            changed.clear()
+            if (await asyncio.to_thread(loaded.again)).settings.hub.keep == "never":
+                stop.asked.set()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(until_calm_look()):
+                    await changed.wait()
+
+    file, changed = paths.config_file(), asyncio.Event()
+    # What a link leads to is changed elsewhere.
+    watches = [FolderWatch(each.parent, {each.name}.__contains__) for each in {file, file.resolve()}]
+    for watch in watches:
+        watch.on_change(changed.set)
+    looking = keep_on(look, "the setting hub.keep")
+    try:
+        yield
+    finally:
+        await cancel_and_wait(looking)
+        for watch in watches:
+            watch.close()
+
+
 async def _until_idle(hub: Hub, stop: Stop, idle: float) -> None:
     """Until it is asked to stop, or nothing has been going on for so many seconds."""
     busy_at = time.monotonic()
     while not stop.asked.is_set():
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(min(_LOOK_EVERY, idle / 4) if idle else None):
+            async with asyncio.timeout(min(until_calm_look(), idle / 4) if idle else None):
                 await stop.asked.wait()
         if await _goes_on(hub):
             busy_at = time.monotonic()

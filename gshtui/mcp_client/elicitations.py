@@ -40,7 +40,7 @@ class Elicitations:
     def answer(self, server: str, words: str) -> None:
         """Answer a server's question. Raises `McpError`: it asks nothing, or the values are not what it asks for."""
         if server not in self._open:
-            raise McpError(f"The MCP server {server[:40]} asks nothing now.")
+            raise McpError(f"The MCP server {server[:40]} is not asking anything.")
         asked, answer = self._open[server]
         values = parsed_values(asked, words)
         del self._open[server]

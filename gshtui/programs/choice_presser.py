@@ -134,7 +134,7 @@ class ChoicePresser:
                 "scrolled", f"Somebody is scrolling back in the terminal of {name}.", "Press q there to leave."
             )
         if read is None or seen.reading.status != "waiting":
-            raise SessionError("waiting", f"{name} asks nothing now.", _NOT_PRESSED)
+            raise SessionError("waiting", f"{name} is not asking anything.", _NOT_PRESSED)
         if question and read.question.id != question:
             about = one_line(read.question.subject, 120)
             raise SessionError("waiting", f"The question of {name} changed: {about}", _NOT_PRESSED, seen.question)

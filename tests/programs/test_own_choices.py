@@ -64,7 +64,7 @@ async def test_one_key_answers_the_question_that_was_seen(stage: Stage) -> None:
     await stage.status("idle")
     assert made.exists()
     assert stage.row.question is None
-    with pytest.raises(CommandError, match="asks nothing now"):
+    with pytest.raises(CommandError, match="is not asking anything"):
         await stage.command("agent", action="answer", target=stage.id, text="1")
 
 

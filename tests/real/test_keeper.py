@@ -25,7 +25,7 @@ from gshtui.fleet.mail.outbox import Address, Addresses, MailOutbox
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
-from gshtui.settings.paths import data_dir
+from gshtui.settings.paths import config_file, data_dir
 from gshtui.store.store import Store
 from gshtui.system.process_identity import is_alive
 from tests.kit.command import ROOT, command, environment, run_gsh, start_gsh
@@ -250,6 +250,19 @@ async def test_it_ends_when_there_is_nothing_left_to_do(place: Place) -> None:
         (place.project / "end").touch()
         assert await asyncio.to_thread(process.wait, 20) == 0
     assert (await place.store.agents.find("0001")).status == "done"
+
+
+async def test_it_ends_when_the_setting_becomes_never(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GSH_HUB__KEEP")  # it would go before the file
+    file = config_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with start_gsh("hub", "run", cwd=place.project) as process:
+        await place.keeper()
+        file.write_text('[hub]\nkeep = "never"\n')
+        assert await asyncio.to_thread(process.wait, 20) == 0
+    with start_gsh("hub", "run", "--idle", "0.4", cwd=place.project) as process:
+        await place.keeper()  # whoever starts it all the same is meant
+        assert await asyncio.to_thread(process.wait, 20) == 0
 
 
 async def test_an_older_version_makes_way(place: Place) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import stat
 import re
+import stat
 import sys
 from pathlib import Path
 

@@ -54,5 +54,5 @@ async def test_one_question_a_server_and_an_answer_once() -> None:
         open_ones.open("kit", ASKED)
     open_ones.answer("kit", "colour=blue")
     assert (await answer)["colour"] == "blue"
-    with pytest.raises(McpError, match="asks nothing"):
+    with pytest.raises(McpError, match="is not asking anything"):
         open_ones.answer("kit", "colour=blue")

@@ -25,12 +25,12 @@ from gshtui.fleet.mail.transports import DeliveryUnsure, MailTransports, NotDeli
 from gshtui.programs.pane_view import BLOCKS, SessionError
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+from gshtui.system.calm_look import until_calm_look
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
 from gshtui.text.sanitise import one_line
 
-LOOK_EVERY, CALM_EVERY = 0.5, 30.0
-"""Seconds between looks at what other processes left: where the system tells of no change in the record, and where it
-does."""
+LOOK_EVERY = 0.5
+"""Seconds between looks at what other processes left, where the system tells of no change in the record."""
 _LATER = 2.0
 """Seconds until a message that could not be delivered is tried again."""
 _SOON, AGAIN_AFTER = 0.15, 0.7
@@ -147,7 +147,7 @@ class Delivery:
             waits = [until - time.monotonic() for until in self._not_before.values()]
             with contextlib.suppress(TimeoutError):
                 told = self._store.changes.works and self._revision >= 0
-                every = CALM_EVERY if told else LOOK_EVERY
+                every = until_calm_look() if told else LOOK_EVERY
                 async with asyncio.timeout(max(0.05, min([every, *waits]))):
                     await self._stirred.wait()
             self._stirred.clear()

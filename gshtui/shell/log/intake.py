@@ -25,6 +25,7 @@ from gshtui.shell.pairing import PairedLine, Pairing, PairingResult
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system import private_files
+from gshtui.system.calm_look import until_calm_look
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.tasks import report
 
@@ -181,8 +182,8 @@ def event_of(note: ShellNote) -> Event | None:
     return None
 
 
-EVERY, CALM_EVERY = 1.0, 60.0
-"""Seconds between two looks at the folder, at least; and at most, where the system tells of changes."""
+EVERY = 1.0
+"""Seconds between two looks at the folder, at least."""
 _TIDY_EVERY = 600.0
 _ABANDONED = 86_400.0
 """Seconds after which the empty file of a shell that nobody knows is removed."""
@@ -223,13 +224,14 @@ class SpoolIntake:
         try:
             while True:
                 stirred.clear()
+                again_at = time.monotonic() + EVERY
                 all_read = await self.read_spools()
                 tidied = await self._tidied(tidied)
-                await asyncio.sleep(EVERY)
                 if watch.works and all_read:
                     with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(CALM_EVERY):
+                        async with asyncio.timeout(until_calm_look()):
                             await stirred.wait()
+                await asyncio.sleep(max(0.0, again_at - time.monotonic()))
         finally:
             watch.close()
 

@@ -38,13 +38,13 @@ from gshtui.shell.socket_lease import SocketLease
 from gshtui.shell.spool import folder as spool_folder
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+from gshtui.system.calm_look import until_calm_look
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.process_watch import ProcessWatch
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
 
-LOOK_EVERY, CALM_EVERY = 1.0, 60.0
-"""Seconds between two looks for shells that died and at the socket's place, at least; and at most, where the system
-tells of both."""
+LOOK_EVERY = 1.0
+"""Seconds between two looks for shells that died and at the socket's place, at least."""
 _WINDOWS_EVERY = 5.0
 """Seconds from one look for windows that died to the next."""
 _TRY_AGAIN = 0.2
@@ -228,11 +228,13 @@ class ShellLog:
                 if not self._lease.is_held():
                     return
                 await self._close_dead_shells(listener)
-                if processes.watch(self._intake.processes()) and watch.works:
+                told = processes.watch(self._intake.processes()) and watch.works
+                if told:
                     with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(CALM_EVERY):
+                        async with asyncio.timeout(until_calm_look()):
                             await self._stirred.wait()
-                await asyncio.sleep(LOOK_EVERY)
+                if not told or self._stirred.is_set():
+                    await asyncio.sleep(LOOK_EVERY)
         finally:
             watch.close()
             processes.close()
