@@ -112,7 +112,8 @@ class CliStatus:
         loading: ConversationLoading | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.known = KnownStatus("starting", "spawn", row.created)
+        started = _started(row)
+        self.known = KnownStatus("starting", "spawn", started)
         """The status now."""
         self.idle = asyncio.Event()
         """Set while the program reports that it is idle or waiting."""
@@ -132,12 +133,12 @@ class CliStatus:
         """The clock at the last look at it, and how long this machine had been awake then."""
         self._conversation: str = row.external_id
         self._hook: HookEvent | None = None
-        self._facts = StatusFacts(started=row.created, moved=row.created, since=row.created)
+        self._facts = StatusFacts(started=started, moved=started, since=started)
         self._lines: tuple[str, ...] = ()
         self._news = ScreenNews()
         self._stirred = asyncio.Event()
         self._at_once = asyncio.Event()
-        self._looked = 0.0
+        self._looked = float("-inf")
         self._looks = 0
         self._moving = False
         self._task: asyncio.Task[None] | None = None
@@ -377,6 +378,12 @@ class CliStatus:
 
 def _nothing() -> None:
     pass
+
+
+def _started(row: AgentRow) -> float:
+    """When its program was started last, as far as that is known; seconds since 1970."""
+    starts = row.status == "starting" and row.status_source == "spawn"
+    return max(row.created, row.status_at) if starts else row.created
 
 
 def _said_by(known: KnownStatus) -> tuple[object, ...]:

@@ -255,3 +255,18 @@ def test_no_spinner_turns_in_step_with_the_looks_at_it(wait: float, turns: int) 
         at += uneven(wait, number)
         seen.append(int(at * turns / wait * 4) % 4)  # a turn has four pictures
     assert all(len(set(seen[start : start + 5])) > 1 for start in range(8))
+
+
+async def test_one_that_was_restarted_starts_until_its_screen_says_more() -> None:
+    now = time.time()
+    old = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=now - 3600)
+    row = structs.replace(old, status="starting", status_source="spawn", status_at=now)
+    server = SilentServer()
+    server.looks, server.shown = 9, ("",)
+    status = CliStatus(server, row, profiles.load(Path("/nonexistent")).get("opencode"), lambda _: None)
+    await status.start()
+    try:
+        await eventually(lambda: look(server), until=lambda looks: looks > 10)
+        assert status.known.status == "starting"
+    finally:
+        await status.stop()
