@@ -22,6 +22,7 @@ from gshtui.providers.keyring_key import read_keyring
 from gshtui.settings.settings_tables import AccountSettings, AccountValue, GroupSettings
 from gshtui.system import processes
 from gshtui.text.sanitise import one_line
+from gshtui.text.similar_names import known_names
 
 FETCHED_WITHIN = 60.0
 """Seconds for one value: a password manager may have to ask for a passphrase in a window of its own."""
@@ -104,8 +105,8 @@ class _UnfetchedError(Exception):
 
 
 def _unknown(kind: str, name: str, known: Mapping[str, object]) -> FleetError:
-    names = f"There are {', '.join(sorted(known))}." if known else f"Write [{kind}s.NAME] into the configuration."
-    return FleetError("invalid", f"There is no {kind} {one_line(name, 40)!r}.", hint=names)
+    hint = known_names(f"{kind}s", sorted(known)) if known else f"Write [{kind}s.NAME] into the configuration."
+    return FleetError("invalid", f"There is no {kind} {one_line(name, 40)!r}.", hint=hint)
 
 
 def _expanded(value: str) -> str:

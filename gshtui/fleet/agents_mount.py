@@ -11,6 +11,7 @@ from gshtui.commands.declaration import Caller
 from gshtui.context.commands.access import ContextAccess
 from gshtui.context.context_mount import ContextMount, read_right
 from gshtui.text.sanitise import one_line
+from gshtui.text.similar_names import known_names
 from gshtui.vfs.mount import FileError, Node, ReadOnlyMount, Right, missing
 
 _ONLINE = 60.0
@@ -103,8 +104,8 @@ class AgentsMount(ReadOnlyMount):
         people = await self._people()
         if (person := next((one for one in people if name == one.name), None)) is not None:
             return person
-        known = ", ".join(one.name for one in (*rows, *people))
-        raise FileError("missing", f"There is no agent {one_line(name)} here.", f"There are {known}.")
+        known = known_names("agents", (one.name for one in (*rows, *people)))
+        raise FileError("missing", f"There is no agent {one_line(name)} here.", known)
 
 
 def _node(row: AgentRow) -> Node:

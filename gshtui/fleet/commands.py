@@ -44,6 +44,7 @@ from gshtui.fleet.ports import FleetError, RevivedAgent
 from gshtui.fleet.spawn_command import spawn_command
 from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line, visible
+from gshtui.text.similar_names import known_names
 
 ACTIONS = (
     "ls", "show", "attach", "send", "answer", "option", "wait", "interrupt", "restart", "fork", "rename", "kill",
@@ -381,7 +382,7 @@ class _Family:
         wanted = parameters.statuses or RESTS
         known = {"starting", "thinking", "tool", *RESTS}
         if strange := set(wanted) - known:
-            raise UsageError(f"There is no status {min(strange)!r}.", hint=f"The statuses: {', '.join(sorted(known))}.")
+            raise UsageError(f"There is no status {min(strange)!r}.", hint=known_names("statuses", sorted(known)))
         try:
             row = await self._fleet.wait(parameters.agent, list(wanted), parameters.timeout)
         except TimeoutError:

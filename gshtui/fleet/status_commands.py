@@ -31,6 +31,7 @@ from gshtui.fleet.agent_states import AgentState, AgentStates
 from gshtui.store.session_listing import age
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line
+from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from gshtui.calls.call_service import CallService
@@ -107,8 +108,8 @@ def commands(
         if row is not None:
             return AgentState(row) if state is None else replace(state, row=row)
         if state is None:
-            there = ", ".join(one.row.name for one in known()) or "none"
-            raise CommandError(f"There is no agent {wanted!r}.", hint=f"The agents: {there}.")
+            there = known_names("agents", (one.row.name for one in known()))
+            raise CommandError(f"There is no agent {wanted!r}.", hint=there)
         return state
 
     async def agents(_invocation: Invocation, _parameters: NoParameters) -> Outcome:

@@ -38,6 +38,7 @@ from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.fleet_context import is_over
 from gshtui.fleet.ports import FleetError
 from gshtui.text.sanitise import one_line, visible
+from gshtui.text.similar_names import known_names
 from gshtui.tools.setup_process import place_of
 from gshtui.tools.worktree import Worktree, find_worktree, list_worktrees
 from gshtui.tools.worktree_finish import FinishedWorktree, FinishPlan, How, finish_worktree, plan_finish
@@ -261,9 +262,9 @@ class _Finisher:
         for tree in trees:
             if tree.branch == name or Path(tree.path).resolve() == folder:
                 return tree
-        known = ", ".join(tree.branch or tree.shown for tree in trees[1:]) or "none"
         raise CommandError(
-            f"There is no agent, branch or worktree {one_line(visible(name), 80)}.", hint=f"The worktrees: {known}."
+            f"There is no agent, branch or worktree {one_line(visible(name), 80)}.",
+            hint=known_names("worktrees", (tree.branch or tree.shown for tree in trees[1:])),
         )
 
 

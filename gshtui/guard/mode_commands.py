@@ -34,6 +34,7 @@ from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.guard.modes import ABOUT, MODES, AgentModes, next_mode
 from gshtui.text.sanitise import one_line
+from gshtui.text.similar_names import known_names
 
 Wanted = Literal["plan", "ask", "edit", "auto", "yolo", "next"]
 _OTHER_PROGRAM = "{name} is another program, with permissions of its own."
@@ -110,8 +111,8 @@ def mode_command(port: ModePort) -> AnyCommand:
         agents = port.agents()
         row = next((row for row in agents if name in (row.id, row.name, row.id.lstrip("0"))), None)
         if row is None:
-            there = ", ".join(one_line(one.name, 40) for one in agents) or "none"
-            raise CommandError(f"There is no agent {one_line(name, 40)!r}.", hint=f"The agents: {there}.")
+            there = known_names("agents", (one_line(one.name, 40) for one in agents))
+            raise CommandError(f"There is no agent {one_line(name, 40)!r}.", hint=there)
         if row.kind == "cli":
             raise CommandError(_OTHER_PROGRAM.format(name=row.name), hint="Change them there.")
         return row

@@ -45,6 +45,7 @@ from gshtui.settings.settings_tables import looks_secret, server_name
 from gshtui.settings.user_config import EditError, remove_server, set_server
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line
+from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from gshtui.mcp_client.server_pool import ServerPool
@@ -369,7 +370,7 @@ class _Handlers:
     async def _definition(self, name: str) -> ServerDefinition:
         known = await self._definitions()
         if name not in known:
-            hint = f"There are {', '.join(known)}." if known else "`mcp add NAME COMMAND…` adds one."
+            hint = known_names("MCP servers", known) if known else "`mcp add NAME COMMAND…` adds one."
             raise CommandError(f"There is no MCP server {name[:40]!r}.", hint=hint)
         return known[name]
 

@@ -28,6 +28,7 @@ from gshtui.mcp_client.server_tools import tool_commands, tool_names
 from gshtui.mcp_client.tool_pins import ServerPins, ToolPin, accepted, read_pins, received, write_pins
 from gshtui.system.tasks import cancel_and_wait, end_all, start_job
 from gshtui.text.sanitise import literal, one_line
+from gshtui.text.similar_names import known_names
 
 _FIRST_WAIT = 10.0
 """Seconds that a turn waits for servers of which nothing is known yet."""
@@ -129,8 +130,7 @@ class ServerPool:
     def connection(self, name: str) -> ServerConnection:
         """The connection to a server. Raises `McpError`: there is none of this name."""
         if name not in self._entries:
-            names = ", ".join(sorted(self._entries))
-            hint = f"There are {names}." if names else "`mcp add` adds one."
+            hint = known_names("MCP servers", sorted(self._entries)) if self._entries else "`mcp add` adds one."
             raise McpError(f"There is no MCP server {name[:40]!r}.", hint)
         return self._entries[name].connection
 

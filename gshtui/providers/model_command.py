@@ -35,6 +35,7 @@ from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.port import ProviderError
 from gshtui.providers.selection import OFFLINE, Usable, choose_model, usable
 from gshtui.text import markdown_table
+from gshtui.text.similar_names import known_names
 
 LIST = "list"
 EffortWord = Literal["", "low", "medium", "high", "default", "next"]
@@ -364,8 +365,8 @@ def _listed(catalog: Catalog, able: list[Usable] | None, present: ModelInUse | N
     models.append(ListedModel(OFFLINE, OFFLINE, "no model", "offline", usable=True))
     models = [model for model in models if provider in ("", model.provider)]
     if not models:
-        names = ", ".join(sorted({model.provider for model in catalog.models}))
-        raise UsageError(f"There is no provider “{provider}”.", hint=f"The providers: {names}.")
+        names = known_names("providers", sorted({model.provider for model in catalog.models}))
+        raise UsageError(f"There is no provider “{provider}”.", hint=names)
     return ModelList(models, list(catalog.problems))
 
 

@@ -17,6 +17,7 @@ from gshtui.providers.plugin_providers import make_offered, plugin_offers
 from gshtui.providers.port import Provider, ProviderError
 from gshtui.providers.probe import compatible_models, ollama_models
 from gshtui.providers.provider_errors import no_key
+from gshtui.text.similar_names import known_names
 
 PROBE = 0.3
 """Seconds that Ollama has to answer."""
@@ -104,8 +105,8 @@ class _Chooser:
         return ModelChoice(make_offered(name, offer, self.environ), chosen, chosen, why)
 
     def _unknown_provider(self, name: str) -> ProviderError:
-        names = ", ".join([*self.found, *plugin_offers(), OFFLINE])
-        return ProviderError("missing", f"There is no provider “{name}”", hint=f"The providers: {names}.")
+        names = known_names("providers", [*self.found, *plugin_offers(), OFFLINE])
+        return ProviderError("missing", f"There is no provider “{name}”", hint=names)
 
     async def _best(self) -> ModelChoice:
         preferred = self.found.get(self.preferred) or self._named(self.preferred)

@@ -18,6 +18,7 @@ from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
+from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
@@ -202,7 +203,7 @@ def _named(name: str) -> Plugin:
     found = find_plugins()
     plugin = next((one for one in found if one.name == name), None)
     if plugin is None:
-        known = f"There are {', '.join(one.name for one in found)}." if found else "No installed package is one."
+        known = known_names("plugins", (one.name for one in found)) if found else "No installed package is one."
         raise PluginError(f"There is no plugin {one_line(name, 60)!r}.", known)
     return plugin
 

@@ -1,4 +1,4 @@
-"""The names most like a misspelt one. Loads its library with the first mistake."""
+"""What to say after a name that nobody knows: the names most like it, or all that there are."""
 
 from __future__ import annotations
 
@@ -14,3 +14,13 @@ def similar_names(word: str, names: Iterable[str], *, most: int = 1, cutoff: flo
     import difflib
 
     return difflib.get_close_matches(word, list(names), n=most, cutoff=cutoff)
+
+
+def known_names(kind: str, names: Iterable[str]) -> str:
+    """The sentence after "There is no account 'x'.": `Known accounts: work.`; without names, that there are none.
+
+    Args:
+        kind: what they name, in the plural.
+    """
+    known = ", ".join(names)
+    return f"Known {kind}: {known}." if known else f"There are no {kind}."

@@ -20,6 +20,7 @@ from gshtui.commands.declaration import CommandError, Invocation
 from gshtui.settings.settings_tables import PROJECT
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
+from gshtui.text.similar_names import known_names
 from gshtui.tools import path_location
 from gshtui.tools.allowed_paths import AllowedPaths
 from gshtui.vfs.file_system import FileSystem
@@ -146,8 +147,8 @@ class FilePaths:
         name = path.steps[1]
         root = invocation.project if name == PROJECT else self._shared.get(name)
         if root is None:
-            known = ", ".join(node.name for node in self.shared_nodes())
-            raise CommandError(f"There is no /shared/{one_line(name, 60)}.", hint=f"There are {known}.")
+            known = known_names("folders", (node.name for node in self.shared_nodes()))
+            raise CommandError(f"There is no /shared/{one_line(name, 60)}.", hint=known)
         return root.joinpath(*path.steps[2:]), root
 
     def _shown(self, invocation: Invocation, real: Path) -> VirtualPath | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gshtui.commands.declaration import CommandError
 from gshtui.text.sanitise import literal, one_line
+from gshtui.text.similar_names import known_names
 from gshtui.tools.git import GitAnswer, git
 
 LIMIT = 60.0
@@ -95,9 +96,10 @@ async def find_worktree(folder: Path, *, path: Path | None = None, branch: str =
     for tree in trees:
         if (Path(tree.path).resolve() == path.resolve()) if path else (tree.branch == branch):
             return tree
-    known = ", ".join(tree.shown for tree in trees[1:]) or "none"
     asked = one_line(literal(str(path or branch)))
-    raise CommandError(f"There is no worktree {asked}.", hint=f"The worktrees: {known}.")
+    raise CommandError(
+        f"There is no worktree {asked}.", hint=known_names("worktrees", (tree.shown for tree in trees[1:]))
+    )
 
 
 def is_branch_name(name: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from gshtui.commands.declaration import Caller
 from gshtui.text.sanitise import one_line
+from gshtui.text.similar_names import known_names
 from gshtui.vfs.mount import MOST_BYTES, FileError, Mount, Node, Right
 from gshtui.vfs.virtual_path import PATTERN, SHARED, VirtualPath, virtual_path
 
@@ -130,8 +131,6 @@ class FileSystem:
         name = path.mount
         if name not in self._mounts:
             if name not in self._makers:
-                raise FileError(
-                    "missing", f"There is no /{one_line(name)} here.", f"There are {', '.join(self.names)}."
-                )
+                raise FileError("missing", f"There is no /{one_line(name)} here.", known_names("folders", self.names))
             self._mounts[name] = self._makers[name]()
         return self._mounts[name]

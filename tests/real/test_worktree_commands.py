@@ -92,7 +92,7 @@ async def test_a_fork_is_finished_into_the_branch_that_it_came_from(harness: Fle
             await call(known, FinishWorktree(name=plain.id), around)
         with pytest.raises(CommandError, match="no agent, branch or worktree nothing") as told:
             await call(known, FinishWorktree(name="nothing"), around)
-        assert told.value.hint == "The worktrees: one."
+        assert told.value.hint == "Known worktrees: one."
         with pytest.raises(CommandError, match="main working tree"):
             await call(known, FinishWorktree(name="main"), around)
         inside = Invocation(caller=Caller(), cwd=Path(row.worktree), project=project, agent="main", session="")

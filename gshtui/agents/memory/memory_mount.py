@@ -7,6 +7,7 @@ from gshtui.commands.declaration import Caller
 from gshtui.store.memory_table import EVERYWHERE, MemoryNote, MemoryTable, NoteName
 from gshtui.store.store_errors import StoreError
 from gshtui.text.sanitise import one_line
+from gshtui.text.similar_names import known_names
 from gshtui.vfs.mount import FileError, Node, Right, appended, as_file_error, missing
 
 SUFFIX = ".mem"
@@ -100,7 +101,7 @@ class MemoryMount:
         if not notes and (not caller.is_agent or await self._own(caller) != owner):
             known = [node.name for node in await self.list(caller, ())]
             if owner not in known:
-                hint = f"There are {', '.join(known)}." if known else "No agent has notes in this project."
+                hint = known_names("memories", known) if known else "No agent has notes in this project."
                 raise FileError("missing", f"There is no memory of {one_line(owner)}.", hint)
         return notes
 

@@ -26,6 +26,7 @@ from gshtui.context.commands.answers import action, context_errors
 from gshtui.context.forecast import CarryBy
 from gshtui.context.scratchpad import THINKING, thoughts
 from gshtui.context.views import ContextError, ContextView, Forecast, RequestText
+from gshtui.text.similar_names import known_names
 
 if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextReader, ContextRouter
@@ -350,7 +351,7 @@ def bound_timeline(given: TimelineParameters) -> Parameters:
 
 def _check_section(section: str) -> None:
     if section and section not in SECTIONS:
-        raise UsageError(f"There is no section {section!r}.", hint=f"The sections: {', '.join(SECTIONS)}.")
+        raise UsageError(f"There is no section {section!r}.", hint=known_names("sections", SECTIONS))
 
 
 def _hashes(view: ContextView, section: str, limit: int) -> list[str]:
