@@ -68,9 +68,9 @@ async def start_store(hub: Hub) -> None:
 
 def _hook_commands(hub: Hub) -> list[AnyCommand]:
     from gshtui.agents.hooks.commands import commands
-    from gshtui.agents.hooks.hook_set import read_hooks
+    from gshtui.hub.hook_part import known_hooks
 
-    return commands(lambda: read_hooks(hub.settings.hooks, hub.project))
+    return commands(lambda: known_hooks(hub))
 
 
 async def start_guard(hub: Hub) -> None:

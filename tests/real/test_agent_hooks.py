@@ -19,7 +19,7 @@ from gshtui.agents.hooks.hook_set import Hook, HookEvent, HookFiles, HookSet, ap
 from gshtui.agents.hooks.tool_names import claude_name
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.settings.settings_tables import Hooks
+from gshtui.settings.loader import load
 from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
@@ -241,7 +241,9 @@ async def test_what_is_approved_counts_at_once(tmp_path: Path, home: Home) -> No
     file = project / ".claude" / "settings.json"
     file.parent.mkdir()
     bus = Bus()
-    files = HookFiles(Hooks(), project)
+    told: list[Hook] = []
+    user_file(home, "")
+    files = HookFiles(lambda: load(project).settings.hooks, project, told.extend)
     hooks = AgentHooks(bus, project, files.read, None)
 
     async def verdict() -> str:
@@ -257,6 +259,20 @@ async def test_what_is_approved_counts_at_once(tmp_path: Path, home: Home) -> No
     withdraw([waiting.id])
     assert await verdict() == ""
     assert files.read() is files.read(), "it is read again though nothing has changed"
+    file.unlink()
+    own = table("PreToolUse", "echo never >&2; exit 2")
+    user_file(home, own.replace("sandbox = false", ""))
+    assert await verdict() == "", "an agent may have written it"
+    (waiting,) = files.read().waiting
+    assert [hook.command for hook in told] == [line["command"], waiting.command]
+    approve({waiting.id: False})
+    assert await verdict() == "never"
+    user_file(home, own)
+    assert await verdict() == "", "it was approved inside the sandbox"
+    begun = HookFiles(lambda: load(project).settings.hooks, project, told.extend)
+    assert [hook.approved for hook in begun.read().hooks] == [True], "the next start takes what there is"
+    user_file(home, "")
+    assert begun.read().hooks == []
 
 
 def test_a_prompt_is_stopped(tmp_path: Path, home: Home) -> None:

@@ -43,11 +43,13 @@ def test_a_persons_own_run_and_a_project_can_set_none(tmp_path: Path, home: Home
 def test_those_of_claude_code_run_once_approved_exactly(tmp_path: Path, home: Home) -> None:
     project = made_project(tmp_path / "project")
     claude(home.path, {"Stop": [command("mine", timeout=3)]})
-    claude(project, {"PreToolUse": [command("theirs", "Bash")], "Wrong": [command("x")]})
+    asking = {"hooks": [{"type": "prompt", "prompt": "Is it good?"}]}
+    claude(project, {"Wrong": [command("x")], "PreToolUse": [command("theirs", "Bash"), asking]})
     found = read(project)
     assert [(one.command, one.approved) for one in found.hooks] == [("mine", False), ("theirs", False)]
     assert found.find_matching("Stop") == []
     assert "hooks of 'Wrong' are not run here" in found.problems[0]
+    assert "a hook of PreToolUse has the type 'prompt'" in found.problems[1]
     approve({one.id: one.command == "mine" for one in found.hooks})
     found = read(project)
     assert [(one.command, one.approved, one.sandbox) for one in found.hooks] == [

@@ -72,7 +72,7 @@ class AgentHooks:
         """
         self._bus = bus
         self._project = project
-        self._read = read
+        self.read = read
         self._sandboxes = sandboxes
         self.transcripts = transcripts
         self._told: dict[str, str] = {}
@@ -98,7 +98,7 @@ class AgentHooks:
         self, event: HookEvent, agent: str, session: str, given: dict[str, object], subject: str = ""
     ) -> HookVerdict:
         """Run the hooks of an event; raises nothing, and cancelling it ends them."""
-        hooks = self._read().find_matching(event, subject)
+        hooks = self.read().find_matching(event, subject)
         if not hooks:
             return HookVerdict()
         transcript = "" if self.transcripts is None else await self.transcripts.path(session)

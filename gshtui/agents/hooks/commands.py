@@ -1,4 +1,4 @@
-"""The command `hook`: the hooks of this folder; approve those of Claude Code's settings, and take that back.
+"""The command `hook`: the hooks of this folder; approve those that wait for it, and take that back.
 
 Only people run it.
 """
@@ -41,7 +41,7 @@ class HookParameters(Parameters):
         (("list", "ls"), ("approve", "accept")),
     )
     action: Literal["ls", "list", "accept", "approve", "refuse"] = Field(
-        default="ls", description="ls; accept or refuse hooks of Claude Code's settings"
+        default="ls", description="ls; accept hooks that wait for it, refuse those of Claude Code's settings"
     )
     id: str = Field(default="", description="The hook's id, its beginning, or `all`")
     outside: bool = Field(default=False, description="accept: it runs outside the sandbox")
@@ -56,7 +56,7 @@ class ListHooks(Parameters, Returns[HookSet]):
 
 
 class AcceptHooks(Parameters, Returns[HookSet]):
-    """Let hooks of Claude Code's settings run, exactly as they are now."""
+    """Let hooks run that wait for it: of Claude Code's settings, or new in yours. Exactly as they are now."""
 
     COMMAND: ClassVar[str] = "hook"
     WORD: ClassVar[str] = "accept"
@@ -81,9 +81,11 @@ def commands(read: Callable[[], HookSet]) -> list[AnyCommand]:
     """The family. `read`: gives the hooks as they are now; blocks for a moment."""
 
     async def chosen(word: str, *, approved: bool) -> list[Hook]:
-        hooks = [hook for hook in (await asyncio.to_thread(read)).hooks if hook.source != "yours"]
+        hooks = (await asyncio.to_thread(read)).hooks
         found = [hook for hook in hooks if word == "all" or (word and hook.id.startswith(word))]
-        found = [hook for hook in found if hook.approved == approved or word != "all"]
+        found = [
+            hook for hook in found if word != "all" or (hook.approved == approved and not (approved and hook.is_own))
+        ]
         if not found:
             raise UsageError(f"There is no such hook: {one_line(word, 40)!r}.", hint="`hook ls` lists them.")
         return found
@@ -93,12 +95,13 @@ def commands(read: Callable[[], HookSet]) -> list[AnyCommand]:
 
     async def accept(_: Invocation, wanted: AcceptHooks) -> HookSet:
         hooks = await chosen(wanted.id, approved=False)
-        await asyncio.to_thread(approve, {hook.id: wanted.outside for hook in hooks})
+        await asyncio.to_thread(approve, {hook.id: wanted.outside or not hook.sandbox for hook in hooks})
         return await asyncio.to_thread(read)
 
     async def asks(_: Invocation, wanted: AcceptHooks) -> Question | None:
         hooks = await chosen(wanted.id, approved=False)
-        where = "outside the sandbox, with all your rights" if wanted.outside else "in the sandbox, where that holds"
+        outside = wanted.outside or any(hook.is_own and not hook.sandbox for hook in hooks)
+        where = "outside the sandbox, with all your rights" if outside else "in the sandbox, where that holds"
         return Question(
             wanted,
             f"Let {'this hook' if len(hooks) == 1 else f'these {len(hooks)} hooks'} run?",
@@ -110,7 +113,10 @@ def commands(read: Callable[[], HookSet]) -> list[AnyCommand]:
         )
 
     async def refuse(_: Invocation, wanted: RefuseHooks) -> HookSet:
-        await asyncio.to_thread(withdraw, [hook.id for hook in await chosen(wanted.id, approved=True)])
+        hooks = await chosen(wanted.id, approved=True)
+        if own := next((hook for hook in hooks if hook.is_own), None):
+            raise UsageError(f"The hook {own.shown!r} is of your configuration.", hint="`config edit` removes it.")
+        await asyncio.to_thread(withdraw, [hook.id for hook in hooks])
         return await asyncio.to_thread(read)
 
     family = Family[HookParameters](
@@ -122,7 +128,11 @@ def commands(read: Callable[[], HookSet]) -> list[AnyCommand]:
 
     async def complete(_: Invocation, parameter: str, prefix: str) -> list[str]:
         found = await asyncio.to_thread(read)
-        words = ["all", *(hook.id for hook in found.hooks if hook.source != "yours")] if parameter == "id" else []
+        words = (
+            ["all", *(hook.id for hook in found.hooks if not (hook.is_own and hook.approved))]
+            if parameter == "id"
+            else []
+        )
         return [word for word in words if word.startswith(prefix)]
 
     return [

@@ -1,7 +1,8 @@
 """The hooks that there are: a person's own, of `[hooks]`, and those of Claude Code's settings, once they are approved.
 
 A hook of somebody else's file runs only after a person has approved exactly its event, its matcher and its command; a
-change asks again. What gsh-tui itself put into Claude Code's settings is left out. A bad entry is reported.
+change asks again. One that comes into `[hooks]` while agents run waits for that, too, or for the next start. What
+gsh-tui itself put into Claude Code's settings is left out. A bad entry is reported.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -42,6 +43,8 @@ MOST_SECONDS = 600.0
 DEFAULT_SECONDS = 60.0
 _MAX_BYTES = 1024 * 1024
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+OWN = "yours"
+"""The source of hooks of the person's configuration."""
 _OURS = "report_hook"
 """In the commands that gsh-tui puts into Claude Code's settings to see what it does."""
 
@@ -64,7 +67,7 @@ class Hook:
     matcher: str = ""
     seconds: float = DEFAULT_SECONDS
     sandbox: bool = True
-    source: str = "yours"
+    source: str = OWN
     approved: bool = True
 
     @property
@@ -72,6 +75,11 @@ class Hook:
         """Says exactly what was approved, in short."""
         exact = json.dumps([self.event, self.matcher, self.command, self.url, self.source])
         return hashlib.sha256(exact.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is of `[hooks]` of the person's configuration."""
+        return self.source == OWN
 
     @property
     def shown(self) -> str:
@@ -108,14 +116,23 @@ class _Approved(msgspec.Struct):
     hooks: dict[str, bool] = {}
 
 
-def read_hooks(settings: Hooks, project: Path) -> HookSet:
-    """All hooks. Reads files; blocks for a moment. Never raises for what a file holds."""
+def read_hooks(settings: Hooks, project: Path, begun: Collection[Hook] | None = None) -> HookSet:
+    """All hooks. Reads files; blocks for a moment. Never raises for what a file holds.
+
+    Args:
+        begun: those of the person's configuration that this process began with; others of it need an approval, as an
+            agent may have written them. `None`: it begins now, with all of them.
+    """
     found = HookSet()
+    approved = _read_approved().hooks
+    known = None if begun is None else {(hook.id, hook.sandbox) for hook in begun}
     for event in EVENTS:
         for entry in cast("list[HookEntry]", getattr(settings, event)):
             hook = Hook(event, entry.command, entry.url, entry.matcher, entry.timeout, entry.sandbox)
+            if known is not None and (hook.id, hook.sandbox) not in known:
+                outside = approved.get(hook.id)
+                hook = replace(hook, approved=outside is not None and (outside or hook.sandbox))
             _add(found, hook, f"[hooks] {event}")
-    approved = _read_approved().hooks
     for file in _claude_files(project):
         for hook in _of_claude(found, file):
             outside = approved.get(hook.id)
@@ -126,17 +143,37 @@ def read_hooks(settings: Hooks, project: Path) -> HookSet:
 class HookFiles:
     """The hooks as they are now: read again only when one of the files has changed, so that a look costs four calls."""
 
-    def __init__(self, settings: Hooks, project: Path) -> None:
-        self._settings = settings
+    def __init__(
+        self, read_settings: Callable[[], Hooks | None], project: Path, on_waiting: Callable[[list[Hook]], None]
+    ) -> None:
+        """
+        Args:
+            read_settings: reads `[hooks]` of the configuration; `None`: it has a mistake, so they stay as they are.
+            on_waiting: called with those that are new and that nobody has approved.
+        """
+        self._read_settings = read_settings
         self._project = project
+        self._on_waiting = on_waiting
+        self._settings = Hooks()
+        self._begun: list[Hook] | None = None
+        self._told: set[str] = set()
         self._seen: list[tuple[int, int] | None] = []
         self._found = HookSet()
 
     def read(self) -> HookSet:
         """The hooks now. Raises nothing."""
-        seen = [_state(file) for file in (*_claude_files(self._project), _file())]
-        if seen != self._seen:
-            self._seen, self._found = seen, read_hooks(self._settings, self._project)
+        seen = [_state(file) for file in (*_claude_files(self._project), _file(), paths.config_file())]
+        if seen == self._seen:
+            return self._found
+        if seen[-1:] != self._seen[-1:]:
+            self._settings = self._read_settings() or self._settings
+        self._seen, self._found = seen, read_hooks(self._settings, self._project, self._begun)
+        if self._begun is None:
+            self._begun = [hook for hook in self._found.hooks if hook.is_own]
+        fresh = [hook for hook in self._found.waiting if hook.id not in self._told]
+        self._told |= {hook.id for hook in fresh}
+        if fresh:
+            self._on_waiting(fresh)
         return self._found
 
 
@@ -204,11 +241,11 @@ def _of_claude(found: HookSet, file: Path) -> list[Hook]:
             found.problems.append(f"{file}: hooks of {one_line(str(event), 40)!r} are not run here.")
             continue
         for group in cast("list[Any]", groups) if isinstance(groups, list) else []:
-            hooks += _of_group(file, event, group)
+            hooks += _of_group(found, file, event, group)
     return [hook for hook in hooks if _OURS not in hook.command]
 
 
-def _of_group(file: Path, event: HookEvent, group: object) -> list[Hook]:
+def _of_group(found: HookSet, file: Path, event: HookEvent, group: object) -> list[Hook]:
     if not isinstance(group, dict):
         return []
     fields = cast("dict[str, Any]", group)
@@ -216,8 +253,11 @@ def _of_group(file: Path, event: HookEvent, group: object) -> list[Hook]:
     hooks: list[Hook] = []
     for entry in cast("list[Any]", entries) if isinstance(entries, list) else []:
         one = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
-        if one.get("type", "command") not in ("command", "http"):
-            continue  # prompts for a model are Claude Code's own
+        kind = one.get("type", "command")
+        if kind not in ("command", "http"):
+            named = one_line(str(kind), 40)
+            found.problems.append(f"{file}: a hook of {event} has the type {named!r}; command and http are run here.")
+            continue
         seconds: Any = one.get("timeout", DEFAULT_SECONDS)
         limit = (
             float(seconds) if isinstance(seconds, int | float) and not isinstance(seconds, bool) else DEFAULT_SECONDS
