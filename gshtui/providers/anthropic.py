@@ -20,6 +20,8 @@ from gshtui.providers.sdk_connection import Endpoint, LazyClient, ended, importe
 from gshtui.providers.wire_text import ToolNames, data, text
 
 API = "anthropic"
+_THINKS_FROM = 1_024
+"""Tokens of an answer, or for thinking alone, below which models are not told to think."""
 CACHE = {"type": "ephemeral"}
 BUDGETS = {"low": 2_048, "medium": 8_192, "high": 24_576}
 """Tokens for thinking, for models that accept a budget."""
@@ -66,16 +68,18 @@ def _longest(request: Request, model: Model) -> int:
     """The maximum answer: the requested or the model's own maximum, limited by the room in the window."""
     longest = min(request.max_output or model.max_output, model.max_output)
     room = model.window - wire_history.size(request) - 1_024
-    return max(1_024, min(longest, room))
+    return min(longest, max(_THINKS_FROM, room))
 
 
 def _thinking(request: Request, model: Model, turns: list[wire_history.WireTurn], longest: int) -> dict[str, Any]:
+    if longest < _THINKS_FROM:
+        return {}  # it could use up a short answer before the first word
     if model.thinking == "adaptive":
         return {"type": "adaptive", "display": "summarized"}
     if model.thinking != "budget" or not request.effort or _in_a_foreign_tool_loop(turns):
         return {}
     budget = min(BUDGETS[request.effort], longest // 2)
-    return {"type": "enabled", "budget_tokens": budget} if budget >= 1_024 else {}
+    return {"type": "enabled", "budget_tokens": budget} if budget >= _THINKS_FROM else {}
 
 
 def _in_a_foreign_tool_loop(turns: list[wire_history.WireTurn]) -> bool:

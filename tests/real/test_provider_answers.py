@@ -209,6 +209,14 @@ async def test_tools_with_odd_names_get_their_own_names_back(api: str) -> None:
     assert whole.message.calls[0].name == "git/worktree"
 
 
+async def test_a_short_answer_is_asked_for_as_short_and_without_thinking() -> None:
+    async with provider_with_loopback("anthropic", [[Say("ok")]]) as (provider, server):
+        await receive_stream(provider, make_request("anthropic", effort="low", max_output=16))
+        body = server.chats[-1].body
+    assert server.refused == []
+    assert (body["max_tokens"], "thinking" in body) == (16, False)
+
+
 @EVERY
 async def test_effort_temperature_and_limit_are_sent_where_they_are_taken(api: str) -> None:
     async with provider_with_loopback(api, [[Say("ok")]]) as (provider, server):
