@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING
 
 from gshtui.agents.conversation import Conversation, answered_turn
 from gshtui.agents.hooks.agent_hooks import AgentHooks
@@ -40,6 +41,9 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system.faults import Fault
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
+
+if TYPE_CHECKING:
+    from gshtui.agents.side_question import SideAnswer
 
 ChooseModel = Callable[[str, str], Awaitable[ModelHandle]]
 """(provider, model) → the model's handle; either may be empty. Raises `ProviderError`."""
@@ -287,13 +291,17 @@ class Agent:
             await self.think_with("", "")
         return request_draft(self._current_model(), self._toolbox, await self.messages(), self._turn_id)
 
-    async def ask(self, prompt: str) -> str:
-        """Ask its model one question beside the conversation, within its budgets. Raises `ProviderError`."""
+    async def ask(self, prompt: str, tokens: int = 0) -> SideAnswer:
+        """Ask its model one question beside the conversation, within its budgets. Raises `ProviderError`.
+
+        Args:
+            tokens: most tokens of the answer; 0: the model's maximum.
+        """
         from gshtui.agents.side_question import ask_model  # few conversations have one
 
         if self._model is None:
             await self.think_with("", "")
-        return await ask_model(self._bus, self.name, self.session, self._current_model(), self._limit, prompt)
+        return await ask_model(self._bus, self.name, self.session, self._current_model(), self._limit, prompt, tokens)
 
     async def use_tool(self, name: str, arguments: dict[str, object]) -> ToolResult:
         """Run one of its tools as part of another call of its own, judged by the same guard."""

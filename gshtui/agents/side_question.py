@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 
 from gshtui.agents.loop import TurnLimit
 from gshtui.agents.ports import ModelHandle
@@ -19,10 +20,19 @@ SIDE = 0
 """The iteration of such a request in `UsageReported`: it is not of the conversation's own context."""
 
 
+@dataclass(frozen=True, slots=True)
+class SideAnswer:
+    """What a model answered. `is_cut`: the answer reached the most tokens that it may have."""
+
+    text: str
+    model: str
+    is_cut: bool = False
+
+
 async def ask_model(
     bus: Bus, agent: str, session: str, handle: ModelHandle, limit: TurnLimit, prompt: str, tokens: int = 0
-) -> str:
-    """The answer's text.
+) -> SideAnswer:
+    """The answer.
 
     Args:
         limit: the agent's budgets, which may ask a person first.
@@ -49,7 +59,7 @@ async def ask_model(
             model=handle.model, usage=completed.usage, cost=cost,
         )
     )  # fmt: skip
-    return completed.message.text
+    return SideAnswer(completed.message.text, handle.model, completed.stop == "max_tokens")
 
 
 async def _completed(handle: ModelHandle, request: Request) -> Completed:

@@ -420,7 +420,7 @@ class Hub:
         agent = self.local_agent(owner.agent)
         if agent is None:
             raise ExpectedError(f"There is no agent {owner.agent!r} here whose model could be asked.")
-        return await agent.ask(prompt)
+        return (await agent.ask(prompt)).text
 
     async def _use_tool(self, owner: InterpreterOwner, tool: str, arguments: dict[str, object]) -> ToolAnswer:
         """Run a tool for the agent whose block wants it, as a call of that agent. Raises `ExpectedError`."""

@@ -19,7 +19,7 @@ from gshtui.mcp_client.elicitations import checked_values, defaults, fields_text
 from gshtui.mcp_client.server_connection import ConnectionOptions
 from gshtui.mcp_client.server_definition import McpError, configured_servers
 from gshtui.mcp_client.server_pool import ServerPool, ServerQuestion
-from gshtui.mcp_client.server_requests import Elicitation, SamplingRequest, ToolCaller
+from gshtui.mcp_client.server_requests import Elicitation, SamplingAnswer, SamplingRequest, ToolCaller
 from gshtui.settings import paths
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job
@@ -42,6 +42,8 @@ class HubServerHost:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
+        self._one_at_a_time: dict[str, asyncio.Lock] = {}
+        """Server → held while a question of it with a form is open: the person answers one after the other."""
 
     def roots(self) -> list[Path]:
         """The project."""
@@ -51,16 +53,18 @@ class HubServerHost:
         """Ask a person about a server, in the inbox."""
         return await self._asked(agent, "", "mcp_server", question.title, question.detail, question.exact)
 
-    async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> str | None:
+    async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> SamplingAnswer | None:
         """Ask the model of the agent for whose call the server works, once the person has agreed to that."""
         agent = self._hub.local_agent(caller.agent)
         if agent is None:
             return None
         whole = f"{request.system}\n\n{request.prompt}".strip()
-        title = f"The MCP server {server} wants an answer from the model of {caller.agent}, which you pay for."
+        most = f" of at most {request.max_tokens:,} tokens" if request.max_tokens > 0 else ""
+        title = f"The MCP server {server} wants an answer{most} from the model of {caller.agent}, which you pay for."
         if not await self._asked(caller.agent, caller.session, "mcp_sampling", title, whole, ""):
             return None
-        return await agent.ask(whole)
+        answer = await agent.ask(whole, max(request.max_tokens, 0))
+        return SamplingAnswer(answer.text, answer.model, answer.is_cut)
 
     async def elicit(self, server: str, caller: ToolCaller, asked: Elicitation) -> Mapping[str, Any] | None:
         """Ask the person."""
@@ -68,6 +72,13 @@ class HubServerHost:
         if asked.url or not asked.fields:
             agreed = await self._asked(caller.agent, caller.session, "mcp_question", title, asked.url, "")
             return {} if agreed else None
+        async with self._one_at_a_time.setdefault(server, asyncio.Lock()):
+            return await self._filled(server, caller, asked, title)
+
+    async def _filled(
+        self, server: str, caller: ToolCaller, asked: Elicitation, title: str
+    ) -> Mapping[str, Any] | None:
+        """The values that the person gives in a form, or by `mcp answer`; `None`: they decline."""
         values = self._hub.mcp_servers().elicitations.open(server, asked)
         told = (
             f"It asks for {fields_text(asked)}.\nWhere there is no form, answer with"

@@ -78,7 +78,7 @@ class SmallModel:
         if handle.provider.name == "offline":
             raise ExpectedError(NO_MODEL, _HINT)
         session = hub.session_of(self._agent)
-        return await ask_model(hub.bus, self._agent, session, handle, self._limit(), prompt, tokens)
+        return (await ask_model(hub.bus, self._agent, session, handle, self._limit(), prompt, tokens)).text
 
     async def check(self, provider: str) -> str:
         """Ask a provider's own model for one word; returns the model's name.

@@ -311,13 +311,14 @@ class _Answers:
                 lines.append(f"{message.role}: {block.text}" if len(params.messages) > 1 else block.text)
         request = SamplingRequest("\n\n".join(lines), params.system_prompt or "", params.max_tokens)
         try:
-            text = await self._asked(self._host.sample(self._server, self._events.caller(), request))
+            answer = await self._asked(self._host.sample(self._server, self._events.caller(), request))
         except ExpectedError as error:
             return _refused(error.message)
-        if text is None:
+        if answer is None:
             return _refused("The person does not allow it.")
-        content = mcp_types.TextContent(type="text", text=text)
-        return mcp_types.CreateMessageResult(role="assistant", content=content, model="gsh-tui", stop_reason="endTurn")
+        content = mcp_types.TextContent(type="text", text=answer.text)
+        stop = "maxTokens" if answer.is_cut else "endTurn"
+        return mcp_types.CreateMessageResult(role="assistant", content=content, model=answer.model, stop_reason=stop)
 
     async def elicit(
         self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams

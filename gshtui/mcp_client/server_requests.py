@@ -28,6 +28,16 @@ class SamplingRequest:
     """Its messages as one text, each with its role."""
     system: str = ""
     max_tokens: int = 0
+    """Most tokens of the answer; 0: as many as the model gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingAnswer:
+    """What the model answered. `is_cut`: the answer reached the most tokens that it may have."""
+
+    text: str
+    model: str
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +63,7 @@ class ServerHost(Protocol):
         """The folders that a server may work in."""
         ...
 
-    async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> str | None:
+    async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> SamplingAnswer | None:
         """A model's answer; `None`: the person, or the mode, does not allow it. Raises `ExpectedError`."""
         ...
 
@@ -76,7 +86,7 @@ class NobodyAnswers:
         """The project."""
         return [self._project]
 
-    async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> str | None:
+    async def sample(self, server: str, caller: ToolCaller, request: SamplingRequest) -> SamplingAnswer | None:
         """Refuse."""
         return None
 

@@ -13,10 +13,10 @@ import struct
 import sys
 import zlib
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from mcp.server import MCPServer
-from mcp.server.mcpserver import Context, Image
+from mcp.server.mcpserver import Context, Elicit, Image, Resolve
 from mcp.shared.message import SessionMessage
 from mcp_types import SamplingMessage, TextContent, ToolAnnotations
 from pydantic import BaseModel
@@ -38,6 +38,16 @@ class Colour(BaseModel):
 
     colour: str
     bright: bool = False
+
+
+def first_colour() -> Elicit[Colour]:
+    """One of two questions that are asked at once."""
+    return Elicit("Which colour first?", Colour)
+
+
+def second_colour() -> Elicit[Colour]:
+    """The other one."""
+    return Elicit("Which colour then?", Colour)
 
 
 def ordinary(changed: bool = False) -> MCPServer:
@@ -103,11 +113,18 @@ def ordinary(changed: bool = False) -> MCPServer:
         return f"{answer.action}: {answer.data.colour if answer.action == 'accept' else ''}"
 
     @server.tool()
+    async def ask_both(
+        first: Annotated[Colour, Resolve(first_colour)], second: Annotated[Colour, Resolve(second_colour)]
+    ) -> str:
+        """Ask the person for two colours at once."""
+        return f"{first.colour}, {second.colour}"
+
+    @server.tool()
     async def sample(ctx: Context) -> str:
         """Ask the client's model."""
         said = SamplingMessage(role="user", content=TextContent(type="text", text="What is six times seven?"))
         answer = await ctx.session.create_message(messages=[said], max_tokens=50)  # pyright: ignore[reportDeprecated]
-        return str(getattr(answer.content, "text", answer.content))
+        return f"{getattr(answer.content, 'text', answer.content)} ({answer.stop_reason})"
 
     @server.tool()
     async def roots(ctx: Context) -> str:

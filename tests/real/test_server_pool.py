@@ -136,6 +136,24 @@ async def test_a_servers_question_is_answered_with_values_by_the_person(
         assert finished(recorder)[0].content == "accept: red"
 
 
+async def test_questions_that_a_server_of_today_asks_at_once_are_answered_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(kit="tools")
+    allow("kit__*")
+    async with agent_with(tmp_path, monkeypatch, [[Call("kit__ask_both")], [Say("done")]]) as (hub, _, recorder):
+        turn = asyncio.create_task(ask(hub))
+        asked: list[str] = []
+        for _ in range(2):
+            question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+            first = "first" in question.subject
+            asked.append("first" if first else "then")
+            await hub.run(f"mcp answer kit 'colour={'red' if first else 'blue'}'")
+        await turn
+        assert sorted(asked) == ["first", "then"]
+        assert finished(recorder)[0].content.startswith("red, blue")
+
+
 async def test_a_servers_question_can_be_declined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(kit="legacy")
     allow("kit__*")
@@ -155,10 +173,35 @@ async def test_a_server_gets_a_models_answer_only_once_the_person_agreed(
         turn = asyncio.create_task(ask(hub))
         question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
         assert "What is six times seven?" in question.detail
+        assert "at most 50 tokens" in question.subject
         hub.bus.publish(ApprovalAnswered(approval=question.approval, decision="once"))
         await turn
-        assert finished(recorder)[0].content == "Forty-two."
-        assert any("six times seven" in str(request.body) for request in provider.requests)
+        assert finished(recorder)[0].content == "Forty-two. (endTurn)"
+        (sampled,) = (request.body for request in provider.requests if "tools" not in (request.body or {}))
+        assert "six times seven" in str(sampled)
+        assert sampled["max_tokens"] == 50
+
+
+async def test_a_servers_sample_counts_against_its_callers_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure("[budget]\nagent_tokens = 1\n", old="legacy")
+    allow("old__*")
+    async with agent_with(tmp_path, monkeypatch, [[Call("old__sample")], [Say("done")]]) as (hub, provider, recorder):
+        turn = asyncio.create_task(ask(hub))
+        sample = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+        assert sample.tool == "mcp_sampling"
+        budget = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=20))
+        hub.bus.publish(ApprovalAnswered(approval=sample.approval, decision="once"))
+        question = await budget
+        assert question.tool == "budget"
+        again = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=20))
+        hub.bus.publish(ApprovalAnswered(approval=question.approval, decision="deny"))
+        hub.bus.publish(ApprovalAnswered(approval=(await again).approval, decision="deny"))  # the turn's next request
+        await turn
+        (call,) = finished(recorder)
+        assert (call.status, "The budget is used up" in call.content) == ("error", True)
+        assert len(provider.requests) == 1
 
 
 async def test_the_project_is_a_servers_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
