@@ -87,7 +87,7 @@ def commands(loaded: Loaded, servers: Callable[[], ServerPool] | None) -> list[A
         Action(calls.ShowServer, calls.ServerDetails, do.show, _render_details),
         Action(calls.AddServer, calls.ChangedServer, do.add, _render_changed, access=person, effect=write),
         Action(
-            calls.RemoveServer, calls.ChangedServer, do.remove, _render_changed, access=person,
+            calls.RemoveServer, calls.ChangedServer, do.remove, _render_changed, do.ask_removal, access=person,
             effect=write, where=(Where("servers.remove", _removal),),
         ),
         Action(
@@ -248,6 +248,16 @@ class _Handlers:
             raise CommandError(f"{wanted.name} was not removed: {error}") from error
         await self._reconfigure()
         return calls.ChangedServer(wanted.name, f"Removed {wanted.name}.", file, values)
+
+    async def ask_removal(self, _invocation: Invocation, wanted: calls.RemoveServer) -> Question | None:
+        definition = await self._own(wanted.name)
+        return Question(
+            wanted,
+            f"Remove the MCP server {wanted.name} from your configuration?",
+            "Agents lose its tools, and what you accepted of them is forgotten.",
+            yes="Remove",
+            quoted=one_line(literal(definition.line), 400),
+        )
 
     async def enable(self, _invocation: Invocation, wanted: calls.EnableServer) -> calls.ChangedServer:
         await self._own(wanted.name)

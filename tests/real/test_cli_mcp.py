@@ -7,7 +7,13 @@ import sys
 import tomllib
 from pathlib import Path
 
+from gshtui.commands import execution
+from gshtui.commands.declaration import Caller, Invocation
+from gshtui.commands.registry import Registry
+from gshtui.mcp_client.commands import commands
+from gshtui.mcp_client.mcp_calls import RemoveServer
 from gshtui.settings import paths
+from gshtui.settings.loader import load
 from tests.kit.command import ROOT, run_gsh
 from tests.kit.configuration import made_project
 
@@ -92,3 +98,12 @@ def test_a_folders_server_runs_only_once_a_person_accepted_exactly_that(tmp_path
     assert run_gsh("mcp", "doctor", "brought", cwd=project).code == 0
     bring("two")
     assert run_gsh("mcp", "doctor", "brought", cwd=project).code == 1
+
+
+async def test_a_person_is_asked_before_a_server_is_removed(tmp_path: Path) -> None:
+    assert run_gsh("mcp", "add", "kit", "--", *SERVER, cwd=tmp_path).code == 0
+    registry = Registry(commands(load(tmp_path), None))
+    invocation = Invocation(Caller(), tmp_path, tmp_path)
+    question = await execution.question(registry, RemoveServer(name="kit"), invocation)
+    assert question is not None
+    assert (SERVER[2] in question.quoted, question.yes) == (True, "Remove")
