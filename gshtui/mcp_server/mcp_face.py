@@ -86,6 +86,7 @@ class McpFace:
                 name=one.name,
                 description=one.description,
                 input_schema=one.schema(),
+                output_schema=one.output_schema(),
                 annotations=mcp_types.ToolAnnotations(read_only_hint=one.effect is Effect.READ),
             )
             for one in self._commands.commands()
@@ -97,13 +98,13 @@ class McpFace:
     ) -> mcp_types.CallToolResult:
         alive = start_job(_say_alive(context), "signs of life")
         try:
-            text, _, failed = await self._commands.run(
+            text, data, failed = await self._commands.run(
                 _client(context), params.name, params.arguments or {}, lambda _: None
             )
         finally:
             await cancel_and_wait(alive)
         content = [mcp_types.TextContent(type="text", text=text)]
-        return mcp_types.CallToolResult(content=cast("Any", content), is_error=failed)
+        return mcp_types.CallToolResult(content=cast("Any", content), structured_content=data, is_error=failed)
 
 
 async def _say_alive(context: ServerRequestContext[Any]) -> None:

@@ -7,6 +7,7 @@ rights than an agent's own. Knows nothing of the protocol.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ class ServedCommand:
 
     Attributes:
         fields: the parameters that they may give; all others keep their defaults.
+        result: the JSON schema of its data.
         fixed: parameters that always have this value.
     """
 
@@ -52,6 +54,7 @@ class ServedCommand:
     description: str
     parameters: type[Parameters]
     fields: tuple[str, ...]
+    result: Mapping[str, Any]
     effect: Effect = Effect.READ
     fixed: Mapping[str, object] | None = None
 
@@ -68,12 +71,49 @@ class ServedCommand:
             made.pop(key, None)
         return made
 
+    def output_schema(self) -> dict[str, Any]:
+        """The JSON schema of what it gives beside its text: an object, as MCP wants it."""
+        why = {"type": "string", "description": "Why there is no result here; the text says what it can."}
+        return {"type": "object", "properties": {"result": self.result, "left_out": why}}
 
+
+def _record(**fields: str) -> dict[str, Any]:
+    """The schema of an object with at least these fields, each with its JSON type."""
+    properties = {name: {"type": kind} for name, kind in fields.items()}
+    return {"type": "object", "properties": properties, "required": list(fields)}
+
+
+def _rows(**fields: str) -> dict[str, Any]:
+    """The schema of a list of such objects."""
+    return {"type": "array", "items": _record(**fields)}
+
+
+_AGENT = {"id": "string", "name": "string", "kind": "string", "status": "string"}
+_SESSION = {
+    "id": "string",
+    "title": "string",
+    "cwd": "string",
+    "agent": "string",
+    "model": "string",
+    "updated": "number",
+}
 SERVED = (
-    ServedCommand("agent_ls", "List the agents of this folder, with their status.", ListAgents, ("everywhere",)),
-    ServedCommand("agent_show", "Show an agent: its status, its last answer, its report.", ShowAgent, ("agent",)),
     ServedCommand(
-        "agent_wait", "Wait until an agent is idle or has ended.", WaitForAgent, ("agent", "statuses", "timeout")
+        "agent_ls", "List the agents of this folder, with their status.", ListAgents, ("everywhere",), _rows(**_AGENT)
+    ),
+    ServedCommand(
+        "agent_show",
+        "Show an agent: its status, its last answer, its report.",
+        ShowAgent,
+        ("agent",),
+        _record(**_AGENT, report="string"),
+    ),
+    ServedCommand(
+        "agent_wait",
+        "Wait until an agent is idle or has ended.",
+        WaitForAgent,
+        ("agent", "statuses", "timeout"),
+        _record(**_AGENT),
     ),
     ServedCommand(
         "agent_spawn",
@@ -81,6 +121,7 @@ SERVED = (
         "changes anything.",
         SpawnAgent,
         ("prompt", "name", "persona", "model", "provider", "worktree"),
+        _record(**_AGENT),
         Effect.EXECUTE,
         {"background": True},
     ),
@@ -89,6 +130,7 @@ SERVED = (
         "Send an agent a message; with `wait`, returns its answer.",
         SendToAgent,
         ("agent", "text", "now", "wait", "timeout"),
+        _record(agent="string", message="string"),
         Effect.EXECUTE,
     ),
     ServedCommand(
@@ -96,6 +138,7 @@ SERVED = (
         "Stop what an agent is doing, but keep the agent.",
         InterruptAgent,
         ("agent",),
+        _record(agent="string"),
         Effect.EXECUTE,
     ),
     ServedCommand(
@@ -103,16 +146,30 @@ SERVED = (
         "Search the past: shell commands (shell_history), conversations (sessions) or logs of agents (logs).",
         SearchPast,
         ("source", "query", "exit_code", "agent", "since", "until", "last_n"),
+        _rows(),
     ),
     ServedCommand(
         "context",
         "Show what an agent's model is sent, section by section.",
         ShowContext,
         ("agent", "section", "iteration", "texts"),
+        _record(agent="string", session="string", tokens="integer", sections="array"),
     ),
-    ServedCommand("timeline", "Show the cuts of an agent's context over time.", ShowTimeline, ("agent",)),
-    ServedCommand("session_ls", "List the conversations.", ListSessions, ()),
-    ServedCommand("session_show", "Show a conversation.", ShowSession, ("session",)),
+    ServedCommand(
+        "timeline",
+        "Show the cuts of an agent's context over time.",
+        ShowTimeline,
+        ("agent",),
+        _record(agent="string", requests="integer", iterations="array"),
+    ),
+    ServedCommand("session_ls", "List the conversations.", ListSessions, (), _rows(**_SESSION)),
+    ServedCommand(
+        "session_show",
+        "Show a conversation.",
+        ShowSession,
+        ("session",),
+        {**_record(messages="array"), "properties": {"session": _record(**_SESSION), "messages": {"type": "array"}}},
+    ),
 )
 """The access list."""
 WRITING = tuple(one.name for one in SERVED if one.effect is not Effect.READ)
@@ -133,24 +190,40 @@ class ServedCommands:
 
     async def run(
         self, client: str, name: str, arguments: Mapping[str, Any], output: Callable[[str], None]
-    ) -> tuple[str, Any, bool]:
+    ) -> tuple[str, dict[str, Any] | None, bool]:
         """Run one for a program.
 
         Args:
             client: what the program calls itself.
 
         Returns:
-            Its text, its data, and whether it failed.
+            Its text; its data, as `output_schema` says, `None` where it has none; and whether it failed.
         """
         try:
             outcome = await self._run(principal(client), name, arguments, output)
         except CommandError as error:
-            return str(error), error.data, True
+            return str(error), None, True
         text = self._redacted(outcome.plain or outcome.text or "(no output)")
         limit = self._hub.settings.context.max_tool_output_bytes
         if is_too_long(text, limit):
             text = shorten(text, limit)
-        return text, None, outcome.is_error
+        return text, None if outcome.is_error else self._structured(outcome, limit), outcome.is_error
+
+    def _structured(self, outcome: Outcome, limit: int) -> dict[str, Any]:
+        data = json.dumps(self._redacted_data(outcome.data), ensure_ascii=False, default=str)
+        if is_too_long(data, limit):
+            return {"left_out": f"it has {len(data):,} characters, and {limit:,} bytes are the most"}
+        return {"result": json.loads(data)}
+
+    def _redacted_data(self, data: Any) -> Any:
+        """The data with its secrets taken out, as its text has."""
+        if isinstance(data, str):
+            return self._redacted(data)
+        if isinstance(data, Mapping):
+            return {str(key): self._redacted_data(one) for key, one in cast("Mapping[object, Any]", data).items()}
+        if isinstance(data, list | tuple):
+            return [self._redacted_data(one) for one in cast("list[Any]", data)]
+        return data
 
     async def _run(
         self, caller: Caller, name: str, arguments: Mapping[str, Any], output: Callable[[str], None]

@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import httpx2
 from mcp.client.client import Client
@@ -34,6 +35,13 @@ def text(result: CallToolResult) -> str:
     return "".join(getattr(block, "text", "") for block in result.content)
 
 
+async def data(client: Client, name: str, **arguments: object) -> Any:
+    """The data of a command, which the SDK's client has checked against the schema that is offered for it."""
+    result = await client.call_tool(name, arguments)
+    assert not result.is_error, text(result)
+    return cast("dict[str, Any]", result.structured_content)["result"]
+
+
 async def test_a_program_reads_and_searches(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("the needle", "utf-8")
     assert run_gsh("prompt", "read note.txt", cwd=tmp_path).code == 0
@@ -45,6 +53,12 @@ async def test_a_program_reads_and_searches(tmp_path: Path) -> None:
         assert not found.is_error
         assert "note.txt" in text(found)
         assert "needle" in text(await client.call_tool("context", {"agent": "main", "texts": True}))
+        session = (await data(client, "session_ls"))[0]["id"]
+        assert (await data(client, "search", source="sessions", query="needle"))[0]["session"] == session
+        assert (await data(client, "session_show", session=session))["session"]["id"] == session
+        assert (await data(client, "timeline", agent="main"))["requests"] == 2
+        assert "system" in [part["name"] for part in (await data(client, "context", agent="main"))["sections"]]
+        assert await data(client, "agent_ls") == []
 
 
 async def test_what_was_not_allowed_is_refused_with_what_to_do(tmp_path: Path) -> None:
