@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import signal
 import time
@@ -114,16 +115,19 @@ async def _discard(pipe: asyncio.StreamReader) -> None:
         pass
 
 
+_NO_PID_COMES_AGAIN = 2.0
+"""Seconds in which no machine starts so many processes that their pids begin anew and pass where they were."""
 _GRACE = 1.0
 _ROUNDS = 8
 
 
-def call_processes(leader: int | None, call: str) -> list[psutil.Process]:
+def call_processes(leader: int | None, call: str, lived: float = math.inf) -> list[psutil.Process]:
     """Every living process of the call: descendants, its session, and all that carry its mark.
 
     Args:
         leader: pid of the shell, which leads its own session; it may have ended. `None`: not known any more.
         call: value of the mark in the environment.
+        lived: seconds since the shell was started; where that is a moment, only later processes are looked at.
     """
     import psutil  # not needed for the first screen
 
@@ -136,14 +140,27 @@ def call_processes(leader: int | None, call: str) -> list[psutil.Process]:
     except psutil.NoSuchProcess:
         pass  # it has ended; what it left behind is found below
     own = os.getpid()
-    for process in _candidates(leader, call):
+    for process in _candidates(leader, call, is_young=lived < _NO_PID_COMES_AGAIN):
         if process.pid not in found and process.pid != own and _belongs(process, leader, call):
             found[process.pid] = process
     return running_processes(found.values())
 
 
-def _candidates(leader: int | None, call: str) -> Iterator[psutil.Process]:
-    """Every process that may belong to the call: where `/proc` tells at once, those that do; else all."""
+def _last_pid() -> int:
+    """The pid that was given last, on Linux; 0: not known."""
+    try:
+        with open("/proc/loadavg", "rb") as file:  # noqa: PTH123 - a Path costs as much as the rest
+            return int(file.read().split()[4])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _candidates(leader: int | None, call: str, *, is_young: bool) -> Iterator[psutil.Process]:
+    """Every process that may belong to the call: where `/proc` tells at once, those that do; else all.
+
+    Args:
+        is_young: its pids are between its shell's and the one that was given last, where that is greater.
+    """
     import psutil  # not needed for the first screen
 
     proc = Path("/proc")
@@ -151,9 +168,10 @@ def _candidates(leader: int | None, call: str) -> Iterator[psutil.Process]:
         yield from psutil.process_iter()
         return
     mark = f"{MARK}={call}".encode()
-    for name in os.listdir(proc):  # noqa: PTH208 - names alone, of which there are many
-        if not name.isdecimal():
-            continue
+    names = [name for name in os.listdir(proc) if name.isdecimal()]  # noqa: PTH208 - names alone: there are many
+    if leader is not None and is_young and (last := _last_pid()) >= leader:
+        names = [name for name in names if leader <= int(name) <= last]
+    for name in names:
         try:
             named = leader is not None and os.getsid(int(name)) == leader
             if not named:

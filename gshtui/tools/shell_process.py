@@ -211,7 +211,7 @@ async def _ended(
     if end is End.EXIT:
         for capture in captures:
             await capture.ended(0.05)
-        ended, kept = await asyncio.shield(asyncio.to_thread(_survivors, shell.pid, call))
+        ended, kept = await asyncio.shield(asyncio.to_thread(_survivors, shell.pid, call, started))
     else:
         ended = await asyncio.shield(asyncio.to_thread(processes.end_call_processes, shell.pid, call))
     for capture in captures:
@@ -241,9 +241,9 @@ async def _exit_code(shell: asyncio.subprocess.Process) -> int:
         return -signal.SIGKILL
 
 
-def _survivors(leader: int, call: str) -> tuple[list[str], list[str]]:
+def _survivors(leader: int, call: str, started: float) -> tuple[list[str], list[str]]:
     """After a normal end, end background jobs and leave processes in other sessions. Return both names."""
-    living = processes.call_processes(leader, call)
+    living = processes.call_processes(leader, call, time.monotonic() - started)
     jobs = processes.in_session(living, leader)
     names = [processes.process_name(job) for job in jobs]
     processes.end_processes(jobs)
