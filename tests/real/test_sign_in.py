@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import secrets
 import socket
+import sys
 import time
+import types
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -157,6 +160,28 @@ async def test_a_person_signs_in_once_and_the_tokens_stay(tmp_path: Path) -> Non
     kept = [path for path in Path(os.environ["HOME"]).parent.rglob("*") if path.is_file()]
     secret = next(iter(accounts.tokens))
     assert not any(secret.encode() in path.read_bytes() for path in kept), "a token is on the disk"
+
+
+async def test_the_keyring_keeps_the_tokens_for_later_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[tuple[str, str], str] = {}
+    ring: Any = types.ModuleType("keyring")
+    ring.get_password = lambda service, name: kept.get((service, name))
+    ring.set_password = lambda service, name, text: kept.update({(service, name): text})
+    monkeypatch.setitem(sys.modules, "keyring", ring)
+    accounts, person = Accounts(), Person(tmp_path)
+    async with guarded_server(accounts) as url:
+        for _ in range(2):  # each with a memory of its own, as a process has
+            async with connected(url, person, {}) as connection:
+                assert await call(connection) == "for you alone"
+        accounts.tokens.clear()  # the server does not know the token any more: the person signs in again
+        async with connected(url, person, {}) as connection:
+            assert await call(connection) == "for you alone"
+    assert (len(person.shown), accounts.pages) == (2, 2)
+    ((service, name),) = kept
+    assert service == "gsh-tui mcp" and name.startswith("guarded ")
+    assert set(accounts.tokens) == {json.loads(kept[service, name])["tokens"]["access_token"]}
 
 
 async def test_who_does_not_sign_in_gets_one_clear_error(tmp_path: Path) -> None:
