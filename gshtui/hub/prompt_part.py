@@ -60,7 +60,7 @@ def _servers(hub: Hub) -> list[ServerPrompts]:
 async def register_prompts(hub: Hub, prompts: PromptCommands) -> None:
     """Register a command for each prompt whose name no other command has. Raises nothing for what a file holds."""
     store = await prompts.store()
-    for prompt in store.found.values():
+    for prompt in store.prompts:
         if prompt.name not in hub.registry:
             hub.registry.register(prompts.of_prompt(prompt))
 

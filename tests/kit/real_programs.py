@@ -199,3 +199,17 @@ PROGRAMS = {
 }
 FOUND = [program for program in PROGRAMS.values() if program.version]
 MISSING = [program for program in PROGRAMS.values() if not program.version]
+
+
+SERVERS = ("mcp-server-everything", "mcp-server-filesystem", "mcp-server-git", "mcp-server-fetch")
+"""MCP servers that `.ci/programs` installs, by the names of their commands."""
+
+
+def server_path(name: str) -> Path:
+    """The executable of an MCP server."""
+    return FOLDER / "bin" / name
+
+
+def installed_servers() -> list[str]:
+    """Those that are there."""
+    return [name for name in SERVERS if server_path(name).exists() and (FOLDER / name / ".version").exists()]

@@ -16,7 +16,7 @@ import pytest
 from gshtui.programs import hooks
 from gshtui.programs import profile as profiles
 from tests.kit.home import Home
-from tests.kit.real_programs import FOUND, MISSING, Program
+from tests.kit.real_programs import FOUND, MISSING, SERVERS, Program, installed_servers
 from tests.kit.tmux import end_server, short_folder
 from tests.programs.stage import Stage, on_stage
 
@@ -66,6 +66,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"run      {program.name} {program.version}")
     for program in MISSING:
         terminalreporter.write_line(f"NOT RUN  {program.name}: not installed; .ci/programs {program.name} does that")
+    there = installed_servers()
+    for name in SERVERS:
+        said = f"run      {name}" if name in there else f"NOT RUN  {name}: not installed; .ci/programs {name} does that"
+        terminalreporter.write_line(said)
 
 
 @pytest.fixture

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted, ToolFinished, TurnFinished
+from gshtui.bus.events.agent_events import InterruptRequested
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
-from gshtui.hub.composition import build_hub
-from gshtui.hub.hub import Hub
-from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
-from gshtui.settings.loader import load
-from gshtui.system.ids import new_id
 from tests.kit import source
-from tests.kit.command import ROOT
-from tests.kit.loopback.apis import loopback, variables
-from tests.kit.loopback.script import Answer, Call, Say
-from tests.kit.loopback.server import Loopback
-from tests.kit.scripted_provider import Recorder
+from tests.kit.loopback.script import Call, Say
+from tests.kit.mcp_turns import agent_with, allow, ask, configure, finished
 
 COVERS = (
     "gshtui.hub.mcp_part",
@@ -36,58 +24,6 @@ COVERS = (
     "gshtui.mcp_client.server_resources",
     "gshtui.mcp_client.server_tools",
 )
-PARTS = frozenset({"store", "guard", "providers", "agents"})
-
-
-def configure(*servers: str, **kinds: str) -> None:
-    """Write the person's configuration: a server of `tests.kit.mcp_server` for each name and kind, and more tables."""
-    folder = paths.config_dir(create=True)
-    lines = list(servers)
-    for name, kind in kinds.items():
-        lines.append(
-            f"[mcp.servers.{name}]\ncommand = {sys.executable!r}\nargs = ['-m', 'tests.kit.mcp_server', '{kind}']\n"
-            f"env = {{PYTHONPATH = {str(ROOT)!r}}}\nsandbox = false\n"
-        )
-    (folder / "config.toml").write_text("\n".join(lines), encoding="utf-8")
-
-
-def allow(*tools: str) -> None:
-    """Write a rule that allows these tools."""
-    text = f'[[rule]]\ndo = "allow"\ntool = {list(tools)!r}\n'
-    (paths.config_dir(create=True) / "rules.toml").write_text(text, encoding="utf-8")
-
-
-@asynccontextmanager
-async def agent_with(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, script: Sequence[Answer], respondent: Any = "person"
-) -> AsyncIterator[tuple[Hub, Loopback, Recorder]]:
-    """A hub whose agent gets these answers of its model."""
-    async with loopback("anthropic", script) as provider:
-        for name, value in variables("anthropic", provider.url).items():
-            monkeypatch.setenv(name, value)
-        hub = build_hub(HubOptions(cwd=folder, loaded=load(folder), respondent=respondent, parts=PARTS))
-        recorder = Recorder(hub.bus)
-        await hub.start()
-        try:
-            assert hub.failed == {}
-            yield hub, provider, recorder
-        finally:
-            await hub.stop()
-
-
-async def ask(hub: Hub, text: str = "Go on.") -> TurnFinished:
-    """One turn."""
-    waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=30))
-    await asyncio.sleep(0)
-    hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
-    finished = await waiting
-    await hub.bus.drained()
-    return finished
-
-
-def finished(recorder: Recorder) -> list[ToolFinished]:
-    """The calls that have ended."""
-    return [event for event in recorder.events if isinstance(event, ToolFinished)]
 
 
 async def test_a_turn_calls_a_servers_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

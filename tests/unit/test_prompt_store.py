@@ -34,6 +34,26 @@ def test_every_place_is_read_and_the_first_one_counts(tmp_path: Path, home: Home
     assert ["already a prompt 'a' (yours)" in problem for problem in store.problems] == [True]
 
 
+def test_an_agents_folder_has_prompts_of_its_own(tmp_path: Path, home: Home) -> None:
+    put(home.config / "gsh/prompts/review.md", "Review it\n")
+    put(home.config / "gsh/prompts/@fix/review.md", "Review it hard\n")
+    put(home.config / "gsh/prompts/@docs/deep/tone.md", "Mind the tone\n")
+    store = read_prompts(tmp_path)
+    assert store.problems == []
+    assert [store.get("review", agent).body for agent in ("fix", "docs", "")] == [
+        "Review it hard",
+        "Review it",
+        "Review it",
+    ]
+    assert [(one.name, one.agents) for one in store.prompts] == [
+        ("deep:tone", ("docs",)),
+        ("review", ()),
+        ("review", ("fix",)),
+    ]
+    with pytest.raises(PromptError, match="The prompt deep:tone is for docs, not for fix"):
+        store.get("deep:tone", "fix")
+
+
 def test_a_projects_count_once_trusted_and_as_they_were(tmp_path: Path) -> None:
     project = made_project(tmp_path / "project")
     file = put(project / ".gsh/prompts/p.md", "One")

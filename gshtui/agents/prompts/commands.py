@@ -145,7 +145,8 @@ class PromptCommands:
 
         async def complete(_: Invocation, parameter: str, prefix: str) -> list[str]:
             store = await self.store()
-            return [name for name in sorted(store.found) if name.startswith(prefix)] if parameter == "name" else []
+            names = dict.fromkeys(one.name for one in store.prompts) if parameter == "name" else ()
+            return [name for name in names if name.startswith(prefix)]
 
         family = Family[PromptsParameters](
             _bound, Action(ListPrompts, PromptStore, ls, _listed), Action(ShowPrompt, KeptPrompt, show, _shown)
@@ -182,9 +183,7 @@ class PromptCommands:
             return await self._use_tool(invocation.agent, tool, arguments)
 
         try:
-            prompt = (await self.store()).get(name)
-            if prompt.agents and invocation.agent not in prompt.agents:
-                raise PromptError(f"The prompt {name} is for {', '.join(prompt.agents)}, not for {invocation.agent}.")
+            prompt = (await self.store()).get(name, invocation.agent)
             text = await expand(prompt, read_arguments(prompt, args), use)
         except PromptError as error:
             raise command_error(error) from error
@@ -214,12 +213,12 @@ def prompt_json(prompt: KeptPrompt) -> dict[str, object]:
 
 
 def _listed(_: Invocation, store: PromptStore) -> Outcome:
-    prompts = [store.found[name] for name in sorted(store.found)]
-    data = {"prompts": [prompt_json(one) for one in prompts], "problems": store.problems}
+    data = {"prompts": [prompt_json(one) for one in store.prompts], "problems": store.problems}
     lines: list[str] = []
-    for one in prompts:
+    for one in store.prompts:
         places = one.hint or " ".join(f"[{name}]" for name in one.arguments)
-        lines.append(f"/{one.name}{f' {places}' if places else ''} — {plain(one.description)} ({one.source})")
+        whose = f", for {', '.join(one.agents)}" if one.agents else ""
+        lines.append(f"/{one.name}{f' {places}' if places else ''} — {plain(one.description)} ({one.source}{whose})")
     said = "\n".join(lines) or "There are no prompts; put Markdown files into ~/.config/gsh/prompts."
     marked = "\n".join(f"- `{line.partition(' — ')[0]}` — {line.partition(' — ')[2]}" for line in lines)
     problems = "\n".join(store.problems)

@@ -22,6 +22,8 @@ from gshtui.text.similar_names import similar_names
 
 MAX_BYTES = 256 * 1024
 """Of one file: more than any prompt that somebody keeps."""
+AGENT_FOLDER = "@"
+"""What the name of a folder begins with whose prompts are for the agent of that name alone."""
 MAX_FILES = 500
 """Files that are read of one folder."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,79}")
@@ -53,6 +55,7 @@ class KeptPrompt:
         source: where it is from, for people: `yours`, `Claude Code`, `Codex`, `the project's`, or a server's name.
         arguments: the names of its arguments, in order; without any it has places such as `$1`.
         agents: the only agents that it is for; empty: all.
+        is_of_agent: it is in the folder of that one agent.
     """
 
     name: str
@@ -63,6 +66,7 @@ class KeptPrompt:
     hint: str = ""
     arguments: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+    is_of_agent: bool = False
     remote: PromptSource | None = None
     """What makes its text, where that is not `body`."""
 
@@ -86,23 +90,44 @@ class PromptSource(Protocol):
 
 @dataclass(slots=True)
 class PromptStore:
-    """The prompts by name, and one sentence for each file that cannot be used."""
+    """The prompts by name, and one sentence for each file that cannot be used.
+
+    `of_agents`: those of an agent's own folder, by its name and theirs; for that agent, they come before the others.
+    """
 
     found: dict[str, KeptPrompt] = field(default_factory=dict[str, KeptPrompt])
+    of_agents: dict[tuple[str, str], KeptPrompt] = field(default_factory=dict[tuple[str, str], KeptPrompt])
     problems: list[str] = field(default_factory=list[str])
 
-    def get(self, name: str) -> KeptPrompt:
-        """Raises `PromptError`."""
-        if (prompt := self.found.get(name)) is not None:
+    @property
+    def prompts(self) -> list[KeptPrompt]:
+        """All of them, by name."""
+        return sorted([*self.found.values(), *self.of_agents.values()], key=lambda one: (one.name, one.agents))
+
+    def get(self, name: str, agent: str = "") -> KeptPrompt:
+        """The prompt of this name for an agent; without one, that of all agents, or else the first. Raises
+        `PromptError`.
+        """
+        if (prompt := self.of_agents.get((agent, name)) or self.found.get(name)) is not None:
+            if agent and prompt.agents and agent not in prompt.agents:
+                raise PromptError(f"The prompt {name} is for {', '.join(prompt.agents)}, not for {agent}.")
             return prompt
-        near = similar_names(name, tuple(self.found), most=2)
+        if others := [one for one in self.prompts if one.name == name]:
+            if not agent:
+                return others[0]
+            theirs = ", ".join(who for one in others for who in one.agents)
+            raise PromptError(f"The prompt {name} is for {theirs}, not for {agent}.")
+        near = similar_names(name, {one.name for one in self.prompts}, most=2)
         bad = [problem for problem in self.problems if f"/{name}.md" in problem]
         hint = f"Did you mean {' or '.join(near)}?" if near else "`prompts ls` lists them."
         raise PromptError(f"There is no prompt {one_line(name, 80)!r}.", " ".join([*bad, hint]) if bad else hint)
 
     def add(self, prompt: KeptPrompt) -> None:
-        """Add one, unless there is one of its name already."""
-        before = self.found.setdefault(prompt.name, prompt)
+        """Add one, unless there is one of its name, for the same agent, already."""
+        if prompt.is_of_agent:
+            before = self.of_agents.setdefault((prompt.agents[0], prompt.name), prompt)
+        else:
+            before = self.found.setdefault(prompt.name, prompt)
         if before is not prompt:
             where = prompt.file or prompt.source
             self.problems.append(
@@ -131,7 +156,7 @@ def read_prompts(cwd: Path) -> PromptStore:
 
 
 def _read_folder(store: PromptStore, folder: Path, source: str, root: Path | None = None) -> None:
-    """Add the prompts of a folder; those of its folders are called `folder:name`.
+    """Add the prompts of a folder; those of its folders are called `folder:name`, those of `@AGENT` are that agent's.
 
     `root`: of the project that must be trusted with each file.
     """
@@ -164,8 +189,9 @@ def _read(file: Path, folder: Path, source: str, root: Path | None) -> KeptPromp
     unknown = sorted(set(front.fields) - _KEYS)
     if unknown and source in ("yours", "the project's"):
         raise PromptError(f"line {front.line[unknown[0]]}: there is no key {unknown[0]!r}")
-    relative = file.relative_to(folder).with_suffix("")
-    name = front.text("name") or ":".join(relative.parts)
+    parts = file.relative_to(folder).with_suffix("").parts
+    agent = parts[0][1:] if parts[0].startswith(AGENT_FOLDER) and len(parts) > 1 else ""
+    name = front.text("name") or ":".join(parts[1:] if agent else parts)
     if not _NAME.fullmatch(name):
         raise PromptError(f"its name {one_line(name, 80)!r} must consist of letters, digits, and _ . : or -")
     if not front.body.strip():
@@ -185,7 +211,8 @@ def _read(file: Path, folder: Path, source: str, root: Path | None) -> KeptPromp
         one_line(description, 200),
         one_line(front.text("argument-hint"), 100),
         arguments,
-        _names(front, "agents"),
+        (agent,) if agent else _names(front, "agents"),
+        is_of_agent=bool(agent),
     )
 
 
