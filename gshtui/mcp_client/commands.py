@@ -56,6 +56,8 @@ ServerWord = Literal[
 _LOOKING = frozenset({"ls", "show"})
 _NO_SERVER = frozenset({"ls", "import", "doctor", "resources"})
 _TOOLS_SHOWN = 200
+_LISTS = ("env", "header", "host", "writable")
+"""Options of `mcp add` that can be given several times."""
 
 
 class McpCommandParameters(Parameters):
@@ -186,10 +188,7 @@ def _bind(given: McpCommandParameters) -> Parameters:
         case "show":
             return calls.ShowServer(name=name)
         case "add":
-            try:
-                return calls.AddServer(name=name, argv=shlex.split(given.command))
-            except ValueError as error:
-                raise UsageError(f"mcp add: the command is not complete ({error}).") from error
+            return _added(name, given.command)
         case "rm":
             return calls.RemoveServer(name=name)
         case "enable" | "disable":
@@ -206,6 +205,32 @@ def _bind(given: McpCommandParameters) -> Parameters:
             return calls.ListResources(name=name)
         case "answer":
             return calls.AnswerServer(name=name, values=given.command)
+
+
+def _added(name: str, line: str) -> calls.AddServer:
+    """A line's server: the options of the shell form, then its command or address. Raises `UsageError`."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise UsageError(f"mcp add: the command is not complete ({error}).") from error
+    values: dict[str, Any] = {}
+    while words and words[0].startswith("--"):
+        option, equals, value = words.pop(0).removeprefix("--").partition("=")
+        if not option:
+            break
+        if option == "outside" and not equals:
+            values[option] = True
+            continue
+        if option not in (*_LISTS, "cwd"):
+            raise UsageError(
+                f"mcp add: there is no option --{one_line(literal(option), 40)}.",
+                hint=f"Known options: {', '.join(f'--{one}' for one in (*_LISTS, 'cwd', 'outside'))}.",
+            )
+        if not equals and not words:
+            raise UsageError(f"mcp add: --{option} needs a value.")
+        value = value if equals else words.pop(0)
+        values[option] = value if option == "cwd" else [*values.get(option, []), value]
+    return calls.AddServer(name=name, argv=words, **values)
 
 
 class _Handlers:

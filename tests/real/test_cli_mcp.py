@@ -100,6 +100,19 @@ def test_a_folders_server_runs_only_once_a_person_accepted_exactly_that(tmp_path
     assert run_gsh("mcp", "doctor", "brought", cwd=project).code == 1
 
 
+def test_a_line_of_a_window_takes_the_options_too(tmp_path: Path) -> None:
+    line = "mcp add kit --env A=b --env=C=d --outside --cwd /srv -- server --env of-its-own"
+    assert run_gsh("run", line, cwd=tmp_path).code == 0
+    assert written() == {
+        "kit": {
+            "command": "server", "args": ["--env", "of-its-own"], "env": {"A": "b", "C": "d"}, "cwd": "/srv",
+            "sandbox": False,
+        }
+    }  # fmt: skip
+    refused = run_gsh("run", "mcp add other --evn A=b server", cwd=tmp_path)
+    assert (refused.code, "there is no option --evn" in refused.err) == (2, True)
+
+
 async def test_a_person_is_asked_before_a_server_is_removed(tmp_path: Path) -> None:
     assert run_gsh("mcp", "add", "kit", "--", *SERVER, cwd=tmp_path).code == 0
     registry = Registry(commands(load(tmp_path), None))
