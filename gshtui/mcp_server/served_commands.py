@@ -72,9 +72,11 @@ class ServedCommand:
         return made
 
     def output_schema(self) -> dict[str, Any]:
-        """The JSON schema of what it gives beside its text: an object, as MCP wants it."""
-        why = {"type": "string", "description": "Why there is no result here; the text says what it can."}
-        return {"type": "object", "properties": {"result": self.result, "left_out": why}}
+        """The JSON schema of what it gives beside its text: an object, as MCP wants it. Some programs show a model this
+        alone, so that it has the text where the data is too long.
+        """
+        text = {"type": "string", "description": "In place of a result that is too long: its text, shortened."}
+        return {"type": "object", "properties": {"result": self.result, "text": text}}
 
 
 def _record(**fields: str) -> dict[str, Any]:
@@ -207,12 +209,12 @@ class ServedCommands:
         limit = self._hub.settings.context.max_tool_output_bytes
         if is_too_long(text, limit):
             text = shorten(text, limit)
-        return text, None if outcome.is_error else self._structured(outcome, limit), outcome.is_error
+        return text, None if outcome.is_error else self._structured(outcome, text, limit), outcome.is_error
 
-    def _structured(self, outcome: Outcome, limit: int) -> dict[str, Any]:
+    def _structured(self, outcome: Outcome, text: str, limit: int) -> dict[str, Any]:
         data = json.dumps(self._redacted_data(outcome.data), ensure_ascii=False, default=str)
         if is_too_long(data, limit):
-            return {"left_out": f"it has {len(data):,} characters, and {limit:,} bytes are the most"}
+            return {"text": text}
         return {"result": json.loads(data)}
 
     def _redacted_data(self, data: Any) -> Any:

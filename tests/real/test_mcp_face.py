@@ -17,6 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
+from gshtui.settings import paths
 from tests.kit.command import environment, run_gsh, start_gsh
 
 COVERS = ("gshtui.cli.mcp_serve", "gshtui.headless.mcp_process", "gshtui.mcp_server.served_commands")
@@ -59,6 +60,10 @@ async def test_a_program_reads_and_searches(tmp_path: Path) -> None:
         assert (await data(client, "timeline", agent="main"))["requests"] == 2
         assert "system" in [part["name"] for part in (await data(client, "context", agent="main"))["sections"]]
         assert await data(client, "agent_ls") == []
+    (paths.config_dir(create=True) / "config.toml").write_text("[context]\nmax_tool_output_bytes = 2000\n", "utf-8")
+    async with served(tmp_path) as client:
+        long = await client.call_tool("context", {"agent": "main", "texts": True})
+        assert long.structured_content == {"text": text(long)}
 
 
 async def test_what_was_not_allowed_is_refused_with_what_to_do(tmp_path: Path) -> None:
@@ -87,8 +92,6 @@ async def test_no_program_can_widen_anything(tmp_path: Path) -> None:
 
 
 async def test_a_persons_rule_counts_for_programs_too(tmp_path: Path) -> None:
-    from gshtui.settings import paths
-
     rule = '[[rule]]\ndo = "deny"\ntool = ["agent_send"]\nwhy = "not from outside"\n'
     (paths.config_dir(create=True) / "rules.toml").write_text(rule, "utf-8")
     async with served(tmp_path, "--allow", "agent_send") as client:
