@@ -22,6 +22,8 @@ from gshtui.context.task_list import TaskStore, task_commands
 from gshtui.store.store import Store
 from tests.kit.record import open_record
 
+COVERS = ("gshtui.context.plan_command",)
+
 
 class TaskTools:
     """A record, a bus and the command, with what was told."""
