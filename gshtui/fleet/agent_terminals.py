@@ -85,7 +85,7 @@ def probed_changes(row: AgentRow, seen: PaneProbe, now: float) -> dict[str, Any]
         return _status("idle", "", now) | found
     match verdict(row, seen, now):
         case "unknown" if seen.unreached and row.pane and not row.ended and row.status != "lost":
-            return _status("lost", seen.unreached, now) | {"needs_you": False, "question": None}
+            return _status("lost", seen.unreached.rstrip("."), now) | {"needs_you": False, "question": None}
         case "unknown":
             return {}
         case "runs":

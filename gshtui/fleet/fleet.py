@@ -21,7 +21,7 @@ from gshtui.bus.letter import Letter
 from gshtui.fleet.accounts import Accounts
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.agent_terminals import AgentTerminals
-from gshtui.fleet.fleet_context import AgentRows, FleetContext, from_store_error, is_over
+from gshtui.fleet.fleet_context import AgentRows, FleetContext, from_store_error, is_away, is_over, out_of_reach
 from gshtui.fleet.handlers import FleetHandlers, Reports
 from gshtui.fleet.ports import (
     FleetError,
@@ -254,7 +254,11 @@ class Fleet:
     async def show(self, id: str) -> str:
         """The agent's report or, if it has none yet, its terminal's content."""
         row = await self.find(id)
-        return await self._reports.report_of(row) or await self._reports.screen(row)
+        if report := await self._reports.report_of(row):
+            return report
+        if is_away(row):
+            raise out_of_reach(row)
+        return await self._reports.screen(row)
 
     async def setup_of(self, row: AgentRow) -> SetupRecord | None:
         """What became of the set-up command of the agent's worktree; `None` where there was none."""

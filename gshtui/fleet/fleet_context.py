@@ -261,6 +261,17 @@ def is_over(row: AgentRow) -> bool:
     return bool(row.ended) and row.status in ENDED_STATUSES
 
 
+def is_away(row: AgentRow) -> bool:
+    """Whether the machine that it is on cannot be reached now; nothing else is known of it meanwhile."""
+    return bool(row.host) and row.status == "lost" and not row.ended
+
+
+def out_of_reach(row: AgentRow, hint: str = "") -> FleetError:
+    """The error for what needs an agent whose machine cannot be reached."""
+    hint = hint or f"It is tried again by itself; `host doctor {row.host}` tries now."
+    return FleetError("lost", f"{row.name} ({row.id}) is out of reach: {row.doing}.", hint=hint)
+
+
 def from_store_error(error: StoreError) -> FleetError:
     """The fleet's error for an error of the record."""
     return FleetError("unknown" if error.kind == "unknown" else "store", error.message, hint=error.hint)

@@ -18,7 +18,7 @@ from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_programs import is_known
 from gshtui.fleet.agent_terminals import ended_changes
-from gshtui.fleet.fleet_context import FleetContext, is_over
+from gshtui.fleet.fleet_context import FleetContext, is_away, is_over, out_of_reach
 from gshtui.fleet.ports import FleetError
 from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
@@ -62,6 +62,8 @@ class Killer:
         """Kill it; with `now`, at once and permanently. Raises `FleetError`."""
         if row.killed and not now:
             return row
+        if is_away(row):
+            raise out_of_reach(row, f"Nothing was ended. Kill it once {row.host} is reached again.")
         grace = self._context.options.grace
         if not now:
             now = not await self._stand(row)

@@ -19,7 +19,7 @@ from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet import agent_terminals
 from gshtui.fleet.agent_programs import Programs
-from gshtui.fleet.fleet_context import FleetContext, is_over
+from gshtui.fleet.fleet_context import FleetContext, is_away, is_over
 from gshtui.fleet.keeper import running_keeper
 from gshtui.store.store_errors import StoreError
 from gshtui.system.calm_look import until_calm_look
@@ -135,7 +135,7 @@ class Reconciler:
                     # another process ended it; who waits for that is here
                     await attempt(f"the end of {row.id}", self._on_ended(row), StoreError)
             for row in mine:
-                if row.killed and not is_over(row) and not options.visiting:
+                if row.killed and not is_over(row) and not is_away(row) and not options.visiting:
                     self._on_killed(row)
             alive = [row for row in mine if not is_over(row)]
             seen = await self._context.terminals.probe(alive) if alive else {}
@@ -258,11 +258,11 @@ class Reconciler:
 
     def tell_lost(self, lost: list[AgentRow]) -> None:
         """Say who is gone, once for all of them."""
-        away = [row for row in lost if row.host and not row.ended]
+        away = [row for row in lost if is_away(row)]
         for host in sorted({row.host for row in away}):
             here = [row for row in away if row.host == host]
-            text = f"Out of reach: {', '.join(f'{row.name} ({row.id})' for row in here[:6])}; {here[0].doing}"
-            hint = "They come back by themselves; `host doctor` of it tries now."
+            text = f"Out of reach: {', '.join(f'{row.name} ({row.id})' for row in here[:6])}; {here[0].doing}."
+            hint = f"It is tried again by itself; `host doctor {host}` tries now."
             self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about="agents"))
         lost = [row for row in lost if row not in away]
         if not lost:

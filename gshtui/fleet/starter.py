@@ -16,7 +16,7 @@ from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_programs import Programs, is_known
 from gshtui.fleet.agent_terminals import begin_of, session_mark, socket_name
-from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_over
+from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_away, is_over, out_of_reach
 from gshtui.fleet.forks import Forks
 from gshtui.fleet.killer import Killer
 from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
@@ -437,9 +437,8 @@ class Recoverer:
 
     async def recover(self, row: AgentRow) -> RevivedAgent:
         """Bring a lost agent back. Raises `FleetError` when it is not lost, has no memory left, or fails."""
-        if row.host and row.status == "lost" and not row.ended:
-            hint = f"It comes back by itself; `host doctor {row.host}` tries now."
-            raise FleetError("invalid", f"{row.name} ({row.id}) is out of reach: {row.doing}", hint=hint)
+        if is_away(row):
+            raise out_of_reach(row)
         if row.status != "lost":
             hint = f"`agent restart {row.id}` restarts it anyway."
             raise FleetError("invalid", f"{row.name} ({row.id}) is not lost; its status is {row.status}.", hint=hint)

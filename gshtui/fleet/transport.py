@@ -15,6 +15,7 @@ from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted
 from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.fleet.agent_programs import Programs, from_session_error, is_known
 from gshtui.fleet.agent_terminals import AgentTerminals
+from gshtui.fleet.fleet_context import is_away, out_of_reach
 from gshtui.fleet.ports import FleetError
 from gshtui.programs.pane_view import PASSES, SessionError
 from gshtui.system.ids import new_id
@@ -55,9 +56,8 @@ class TerminalTransport:
             return message
         if row.speaks_events:
             raise FleetError("busy", f"{row.name} ({row.id}) is not connected.", hint="Try again in a moment.")
-        if row.host and row.status == "lost":
-            hint = "Nothing was typed. Send it again once it is back."
-            raise FleetError("lost", f"{row.name} ({row.id}) is out of reach: {row.doing}", hint=hint)
+        if is_away(row):
+            raise out_of_reach(row, "Nothing was typed. Send it again once it is back.")
         server = self._terminals.server(row.socket)
         try:
             if defer_if_busy and not is_known(row):

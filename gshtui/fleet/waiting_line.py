@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.event import Event
 from gshtui.bus.events.fleet_events import AgentChanged
-from gshtui.fleet.fleet_context import FleetContext
+from gshtui.fleet.fleet_context import FleetContext, is_away
 from gshtui.tmux.server import USERS_OWN
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -38,6 +38,8 @@ class WaitingLine:
     async def _note(self, row: AgentRow) -> None:
         place = (row.socket, row.tmux_session)
         if row.owner != os.getpid() or not row.pane or not row.tmux_session or row.socket in ("", USERS_OWN):
+            return
+        if is_away(row):
             return
         waits = row.needs_you and not row.ended and not row.killed
         name = row.name if waits else ""

@@ -35,7 +35,7 @@ _ALIVE_EVERY, _ALIVE_MISSED = 5, 3
 """Seconds between two signs of life, and how many may be missing before a connection counts as broken."""
 _LONGEST_PATH = 86
 """Most bytes of the socket's path: ssh appends 17 while it makes it, and macOS takes 104."""
-_FIRST, _LONGEST = 0.5, 30.0
+_FIRST, _LONGEST = 0.5, 15.0
 """Seconds from a failure to the next attempt, doubled each time."""
 MOST = 8_000_000
 """Bytes of output that a call keeps; one that prints more is ended."""

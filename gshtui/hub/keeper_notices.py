@@ -60,7 +60,8 @@ class KeeperNotices:
 
     async def _call(self, text: str) -> None:
         if self._ways & {"badge", "bell"}:
-            for socket in {row.socket for row in self._fleet.rows() if row.socket}:
+            sockets = {row.socket: bool(row.host) for row in self._fleet.rows() if row.socket}
+            for socket in sorted(sockets, key=lambda one: sockets[one]):  # nobody here waits for another machine
                 await self._show(socket, text)
         if "desktop" in self._ways:
             await _notify_desktop(text)

@@ -183,7 +183,12 @@ class TerminalTargets:
                 continue
             server = self._terminals.server(row.socket)
             if row.socket not in panes:
-                panes[row.socket] = {info.pane: info for info in await server.panes()}
+                try:
+                    panes[row.socket] = {info.pane: info for info in await server.panes()}
+                except TmuxError:
+                    if not row.host:
+                        raise
+                    panes[row.socket] = {}  # another machine that is out of reach takes no other terminal away
             info = panes[row.socket].get(row.pane)
             if info is not None and info.pid == row.pid:  # else another program's, of a later server
                 found.append(TerminalTarget(server, info, row))

@@ -85,7 +85,13 @@ class TmuxTerminal:
         cost = f" {self._mirror.cost_ms:.1f} ms" if self._mirror.cost_ms else ""
         if connection.mode == "control":
             return f"live{cost}"
-        return f"polled{cost}" if connection.mode == "chained" else "no tmux server"
+        return (
+            f"polled{cost}"
+            if connection.mode == "chained"
+            else f"{connection.host} out of reach"
+            if connection.host
+            else "no tmux server"
+        )
 
     async def visit(self, app: App[Any]) -> str:
         """Attach full-screen; from inside the same server, switch the person's client there instead."""
