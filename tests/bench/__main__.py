@@ -26,6 +26,7 @@ NAMES = (
     "replay",
     "native",
     "mirror",
+    "hosts",
     "agents",
     "keeper",
     "terminals",

@@ -136,8 +136,10 @@ class SshHost:
 class Gate:
     """The network in front of a host: passes bytes on until it is told otherwise."""
 
-    def __init__(self, to: int) -> None:
+    def __init__(self, to: int, *, delay: float = 0.0) -> None:
+        """`delay`: seconds that bytes take, each way."""
         self.port = 0
+        self._delay = delay
         self._to = to
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
@@ -187,6 +189,9 @@ class Gate:
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while data := await reader.read(1 << 16):
             await self._flows.wait()
+            if self._delay:
+                asyncio.get_running_loop().call_later(self._delay, writer.write, data)
+                continue
             writer.write(data)
             await writer.drain()
         writer.transport.abort()
