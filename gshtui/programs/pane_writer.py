@@ -160,9 +160,11 @@ class PaneWriter:
             sent = Sent(seen.marker(), text, before, time.time())
             if words and enter and not seen.draft:
                 self._note(record, text, words)
+            typed = False
             try:
                 if words:
                     await self._paste(seen, words, record)
+                    typed = True
                 if told is not None:
                     told("typed")
                 if enter:
@@ -170,6 +172,12 @@ class PaneWriter:
                     record.accepted()
                     if told is not None:
                         told("submitted")
+            except SessionError as error:
+                if error.kind == "terminal" and typed:
+                    error = SessionError("unsure", error.message, _LOOK_AT)
+                if error.kind != "unsure" or not self._server.host:
+                    record.drop()  # else the next text takes out what a broken connection left in the input
+                raise error
             except BaseException:
                 record.drop()
                 raise
@@ -465,7 +473,7 @@ class PaneWriter:
         try:
             await send(self._pane, what)
         except TmuxError as error:
-            kind: Trouble = "unsure" if error.kind == "timeout" else "terminal"
+            kind: Trouble = "unsure" if error.kind in ("timeout", "unreachable") else "terminal"
             raise SessionError(kind, error.message, error.hint) from error
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,6 +19,14 @@ from gshtui.tmux.quoting import command
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError, from_host, from_reply, program_missing
 
+_USUAL = "xterm-256color"
+_KNOWN = re.compile(r"(?:xterm|screen|tmux|rxvt(?:-unicode)?|linux|vt\d+)(?:-(?:16|256)?color)?")
+
+
+def known_widely(environ: Mapping[str, str]) -> bool:
+    """Whether other machines are likely to know this kind of terminal."""
+    return _KNOWN.fullmatch(environ.get("TERM", "")) is not None
+
 
 def words_for(attach: Sequence[str], environ: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """The command to run, and its environment.
@@ -27,10 +36,13 @@ def words_for(attach: Sequence[str], environ: Mapping[str, str]) -> tuple[list[s
         environ: the terminal's environment.
 
     Returns:
-        `switch-client` if this terminal shows a client of the same server; else `attach`, which inside another tmux
-        appears in that one's pane.
+        On another machine, `attach` itself. Else `switch-client` if this terminal shows a client of the same server;
+        else `attach`, which inside another tmux appears in that one's pane.
     """
     outside = {name: value for name, value in environ.items() if name not in ("TMUX", "TMUX_PANE")}
+    if attach[0] == "ssh":
+        # Few machines know the newest terminals by name, and tmux refuses one that it does not know.
+        return list(attach), outside | {"TERM": environ.get("TERM", "") if known_widely(environ) else _USUAL}
     current = environ.get("TMUX", "").partition(",")[0]
     if not current or "attach" not in attach or not _same(Path(current), _socket(attach, environ)):
         return list(attach), outside
@@ -103,8 +115,10 @@ async def attach(server: TmuxServer, session: str) -> None:
         argv, environment = [tmux_program.find(), "-u", *server.address, *words], tmux_program.client_environment()
     else:
         try:
-            script = tmux_program.remote_terminal_client(server.link.settings)
+            script = tmux_program.remote_client(server.link.settings)
             argv, environment = await server.link.prepare_terminal(script, *server.address, *words)
+            if not known_widely(environment):
+                environment["TERM"] = _USUAL
         except HostError as error:
             raise from_host(error) from error
     try:

@@ -86,12 +86,6 @@ def remote_client(settings: HostSettings) -> str:
     return f'{path_line(settings.path)}unset TMUX TMUX_PANE\nexec {shlex.quote(settings.tmux)} -u "$@"\n'
 
 
-def remote_terminal_client(settings: HostSettings) -> str:
-    """The same for a person's terminal, of a kind that may not be known there."""
-    known = 'infocmp "$TERM" >/dev/null 2>&1 || { TERM=xterm-256color; export TERM; }\n'
-    return known + remote_client(settings)
-
-
 def client_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of our tmux clients: the person's own, in UTF-8, without a surrounding tmux."""
     environ = os.environ if environ is None else environ

@@ -146,6 +146,11 @@ class Gate:
         self._flows = asyncio.Event()
         self._flows.set()
         self.closed = False
+        self._left = -1
+
+    def cut_after(self, pieces: int) -> None:
+        """Cut every connection when so many more pieces have gone there, and refuse new ones."""
+        self._left = pieces
 
     async def start(self) -> None:
         """Open it."""
@@ -160,6 +165,7 @@ class Gate:
 
     def reopen(self) -> None:
         """Let connections in again, and bytes flow."""
+        self._left = -1
         self.closed = False
         self._flows.set()
 
@@ -181,14 +187,19 @@ class Gate:
         there_reader, there = await asyncio.open_connection("127.0.0.1", self._to)
         self._open |= {writer, there}
         with contextlib.suppress(OSError, asyncio.CancelledError):
-            await asyncio.gather(self._pump(reader, there), self._pump(there_reader, writer))
+            await asyncio.gather(self._pump(reader, there, counts=True), self._pump(there_reader, writer))
         for each in (writer, there):
             self._open.discard(each)
             each.transport.abort()
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, counts: bool = False) -> None:
         while data := await reader.read(1 << 16):
             await self._flows.wait()
+            if counts and self._left >= 0:
+                if not self._left:
+                    self.cut()
+                    return
+                self._left -= 1
             if self._delay:
                 asyncio.get_running_loop().call_later(self._delay, writer.write, data)
                 continue

@@ -8,10 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from gshtui.bus.agent_data import SpawnRequest
+from gshtui.bus.agent_data import AgentRow, SpawnRequest
+from gshtui.bus.events.fleet_events import MessageSubmitted
 from gshtui.bus.events.hub_events import Noticed
+from gshtui.commands.declaration import Caller, CommandError, Invocation
+from gshtui.fleet.host_commands import HostParameters, commands
 from gshtui.fleet.ports import FleetError
 from gshtui.hosts.host_errors import HostError
+from gshtui.programs.pane_view import PaneView, SessionError
+from gshtui.programs.pane_writer import PaneWriter
+from gshtui.programs.profile import load as load_profiles
+from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.mirror import Mirror
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
@@ -19,7 +26,10 @@ from tests.kit.fleet_harness import FleetHarness, wait_for_status
 from tests.kit.ssh_hosts import Gate, SshHost, ssh_host
 from tests.kit.tmux import Frames, eventually, wait_for_text
 
-COVERS = ("gshtui.hosts.host_errors", "gshtui.tmux.remote_server")
+COVERS = (
+    *("gshtui.hosts.host_errors", "gshtui.hosts.host_checks"),
+    *("gshtui.tmux.remote_server", "gshtui.fleet.host_commands"),
+)
 
 
 @pytest.fixture
@@ -82,6 +92,7 @@ async def test_an_agent_there_is_lost_while_its_machine_is_out_of_reach_and_then
         )
         assert (row.host, row.cwd, row.pid_started) == ("far", str(host.home), 0.0)
         server = fleet.terminals.server(row.socket)
+        await harness.wait_for_event(MessageSubmitted)
         await wait_for_text(server, row.pane, "got:42")
         await wait_for_status(fleet, row.id, "idle")
         gate.cut()
@@ -162,3 +173,93 @@ async def _has(host: SshHost, line: str) -> bool:
 
     main = psutil.Process(host.pid)
     return any(line in " ".join(one.cmdline()) for one in main.children(recursive=True))
+
+
+async def test_a_host_is_listed_shown_and_examined(host: SshHost, tmp_path: Path) -> None:
+    (host.home / ".bashrc").write_text("echo NOISE \x1b]52;c;aGk=\x07\n")
+    old = tmp_path / "tmux"
+    old.write_text("#!/bin/sh\necho tmux 3.1c\n")
+    old.chmod(0o755)
+
+    async def nobody() -> list[AgentRow]:
+        return []
+
+    invocation = Invocation(Caller(), tmp_path, tmp_path)
+    (command,) = commands(host.links(), nobody)
+    listed = await command.handler(invocation, HostParameters())
+    assert [(one["name"], one["connected"]) for one in listed.data] == [("far", False)]
+    shown = await command.handler(invocation, HostParameters(action="show", name="far"))
+    assert "tmux -L gsh-ssh ls" in shown.text
+    examined = await command.handler(invocation, HostParameters(action="doctor", name="far"))
+    found = {one["name"]: (one["status"], one["detail"]) for one in examined.data["findings"]}
+    assert {name: status for name, (status, _) in found.items() if status != "ok"} == {
+        "login shell": "note",
+        "programs": "note",
+    }
+    assert "NOISE" in found["login shell"][1]
+    assert not {"\x1b", "\x07"} & set(examined.text + examined.plain)
+    for program, status in ((str(old), "problem"), ("/nope/tmux", "missing")):
+        links = host.links(tmux=program)
+        (command,) = commands(links, nobody)
+        examined = await command.handler(invocation, HostParameters(action="doctor", name="far"))
+        assert [one["status"] for one in examined.data["findings"] if one["name"] == "tmux"] == [status]
+        assert examined.is_error
+        with pytest.raises(TmuxError, match=r"too old|There is no"):
+            await TmuxServer("gsh-ssh", link=links.link("far")).version()
+    with pytest.raises(CommandError, match="There is far"):
+        await command.handler(invocation, HostParameters(action="doctor", name="fra"))
+
+
+def test_a_terminal_of_a_kind_that_few_machines_know_is_attached_as_a_usual_one() -> None:
+    for kind, there in (("xterm-kitty", "xterm-256color"), ("tmux-256color", "tmux-256color"), ("", "xterm-256color")):
+        words, environ = words_for(["ssh", "-t", "far", "tmux attach"], {"TERM": kind, "TMUX": "/tmp/s,1,0"})
+        assert (words[0], environ) == ("ssh", {"TERM": there})
+
+
+PHASES = (0, 4, 8, 12, 15)
+"""Pieces that go there before the connection breaks: before a look, while a text is pasted, and around its Enter."""
+
+
+async def test_a_text_is_entered_once_or_not_at_all_wherever_the_connection_breaks(
+    host: SshHost, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failure that says that nothing was typed is true, and so is a success; what is unsure is said so."""
+    runtime = host.folder / "run"
+    runtime.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    server = TmuxServer("gsh-ssh", link=host.links(gate.port, connect_seconds=2).link("far"))
+    said: dict[int, str] = {}
+    try:
+        pane = await server.spawn("gsh-agent-0001", ["bash", "--norc"], cwd=host.home, env={"PS1": "$ "})
+        writer = PaneWriter(PaneView(server, pane.pane, "far", load_profiles().for_argv(["bash"])))
+        server.connection.start()
+        for pieces in PHASES:
+            await eventually(lambda: _is_free(writer, server))
+            gate.cut_after(pieces)
+            try:
+                await writer.write(f"echo w$(({pieces} + 100)).done")
+                said[pieces] = "entered"
+            except SessionError as error:
+                said[pieces] = error.kind
+            gate.cut()
+            gate.reopen()
+        await eventually(lambda: _is_free(writer, server))
+        await writer.write("echo last.done")
+        screen = await wait_for_text(server, pane.pane, "\nlast.done")
+        for pieces, outcome in said.items():
+            ran, typed = screen.count(f"\nw{pieces + 100}.done"), screen.count(f"w$(({pieces} + 100))")
+            right = {"entered": ran == 1, "unsure": ran <= 1}.get(outcome, typed == 0)
+            assert right, f"{pieces}: {outcome}, but typed {typed} and run {ran} times:\n{screen}"
+    finally:
+        await server.close()
+
+
+async def _is_free(writer: PaneWriter, server: TmuxServer) -> bool:
+    """Whether the shell waits for a line, and nothing is typed; what is, is taken out as a person would."""
+    try:
+        seen = await writer.view.read_screen()
+        if seen.draft:
+            await server.send_keys(seen.info.pane, "C-c")
+    except (SessionError, TmuxError):
+        return False
+    return seen.front.prompt and not seen.draft
