@@ -27,8 +27,10 @@ from tests.kit.ssh_hosts import Gate, SshHost, ssh_host
 from tests.kit.tmux import Frames, eventually, wait_for_text
 
 COVERS = (
-    *("gshtui.hosts.host_errors", "gshtui.hosts.host_checks"),
-    *("gshtui.tmux.remote_server", "gshtui.fleet.host_commands"),
+    "gshtui.hosts.host_errors",
+    "gshtui.hosts.host_checks",
+    "gshtui.tmux.remote_server",
+    "gshtui.fleet.host_commands",
 )
 
 

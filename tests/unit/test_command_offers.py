@@ -34,6 +34,7 @@ async def test_an_agents_process_leaves_out_families_of_the_one_list(tmp_path: P
             "config",
             "guard",
             "hub",
+            "host",
             "hunk",
             "people",
             "plugins",
