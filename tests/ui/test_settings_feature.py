@@ -22,6 +22,7 @@ from gshtui.settings import paths
 from gshtui.settings.keys import flat
 from gshtui.settings.loader import load
 from gshtui.settings.user_config import set_value
+from gshtui.ui.kit import terminal_handoff
 from gshtui.ui.kit.key_table import KEYS
 from gshtui.ui.settings.definition_files import persona_file, profile_file
 from gshtui.ui.settings.setting_rows import setting_rows
@@ -108,6 +109,32 @@ async def test_rows_are_changed_in_place_and_comments_stay(home: Home, tmp_path:
         await pilot.press("escape")
         await settled(pilot)
         assert app.screen is app.bench
+
+
+async def test_a_persona_is_handed_to_the_editor_and_its_mistakes_are_said(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    async def edited(_: object, argv: list[str]) -> int:
+        asked.append(argv)
+        file, words = Path(argv[-1]), ("summary = 'By hand'", "summary = 'By")[len(asked) - 1]
+        file.write_text(f"name = 'explore'\n{words}\nprompt = 'Look.'\n", encoding="utf-8")
+        return 0
+
+    monkeypatch.setattr(terminal_handoff, "_run_editor", edited)
+    monkeypatch.setenv("EDITOR", "/bin/cat")
+    app = window(tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("alt+g", *"persona explore", "enter")
+        await settled(pilot)
+        own = home.config / "gsh" / "agents" / "explore.toml"
+        assert asked == [["/bin/cat", str(own)]]
+        assert (row := screen(app).row) is not None and (row.value, row.source) == ("By hand", str(own))
+        await pilot.press("enter")
+        await settled(pilot)
+        assert any("explore.toml" in notice.message for notice in app._notifications)
 
 
 async def test_two_screens_lose_no_edit(home: Home, tmp_path: Path) -> None:
