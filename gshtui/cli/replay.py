@@ -16,7 +16,7 @@ from gshtui.cli.options import SESSION, json_option
 )
 @json_option
 def replay(session: str, speed: float, as_json: bool) -> int:
-    """Play a conversation of the record again; by default this folder's latest.
+    """Play a conversation of the record again; by default this folder's latest. `replay tour` introduces the window.
 
     The window shows what it showed then. Space pauses, left and right go back and forward, + and - change the speed.
     Nothing is sent, run or changed. With --json, only print what would be played.
@@ -25,13 +25,16 @@ def replay(session: str, speed: float, as_json: bool) -> int:
 
     if as_json:
         return describe_recording(session)
+    from gshtui.cli.window import current_folder
+    from gshtui.system.face_mark import mark_face
+
     found = find_recorded(session)
     if isinstance(found, int):
         return found
-    from gshtui.cli.window import current_folder
-    from gshtui.system.face_mark import mark_face
     from gshtui.ui.window.replay_window import play
 
     mark_face()
+    if found is None:
+        return play(Path(current_folder()), session, "main", speed)
     folder = Path(found.cwd)
     return play(folder if folder.is_dir() else Path(current_folder()), found.id, found.agent, speed)

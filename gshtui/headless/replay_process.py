@@ -14,11 +14,16 @@ if TYPE_CHECKING:
     from gshtui.store.session_table import SessionInfo
 
 
-def find_recorded(session: str) -> SessionInfo | int:
-    """The conversation, or the exit code if it can't be played, after saying why."""
+_TOUR = "tour"
+
+
+def find_recorded(session: str) -> SessionInfo | int | None:
+    """The conversation, or the exit code if it can't be played, after saying why; `None`: it is the tour."""
     if not (os.isatty(0) and os.isatty(1)):
         streams.complain("`replay` plays on a terminal; with --json it only prints what would be played.")
         return exits.USAGE
+    if session == _TOUR:
+        return None
     found = _read(session, whole=False)
     return found if isinstance(found, int) else found.info
 

@@ -13,7 +13,7 @@ from gshtui.bus.events.hub_events import HubStarted
 from gshtui.commands.declaration import CommandError, Effect
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
-from gshtui.hub.replay_player import ReplayPlayer, read_recording
+from gshtui.hub.replay_player import Recording, ReplayPlayer, read_recording
 from gshtui.settings.model import Settings
 
 if TYPE_CHECKING:
@@ -35,12 +35,16 @@ class ReplayHub:
     Args:
         session: the conversation, by its id.
         speed: at which it begins.
+        recorded: what is played in place of a conversation of the record.
     """
 
-    def __init__(self, cwd: Path, loaded: Loaded, session: str, speed: float) -> None:
+    def __init__(
+        self, cwd: Path, loaded: Loaded, session: str, speed: float, recorded: Recording | None = None
+    ) -> None:
         options = HubOptions(cwd=cwd, loaded=loaded, parts=frozenset({"store"}), visiting=True)
         self._hub: Hub = build_hub(options)
         self._session = session
+        self._recorded = recorded
         self._speed = speed
         self._cwd = cwd
         self.bus = Bus()
@@ -70,7 +74,7 @@ class ReplayHub:
         await self._hub.start()
         if self._hub.store is None:
             raise CommandError("The record cannot be read.", hint="`gsh-tui doctor` says why.")
-        recorded = await read_recording(self._hub.store, self._session)
+        recorded = self._recorded or await read_recording(self._hub.store, self._session)
         self.bus.publish(HubStarted(cwd=str(self._cwd), project=str(self._hub.project), branch=self._hub.branch.name))
         self.player = ReplayPlayer(self.bus, recorded, self._speed)
         self.player.start()

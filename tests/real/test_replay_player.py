@@ -21,6 +21,7 @@ from gshtui.hub.replay_player import LONGEST_PAUSE, ReplayPlayer, read_recording
 from gshtui.settings.loader import load
 from gshtui.store.session_calls import RenameSession
 from gshtui.ui.window.replay_window import ReplayBar, ReplayWindow
+from gshtui.ui.window.tour import TOUR, tour
 from tests.kit.command import run_gsh
 from tests.kit.home import Home
 from tests.kit.record import open_record
@@ -30,6 +31,7 @@ COVERS = (
     "gshtui.headless.replay_process",
     "gshtui.hub.replay_hub",
     "gshtui.ui.window.replay_window",
+    "gshtui.ui.window.tour",
 )
 TURNS = 4
 
@@ -140,6 +142,23 @@ async def test_the_window_plays_it_also_from_a_damaged_record(home: Home, tmp_pa
     assert app.edited is not None and app.edited.text == f"question {TURNS - 1}"
     async with open_record(path) as store:
         assert len(await store.messages.read(session)) == 2 * TURNS  # nothing was written
+
+
+async def test_the_tour_is_a_replay(home: Home, tmp_path: Path) -> None:
+    recorded = tour()
+    assert 40 < recorded.length < 180 and "{" not in "".join(
+        event.message.text for event in recorded.events if isinstance(event, MessageAppended)
+    )
+    app = ReplayWindow(tmp_path, TOUR, "main", 10.0)
+    async with app.run_test(size=(100, 36)) as pilot:
+        while not app.bench.query(ReplayBar):
+            await pilot.pause()
+        await pilot.press("end")
+        while "That was the tour" not in app.export_screenshot().replace("&#160;", " "):
+            await pilot.pause()
+        await pilot.press("e")
+        await pilot.pause()
+        assert app.edited is None and app.is_running
 
 
 async def test_nothing_is_changed_in_a_replay(home: Home, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ class FirstStart:
         for question in (self._provider, self._theme, self._shell):
             if not await question():
                 return
+        self._host.notify("`gsh-tui replay tour` shows the window in two minutes.", markup=False, timeout=8)
 
     async def _answer(self, picker: Picker) -> str | None:
         answered: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()

@@ -121,7 +121,7 @@ class ReplayWindow(Workbench):
     """A window on a replay.
 
     Args:
-        session: the conversation, by its id.
+        session: the conversation, by its id; `TOUR`: the tour.
         agent: whose it is.
     """
 
@@ -133,9 +133,10 @@ class ReplayWindow(Workbench):
         async def make(opening: OpenRequest) -> HubPort:
             from gshtui.hub.replay_hub import ReplayHub
             from gshtui.settings.loader import load
+            from gshtui.ui.window.tour import TOUR, tour
 
             loaded = await asyncio.to_thread(load, opening.cwd)
-            self._replay = ReplayHub(opening.cwd, loaded, session, speed)
+            self._replay = ReplayHub(opening.cwd, loaded, session, speed, tour() if session == TOUR else None)
             return self._replay
 
         super().__init__(OpenRequest(cwd, session, agent), make)
@@ -153,6 +154,11 @@ class ReplayWindow(Workbench):
 
     @on(ReplayBar.PromptChosen)
     async def _edit(self, message: ReplayBar.PromptChosen) -> None:
+        from gshtui.ui.window.tour import TOUR
+
+        if self.bridge.opening.session == TOUR:
+            self.notify("This is the tour: there is no conversation to go on with.", timeout=4, markup=False)
+            return
         self.edited = message.prompt
         await self.action_quit()
 
