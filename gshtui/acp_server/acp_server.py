@@ -5,7 +5,9 @@ Implements the SDK's `Agent`; one `AcpSession` for each session. Errors reach th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import acp
 from acp.schema import (
     AgentCapabilities,
     AuthenticateResponse,
+    CloseSessionResponse,
     Implementation,
     InitializeResponse,
     ListSessionsResponse,
@@ -20,9 +23,13 @@ from acp.schema import (
     NewSessionResponse,
     PromptCapabilities,
     PromptResponse,
+    ResumeSessionResponse,
     SessionCapabilities,
+    SessionCloseCapabilities,
     SessionInfo,
     SessionListCapabilities,
+    SessionResumeCapabilities,
+    SetSessionConfigOptionResponse,
     SetSessionModeResponse,
 )
 
@@ -42,10 +49,13 @@ _LISTED = 100
 class AcpServer:
     """See the module. `close` ends every session."""
 
-    def __init__(self, open_hub: OpenHub) -> None:
+    def __init__(self, open_hub: OpenHub, open_store: Callable[[], Awaitable[Store]]) -> None:
+        """`open_store`: opens the record, for listing conversations; raises `StoreError`."""
         self._open_hub = open_hub
+        self._open_store = open_store
         self._client: Any = None
         self._sessions: dict[str, AcpSession] = {}
+        self._opening = asyncio.Lock()
         self._store: Store | None = None
 
     def on_connect(self, conn: Any) -> None:
@@ -59,8 +69,12 @@ class AcpServer:
             agent_info=Implementation(name="gsh-tui", title="gsh-tui", version=gshtui.__version__),
             agent_capabilities=AgentCapabilities(
                 load_session=True,
-                prompt_capabilities=PromptCapabilities(image=True, embedded_context=True),
-                session_capabilities=SessionCapabilities(list=SessionListCapabilities()),
+                prompt_capabilities=PromptCapabilities(image=True, audio=True, embedded_context=True),
+                session_capabilities=SessionCapabilities(
+                    list=SessionListCapabilities(),
+                    resume=SessionResumeCapabilities(),
+                    close=SessionCloseCapabilities(),
+                ),
             ),
             auth_methods=[],
         )
@@ -72,35 +86,74 @@ class AcpServer:
     async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:
         """A new conversation in this folder."""
         session = await self._open(cwd, "new")
-        return NewSessionResponse(session_id=session.id, modes=session_updates.modes(session.mode))
+        modes = session_updates.modes(session.options.mode)
+        return NewSessionResponse(session_id=session.id, modes=modes, config_options=await session.options.now())
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
         """Continue a conversation; all of it is told again first."""
-        session = self._sessions.get(session_id) or await self._open(cwd, session_id)
+        session = await self._session(cwd, session_id)
         await session.replay()
-        return LoadSessionResponse(modes=session_updates.modes(session.mode))
+        modes = session_updates.modes(session.options.mode)
+        return LoadSessionResponse(modes=modes, config_options=await session.options.now())
+
+    async def resume_session(self, cwd: str, session_id: str, **_: Any) -> ResumeSessionResponse:
+        """Continue a conversation that the client knows already."""
+        session = await self._session(cwd, session_id)
+        modes = session_updates.modes(session.options.mode)
+        return ResumeSessionResponse(modes=modes, config_options=await session.options.now())
+
+    async def close_session(self, session_id: str, **_: Any) -> CloseSessionResponse:
+        """Interrupt what runs there, and let others open the conversation."""
+        session = self._find(session_id)
+        del self._sessions[session_id]
+        await session.close()
+        return CloseSessionResponse()
 
     async def list_sessions(self, cwd: str | None = None, cursor: str | None = None, **_: Any) -> ListSessionsResponse:
         """The newest conversations, of one folder or of all."""
-        if self._store is None:
-            return ListSessionsResponse(sessions=[])
-        infos = await self._store.sessions.find_all(cwd=cwd, limit=_LISTED)
+        try:
+            self._store = self._store or await self._open_store()
+            infos = await self._store.sessions.find_all(cwd=cwd, limit=_LISTED)
+        except ExpectedError as error:
+            raise acp.RequestError(-32603, str(error)) from error
         return ListSessionsResponse(
-            sessions=[SessionInfo(session_id=info.id, cwd=info.cwd, title=info.title or None) for info in infos]
+            sessions=[
+                SessionInfo(
+                    session_id=info.id,
+                    cwd=info.cwd,
+                    title=info.title or None,
+                    updated_at=datetime.fromtimestamp(info.updated, UTC).isoformat(),
+                )
+                for info in infos
+            ]
         )
 
     async def set_session_mode(self, mode_id: str, session_id: str, **_: Any) -> SetSessionModeResponse:
         """Give the agent another of our guard's modes."""
-        mode = mode_named(mode_id)
-        if mode is None:
+        session = self._find(session_id)
+        if mode_named(mode_id) is None:
             raise _invalid(f"There is no mode {one_line(mode_id, 40)!r}.")
-        self._find(session_id).set_mode(mode)
+        try:
+            await session.options.choose("mode", mode_id)
+        except ExpectedError as error:
+            raise _invalid(str(error)) from error
         return SetSessionModeResponse()
+
+    async def set_config_option(
+        self, config_id: str, session_id: str, value: str | bool, **_: Any
+    ) -> SetSessionConfigOptionResponse:
+        """Choose the agent's mode, its model or how hard that thinks."""
+        session = self._find(session_id)
+        try:
+            await session.options.choose(config_id, str(value))
+        except ExpectedError as error:
+            raise _invalid(str(error)) from error
+        return SetSessionConfigOptionResponse(config_options=await session.options.now())
 
     async def prompt(self, prompt: Sequence[Any], session_id: str, **_: Any) -> PromptResponse:
         """One turn."""
         try:
-            return PromptResponse(stop_reason=await self._find(session_id).prompt(prompt))
+            return await self._find(session_id).prompt(prompt)
         except ExpectedError as error:
             raise acp.RequestError(-32603, str(error)) from error
 
@@ -113,6 +166,13 @@ class AcpServer:
         """End every session."""
         sessions, self._sessions = list(self._sessions.values()), {}
         await end_all("the end of a session", *(session.close for session in sessions))
+        if self._store is not None:
+            await self._store.close()
+
+    async def _session(self, cwd: str, session_id: str) -> AcpSession:
+        """The session with this id, opened if it is not open yet."""
+        async with self._opening:  # a client that asks twice gets the same
+            return self._sessions.get(session_id) or await self._open(cwd, session_id)
 
     async def _open(self, cwd: str, wanted: str) -> AcpSession:
         folder = Path(cwd)
@@ -122,9 +182,9 @@ class AcpServer:
             hub = await self._open_hub(folder, wanted)
         except ExpectedError as error:
             raise acp.RequestError(-32603, str(error)) from error
-        self._store = hub.store
         session = AcpSession(hub, self._client)
         self._sessions[session.id] = session
+        session.offer_commands()
         return session
 
     def _find(self, session_id: str) -> AcpSession:

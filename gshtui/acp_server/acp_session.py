@@ -16,20 +16,28 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from acp.schema import StopReason
+from acp.schema import ConfigOptionUpdate, PromptResponse
 
 from gshtui.acp_server import session_updates
-from gshtui.bus.agent_data import GuardMode
+from gshtui.acp_server.session_options import SessionOptions
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import InterruptRequested, PromptSubmitted, TurnFinished
+from gshtui.bus.events.agent_events import (
+    ContextAssembled,
+    InterruptRequested,
+    ModelChanged,
+    PromptSubmitted,
+    ToolFinished,
+    ToolOutput,
+    TurnFinished,
+)
 from gshtui.bus.events.approval_events import (
     ApprovalAnswered,
     ApprovalRequested,
     ApprovalSettled,
     Decision,
-    ModeChangeRequested,
 )
 from gshtui.commands.declaration import CommandError
+from gshtui.hub.command_offers import load_rooms
 from gshtui.hub.hub import Hub
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
@@ -40,6 +48,8 @@ _MOST = 20 * 1024 * 1024
 """Bytes of one attachment."""
 _SUFFIXES = {
     "image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp", "application/pdf": ".pdf",
+    "audio/wav": ".wav", "audio/x-wav": ".wav", "audio/mpeg": ".mp3", "audio/mp3": ".mp3", "audio/flac": ".flac",
+    "audio/ogg": ".ogg", "audio/mp4": ".m4a", "audio/aac": ".aac", "audio/aiff": ".aiff",
 }  # fmt: skip
 _INLINED = 200_000
 """Characters of an embedded text that become part of the prompt."""
@@ -65,13 +75,14 @@ class AcpSession:
         self._turns: dict[str, asyncio.Future[TurnFinished]] = {}
         self._current = ""
         self._asking: dict[str, asyncio.Task[None]] = {}
+        self._printed: dict[str, str] = {}
+        """What the calls in progress have printed so far."""
+        self._filled = (0, 0)
+        """Tokens in the model's window, and its size."""
+        self.options = SessionOptions(hub, self._agent)
+        self._offering: asyncio.Task[None] | None = None
         self._attachments = tempfile.TemporaryDirectory(prefix="gsh-acp-")
         self._subscription = hub.bus.subscribe(self._tell, name="ACP client")
-
-    @property
-    def mode(self) -> GuardMode:
-        """The agent's mode."""
-        return self._hub.gate.modes.mode_of(self._agent) if self._hub.gate is not None else "plan"
 
     async def replay(self) -> None:
         """Tell the client the whole conversation so far."""
@@ -80,7 +91,24 @@ class AcpSession:
         for update in session_updates.replayed(messages, self._hub.options.cwd):
             await self._client.session_update(self.id, update)
 
-    async def prompt(self, blocks: Sequence[Any]) -> StopReason:
+    def offer_commands(self) -> None:
+        """Tell the client which commands there are, once they are loaded."""
+
+        async def offer() -> None:
+            await asyncio.to_thread(load_rooms)
+            update = session_updates.offered(self._hub.registry)
+            with contextlib.suppress(ConnectionError, OSError):
+                await self._client.session_update(self.id, update)
+
+        self._offering = start_job(offer(), "the commands for the ACP client")
+
+    @property
+    def _cost(self) -> float | None:
+        """What the conversation has cost in US dollars; `None`: not known."""
+        state = self._hub.agent_states.get(self._agent)
+        return None if state is None else state.row.cost
+
+    async def prompt(self, blocks: Sequence[Any]) -> PromptResponse:
         """One turn. Raises `ExpectedError` if it failed, or cannot begin."""
         if self._turns:
             raise ExpectedError("A turn is in progress in this session.", "Wait for its end, or cancel it.")
@@ -91,7 +119,7 @@ class AcpSession:
             from acp import update_agent_message_text
 
             await self._client.session_update(self.id, update_agent_message_text(said))
-            return "end_turn"
+            return PromptResponse(stop_reason="end_turn")
         prompt = self._current = new_id()
         finished = self._turns[prompt] = asyncio.get_running_loop().create_future()
         self._hub.bus.publish(
@@ -103,7 +131,8 @@ class AcpSession:
             self._turns.pop(prompt, None)
         if end.error:
             raise ExpectedError(end.error, end.hint)
-        return session_updates.STOPS.get(end.stop, "end_turn")
+        used = session_updates.used(end.usage) if end.usage.context else None
+        return PromptResponse(stop_reason=session_updates.STOPS.get(end.stop, "end_turn"), usage=used)
 
     def cancel(self) -> None:
         """Interrupt the turn; its prompt then returns as cancelled."""
@@ -111,14 +140,10 @@ class AcpSession:
             task.cancel()
         self._hub.bus.publish(InterruptRequested(agent=self._agent))
 
-    def set_mode(self, mode: GuardMode) -> None:
-        """Give the agent another mode; the client is told once it holds."""
-        self._hub.bus.publish(ModeChangeRequested(agent=self._agent, mode=mode))
-
     async def close(self) -> None:
         """Interrupt what runs, keep what was said, and stop."""
         self._subscription.unsubscribe()
-        await cancel_and_wait(*self._asking.values(), within=2.0)
+        await cancel_and_wait(*self._asking.values(), self._offering, within=2.0)
         for finished in self._turns.values():
             if not finished.done():
                 finished.cancel()
@@ -128,7 +153,7 @@ class AcpSession:
     async def _tell(self, batch: Sequence[Event]) -> None:
         for event in batch:
             with contextlib.suppress(ConnectionError, OSError):  # the client has gone: the record has it all
-                for update in session_updates.updates_of(event, self._hub.options.cwd):
+                for update in (*session_updates.updates_of(event, self._hub.options.cwd), *await self._state(event)):
                     await self._client.session_update(self.id, update)
             match event:
                 case ApprovalRequested():
@@ -142,6 +167,27 @@ class AcpSession:
                         finished.set_result(event)
                 case _:
                     pass
+
+    async def _state(self, event: Event) -> list[Any]:
+        """The updates that take more than this one event: the output of a call so far, the window with the cost."""
+        match event:
+            case ToolOutput():
+                so_far = (self._printed.get(event.call, "") + event.text)[-_INLINED:]
+                self._printed[event.call] = so_far
+                return [session_updates.printed(event.call, so_far)]
+            case ToolFinished():
+                self._printed.pop(event.call, None)
+                return []
+            case ContextAssembled() if event.agent == self._agent and event.window:
+                self._filled = event.tokens, event.window
+                return [session_updates.window(*self._filled, self._cost)]
+            case TurnFinished() if event.agent == self._agent and self._filled[1]:
+                return [session_updates.window(*self._filled, self._cost)]
+            case ModelChanged() if event.agent == self._agent:
+                options = await self.options.now(event)
+                return [ConfigOptionUpdate(session_update="config_option_update", config_options=options)]
+            case _:
+                return []
 
     async def _ask(self, request: ApprovalRequested) -> None:
         call, options = session_updates.permission(request, self._hub.options.cwd)
@@ -172,7 +218,7 @@ class AcpSession:
             match getattr(block, "type", ""):
                 case "text":
                     texts.append(block.text)
-                case "image":
+                case "image" | "audio":
                     files.append(self._file(block.data, block.mime_type))
                 case "resource_link":
                     texts.append(f"@{_path_of(block.uri)}")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import acp
 from acp.schema import (
+    AvailableCommand,
+    AvailableCommandInput,
+    AvailableCommandsUpdate,
+    Cost,
     CurrentModeUpdate,
     FileEditToolCallContent,
     PermissionOption,
@@ -19,17 +23,18 @@ from acp.schema import (
     ToolCallLocation,
     ToolCallUpdate,
     ToolKind,
+    UnstructuredCommandInput,
+    Usage,
     UsageUpdate,
 )
 
+from gshtui.bus import messages
 from gshtui.bus.agent_data import GuardMode
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
-    ContextAssembled,
     TextDelta,
     ThinkingDelta,
     ToolFinished,
-    ToolOutput,
     ToolStarted,
 )
 from gshtui.bus.events.approval_events import AgentModeChanged, ApprovalRequested
@@ -37,6 +42,8 @@ from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.events.session_events import SessionTitled
 from gshtui.bus.messages import Message, Text, Thinking
+from gshtui.commands.declaration import Access
+from gshtui.commands.registry import AnyCommand
 from gshtui.guard.modes import ABOUT, MODES
 from gshtui.text.sanitise import plain
 
@@ -70,8 +77,6 @@ def updates_of(event: Event, cwd: Path) -> list[Update]:
             return [acp.update_agent_thought_text(event.text)]
         case ToolStarted():
             return [_started(event, cwd)]
-        case ToolOutput():
-            return [acp.update_tool_call(event.call, content=[acp.tool_content(acp.text_block(event.text))])]
         case ToolFinished():
             return [_finished(event, cwd)]
         case TasksChanged():
@@ -79,8 +84,6 @@ def updates_of(event: Event, cwd: Path) -> list[Update]:
             return [acp.update_plan(entries)]
         case AgentModeChanged():
             return [CurrentModeUpdate(session_update="current_mode_update", current_mode_id=event.mode)]
-        case ContextAssembled() if event.window:
-            return [UsageUpdate(session_update="usage_update", used=event.tokens, size=event.window)]
         case SessionTitled():
             return [SessionInfoUpdate(session_update="session_info_update", title=event.title)]
         case Noticed(level="error" | "warning"):
@@ -89,9 +92,9 @@ def updates_of(event: Event, cwd: Path) -> list[Update]:
             return []
 
 
-def replayed(messages: Sequence[Message], cwd: Path) -> Iterator[Update]:
+def replayed(past: Sequence[Message], cwd: Path) -> Iterator[Update]:
     """A conversation of the past."""
-    for message in messages:
+    for message in past:
         for block in message.blocks:
             if isinstance(block, Text) and message.role == "user":
                 yield acp.update_user_message_text(block.text)
@@ -117,6 +120,44 @@ def modes(current: GuardMode) -> SessionModeState:
         current_mode_id=current,
         available_modes=[SessionMode(id=mode, name=mode.capitalize(), description=ABOUT[mode]) for mode in MODES],
     )
+
+
+def printed(call: str, text: str) -> Update:
+    """What a call has printed so far; an update stands for all that was told before."""
+    return acp.update_tool_call(call, content=[acp.tool_content(acp.text_block(plain(text)))])
+
+
+def window(used: int, size: int, cost: float | None) -> UsageUpdate:
+    """How full the model's window is, and what the session has cost in US dollars, where that is known."""
+    spent = Cost(amount=round(cost, 6), currency="USD") if cost else None
+    return UsageUpdate(session_update="usage_update", used=used, size=size, cost=spent)
+
+
+def used(usage: messages.Usage) -> Usage:
+    """The tokens of one turn."""
+    return Usage(
+        input_tokens=usage.input,
+        output_tokens=usage.output,
+        cached_read_tokens=usage.cache_read,
+        cached_write_tokens=usage.cache_write,
+        thought_tokens=usage.reasoning,
+        total_tokens=usage.context,
+    )
+
+
+def offered(commands: Iterable[AnyCommand]) -> AvailableCommandsUpdate:
+    """The commands that a person can write in a prompt."""
+    found = [
+        AvailableCommand(name=one.name, description=one.summary, input=_input(one))
+        for one in commands
+        if one.access is not Access.AGENT_PRIMARY
+    ]
+    return AvailableCommandsUpdate(session_update="available_commands_update", available_commands=found)
+
+
+def _input(command: AnyCommand) -> AvailableCommandInput | None:
+    words = " ".join(command.positions) or ("name=value …" if command.parameters.model_fields else "")
+    return AvailableCommandInput(UnstructuredCommandInput(hint=words)) if words else None
 
 
 def permission(request: ApprovalRequested, cwd: Path) -> tuple[ToolCallUpdate, list[PermissionOption]]:

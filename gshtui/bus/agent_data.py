@@ -127,6 +127,16 @@ class ProgramOption(msgspec.Struct, frozen=True, omit_defaults=True):
     """How it is set: as one of its options, or by the request for modes or for models."""
 
 
+class ProgramCommand(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A command that a program offers in its session: `/name …` in a prompt to it."""
+
+    name: str
+    """Without its slash; some have a blank in it."""
+    about: str = ""
+    hint: str = ""
+    """What to write behind the name; empty: nothing needs to be."""
+
+
 class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One agent of the roster, as it is on disk. `id` is what every event calls it."""
 
@@ -178,6 +188,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The conversation's id in the other program, for resuming it."""
     options: tuple[ProgramOption, ...] = ()
     """What its program lets a person choose for this session (`agent option`)."""
+    commands: tuple[ProgramCommand, ...] = ()
+    """The commands that its program offers in prompts."""
     background: bool = False
     created: float = 0.0
     ended: float = 0.0

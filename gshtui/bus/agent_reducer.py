@@ -62,7 +62,13 @@ def apply_event(row: AgentRow, event: Event) -> AgentRow:
             return replace(row, provider=event.provider, model=event.model, window=event.window or row.window)
         case ProgramSessionChanged():
             known = event.external_id or row.external_id
-            return replace(row, profile=row.profile or event.program, external_id=known, options=event.options)
+            return replace(
+                row,
+                profile=row.profile or event.program,
+                external_id=known,
+                options=event.options,
+                commands=event.commands,
+            )
         case ContextAssembled():
             return replace(row, context=event.tokens, window=event.window or row.window)
         case ContextCut():

@@ -172,7 +172,9 @@ def answered_question(_invocation: Invocation, found: calls.AnsweredQuestion) ->
     data: dict[str, Any] = {"agent": row.id, "question": agent_tables.question_json(asked)}
     if found.choice is None:
         choices = [f"{one.key}  {one.label}" for one in asked.choices] or [f"Answer with `agent attach {row.id}`."]
-        lines = [f"{row.name} ({row.id}) asks: {asked.subject}", *([asked.detail] if asked.detail else []), *choices]
+        change = [fenced(literal(asked.diff).rstrip("\n"))] if asked.diff else []
+        about = [asked.detail] if asked.detail else []
+        lines = [f"{row.name} ({row.id}) asks: {asked.subject}", *about, *change, *choices]
         return Outcome(data, "\n\n".join((lines[0], *lines[1 : -len(choices)], "\n".join(choices))))
     data |= {"choice": found.choice.key, "next": agent_tables.question_json(found.next) if found.next else None}
     after = f" It asks next: {found.next.subject}" if found.next is not None else ""

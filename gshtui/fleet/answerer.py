@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import AsyncGenerator, Callable
+
+import msgspec
+
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.fleet.agent_programs import Programs, from_session_error
 from gshtui.fleet.fleet_context import FleetContext
+from gshtui.fleet.native.agent_line import agent_line
 from gshtui.fleet.own_questions import OwnQuestions
 from gshtui.fleet.ports import FleetError
+from gshtui.guard.open_approvals import OpenApprovals
 from gshtui.programs import hook_answers
 from gshtui.programs.cli_session import CliSession
 from gshtui.programs.pane_view import SessionError
@@ -15,16 +22,17 @@ from gshtui.programs.pane_view import SessionError
 class Answerer:
     """Reads questions, and answers them. Raises only `FleetError`."""
 
-    def __init__(self, context: FleetContext, programs: Programs, own: OwnQuestions) -> None:
-        """`own`: the questions of our own agents."""
+    def __init__(self, context: FleetContext, programs: Programs, open_now: Callable[[], OpenApprovals] | None) -> None:
+        """`open_now`: the questions of our own agents that are asked here; `None`: none are."""
         self._context = context
         self._programs = programs
-        self._own = own
+        self._open_now = open_now
 
     async def question(self, row: AgentRow) -> OpenQuestion:
         """What the agent asks now; a program, on its screen."""
         if row.speaks_events:
-            return self._own.question(row)
+            async with self._own(row) as (own, now):
+                return own.question(now)
         session = await self._session(row)
         try:
             return await session.writer.open_question()
@@ -37,7 +45,8 @@ class Answerer:
     async def answer(self, row: AgentRow, choice: str, question: str, reason: str = "") -> OpenQuestion | None:
         """Choose an answer; what is asked next, if anything is. `reason`: why one of our own agents may not."""
         if row.speaks_events:
-            return await self._own.answer(row, choice, question, reason)
+            async with self._own(row) as (own, now):
+                return await own.answer(now, choice, question, reason)
         if reason:
             raise FleetError("invalid", f"{row.name} ({row.id}) takes no reason.", hint="Choose one of its answers.")
         session = await self._session(row)
@@ -52,6 +61,16 @@ class Answerer:
             return await session.writer.answer(question, choice, by_hook)
         except SessionError as error:
             raise from_session_error(error) from error
+
+    @contextlib.asynccontextmanager
+    async def _own(self, row: AgentRow) -> AsyncGenerator[tuple[OwnQuestions, AgentRow]]:
+        """The questions of our own agents: those asked here; in a command without a window, what the agent says now."""
+        if self._open_now is not None or not self._context.options.visiting:
+            yield OwnQuestions(self._context.bus, self._open_now), row
+            return
+        async with agent_line(self._context.options.data, row) as line:
+            now = msgspec.structs.replace(row, question=line.question)
+            yield OwnQuestions(line.bus, lambda: line.approvals.state), now
 
     async def _session(self, row: AgentRow) -> CliSession:
         return await self._programs.session(self._context.terminals.server(row.socket), row)

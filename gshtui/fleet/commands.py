@@ -406,6 +406,9 @@ class _Family:
         row = await self._fleet.find(parameters.agent)
         if not parameters.value:
             return calls.AgentOptions(row, self._fleet.options_of(row, parameters.option))
+        if (around := await self._fleet.agent_around()) is not None:
+            said = f"Only a person chooses it, and this command was started by {around.name} ({around.id})."
+            raise CommandError(said, hint="Choose it in your window, or in a shell of your own.")
         options, said = await self._fleet.set_option(row.id, parameters.option, parameters.value)
         return calls.AgentOptions(row, options, said)
 

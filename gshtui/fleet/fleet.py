@@ -162,9 +162,8 @@ class Fleet:
     @cached_property
     def _answerer(self) -> Answerer:
         from gshtui.fleet.answerer import Answerer
-        from gshtui.fleet.own_questions import OwnQuestions
 
-        return Answerer(self._context, self._programs, OwnQuestions(self._context.bus, self._open_approvals))
+        return Answerer(self._context, self._programs, self._open_approvals)
 
     @cached_property
     def _options(self) -> ProgramOptions:
@@ -469,7 +468,14 @@ class Fleet:
         row = await self._alive(id)
         found = self._options.find(row, option)
         wanted = self._options.value(found, value)
-        now = await self._options.set(row, found, wanted)
+        if self._connected(row.id) or not self._context.options.visiting:
+            now = await self._options.set(row, found, wanted)
+        else:
+            from gshtui.fleet.native.agent_line import agent_line
+            from gshtui.fleet.program_options import ProgramOptions
+
+            async with agent_line(self._context.options.data, row) as line:
+                now = await ProgramOptions(line.bus, lambda _: True).set(row, found, wanted)
         shown = one_line(literal(wanted.name or wanted.value), 80)
         return now, f"{row.name} ({row.id}): {one_line(literal(found.name or found.id), 60)} is {shown}."
 

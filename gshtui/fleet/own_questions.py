@@ -13,6 +13,7 @@ from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, QuestionAnswered
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
+from gshtui.fleet.native.agent_line import elsewhere
 from gshtui.fleet.ports import FleetError
 from gshtui.guard.answer_keys import ANSWERS
 from gshtui.guard.open_approvals import OpenApprovals
@@ -72,7 +73,7 @@ class OwnQuestions:
     async def _choose(self, row: AgentRow, asked: OpenQuestion, choice: str, reason: str) -> OpenQuestion | None:
         """Give a program over ACP one of its own answers."""
         if self._open_now is None:
-            raise _elsewhere(row)
+            raise elsewhere(row)
         if reason:
             raise FleetError("invalid", f"{row.name} ({row.id}) takes no reason.", hint="Choose one of its answers.")
         if choice not in {one.key for one in asked.choices}:
@@ -93,7 +94,7 @@ class OwnQuestions:
 
     def _asked(self, row: AgentRow, question: str) -> ApprovalRequested:
         if self._open_now is None:
-            raise _elsewhere(row)
+            raise elsewhere(row)
         waiting = self._open_now().of_agent(row.id)
         if not waiting:
             hint = "`approvals` lists all open questions."
@@ -102,11 +103,6 @@ class OwnQuestions:
         if found is None:
             raise FleetError("invalid", f"{row.name} ({row.id}) asks something else now.", hint="Nothing was answered.")
         return found
-
-
-def _elsewhere(row: AgentRow) -> FleetError:
-    hint = f"Answer in a window of its folder, or in its terminal: `agent attach {row.id}`."
-    return FleetError("invalid", f"{row.name} ({row.id}) is answered where a person reads it.", hint=hint)
 
 
 def _shown(request: ApprovalRequested) -> OpenQuestion:

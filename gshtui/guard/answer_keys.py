@@ -71,13 +71,17 @@ _SHORT, _SHORTER = 24, 10
 """Characters of a program's choice where there is less room."""
 
 
-def program_offers(question: OpenQuestion) -> tuple[Offer, ...]:
-    """What can be answered to a program: its own choices under their numbers, and to look at its terminal."""
-    own = [
+def program_choices(question: OpenQuestion) -> tuple[Offer, ...]:
+    """What can be answered to a program: its own choices under their numbers."""
+    return tuple(
         Offer(one.key, one.key, (one.label, _cut(one.label, _SHORT), _cut(one.label, _SHORTER), ""))
         for one in question.choices
-    ]
-    return (*own, Offer("0", OPEN, ("open its tab", "open its tab", "tab", "")))
+    )
+
+
+def program_offers(question: OpenQuestion) -> tuple[Offer, ...]:
+    """What can be answered to a program in the window: its own choices, and to look at its terminal."""
+    return (*program_choices(question), Offer("0", OPEN, ("open its tab", "open its tab", "tab", "")))
 
 
 def _cut(label: str, most: int) -> str:

@@ -52,6 +52,8 @@ class Verdict:
     """It may run in the sandbox only."""
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What the person filled in, if the question asks for values."""
+    by: str = ""
+    """The rule, mode or policy that decided it; empty: it needed no decision, or a person's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Call:
     id: str
     tool: str
     arguments: dict[str, Any]
+    also: tuple[str, ...] = ()
+    """Other tools whose rules hold for it, too."""
 
 
 class Gate:
@@ -109,6 +113,11 @@ class Gate:
 
         Cancelling the wait withdraws the question.
         """
+        decided = await self.decide(call, assessment)
+        return decided if isinstance(decided, Verdict) else await self._ask(call, decided)
+
+    async def decide(self, call: Call, assessment: Assessment) -> Verdict | Assessment:
+        """Decide on one call as far as that takes no person; else its assessment, as they are to be asked about it."""
         if refused := self._refused(call, assessment):
             return self._settle(self._request(call, assessment), "deny", refused, by="guard")
         book = self._rules()
@@ -124,8 +133,7 @@ class Gate:
             return Verdict(True)
         plan = self.modes.mode_of(call.agent) == "plan"
         if rule is not None and rule.do == "allow" and not plan:
-            self._allowed_by(call, assessment, f"rule {rule.name}")
-            return Verdict(True)
+            return self._allowed_by(call, assessment, f"rule {rule.name}")
         if (rule is None or plan) and (decided := self._by_mode(call, assessment)) is not None:
             return decided
         if rule is None and self._known(call, assessment):
@@ -135,7 +143,7 @@ class Gate:
         if self._respondent == "nobody":
             reason = "It needs a person's approval, and nobody is there to ask."
             return self._settle(self._request(call, assessment), "nobody", reason, by="guard")
-        return await self._ask(call, assessment)
+        return assessment
 
     async def review_wider(self, call: Call, assessment: Assessment, use: SandboxUse) -> Verdict:
         """Decide whether a call that failed in the sandbox, for what that refused, runs once more, wider.
@@ -192,15 +200,15 @@ class Gate:
         sandboxed = mode == "auto" and assessment.sandbox
         if not (mode == "yolo" or edits or sandboxed):
             return None
-        self._allowed_by(call, assessment, "sandbox" if sandboxed else f"{mode} mode")
-        return Verdict(True, sandboxed=sandboxed)
+        return self._allowed_by(call, assessment, "sandbox" if sandboxed else f"{mode} mode", sandboxed=sandboxed)
 
-    def _allowed_by(self, call: Call, assessment: Assessment, by: str) -> None:
+    def _allowed_by(self, call: Call, assessment: Assessment, by: str, *, sandboxed: bool = False) -> Verdict:
         """Publish that a call may run though nobody was asked."""
         request = self._request(call, assessment)
         self._bus.publish(
             ApprovalSettled(approval=request.approval, agent=call.agent, call=call.id, decision="once", by=by)
         )
+        return Verdict(True, sandboxed=sandboxed, by=by)
 
     def _known(self, call: Call, assessment: Assessment) -> bool:
         """Whether the settings allow it, or the person allowed exactly this call before."""
@@ -210,8 +218,8 @@ class Gate:
 
     def _by_policy(self, call: Call, assessment: Assessment) -> Verdict:
         if assessment.inside or assessment.sandbox:
-            self._allowed_by(call, assessment, "sandbox" if assessment.sandbox else "policy")
-            return Verdict(True, sandboxed=assessment.sandbox)
+            by = "sandbox" if assessment.sandbox else "policy"
+            return self._allowed_by(call, assessment, by, sandboxed=assessment.sandbox)
         request = self._request(call, assessment)
         outside = f"The policy denies anything outside the project: {assessment.subject}."
         reason = f"The policy does not allow this without a person: {assessment.why}." if assessment.why else outside
@@ -313,7 +321,7 @@ class Gate:
                 by=by,
             )
         )
-        return Verdict(False, reason)
+        return Verdict(False, reason, by="" if by == "person" else by)
 
     def _answered(self, batch: Sequence[Event]) -> None:
         for event in batch:
@@ -391,7 +399,7 @@ def _rule(book: RuleBook, call: Call, assessment: Assessment) -> GuardRule | Non
     if assessment.effect is not Effect.EXECUTE or not isinstance(command, str):
         path = assessment.subject if assessment.effect in (Effect.READ, Effect.WRITE) else ""
         if call.tool not in ("glob", "grep") or assessment.effect is not Effect.READ:
-            tools = dict.fromkeys((call.tool, _SAME_AS.get(call.tool, call.tool)))
+            tools = dict.fromkeys((call.tool, _SAME_AS.get(call.tool, call.tool), *call.also))
             decided = [book.decide(RuleMatter(tool, path=path, about=assessment.pattern)) for tool in tools]
             found = min((one for one in decided if one is not None), key=_strictness, default=None)
             return None if found is not None and path and not _names_all(found, call, assessment, path) else found

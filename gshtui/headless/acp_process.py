@@ -20,6 +20,7 @@ from gshtui.headless.streams import complain
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.hub.hub import Hub
+    from gshtui.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,13 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
     async def open_hub(cwd: Path, session: str) -> Hub:
         return await _open_hub(options, cwd, session)
 
-    server: Any = AcpServer(open_hub)
+    async def open_store() -> Store:
+        return await _open_store(options)
+
+    server: Any = AcpServer(open_hub, open_store)
     reader, writer = await _streams(out)
     transport = LineTransport(reader, writer, pace=_no_wait, noted=_note)
-    connection = AgentSideConnection(server, transport, listening=False)
+    connection = AgentSideConnection(server, transport, listening=False, use_unstable_protocol=True)
     listening = asyncio.ensure_future(connection.listen())
     asked = asyncio.ensure_future(stop.asked.wait())
     await asyncio.wait((listening, asked), return_when=asyncio.FIRST_COMPLETED)
@@ -94,6 +98,15 @@ async def _open_hub(options: AcpOptions, cwd: Path, session: str) -> Hub:
         await hub.stop()
         raise ExpectedError(failed.why, failed.hint) if failed is not None else ExpectedError(held)
     return hub
+
+
+async def _open_store(options: AcpOptions) -> Store:
+    """The record of the folder in which the client has started us. Raises `StoreError`."""
+    from gshtui.settings.loader import load
+    from gshtui.store.store import Store
+
+    loaded = await asyncio.to_thread(partial(load, Path.cwd(), flags=options.flags))
+    return await Store.open(loaded.settings.general.session_dir / "gsh.db")
 
 
 def _held(hub: Hub) -> str:

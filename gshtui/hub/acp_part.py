@@ -41,7 +41,7 @@ async def start_acp(hub: Hub) -> None:
             hint="The agent is already running; `gsh-tui agent ls` shows where.",
         )
     invocation = program_invocation(spec.agent, conversation.session, cwd, hub.project)
-    questions = AcpQuestions(hub.bus, spec.agent, cwd, spec.respondent, lambda: gate.modes.mode_of(spec.agent))
+    questions = AcpQuestions(hub.bus, spec.agent, gate, invocation)
 
     async def remember(session: str) -> None:
         await asyncio.to_thread(with_external, Path(spec.data), spec.agent, session)
@@ -56,6 +56,8 @@ async def start_acp(hub: Hub) -> None:
         AcpTerminals(gate, spec.agent, invocation, hub.registry, questions.asking),
         TaskStore(hub.bus, store.contexts),
         remember,
+        model=spec.request.model,
+        spent=sum(one.cost for one in await store.usage.sums("agent", agent=spec.agent)),
     )
     hub.parts.stops_with("agent", agent.stop)
     messages = await conversation.messages()

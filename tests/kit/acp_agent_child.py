@@ -1,6 +1,8 @@
 """An agent of the official SDK as a program of its own, which does what the words of its prompt say.
 
-    python -m tests.kit.acp_agent_child [--version N] [--silent] [--garbage]
+    python -m tests.kit.acp_agent_child [--version N] [--silent] [--garbage] [--stubborn] [--forgetful]
+
+`--stubborn` ends by no polite means, and has a child; `--forgetful` can load no session.
 
 `do:edit` shows a change and asks before it writes it through its client; `do:write` writes without asking; `do:run`
 runs a command through its client; `do:plan`, `do:flood`, `do:huge`, `do:die`, `do:wait` and `do:read` do what their
@@ -13,6 +15,8 @@ import argparse
 import asyncio
 import contextlib
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,10 @@ import acp
 from acp.contrib.tool_calls import ToolCallTracker
 from acp.schema import (
     AgentCapabilities,
+    AvailableCommand,
+    AvailableCommandInput,
+    AvailableCommandsUpdate,
+    Cost,
     InitializeResponse,
     LoadSessionResponse,
     NewSessionResponse,
@@ -30,6 +38,9 @@ from acp.schema import (
     SessionModeState,
     SetSessionModeResponse,
     ToolCallUpdate,
+    UnstructuredCommandInput,
+    Usage,
+    UsageUpdate,
 )
 
 MODES = SessionModeState(
@@ -51,6 +62,7 @@ class ExampleAgent:
         self._client: Any = None
         self._folders: dict[str, Path] = {}
         self._cancelled = asyncio.Event()
+        self._spent = 0.0
 
     def on_connect(self, conn: Any) -> None:
         self._client = conn
@@ -66,9 +78,15 @@ class ExampleAgent:
         session = f"s{os.getpid()}"
         self._folders[session] = Path(cwd)
         (Path(cwd) / f".{session}").write_text("", "utf-8")
+        given = AvailableCommandInput(UnstructuredCommandInput(hint="what to tidy"))
+        offered = [AvailableCommand(name="tidy", description="Tidies up.", input=given)]
+        update = AvailableCommandsUpdate(session_update="available_commands_update", available_commands=offered)
+        await self._client.session_update(session, update)
         return NewSessionResponse(session_id=session, modes=MODES)
 
     async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
+        if self._options.forgetful:
+            raise acp.RequestError(-32602, "There is no such session.")
         kept = Path(cwd) / f".{session_id}"
         self._folders[session_id] = Path(cwd)
         await self._say(session_id, f"OLD WORDS {kept.read_text('utf-8')}")
@@ -94,7 +112,14 @@ class ExampleAgent:
         else:
             await self._client.session_update(session_id, acp.update_agent_thought_text("A greeting."))
             await self._say(session_id, f"Hello. I know {kept.read_text('utf-8')}")
-        return PromptResponse(stop_reason="cancelled" if self._cancelled.is_set() else "end_turn")
+        self._spent += 0.25
+        cost = Cost(amount=self._spent, currency="USD")
+        full = UsageUpdate(session_update="usage_update", used=600, size=1_000, cost=cost)
+        await self._client.session_update(session_id, full)
+        return PromptResponse(
+            stop_reason="cancelled" if self._cancelled.is_set() else "end_turn",
+            usage=Usage(input_tokens=40, output_tokens=2, total_tokens=42),
+        )
 
     async def _say(self, session: str, text: str) -> None:
         await self._client.session_update(session, acp.update_agent_message_text(text))
@@ -192,4 +217,13 @@ if __name__ == "__main__":
     parser.add_argument("--version", type=int, default=1)
     parser.add_argument("--silent", action="store_true")
     parser.add_argument("--garbage", action="store_true")
-    asyncio.run(serve(parser.parse_args()))
+    parser.add_argument("--stubborn", action="store_true")
+    parser.add_argument("--forgetful", action="store_true")
+    given = parser.parse_args()
+    if given.stubborn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        helper = subprocess.Popen(["sleep", "600"])
+        Path(".pids").write_text(f"{os.getpid()} {helper.pid}", "utf-8")
+    asyncio.run(serve(given))
+    if given.stubborn:
+        signal.pause()

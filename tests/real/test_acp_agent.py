@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gshtui.bus.agent_data import AgentRow
+from gshtui.bus.agent_data import AgentRow, ProgramOption, ProgramValue
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
+    ContextAssembled,
     InterruptRequested,
     MessageAppended,
     ProgramOptionRequested,
@@ -25,20 +26,27 @@ from gshtui.bus.events.agent_events import (
     ToolFinished,
     ToolStarted,
     TurnFinished,
+    UsageReported,
 )
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.fleet.native.spec import read_spec
+from gshtui.fleet.native.agent_line import agent_line
+from gshtui.fleet.native.spec import read_spec, write_spec
+from gshtui.fleet.own_questions import OwnQuestions
 from gshtui.fleet.ports import FleetError
 from gshtui.fleet.program_options import ProgramOptions
 from gshtui.programs.acp.acp_connection import AcpConnection
 from gshtui.programs.acp.acp_errors import AcpError
+from gshtui.settings import paths
+from gshtui.system import process_identity
 from tests.kit.native_agents import AGENT, RelayWindow, agent_process, kill, prepare_spec, relay_window, wait_for_exit
+from tests.kit.tmux import eventually
 
 COVERS = (
     "gshtui.fleet.acp.acp_files",
     "gshtui.fleet.acp.acp_turn",
+    "gshtui.fleet.native.agent_line",
     "gshtui.fleet.program_options",
     "gshtui.hub.acp_part",
     "gshtui.programs.acp.acp_connection",
@@ -142,7 +150,7 @@ async def test_a_refused_change_is_not_written(tmp_path: Path) -> None:
         finished = await agent.window.heard.wait_for(TurnFinished)
         assert finished.text == "The answer was no."
         assert (tmp_path / "notes.txt").read_text("utf-8") == "one\n"
-        assert agent.window.heard.of(ToolFinished)[0].status == "error"
+        assert agent.window.heard.of(ToolFinished)[0].status == "denied"
 
 
 @pytest.mark.parametrize("decision", ["once", "deny"])
@@ -317,3 +325,73 @@ async def test_calls_are_shown_before_they_are_asked_about(tmp_path: Path) -> No
         await agent.question()
         (started,) = agent.window.heard.of(ToolStarted)
         assert (started.tool, started.subject) == ("edit", "Edit notes.txt")
+
+
+async def test_what_it_has_used_and_offers_is_known(tmp_path: Path) -> None:
+    async with running(tmp_path) as agent:
+        await agent.turn("first")
+        await agent.turn("second", 2)
+        heard = agent.window.heard
+        used = heard.of(UsageReported)
+        assert [(one.usage.context, one.cost) for one in used] == [(42, 0.25), (42, 0.25)]
+        full = heard.of(ContextAssembled)[-1]
+        assert (full.tokens, full.window) == (600, 1_000)
+        (offered,) = heard.of(ProgramSessionChanged)[-1].commands
+        assert (offered.name, offered.about, offered.hint) == ("tidy", "Tidies up.", "what to tidy")
+        kill(agent.process)
+        with agent_process(agent.spec, tmp_path):  # another process of it, whose program counts anew
+            finished = await agent.turn("third", 3)
+        assert finished.cost == 0.25
+
+
+async def test_one_that_cannot_continue_is_told_what_was_said(tmp_path: Path) -> None:
+    async with running(tmp_path, "--forgetful") as agent:
+        first = await agent.turn("the word is marble")
+        kill(agent.process)
+        spec = replace(read_spec(agent.spec), session=first.session)  # as the fleet restarts it
+        with agent_process(write_spec(spec), tmp_path):
+            again = await agent.turn("what was the word?", 2)
+        assert again.cost == 0.25
+        assert again.text.index("The person: the word is marble") < again.text.index("what was the word?")
+        recorded = [event.message.text for event in agent.window.heard.of(MessageAppended)]
+        assert "what was the word?" in recorded
+
+
+async def test_a_program_that_ends_by_no_polite_means_ends_with_its_agent(tmp_path: Path) -> None:
+    async with running(tmp_path, "--stubborn") as agent:
+        await agent.window.heard.wait_for(AgentStatusChanged, status="idle")
+        pids = [int(pid) for pid in (tmp_path / ".pids").read_text("utf-8").split()]
+        assert all(process_identity.start_of(pid) for pid in pids)
+        kill(agent.process)
+
+        async def over() -> bool:
+            return not any(process_identity.start_of(pid) for pid in pids)
+
+        await eventually(over)
+
+
+async def test_without_a_window_a_command_answers_its_question_and_sets_its_options(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one\n", "utf-8")
+    _, file = prepare_spec(tmp_path, "do:edit it", acp=CHILD)
+    row = AgentRow(id=AGENT, name="helper", kind="acp")
+    with agent_process(file, tmp_path):
+        async with agent_line(paths.data_dir(), row, within=20.0) as line:
+            asked = line.question
+            while asked is None:
+                asked = (await line.bus.wait_for(AgentStatusChanged, lambda event: event.question is not None)).question
+            own = OwnQuestions(line.bus, lambda: line.approvals.state)
+            with pytest.raises(FleetError, match="not an answer"):
+                await own.answer(replace(row, question=asked), "7", asked.id, "")
+            await own.answer(replace(row, question=asked), "1", asked.id, "")
+            await line.bus.wait_for(AgentStatusChanged, lambda event: event.status == "idle")
+        assert (tmp_path / "notes.txt").read_text("utf-8") == "two\n"
+        async with agent_line(paths.data_dir(), row, within=20.0) as line:
+            assert line.question is None
+            options = ProgramOptions(line.bus, lambda _: True)
+            values = (ProgramValue("careful"), ProgramValue("quick"))
+            mode = ProgramOption("mode", "mode", "careful", values, "mode", way="mode")
+            assert (await options.set(row, mode, values[1]))[0].value == "quick"
+        async with relay_window(tmp_path):  # where a window is open, that is the place
+            with pytest.raises(FleetError, match="answered where a person reads it"):
+                async with agent_line(paths.data_dir(), row):
+                    pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import itertools
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from tests.kit.loopback.script import Call, Say, Think
 
 COVERS = (
     "gshtui.acp_server.acp_session",
+    "gshtui.acp_server.session_options",
     "gshtui.acp_server.session_updates",
     "gshtui.headless.acp_process",
 )
@@ -124,9 +126,13 @@ async def test_a_whole_turn_with_a_question_a_diff_and_thoughts(tmp_path: Path) 
     async with served(tmp_path, script) as at:
         session = await at.connection.new_session(str(tmp_path))
         assert session.modes.current_mode_id == "ask"
+        chosen = {option.id: option.current_value for option in session.config_options}
+        assert chosen["mode"] == "ask" and chosen["model"].startswith("anthropic/")
         done = await at.connection.prompt(session.session_id, [acp.text_block("make a file")])
-        assert done.stop_reason == "end_turn"
+        assert done.stop_reason == "end_turn" and done.usage.output_tokens > 0
         client = at.client
+        full = client.of("usage_update")[-1]
+        assert 0 < full.used < full.size
         assert client.text == "I write it. It is written."
         assert client.of("agent_thought_chunk")[0].content.text.startswith("A file")
         ((call, options),) = client.asked
@@ -159,6 +165,7 @@ async def test_a_session_is_loaded_with_its_past_and_listed(tmp_path: Path) -> N
         assert await asyncio.wait_for(at.process.wait(), 15) == 0
     async with served(tmp_path, [[Say("Second answer.")]]) as at:
         listed = await at.connection.list_sessions(cwd=str(tmp_path))
+        assert [(one.session_id, one.title) for one in listed.sessions] == [(session.session_id, "first question")]
         await at.connection.load_session(str(tmp_path), session.session_id)
         told = [
             (update.session_update, update.content.text) for update in at.client.updates if hasattr(update, "content")
@@ -166,8 +173,15 @@ async def test_a_session_is_loaded_with_its_past_and_listed(tmp_path: Path) -> N
         assert told[:2] == [("user_message_chunk", "first question"), ("agent_message_chunk", "First answer.")]
         await at.connection.prompt(session.session_id, [acp.text_block("second")])
         assert at.client.text.endswith("Second answer.")
-        listed = await at.connection.list_sessions(cwd=str(tmp_path))
-        assert [one.session_id for one in listed.sessions] == [session.session_id]
+        async with served(tmp_path, [[Say("Third answer.")]]) as other:
+            with pytest.raises(acp.RequestError, match="open in another window or process"):
+                await other.connection.resume_session(str(tmp_path), session.session_id)
+            await at.connection.close_session(session.session_id)
+            await other.connection.resume_session(str(tmp_path), session.session_id)
+            assert other.client.of("user_message_chunk") == [], "what the client knows was told again"
+            await other.connection.prompt(session.session_id, [acp.text_block("third")])
+            assert other.client.text == "Third answer."
+            assert "First answer." in str(other.provider.chats[-1].body)
 
 
 async def test_plan_mode_of_the_client_is_the_guards(tmp_path: Path) -> None:
@@ -180,6 +194,37 @@ async def test_plan_mode_of_the_client_is_the_guards(tmp_path: Path) -> None:
         assert at.client.asked == [] and not (tmp_path / "made.txt").exists()
         with pytest.raises(acp.RequestError, match="no mode"):
             await at.connection.set_session_mode(session_id=session.session_id, mode_id="wild")
+        await at.client.until("available_commands_update")
+        names = {one.name for one in at.client.of("available_commands_update")[-1].available_commands}
+        assert {"help", "model", "mode", "session"} <= names
+
+
+async def test_the_client_chooses_mode_model_and_effort(tmp_path: Path) -> None:
+    async with served(tmp_path, [[Say("Here.")]]) as at:
+        session = await at.connection.new_session(str(tmp_path))
+        (models,) = [one for one in session.config_options if one.id == "model"]
+        other = next(one.value for one in models.options if one.value != models.current_value)
+        for id, value in (("model", other), ("effort", "high"), ("mode", "edit")):
+            answer = await at.connection.set_config_option(config_id=id, session_id=session.session_id, value=value)
+            assert {one.id: one.current_value for one in answer.config_options}[id] == value
+        for id, value in (("model", "nowhere/none"), ("effort", "huge"), ("colour", "red")):
+            with pytest.raises(acp.RequestError):
+                await at.connection.set_config_option(config_id=id, session_id=session.session_id, value=value)
+        await at.connection.prompt(session.session_id, [acp.text_block("who are you?")])
+        assert at.provider.chats[-1].body["model"] == other.partition("/")[2]
+        told = at.client.of("config_option_update")[-1].config_options
+        assert {one.id: one.current_value for one in told}["model"] == other
+
+
+async def test_what_a_command_prints_grows_in_its_call(tmp_path: Path) -> None:
+    line = "printf one; sleep 0.3; printf two; sleep 0.3; printf three"
+    async with served(tmp_path, [[Call("bash", {"command": line})], [Say("Done.")]], "--mode", "yolo") as at:
+        session = await at.connection.new_session(str(tmp_path))
+        await at.connection.prompt(session.session_id, [acp.text_block("count")])
+        running = [one for one in at.client.of("tool_call_update") if one.status is None]
+        shown = [one.content[0].content.text for one in running]
+        assert shown and all(later.startswith(earlier) for earlier, later in itertools.pairwise(shown))
+        assert "onetwo" in shown[-1]
 
 
 async def test_images_and_texts_of_the_client_reach_the_model(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.bus.agent_data import GuardMode
-from gshtui.fleet.acp.acp_questions import CANCELLED, Option, decide, options_of, outcome, question_of
-from gshtui.guard.approval import Respondent
+from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import AgentStatusChanged
+from gshtui.bus.events.approval_events import ApprovalSettled
+from gshtui.fleet.acp.acp_files import program_invocation
+from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions, Option, options_of, outcome, question_of
+from gshtui.guard.approval import Gate, Respondent
+from gshtui.guard.modes import AgentModes
+from gshtui.guard.rules import parse_rules
 from gshtui.programs.acp.acp_commands import KNOWN, command_for, program_name
 from gshtui.programs.acp.acp_updates import (
     CallReport,
@@ -111,31 +121,135 @@ def test_tokens_are_read_where_each_program_counts_them() -> None:
     assert usage_of({}).context == 0
 
 
+CHOICES = {"options": [{"optionId": "y", "kind": "allow_once"}, {"optionId": "n", "kind": "reject_once"}]}
+RULES = """
+[[rule]]
+do = "allow"
+program = "git status"
+[[rule]]
+do = "deny"
+paths = ["secret/*"]
+[[rule]]
+do = "allow"
+tool = ["write"]
+paths = ["docs/*"]
+[[rule]]
+do = "deny"
+program = "curl"
+"""
+
+
+async def _answered(
+    folder: Path, call: dict[str, Any], mode: GuardMode, respondent: Respondent, rules: str = "", options: Any = CHOICES
+) -> tuple[str, list[ApprovalSettled]]:
+    """What is answered without a person, or `ask`; and the decisions that are recorded."""
+    bus = Bus()
+    settled: list[ApprovalSettled] = []
+    asked = asyncio.Event()
+
+    def hear(batch: Sequence[Event]) -> None:
+        for event in batch:
+            if isinstance(event, ApprovalSettled):
+                settled.append(event)
+            elif isinstance(event, AgentStatusChanged) and event.status == "waiting":
+                asked.set()
+
+    bus.subscribe(hear, name="test")
+    book = replace(parse_rules(folder / "rules.toml", rules), project=folder)
+    gate = Gate(
+        bus, respondent=respondent, auto_approve=frozenset({"read"}), modes=AgentModes(bus, "", mode),
+        rules=lambda: book,
+    )  # fmt: skip
+    questions = AcpQuestions(bus, "0001", gate, program_invocation("0001", "s", folder, folder))
+    report = call_report({"toolCallId": "c", **call})
+    assert report is not None
+    answering = asyncio.ensure_future(questions.ask(report, options))
+    waiting = asyncio.ensure_future(asked.wait())
+    await asyncio.wait((answering, waiting), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if not answering.done():
+        questions.withdraw()
+        await answering
+        return "ask", settled
+    await bus.drained()
+    answer, meaning = answering.result()
+    assert (meaning == "allowed") == (answer == outcome([Option("y", "", "allow_once")], True))
+    return meaning, settled
+
+
+def _edit(*paths: str) -> dict[str, Any]:
+    return {"kind": "edit", "locations": [{"path": path} for path in paths]}
+
+
+def _run(command: Any, **more: Any) -> dict[str, Any]:
+    return {"kind": "execute", "rawInput": {"command": command, **more}}
+
+
 @pytest.mark.parametrize(
-    ("mode", "respondent", "kind", "paths", "expected"),
+    ("mode", "respondent", "call", "expected"),
     [
-        ("ask", "person", "edit", ("a.txt",), "ask"),
-        ("edit", "person", "edit", ("a.txt",), "allow"),
-        ("edit", "person", "edit", ("../a.txt",), "ask"),
-        ("edit", "person", "edit", (), "ask"),
-        ("edit", "person", "edit", (".git/hooks/pre-commit",), "ask"),
-        ("auto", "person", "execute", (), "ask"),
-        ("plan", "person", "edit", ("a.txt",), "deny"),
-        ("plan", "person", "read", ("a.txt",), "ask"),
-        ("yolo", "person", "execute", (), "allow"),
-        ("yolo", "nobody", "execute", (), "deny"),
-        ("ask", "policy", "edit", ("a.txt",), "allow"),
-        ("ask", "policy", "execute", (), "deny"),
+        ("ask", "person", _edit("a.txt"), "ask"),
+        ("edit", "person", _edit("a.txt"), "allowed"),
+        ("edit", "person", _edit("../a.txt"), "ask"),
+        ("edit", "person", _edit("a.txt", "../b.txt"), "ask"),
+        ("edit", "person", {**_edit("a.txt"), "content": [{"type": "diff", "path": "/b", "newText": ""}]}, "ask"),
+        ("edit", "person", {"kind": "edit"}, "ask"),
+        ("edit", "person", _edit(".git/hooks/pre-commit"), "ask"),
+        ("auto", "person", {"kind": "execute"}, "ask"),
+        ("auto", "person", _run("ls"), "ask"),
+        ("plan", "person", _edit("a.txt"), "denied"),
+        ("plan", "person", {"kind": "switch_mode"}, "denied"),
+        ("ask", "person", {"kind": "read", "locations": [{"path": "a.txt"}]}, "allowed"),
+        ("plan", "person", {"kind": "read", "locations": [{"path": "../a.txt"}]}, "ask"),
+        ("yolo", "person", _run("make"), "allowed"),
+        ("yolo", "person", _run("rm -rf /"), "denied"),
+        ("yolo", "person", {"kind": "execute", "title": "`rm -rf /`"}, "denied"),
+        ("yolo", "nobody", _run("make"), "allowed"),
+        ("ask", "nobody", _run("make"), "denied"),
+        ("ask", "policy", _edit("a.txt"), "allowed"),
+        ("ask", "policy", _run("make"), "denied"),
     ],
 )
-def test_the_mode_answers_what_it_may(
-    tmp_path: Path, mode: GuardMode, respondent: Respondent, kind: str, paths: tuple[str, ...], expected: str
+async def test_the_mode_answers_what_it_may(
+    tmp_path: Path, mode: GuardMode, respondent: Respondent, call: dict[str, Any], expected: str
 ) -> None:
-    assert decide(mode, respondent, kind, paths, tmp_path) == expected
+    assert (await _answered(tmp_path, call, mode, respondent))[0] == expected
 
 
-def test_what_is_always_refused_is_refused_in_every_mode(tmp_path: Path) -> None:
-    assert decide("yolo", "person", "execute", (), tmp_path, "rm -rf /") == "deny"
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (_run("git status"), "allowed"),
+        (_run(["bash", "-lc", "git status"]), "allowed"),
+        (_run(["git", "status"]), "allowed"),
+        (_run("git status && make"), "ask"),
+        (_run("git status && ls"), "ask"),
+        (_run("git status", cwd="/"), "ask"),
+        ({"kind": "execute", "title": "git status"}, "ask"),
+        (_run("git status; curl http://a"), "denied"),
+        ({"kind": "execute", "title": "`curl http://a`"}, "denied"),
+        (_edit("docs/a.md"), "allowed"),
+        (_edit("docs/a.md", "src/a.py"), "ask"),
+        (_edit("docs/a.md", "secret/a"), "denied"),
+        (_edit("secret/a"), "denied"),
+        ({"kind": "read", "locations": [{"path": "secret/a"}]}, "denied"),
+        ({"kind": "fetch", "title": "http://a"}, "ask"),
+    ],
+)
+async def test_the_persons_rules_answer_what_they_cover(tmp_path: Path, call: dict[str, Any], expected: str) -> None:
+    answer, settled = await _answered(tmp_path, call, "ask", "person", RULES)
+    assert answer == expected
+    if expected != "ask":
+        assert [(one.call, one.decision) for one in settled] == [("c", "once" if expected == "allowed" else "deny")]
+        assert settled[0].by.startswith("rule rules.toml:")
+
+
+async def test_a_rule_never_gives_more_than_a_yes_for_once(tmp_path: Path) -> None:
+    lasting = {"options": [{"optionId": "y", "kind": "allow_always"}, {"optionId": "n", "kind": "reject_once"}]}
+    call = _run("git status")
+    assert (await _answered(tmp_path, call, "ask", "person", RULES, lasting))[0] == "ask"
+    assert (await _answered(tmp_path, call, "yolo", "person", "", lasting))[0] == "ask"
+    assert (await _answered(tmp_path, call, "plan", "person", RULES, lasting))[0] == "denied"
 
 
 def test_an_answer_for_it_never_allows_more_than_once() -> None:
@@ -147,13 +261,13 @@ def test_an_answer_for_it_never_allows_more_than_once() -> None:
 
 def test_a_question_has_the_programs_own_words() -> None:
     report = CallReport("1", title="touch x", kind="execute", arguments={"command": "touch x"}, text="in /tmp")
-    asked = question_of(report, [Option("a", "Go on", "allow_once")], "touch x")
+    asked = question_of(report, [Option("a", "Go on", "allow_once")])
     assert (asked.subject, asked.detail) == ("execute touch x", "in /tmp")
     assert [(choice.key, choice.label) for choice in asked.choices] == [("1", "Go on")]
 
 
 def test_a_known_program_gets_what_it_needs_and_another_line_stays_as_it_is() -> None:
-    assert command_for(["gemini"]) == ("gemini", "--experimental-acp")
+    assert command_for(["gemini"]) == ("gemini", "--acp")
     there = {"claude-code-acp"}
     assert command_for(["claude"], lambda name: name if name in there else None) == ("claude-code-acp",)
     assert command_for(["gemini", "--acp", "-m", "x"]) == ("gemini", "--acp", "-m", "x")

@@ -97,6 +97,9 @@ def test_the_parameters_say_what_was_filled_in() -> None:
     assert spawn_parameters(SpawnForm(model="large"), {}) == SpawnAgent(model="large")
     there = SpawnForm(kind="claude", host="far")
     assert spawn_parameters(there, {}) == SpawnAgent(cli="claude", profile="claude", host="far")
+    spoken = SpawnForm("go", kind="claude", acp=True)
+    assert spawn_parameters(spoken, {"claude": "claude"}) == SpawnAgent(prompt="go", acp="claude")
+    assert spawn_parameters(SpawnForm(kind=ANY, command="mine serve", acp=True), {}) == SpawnAgent(acp="mine serve")
     own = SpawnForm(kind=ANY, command="aider --no-git 'a b'", name="x")
     assert spawn_parameters(own, {}) == SpawnAgent(cli="aider --no-git 'a b'", name="x")
 

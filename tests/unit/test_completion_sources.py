@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.bus.agent_data import ProgramCommand
 from gshtui.commands.completion import Completion
-from gshtui.ui.prompt.completion_sources import CommandSource, FileIndex, FileSource, walk_project
+from gshtui.ui.prompt.completion_sources import CommandSource, FileIndex, FileSource, ProgramCommandSource, walk_project
 
 
 def tree(root: Path, *files: str) -> Path:
@@ -125,3 +126,12 @@ async def test_commands_that_were_used_come_first_but_for_the_one_that_is_writte
     source = CommandSource(complete, lambda: used)
     found = await source.candidates(typed, source.start(typed, 0) or 0)
     assert [item.insert for item in found] == offered
+
+
+async def test_the_commands_of_an_agents_program_are_offered() -> None:
+    offered = [ProgramCommand("tidy", "Tidies up.", "what"), ProgramCommand("model")]
+    source = ProgramCommandSource(lambda: offered, lambda: {"model", "help"})
+    assert source.start("/ti", 0) == 0 and source.start("/ti", 1) is None and source.start("a", 0) is None
+    assert [(one.insert, one.detail) for one in await source.candidates("/ti", 0)] == [("/tidy", "what · Tidies up.")]
+    assert [one.insert for one in await source.candidates("//mo", 0)] == ["//model"]
+    assert ProgramCommandSource(list, dict).start("/ti", 0) is None

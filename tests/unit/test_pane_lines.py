@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gshtui.bus.events.agent_events import ToolFinished, TurnStarted
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.hub_events import FaultReported
-from gshtui.guard.answer_keys import PAUSE, READ
+from gshtui.guard.answer_keys import PAUSE, READ, offers
 from gshtui.headless.agent_pane.pane_input import InputAction, InputLine
 from gshtui.headless.agent_pane.pane_lines import AnswerLines, lines_of, question_keys, question_lines
 from gshtui.text import cells
@@ -170,19 +170,19 @@ def test_a_question_shows_all_that_it_is_about() -> None:
         subject="ls" + " " * 4_000 + "; rm -rf x", detail="ls" + " " * 4_000 + "; rm -rf x", warnings=("It deletes.",),
     )  # fmt: skip
     text = "\n".join(question_lines(request))
-    assert question_keys(request, 1, 100, 24) == [
+    assert question_keys(offers(request.rule), 1, 100, 24) == [
         "  1 allow once",
         "  2 this exact call for the session",
         "  4 deny",
         "  5 deny with a reason",
         "  its number and enter answers",
     ]
-    assert question_keys(request, 2, 30, 40)[1::3] == [
+    assert question_keys(offers(request.rule), 2, 30, 40)[1::3] == [
         "  2 for this session",
         "  its number and enter answers · 1 of 2",
     ]
-    assert question_keys(request, 1, 100, 8) == [
+    assert question_keys(offers(request.rule), 1, 100, 8) == [
         "1 allow once  2 this exact call for the session  4 deny  5 deny with a reason · and enter"
     ]
-    assert question_keys(request, 2, 30, 8) == ["1  2  4  5 · and enter · 1 of 2"]
+    assert question_keys(offers(request.rule), 2, 30, 8) == ["1  2  4  5 · and enter · 1 of 2"]
     assert "⟨4000 spaces⟩" in text and "rm -rf x" in text and "It deletes." in text

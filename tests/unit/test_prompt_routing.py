@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.bus.agent_data import ProgramCommand
 from gshtui.commands.line_parser import parse_line
 from gshtui.commands.line_syntax import Argument, TextNode
 from gshtui.media.mentions import MOST_ATTACHED, attachments, dropped, mentions
@@ -55,6 +56,16 @@ COMMANDS = {
 )
 def test_where_a_text_goes(text: str, target: Route) -> None:
     assert route(text, COMMANDS) == target
+
+
+def test_a_command_of_the_agents_program_is_a_prompt_unless_we_have_one_of_its_name() -> None:
+    commands = (ProgramCommand("tidy", "Tidies up."), ProgramCommand("model"), ProgramCommand("memory show"))
+    program = Addressee("0012", commands=commands).offers
+    assert route("/tidy the loft", COMMANDS, program) == ToAgent("/tidy the loft")
+    assert route("/memory show", COMMANDS, program) == ToAgent("/memory show")
+    assert route("/model opus", COMMANDS, program) == ToLanguage("model opus")
+    assert route("//model opus", COMMANDS, program) == ToAgent("/model opus")
+    assert route("/tidies", COMMANDS, program) == ToLanguage("tidies")
 
 
 def test_a_command_that_needs_a_terminal_goes_to_the_shared_shell() -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gshtui.bus.agent_data import AnswerSource, EffortChoice, GuardMode, OpenQuestion, ProgramOption
+from gshtui.bus.agent_data import AnswerSource, EffortChoice, GuardMode, OpenQuestion, ProgramCommand, ProgramOption
 from gshtui.bus.event import Event
 from gshtui.bus.messages import Message, Picture, ResultStatus, Usage
 
@@ -154,6 +154,7 @@ class ProgramSessionChanged(Event, frozen=True, kw_only=True):
     external_id: str = ""
     """The session's id in the program."""
     options: tuple[ProgramOption, ...] = ()
+    commands: tuple[ProgramCommand, ...] = ()
 
 
 class TurnStarted(Event, frozen=True, kw_only=True):

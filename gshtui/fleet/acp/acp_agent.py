@@ -18,12 +18,13 @@ from gshtui.agents.conversation import Conversation, answered_turn, unanswered_p
 from gshtui.agents.loop import attachment_blocks, title_of
 from gshtui.agents.ports import InboxPrompt
 from gshtui.agents.prompt_inbox import PromptInbox
-from gshtui.bus.agent_data import ProgramOption
+from gshtui.bus.agent_data import ProgramCommand, ProgramOption
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
+    ContextAssembled,
     InterruptRequested,
     ModelChanged,
     ModelChangeRequested,
@@ -38,16 +39,18 @@ from gshtui.bus.events.agent_events import (
     UsageReported,
 )
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.bus.messages import Document, Image, ResultStatus, Stop, Usage, user_message
+from gshtui.bus.messages import Document, Image, Message, ResultStatus, Stop, Usage, user_message
 from gshtui.context.task_list import TaskError, TaskStore, written
 from gshtui.fleet.acp.acp_files import AcpFiles, AcpTerminals
 from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions
 from gshtui.fleet.acp.acp_turn import TurnRecorder
 from gshtui.media import media_files
+from gshtui.programs.acp.acp_commands import ASKING
 from gshtui.programs.acp.acp_connection import AcpConnection
 from gshtui.programs.acp.acp_errors import AcpError
 from gshtui.programs.acp.acp_updates import (
     CallReport,
+    CommandsReport,
     OptionsReport,
     PlanReport,
     Report,
@@ -65,9 +68,14 @@ from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
 from gshtui.text.sanitise import one_line
+from gshtui.text.truncation import shorten
 
 _CANCELS_WITHIN = 15.0
 """Seconds that a program has to end an interrupted turn, before it is ended itself."""
+_FORGOTTEN = "This conversation goes on from an earlier one, which was lost to you. So far:"
+_NOW = "What the person says now:"
+_TOLD = 40_000
+"""Bytes of an earlier conversation that a program is told."""
 _WAITING = 512
 """Reports that may wait; the program's next message is read when there are fewer."""
 _STOPS: dict[str, Stop] = {
@@ -91,11 +99,16 @@ class AcpAgent:
         terminals: AcpTerminals,
         tasks: TaskStore,
         remember: Callable[[str], Awaitable[None]],
+        *,
+        model: str = "",
+        spent: float = 0.0,
     ) -> None:
         """
         Args:
             connect: makes a connection to the program, not yet started, with this agent as its client.
             remember: keeps the id of the program's session for the next start.
+            model: the one in which a new session begins; empty: the program's own choice.
+            spent: what its conversation has cost so far, in US dollars.
         """
         self.name = name
         self.status: Status = "starting"
@@ -111,8 +124,12 @@ class AcpAgent:
         self._connection: AcpConnection | None = None
         self._session = ""
         self._options: tuple[ProgramOption, ...] = ()
+        self._commands: tuple[ProgramCommand, ...] = ()
         self._window = WindowReport(0, 0)
-        self._cost_before = 0.0
+        self._cost_before = spent
+        self._model = model
+        self._forgotten = False
+        """The program has begun anew, and is told with the next prompt what was said before."""
         self._reports: deque[Report] = deque()
         self._reported = asyncio.Event()
         self._room = asyncio.Event()
@@ -216,9 +233,11 @@ class AcpAgent:
         await self._caught_up()
         async with self._recording:
             await recorder.announce(report)
-        answer, allowed = await self._questions.ask(recorder.known(report), params)
-        if allowed:
+        answer, meaning = await self._questions.ask(recorder.known(report), params)
+        if meaning == "allowed":
             self._files.agree(params)
+        elif meaning == "denied":
+            recorder.refuse(report.id)
         return answer
 
     # Its intents
@@ -254,13 +273,29 @@ class AcpAgent:
             self.note(f"{option.id} cannot be {one_line(value, 60)}.")
             return
         try:
-            answer = await self._connection.set_option(option.way, option.id, value)
+            await self._choose(self._connection, option, value)
         except AcpError as error:
             self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
             return
-        told = options_of(answer)
-        self._options = told or tuple(_with_value(one, option.id, value) for one in self._options)
         self._publish_session()
+
+    async def _choose(self, connection: AcpConnection, option: ProgramOption, value: str) -> None:
+        """Set one of the options that there are. Raises `AcpError`."""
+        told = options_of(await connection.set_option(option.way, option.id, value))
+        self._options = told or tuple(_with_value(one, option.id, value) for one in self._options)
+
+    async def _begin(self, connection: AcpConnection, wanted: str, value: str) -> None:
+        """Set an option at the start, where the program has it; a person hears it if it cannot be."""
+        option = next((one for one in self._options if wanted in (one.id, one.category)), None)
+        if option is None or option.value == value:
+            return
+        if value not in {one.value for one in option.values}:
+            self.note(f"{connection.name} has no {wanted} {one_line(value, 60)}; it goes on with {option.value}.")
+            return
+        try:
+            await self._choose(connection, option, value)
+        except AcpError as error:
+            self.note(f"{error.message} It goes on with the {wanted} {option.value}.")
 
     # Its turns
 
@@ -356,6 +391,10 @@ class AcpAgent:
         )
         self._publish_status("thinking")
         blocks: list[dict[str, Any]] = [{"type": "text", "text": prompt.text}]
+        if self._forgotten:
+            said = told_before([one for one in await self._conversation.messages() if one.id != prompt.id])
+            blocks.insert(0, {"type": "text", "text": said})
+            self._forgotten = False
         for block in extra:
             if isinstance(block, Image):
                 blocks.append({"type": "image", "mimeType": block.media_type, "data": media_files.encoded(block)})
@@ -397,10 +436,20 @@ class AcpAgent:
             await asyncio.shield(connection.close())
             raise
         if self._session and not resumed:
-            text = f"{connection.name} has begun a new conversation; it does not remember the old one."
-            self._bus.publish(Noticed(level="warning", text=text, about=self.name))
+            self._forgotten = bool(await self._conversation.messages())
+            self._cost_before = 0.0
+            words = "; the next prompt brings along what was said so far" if self._forgotten else ""
+            self._bus.publish(
+                Noticed(
+                    level="warning", text=f"{connection.name} has begun a new conversation{words}.", about=self.name
+                )
+            )
         self._connection = connection
         self._options = options_of(answer)
+        if (asking := ASKING.get(connection.name)) is not None:
+            await self._begin(connection, "mode", asking)
+        if self._model and not resumed:
+            await self._begin(connection, "model", self._model)
         if connection.session != self._session:
             self._session = connection.session
             await self._remember(self._session)
@@ -452,6 +501,10 @@ class AcpAgent:
             case WindowReport():
                 self._window = report
                 self._publish_model()
+                self._publish_window()
+            case CommandsReport():
+                self._commands = report.commands
+                self._publish_session()
             case TitleReport():
                 if not self._conversation.titled:
                     await self._conversation.set_title(report.title)
@@ -477,13 +530,14 @@ class AcpAgent:
 
     def _spent(self, turn: str, usage: Usage) -> float | None:
         """Report what the turn has used; its cost, where the program tells one."""
-        total = self._window.cost
-        cost = None if total is None else max(0.0, total - self._cost_before)
-        self._cost_before = total or self._cost_before
+        total, before = self._window.cost, self._cost_before
+        # Some count anew each time they start.
+        cost = None if total is None else total - before if total >= before else total
+        self._cost_before = before if total is None else total
         if usage.context or cost:
             self._bus.publish(
-                UsageReported(
-                    agent=self.name, session=self.session, turn=turn, iteration=1, provider=self._program,
+                UsageReported(  # of all its requests, and so of none of them
+                    agent=self.name, session=self.session, turn=turn, iteration=0, provider=self._program,
                     model=self._value_of("model"), usage=usage, cost=cost,
                 )
             )  # fmt: skip
@@ -505,6 +559,7 @@ class AcpAgent:
                 version=connection.version if connection is not None else "",
                 external_id=self._session,
                 options=self._options,
+                commands=self._commands,
             )
         )
         self._publish_model()
@@ -516,9 +571,30 @@ class AcpAgent:
             ModelChanged(agent=self.name, provider=self._program, model=model, window=self._window.size, label=label)
         )
 
+    def _publish_window(self) -> None:
+        """Publish how full the model's window is, as the program counts."""
+        if self._window.used and (turn := self._recorder) is not None:
+            self._bus.publish(
+                ContextAssembled(
+                    agent=self.name, session=self.session, turn=turn.id, iteration=turn.iteration,
+                    tokens=self._window.used, window=self._window.size,
+                )
+            )  # fmt: skip
+
     def _publish_status(self, status: Status, doing: str = "") -> None:
         self.status = status
         self._bus.publish(AgentStatusChanged(agent=self.name, status=status, doing=doing))
+
+
+def told_before(messages: Sequence[Message]) -> str:
+    """What was said in a conversation so far, newest kept, as words for a program that has forgotten it."""
+    lines: list[str] = []
+    for message in messages:
+        who = {"user": "The person", "assistant": "You"}.get(message.role, "")
+        if who and message.text.strip():
+            lines.append(f"{who}: {message.text.strip()}")
+        lines += [f"(You used {call.name}: {one_line(str(call.arguments), 200)})" for call in message.calls]
+    return f"{_FORGOTTEN}\n\n{shorten(chr(10).join(lines), _TOLD)}\n\n{_NOW}"
 
 
 def _with_value(option: ProgramOption, id: str, value: str) -> ProgramOption:

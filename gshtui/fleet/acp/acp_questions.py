@@ -1,30 +1,42 @@
 """The questions of a program over ACP (`session/request_permission`): asked with the program's own choices.
 
-The agent's mode answers some of them; a person answers the others, by `QuestionAnswered` for exactly the question that
-they saw. One question is open at a time; whatever ends its turn cancels it.
+The guard answers what the person's rules and the agent's mode decide, and never more than this once; a person answers
+the others, by `QuestionAnswered` for exactly the question that they saw. One question is open at a time; whatever ends
+its turn cancels it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from gshtui.bus.agent_data import GuardMode, OpenQuestion, QuestionChoice
+from gshtui.bus.agent_data import OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, QuestionAnswered
+from gshtui.bus.events.approval_events import ApprovalSettled
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.guard import sensitive_paths
-from gshtui.guard.approval import Respondent
+from gshtui.commands.declaration import Assessment, CommandError, Effect, Invocation
+from gshtui.guard.approval import Call, Gate, Verdict
 from gshtui.programs.acp.acp_updates import CallReport
 from gshtui.system.ids import new_id
-from gshtui.text.sanitise import one_line, visible
+from gshtui.text.sanitise import literal, one_line, visible
+from gshtui.tools import path_location
+from gshtui.tools.read import reading
+from gshtui.tools.write import writable, writing
 
-Decision = Literal["allow", "deny", "ask"]
+Answer = Literal["allowed", "denied", "withdrawn"]
 CANCELLED: dict[str, Any] = {"outcome": {"outcome": "cancelled"}}
-_READS = ("read", "search", "think")
+_READS = {"read": "read", "search": "grep"}
+"""The protocol's kinds of calls that read files, and the tool of ours whose rules are about the like."""
+_WRITES = ("edit", "delete", "move")
+_FOLDERS = ("cwd", "workdir", "working_dir", "workingDirectory", "directory", "dir_path")
+"""What programs call the folder of a command."""
+_SHELLS = ("sh", "bash", "zsh", "dash")
 _DETAIL = 4_000
 _MOST = 9
 """Choices that have a digit."""
@@ -55,49 +67,8 @@ def options_of(params: Mapping[str, Any]) -> list[Option]:
     return found
 
 
-def decide(
-    mode: GuardMode, respondent: Respondent, kind: str, paths: Sequence[str], folder: Path, command: str = ""
-) -> Decision:
-    """What may be answered without a person, as the agent's mode and its respondent say.
-
-    Args:
-        kind: the protocol's kind of the call: read, edit, execute …
-        paths: the files that the call names.
-        folder: the agent's folder.
-        command: its command line, where it is known.
-    """
-    if command:
-        from gshtui.guard import shell_policy  # its tables are large: not before something is to run
-
-        if shell_policy.refused(command):
-            return "deny"
-    reads = kind in _READS
-    if mode == "plan" and not reads:
-        return "deny"
-    if respondent == "nobody":
-        return "deny"
-    if mode == "yolo":
-        return "allow"
-    inside = bool(paths) and all(_is_plain(folder, path) for path in paths)
-    if (
-        inside
-        and (reads or kind in ("edit", "delete", "move"))
-        and (mode in ("edit", "auto") or respondent == "policy")
-    ):
-        return "allow"
-    return "deny" if respondent == "policy" else "ask"
-
-
-def _is_plain(folder: Path, path: str) -> bool:
-    """Whether a path is really inside the folder, no secret, and not obeyed by other programs."""
-    real, root = (folder / path).resolve(), folder.resolve()
-    if not real.is_relative_to(root) or sensitive_paths.secret(real):
-        return False
-    return not (sensitive_paths.starts_things(real) or sensitive_paths.guarded(real))
-
-
 def outcome(options: Sequence[Option], allowed: bool) -> dict[str, Any]:
-    """The answer to the program that allows the call this once, or refuses it."""
+    """The answer to the program that allows the call this once, or refuses it; `CANCELLED` if it offers none."""
     for kind in ("allow_once",) if allowed else ("reject_once", "reject_always"):
         for option in options:
             if option.kind == kind:
@@ -105,48 +76,133 @@ def outcome(options: Sequence[Option], allowed: bool) -> dict[str, Any]:
     return CANCELLED
 
 
+def command_of(report: CallReport) -> tuple[str, bool, str]:
+    """The shell line that a call would run, whether the program says so in so many words, and in which folder.
+
+    Where it says neither line nor folder, its title stands for the line: that is enough to refuse it, never to allow.
+    """
+    given = report.arguments or {}
+    folder = next((str(given[name]) for name in _FOLDERS if isinstance(given.get(name), str)), "")
+    command: object = given.get("command", given.get("cmd"))
+    if isinstance(command, list) and all(isinstance(word, str) for word in cast("list[object]", command)):
+        words = cast("list[str]", command)
+        shell = len(words) == 3 and Path(words[0]).name in _SHELLS and words[1].lstrip("-") in ("c", "lc")
+        return words[2] if shell else shlex.join(words), bool(words), folder
+    if isinstance(command, str) and command:
+        return command, True, folder
+    return (report.title or "").strip("` ") if report.kind == "execute" else "", False, folder
+
+
+def assess_request(report: CallReport, invocation: Invocation) -> tuple[str, Assessment]:
+    """The tool of ours that comes closest, and what the call would do, as its program tells. Blocks for a moment."""
+    line, certain, folder = command_of(report)
+    title = one_line(report.title or report.kind or "a call", 300)
+    if line and certain:
+        return "bash", _running(line, folder, invocation)
+    if line or report.kind == "execute":
+        return "execute", Assessment(Effect.EXECUTE, one_line(literal(line)) or title, inside=False, line=line)
+    kind = report.kind or "other"
+    paths = report.paths or ()
+    if kind in _READS or kind in _WRITES:
+        effect = Effect.READ if kind in _READS else Effect.WRITE
+        found = [_touching(path, effect, _READS.get(kind, "edit"), invocation) for path in paths]
+        if not found:
+            return _READS.get(kind, "edit"), Assessment(effect, title, inside=False)
+        inside = all(one.inside for one in found)
+        every = tuple(replace(one, inside=False) for one in found) if found[1:] else ()  # each needs a rule
+        return _READS.get(kind, "edit"), replace(found[0], inside=inside, diff=report.diff or "", every=every)
+    effect = Effect.NETWORK if kind == "fetch" else Effect.EXECUTE
+    return kind, Assessment(effect, title, inside=False)
+
+
+def _running(line: str, folder: str, invocation: Invocation) -> Assessment:
+    """A command that the program runs by itself: no sandbox holds it, so only a rule for each part of it allows it."""
+    from gshtui.tools.shell_assessment import assess_line  # its tables are large: not before something is to run
+
+    try:
+        place = path_location.locate(invocation, folder or str(invocation.cwd))
+    except CommandError as error:
+        return Assessment(Effect.EXECUTE, one_line(literal(line), 300), inside=False, why=error.message, line=line)
+    found = assess_line(line, place, invocation.project)
+    if not place.inside:  # a rule speaks of the project
+        return replace(found, inside=False, reads=False, sandbox=False, parts=(), line=line)
+    parts = tuple(replace(part, verdict="ask") if part.verdict == "allow" else part for part in found.parts)
+    return replace(found, inside=False, reads=False, sandbox=False, parts=parts)
+
+
+def _touching(path: str, effect: Effect, tool: str, invocation: Invocation) -> Assessment:
+    try:
+        if effect is Effect.READ:
+            return reading(path_location.locate(invocation, path), tool)
+        place = writable(invocation, path)
+        return writing(place, tool, "", os.fspath(place.real))
+    except CommandError as error:
+        return Assessment(effect, one_line(literal(path), 300), inside=False, why=error.message)
+
+
 class AcpQuestions:
     """See the module. `asking` is held while a person is asked, here or by the guard."""
 
-    def __init__(
-        self, bus: Bus, agent: str, folder: Path, respondent: Respondent, mode: Callable[[], GuardMode]
-    ) -> None:
+    def __init__(self, bus: Bus, agent: str, gate: Gate, invocation: Invocation) -> None:
+        """`invocation`: the context of what the program does, as an agent."""
         self.asking = asyncio.Lock()
         self._bus = bus
         self._agent = agent
-        self._folder = folder
-        self._respondent: Respondent = respondent
-        self._mode = mode
+        self._gate = gate
+        self._invocation = invocation
         self._open: tuple[OpenQuestion, asyncio.Future[str]] | None = None
 
-    async def ask(self, report: CallReport, params: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    async def ask(self, report: CallReport, params: Mapping[str, Any]) -> tuple[dict[str, Any], Answer]:
         """Answer one request; waits for a person if it takes one. Cancelling the wait withdraws the question.
 
         Returns:
-            The answer to the program, and whether it allows the call.
+            The answer to the program, and what it means.
         """
         options = options_of(params)
-        command = (report.arguments or {}).get("command")
-        line = command if isinstance(command, str) else (report.title or "") if report.kind == "execute" else ""
-        mode = self._mode()
-        paths = report.paths or ()
-        decided = await asyncio.to_thread(
-            decide, mode, self._respondent, report.kind or "other", paths, self._folder, line
-        )
-        if decided != "ask":
-            answer = outcome(options, decided == "allow")
-            if decided == "deny":
-                about = one_line(report.title or report.kind or "a call", 120)
-                by = "plan mode" if mode == "plan" else "the guard"
-                self._bus.publish(Noticed(level="info", text=f"Refused by {by}: {about}", about=self._agent))
-            return answer, decided == "allow" and answer is not CANCELLED
+        verdict = await self._decided(report, options)
+        if verdict is not None:
+            self._say(report, verdict)
+            return outcome(options, verdict.allowed), "allowed" if verdict.allowed else "denied"
         async with self.asking:
-            question = question_of(report, options, line)
+            question = question_of(report, options)
             chosen = await self._wait(question)
         if not chosen or (place := int(chosen) - 1) >= len(options):
-            return CANCELLED, False
+            return CANCELLED, "withdrawn"
         option = options[place]
-        return {"outcome": {"outcome": "selected", "optionId": option.id}}, option.kind.startswith("allow")
+        answer = {"outcome": {"outcome": "selected", "optionId": option.id}}
+        allowed = option.kind.startswith("allow")
+        lasting = "session" if option.kind == "allow_always" else "once"
+        self._bus.publish(
+            ApprovalSettled(
+                approval=question.id, agent=self._agent, call=report.id, decision=lasting if allowed else "deny"
+            )
+        )
+        return answer, "allowed" if allowed else "denied"
+
+    async def _decided(self, report: CallReport, options: Sequence[Option]) -> Verdict | None:
+        """What the guard decides without a person; `None`: nothing, or the program has no answer that says it."""
+        tool, assessment = await asyncio.to_thread(assess_request, report, self._invocation)
+        line = command_of(report)[0]
+        arguments = {**(report.arguments or {}), **({"command": line} if line else {})}
+        also = ("write",) if tool == "edit" else ("bash",) if tool == "execute" else ()
+        call = Call(self._agent, self._invocation.session, report.id, tool, arguments, also)
+        if outcome(options, True) is CANCELLED and self._gate.modes.mode_of(self._agent) != "plan":
+            # It offers no mere yes, so that only a refusal can be decided.
+            assessment = replace(assessment, inside=False, only_person=True)
+        verdict = await self._gate.decide(call, assessment)
+        if not isinstance(verdict, Verdict) or (verdict.allowed and outcome(options, True) is CANCELLED):
+            return None
+        return verdict
+
+    def _say(self, report: CallReport, verdict: Verdict) -> None:
+        """Tell a person what was refused without them, and what a rule of theirs allowed."""
+        about = one_line(report.title or report.kind or "a call", 120)
+        if not verdict.allowed:
+            by = "your " + verdict.by if verdict.by.startswith("rule ") else verdict.by or "the guard"
+            by = "the guard" if by == "guard" else by
+            self._bus.publish(Noticed(level="info", text=f"Refused by {by}: {about}", about=self._agent))
+        elif verdict.by.startswith("rule "):
+            self._bus.publish(Noticed(level="info", text=f"Allowed by your {verdict.by}: {about}", about=self._agent))
 
     def handle_answer(self, event: QuestionAnswered) -> None:
         """Take a person's answer, if it is one to the question that is open now."""
@@ -172,10 +228,12 @@ class AcpQuestions:
             self._bus.publish(AgentStatusChanged(agent=self._agent, status="thinking"))
 
 
-def question_of(report: CallReport, options: Sequence[Option], command: str = "") -> OpenQuestion:
+def question_of(report: CallReport, options: Sequence[Option]) -> OpenQuestion:
     """The question to a person."""
     subject = one_line(" ".join(filter(None, (report.kind, report.title))), 200) or "May it go on?"
-    parts = [visible(command)] if command and command != report.title else []
+    command, certain, folder = command_of(report)
+    parts = [visible(command)] if certain and command != (report.title or "").strip("` ") else []
+    parts += [f"in {visible(folder)}"] if folder else []
     parts += [f"file: {visible(path)}" for path in (report.paths or ())[:20]]
     if report.text:
         parts.append(report.text)

@@ -50,6 +50,8 @@ class _Call:
     known: CallReport
     begun: float
     announced: bool = False
+    refused: bool = False
+    """It was asked about, and not allowed."""
     shown: int = 0
     """Characters of its output that were published."""
     result: ToolResult | None = None
@@ -68,15 +70,16 @@ class TurnRecorder:
     """See the module. `record` in order; `finish` ends it, whatever happened."""
 
     def __init__(self, bus: Bus, agent: str, conversation: Conversation, turn: str, program: str, model: str) -> None:
+        self.id = turn
+        self.iteration = 0
+        """The one in hand, counted from 1."""
         self.text = ""
         """What the program said last."""
         self._bus = bus
         self._agent = agent
         self._conversation = conversation
-        self._turn = turn
         self._program = program
         self._model = model
-        self._iteration = 0
         self._message: Message | None = None
         self._said: list[tuple[Literal["answer", "thought"], list[str]]] = []
         """The words of the iteration so far, in pieces."""
@@ -105,6 +108,11 @@ class TurnRecorder:
         if self._calls_ended and report.id not in self._calls:
             await self._close()
         self._announce(self._entry(report))
+
+    def refuse(self, id: str) -> None:
+        """Note that a call was not allowed."""
+        if (call := self._calls.get(id)) is not None:
+            call.refused = True
 
     async def finish(self, unfinished: ResultStatus) -> None:
         """Close the open calls with this status, and record what is left. Raises `StoreError`."""
@@ -192,6 +200,7 @@ class TurnRecorder:
 
     def _end(self, call: _Call, status: ResultStatus, content: str, output: str = "") -> None:
         self._announce(call)
+        status = "denied" if call.refused and status == "error" else status
         size = len((call.known.text or "").encode("utf-8", "replace"))
         spent = time.monotonic() - call.begun
         call.result = result = ToolResult(
@@ -218,15 +227,15 @@ class TurnRecorder:
     def _open(self) -> Message:
         """The message of the iteration, begun if there is none."""
         if self._message is None:
-            self._iteration += 1
+            self.iteration += 1
             self._message = Message(
                 id=new_id(),
                 role="assistant",
                 blocks=(),
                 at=time.time(),
                 agent=self._agent,
-                turn=self._turn,
-                iteration=self._iteration,
+                turn=self.id,
+                iteration=self.iteration,
                 provider=self._program,
                 model=self._model,
             )
@@ -235,8 +244,8 @@ class TurnRecorder:
                 IterationStarted(
                     agent=self._agent,
                     session=self._conversation.session,
-                    turn=self._turn,
-                    iteration=self._iteration,
+                    turn=self.id,
+                    iteration=self.iteration,
                     message=self._message.id,
                 )
             )
@@ -263,7 +272,7 @@ class TurnRecorder:
                     blocks=results,
                     at=time.time(),
                     agent=self._agent,
-                    turn=self._turn,
+                    turn=self.id,
                     iteration=answer.iteration,
                 )
             )

@@ -18,13 +18,16 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from msgspec.structs import replace
 
+from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.bus.bus import Bus, WhenFull
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     InterruptRequested,
     MessageAppended,
+    ProgramSessionChanged,
     PromptSubmitted,
+    QuestionAnswered,
     TextDelta,
     ThinkingDelta,
     ToolOutput,
@@ -38,6 +41,7 @@ from gshtui.guard.answer_keys import (
     ANSWERS,
     AnswerKeys,
     KeyChosen,
+    Offer,
     Outcome,
     ReasonBegun,
     RuleBegun,
@@ -45,7 +49,9 @@ from gshtui.guard.answer_keys import (
     choice_of,
     choices,
     offers,
+    program_choices,
 )
+from gshtui.guard.question_text import PROGRAM, program_request
 from gshtui.headless.agent_pane.pane_input import InputAction, InputLine
 from gshtui.headless.agent_pane.pane_lines import (
     BOLD,
@@ -61,6 +67,7 @@ from gshtui.headless.agent_pane.pane_lines import (
 )
 from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
 from gshtui.headless.agent_pane.pane_screen import PaneScreen
+from gshtui.programs.acp.acp_commands import program_name
 from gshtui.system.face_mark import mark_face
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
@@ -114,6 +121,11 @@ class AgentPane:
         self._lines: list[CleanText] = [styled(f"{spec.name or 'agent'} · {spec.agent} · {spec.cwd}", BOLD)]
         self._shown_output: dict[str, int] = {}
         self._asked: dict[str, ApprovalRequested] = {}
+        self._row = AgentRow(id=spec.agent, name=spec.name or spec.agent, profile=program_name(spec.request.acp))
+        self._program: OpenQuestion | None = None
+        """What the agent's program over ACP asks now, with its own answers."""
+        self._offered: list[list[str]] = []
+        """The first words of the commands that the program offers."""
         self._answered = ""
         """The question answered last; it counts as closed once the gate says so."""
         self._answerable: asyncio.TimerHandle | None = None
@@ -184,12 +196,15 @@ class AgentPane:
                 self._lines += self._output(event)
             case AgentStatusChanged():
                 self._status = event
+                self._note_program(event.question)
             case MessageAppended():
                 self._lines += self._words.rest()
             case ApprovalRequested():
                 self._ask(event)
             case ApprovalSettled():
                 self._settled(event)
+            case ProgramSessionChanged():
+                self._offered = [one.name.split(maxsplit=1)[:1] for one in event.commands]
             case _:
                 pass
         if not isinstance(event, ApprovalSettled) and (added := lines_of(event)):
@@ -214,6 +229,23 @@ class AgentPane:
         if was_front:
             self._lines += lines_of(event)
             self._put_question()
+
+    def _note_program(self, question: OpenQuestion | None) -> None:
+        """Show what the agent's program asks, or that it asks no more."""
+        before, self._program = self._program, question
+        if before is not None and (question is None or question.id != before.id):
+            closed = program_request(self._row, before).approval
+            was_front = self._front is not None and self._front.approval == closed
+            self._asked.pop(closed, None)
+            if was_front:
+                self._put_question()
+        if question is not None and (before is None or question.id != before.id):
+            self._ask(program_request(self._row, question))
+
+    def _offers(self, front: ApprovalRequested) -> tuple[Offer, ...]:
+        """The answers to a question: a program's own ones, or ours."""
+        asked = self._program if front.effect == PROGRAM else None
+        return offers(front.rule) if asked is None else program_choices(asked)
 
     def _put_question(self) -> None:
         """Show the next question in full; it cannot be answered before it has been drawn."""
@@ -248,7 +280,7 @@ class AgentPane:
         if self._screen.behind:
             self._schedule_draw()
         elif (front := self._front) is not None and front.approval not in (self._keys.question, self._answered):
-            self._keys.show_question(front.approval, choices(offers(front.rule)), self._clock())
+            self._keys.show_question(front.approval, choices(self._offers(front)), self._clock())
         self._draw_once_answers_count()
         if self._layout is not None and self._layout.is_loaded and not self._layout.complete:
             self._load_layout()
@@ -286,7 +318,7 @@ class AgentPane:
             bottom.append(styled(cells.head(_reason_keys(self._keys), width), YELLOW))
         elif front is not None and front.approval != self._answered:
             counts = self._clock() >= self._keys.counts_from or self._input.about == front.approval
-            answers = question_keys(front, len(self._asked), width, most)
+            answers = question_keys(self._offers(front), len(self._asked), width, most)
             said = answers if counts else ["… you can answer after a short pause"]
             bottom += [styled(cells.head(line, width), YELLOW) for line in said]
         away = "" if self._connected else " · no window is connected"
@@ -345,12 +377,14 @@ class AgentPane:
             return
         if self._answer(wish, text):
             return
-        if text.startswith("/") and not text.startswith("//"):
+        words = text[1:].split(maxsplit=1)
+        if text.startswith("/") and not text.startswith("//") and words[:1] not in self._offered:
             task = start_job(self._command(text), "the command")
             self._commands.add(task)
             task.add_done_callback(self._commands.discard)
             return
-        self._bus.publish(PromptSubmitted(prompt=new_id(), agent=self._agent, text=text))
+        prompt = text.removeprefix("/") if text.startswith("//") else text
+        self._bus.publish(PromptSubmitted(prompt=new_id(), agent=self._agent, text=prompt))
 
     def _answer(self, wish: InputAction, text: str) -> bool:
         """Submit the line as the answer to the current question, if it is one; returns whether it was."""
@@ -358,7 +392,7 @@ class AgentPane:
         if front is None or front.approval == self._answered:
             return False
         word, _, reason = text.partition(" ")
-        choice = choice_of(word, ANSWERS)
+        choice = choice_of(word, self._offers(front) if front.effect == PROGRAM else ANSWERS)
         if choice is None or (reason and choice != "reason"):
             if word.lower() not in _WORDS or reason:
                 return False
@@ -370,6 +404,11 @@ class AgentPane:
             self._apply_outcome(self._keys.give_reason(one_line(reason.strip(), _REASON)))
         return True
 
+    def _asked_by_program(self, question: str) -> OpenQuestion | None:
+        """The program's question with this id, if it is open."""
+        front = self._asked.get(question)
+        return self._program if front is not None and front.effect == PROGRAM else None
+
     def _agree(self, text: str) -> None:
         """A line while a rule is shown: only an empty one agrees."""
         front = self._front
@@ -380,6 +419,11 @@ class AgentPane:
 
     def _apply_outcome(self, outcome: Outcome) -> None:
         match outcome:
+            case KeyChosen() if (asked := self._asked_by_program(outcome.question)) is not None:
+                self._answered = outcome.question
+                label = next((one.label for one in asked.choices if one.key == outcome.choice), "")
+                self._lines.append(styled(f"  {one_line(label, 120)}", BOLD))
+                self._bus.publish(QuestionAnswered(agent=self._agent, question=asked.id, choice=outcome.choice))
             case KeyChosen():
                 self._answered = outcome.question
                 answer = ApprovalAnswered(approval=outcome.question, decision=outcome.decision, reason=outcome.reason)

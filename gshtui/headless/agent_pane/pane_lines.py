@@ -19,7 +19,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.hub_events import FaultReported, Noticed
 from gshtui.bus.loop_faults import in_words
 from gshtui.guard import question_text
-from gshtui.guard.answer_keys import line_of, list_of, offers
+from gshtui.guard.answer_keys import Offer, line_of, list_of
 from gshtui.guard.question_text import DECISIONS, LineKind, QuestionLine
 from gshtui.headless.agent_pane.pane_diff import change_asked, diff_lines
 from gshtui.headless.agent_pane.pane_markdown import AnswerLayout, MarkdownLines
@@ -65,15 +65,15 @@ def lines_of(event: Event) -> list[CleanText]:
             return []
 
 
-def question_keys(request: ApprovalRequested, waiting: int, width: int, height: int) -> list[CleanText]:
+def question_keys(offered: Sequence[Offer], waiting: int, width: int, height: int) -> list[CleanText]:
     """How the current question can be answered in the pane: a list, or one line in a low pane.
 
     Args:
+        offered: its answers.
         waiting: open questions, including this one.
         width: cells of a line.
         height: rows of the pane.
     """
-    offered = offers(request.rule)
     count = f" · 1 of {waiting}" if waiting > 1 else ""
     if height < _LOW:
         tail = f" · and enter{count}"

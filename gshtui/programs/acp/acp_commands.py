@@ -14,16 +14,20 @@ KNOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "claude": (
         ("claude-agent-acp",),
         ("claude-code-acp",),
-        ("npx", "-y", "@zed-industries/claude-agent-acp"),
+        ("npx", "-y", "@agentclientprotocol/claude-agent-acp"),
     ),
-    "codex": (("codex-acp",), ("npx", "-y", "@zed-industries/codex-acp")),
-    "gemini": (("gemini", "--experimental-acp"),),
-    "qwen": (("qwen", "--experimental-acp"),),
+    "codex": (("codex-acp",), ("npx", "-y", "@agentclientprotocol/codex-acp")),
+    "gemini": (("gemini", "--acp"), ("gemini", "--experimental-acp")),
+    "qwen": (("qwen", "--acp"), ("qwen", "--experimental-acp")),
     "opencode": (("opencode", "acp"),),
     "goose": (("goose", "acp"),),
     "copilot": (("copilot", "--acp"),),
 }
 """The ways in which each program is started, the preferred one first."""
+ASKING: dict[str, str] = {
+    "claude": "default", "codex": "read-only", "gemini": "default", "qwen": "default", "goose": "approve",
+}  # fmt: skip
+"""The mode of its own in which each program asks before it acts: some begin in one in which they do not."""
 
 
 def command_for(argv: Sequence[str], which: Callable[[str], str | None] = shutil.which) -> tuple[str, ...]:

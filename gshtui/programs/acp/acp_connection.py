@@ -2,7 +2,8 @@
 
 The official SDK matches requests and answers (`acp.connection.Connection`), loaded when the first program starts. Every
 request but a prompt has a deadline; a program that ends, floods or talks nonsense costs one `AcpError`. Closing ends
-the whole process group, since some programs start themselves a second time.
+the whole process group, since some programs start themselves a second time; so does the end of our own process, however
+it comes: a shell in that group waits for it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -35,10 +37,15 @@ STARTS_WITHIN = 60.0
 ANSWERS_WITHIN = 30.0
 """Seconds for every other request but a prompt."""
 _ENDS_WITHIN = 2.0
+_GUARDED = '(exec </dev/null >/dev/null 2>&1; read _ </dev/fd/%d; sleep 3; kill -s KILL -- -$$) & exec "$@"'
+"""Runs a program as the leader of its group, with a shell beside it that reads from a pipe of ours: when that ends,
+because we have, the group has three seconds to see the end of its input."""
 _TAIL = 4_000
 """Characters of what it last wrote to its error output that are kept."""
 _WAITING = 256
 """Updates that may wait to be handled before the next one is read."""
+_STANDING = ("available_commands_update", "config_option_update", "current_mode_update", "usage_update")
+"""The kinds of updates that are about how a session is, and not about what was said."""
 Answer = dict[str, Any]
 
 
@@ -77,9 +84,13 @@ class AcpConnection:
         self._process: asyncio.subprocess.Process | None = None
         self._transport: LineTransport | None = None
         self._connection: Connection | None = None
+        self._alive = -1
+        """Our end of the pipe that tells the program's group that we live."""
         self._errors = ""
         self._draining: asyncio.Task[None] | None = None
         self._updates_of = ""
+        self._early: list[tuple[str, Mapping[str, Any]]] = []
+        """Updates of sessions that are being opened."""
 
     @property
     def alive(self) -> bool:
@@ -100,24 +111,28 @@ class AcpConnection:
         await asyncio.to_thread(_load)
         from acp.connection import Connection
 
+        if await asyncio.to_thread(self._found) is None:
+            raise AcpError(
+                "missing",
+                f"The program {one_line(self._argv[0])} was not found.",
+                hint="Install it, or name its whole path after --acp.",
+            )
+        alive, self._alive = os.pipe()
         try:
             self._process = process = await start_child(
-                *self._argv,
+                *("/bin/sh", "-c", _GUARDED % alive, "sh", *self._argv),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 cwd=self._cwd,
                 env=dict(self._environ),
                 start_new_session=True,
+                pass_fds=(alive,),
             )
-        except FileNotFoundError as error:
-            raise AcpError(
-                "missing",
-                f"The program {one_line(self._argv[0])} was not found.",
-                hint="Install it, or name its whole path after --acp.",
-            ) from error
         except (OSError, ValueError) as error:
             raise AcpError("missing", f"{one_line(self._argv[0])} cannot be started: {error}.") from error
+        finally:
+            os.close(alive)
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
         self._draining = start_job(self._drain(process.stderr), "the error output of a program")
         self._transport = LineTransport(
@@ -158,7 +173,7 @@ class AcpConnection:
         resumes = _mapping(self.capabilities.get("sessionCapabilities")).get("resume") is not None
         if known and (resumes or self.capabilities.get("loadSession") is True):
             method = "session/resume" if resumes else "session/load"
-            self._updates_of = ""  # what it repeats of the past is in our record already
+            self._updates_of, self._early = "", []
             try:
                 answer = await self._request(method, {**place, "sessionId": known}, within)
             except AcpError as error:
@@ -166,14 +181,23 @@ class AcpConnection:
                     raise
                 self._port.note(f"{self.name} could not continue its conversation: {error.message}")
             else:
-                self.session = self._updates_of = known
+                self._take_early(known, of=_STANDING)  # what it repeats of the past is in our record already
                 return answer, True
+        self._updates_of, self._early = "", []
         answer = await self._request("session/new", place, within)
         session = answer.get("sessionId")
         if not isinstance(session, str) or not session:
             raise AcpError("garbage", f"{self.name} opened a session without an id.")
-        self.session = self._updates_of = session
+        self._take_early(session)
         return answer, False
+
+    def _take_early(self, session: str, of: tuple[str, ...] = ()) -> None:
+        """Begin with the session; pass on what it has said while it was opened, or only updates of these kinds."""
+        self.session = self._updates_of = session
+        early, self._early = self._early, []
+        for id, update in early:
+            if id == session and (not of or update.get("sessionUpdate") in of):
+                self._port.take_update(update)
 
     async def prompt(self, blocks: Sequence[Mapping[str, Any]]) -> Answer:
         """One turn, however long it takes; gives the answer with its `stopReason`. Raises `AcpError`."""
@@ -222,7 +246,15 @@ class AcpConnection:
                     os.killpg(process.pid, number)
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)  # whatever of its group is left
+        alive, self._alive = self._alive, -1
+        if alive >= 0:
+            os.close(alive)
         await cancel_and_wait(self._draining, within=_ENDS_WITHIN)
+
+    def _found(self) -> str | None:
+        """The path of the program; `None`: there is none that could be run."""
+        name = self._argv[0]
+        return shutil.which(str(self._cwd / name) if "/" in name else name, path=self._environ.get("PATH"))
 
     async def _request(self, method: str, params: Answer, within: float | None) -> Answer:
         from acp.exceptions import RequestError
@@ -282,8 +314,11 @@ class AcpConnection:
 
         held = _mapping(params)
         if is_notification:
-            if method == "session/update" and held.get("sessionId") == self._updates_of:
-                self._port.take_update(_mapping(held.get("update")))
+            session, update = held.get("sessionId"), _mapping(held.get("update"))
+            if method == "session/update" and session == self._updates_of:
+                self._port.take_update(update)
+            elif method == "session/update" and not self._updates_of:
+                self._early = [*self._early, (str(session), update)][-_WAITING:]
             return None
         if held.get("sessionId") != self.session:
             raise RequestError.invalid_params({"details": "There is no such session."})

@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from gshtui.bus.agent_data import ProgramOption, ProgramValue
+from gshtui.bus.agent_data import ProgramCommand, ProgramOption, ProgramValue
 from gshtui.bus.messages import ResultStatus, Usage
 from gshtui.text import unified_diff
 from gshtui.text.sanitise import one_line, plain
@@ -22,6 +22,8 @@ _DIFFED = 2_000_000
 """Characters of a file, before and after, whose differences are worked out."""
 _DIFF = 400_000
 """Characters of one diff that are shown."""
+_COMMANDS = 200
+"""Commands of a program that are kept."""
 _VALUES = 300
 """Values of one option that are kept; some programs offer every model that there is."""
 Json = Mapping[str, Any]
@@ -76,7 +78,13 @@ class TitleReport(msgspec.Struct, frozen=True):
     title: str
 
 
-Report = Words | CallReport | PlanReport | OptionsReport | WindowReport | TitleReport
+class CommandsReport(msgspec.Struct, frozen=True):
+    """The commands that the program offers in prompts: all of them."""
+
+    commands: tuple[ProgramCommand, ...]
+
+
+Report = Words | CallReport | PlanReport | OptionsReport | WindowReport | TitleReport | CommandsReport
 _BY_REQUEST: tuple[tuple[Literal["mode", "model"], str, str, str, str], ...] = (
     ("mode", "modes", "currentModeId", "availableModes", "id"),
     ("model", "models", "currentModelId", "availableModels", "modelId"),
@@ -110,6 +118,8 @@ def report_of(update: Json) -> Report | None:
         case "session_info_update":
             title = one_line(_string(update.get("title")), 80)
             return TitleReport(title) if title else None
+        case "available_commands_update":
+            return CommandsReport(_commands(update))
         case _:
             return None
 
@@ -134,7 +144,7 @@ def call_report(update: Json) -> CallReport | None:
         arguments=_arguments(cast("Json", raw)) if isinstance(raw, dict) else None,
         text=(text or _raw_output(update.get("rawOutput"))) if told or update.get("rawOutput") else None,
         diff="".join(diffs) if diffs else None,
-        paths=tuple(_string(item.get("path")) for item in _dicts(update.get("locations"))) or None,
+        paths=_paths(update, content) or None,
         terminals=tuple(filter(None, terminals)),
     )
 
@@ -210,6 +220,18 @@ def _plan(update: Json) -> PlanReport:
     return PlanReport(tuple(entries[:100]))
 
 
+def _commands(update: Json) -> tuple[ProgramCommand, ...]:
+    found: list[ProgramCommand] = []
+    for item in _dicts(update.get("availableCommands"))[:_COMMANDS]:
+        name = _word(item.get("name")).removeprefix("/")
+        given = item.get("input")
+        hint = _string(cast("Json", given).get("hint")) if isinstance(given, dict) else ""
+        if name:
+            about = one_line(_string(item.get("description")), 120)
+            found.append(ProgramCommand(one_line(name, 60), about, one_line(hint, 60)))
+    return tuple(found)
+
+
 def _window(update: Json) -> WindowReport:
     cost = update.get("cost")
     held: Json = cast("Json", cost) if isinstance(cost, dict) else {}
@@ -251,6 +273,13 @@ def _diff(item: Json) -> str:
         name = one_line(path, 400)
         return f"--- a/{name}\n+++ b/{name}\n({len(old):,} characters before, {len(after):,} after)\n"
     return diff
+
+
+def _paths(update: Json, content: Sequence[Json]) -> tuple[str, ...]:
+    """The files that a call names, those of the changes that it shows too."""
+    changed = (item for item in content if item.get("type") == "diff")
+    found = (_string(item.get("path")) for item in (*_dicts(update.get("locations")), *changed))
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def _raw_output(value: object) -> str:

@@ -59,6 +59,15 @@ class SpawnForm(msgspec.Struct, frozen=True):
     background: bool = False
     host: str = ""
     """The machine that the program starts on; empty: this one."""
+    acp: bool = False
+    """The program is driven by the Agent Client Protocol, instead of on its screen."""
+
+
+def speaks_acp(kind: str) -> bool:
+    """Whether a program of this kind can be driven by the Agent Client Protocol; of a command line, nobody knows."""
+    from gshtui.programs.acp.acp_commands import KNOWN
+
+    return kind == ANY or kind in KNOWN
 
 
 def spawn_options(
@@ -106,7 +115,9 @@ def form_problem(wish: SpawnForm, offers: SpawnOptions) -> tuple[str, str]:
         return "kind", f"Nothing of ours is installed on {wish.host}. Choose a program there, such as Claude Code."
     if wish.host and wish.worktree.strip():
         return "worktree", f"A worktree cannot be made on {wish.host}."
-    if wish.kind in offers.missing and not wish.host and not wish.command.strip():
+    if wish.host and wish.acp:
+        return "acp", f"A program on {wish.host} is driven on its own screen."
+    if wish.kind in offers.missing and not wish.host and not wish.command.strip() and not wish.acp:
         program = offers.programs[wish.kind]
         return "command", f"`{program}` is not on your PATH. Install it, or enter the command line that starts it."
     if wish.kind == ANY and not wish.command.strip():
@@ -124,19 +135,21 @@ def spawn_parameters(wish: SpawnForm, programs: dict[str, str]) -> SpawnAgent:
     """
     from gshtui.fleet.spawn_command import SpawnAgent
 
-    persona = provider = model = cli = profile = ""
+    persona = provider = model = cli = profile = acp = ""
     if wish.kind == NATIVE:
         # As models are listed: the provider, a slash, and the model, which may hold slashes of its own.
         provider, slash, model = wish.model.strip().partition("/")
         provider, model = (provider, model) if slash else ("", provider)
         persona = wish.persona
+    elif wish.acp and speaks_acp(wish.kind):
+        acp = wish.command.strip() or wish.kind
     elif wish.kind == ANY:
         cli = wish.command.strip()
     else:
         profile, cli = wish.kind, wish.command.strip() or programs.get(wish.kind, wish.kind)
     return SpawnAgent(
         prompt=wish.prompt.strip(), name=wish.name.strip(), persona=persona, provider=provider, model=model, cli=cli,
-        profile=profile, worktree=wish.worktree.strip(), background=wish.background, host=wish.host,
+        acp=acp, profile=profile, worktree=wish.worktree.strip(), background=wish.background, host=wish.host,
     )  # fmt: skip
 
 
@@ -165,6 +178,8 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
             models = SuggestFromList(offers.models, case_sensitive=False)
             yield _row("Model", Input(placeholder="default", id="model", compact=True, suggester=models))
             yield _row("Command", Input(placeholder="command line", id="command", compact=True))
+            ways = [("on its own screen", ""), ("by the Agent Client Protocol (ACP), without its screen", "yes")]
+            yield _row("Driven", Select(ways, value="", allow_blank=False, id="acp", compact=True))
             yield _row("Name", Input(placeholder="chosen automatically", id="name", compact=True))
             branch = Input(placeholder="none; name a branch to give it its own folder", id="worktree", compact=True)
             yield _row("Worktree", branch)
@@ -192,6 +207,7 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
             worktree=self.query_one("#worktree", Input).value,
             background=bool(self._chosen("background")),
             host=self._chosen("host"),
+            acp=bool(self._chosen("acp")) and speaks_acp(self._chosen("kind")),
         )
 
     def _chosen(self, id: str) -> str:
@@ -202,7 +218,9 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
     def _fit(self) -> None:
         """Show the fields that apply to this kind."""
         kind = self._chosen("kind")
-        for name, shown in (("persona", kind == NATIVE), ("model", kind == NATIVE), ("command", kind != NATIVE)):
+        native = kind == NATIVE
+        rows = {"persona": native, "model": native, "command": not native, "acp": not native and speaks_acp(kind)}
+        for name, shown in rows.items():
             row = self.query_one(f"#{name}").parent
             assert isinstance(row, Widget)
             row.display = shown

@@ -8,6 +8,8 @@ from __future__ import annotations
 import msgspec
 from textual.content import Content
 
+from gshtui.bus.agent_data import ProgramCommand
+
 MEANS = "/ command · @ file · ! shell"
 
 
@@ -27,6 +29,12 @@ class Addressee(msgspec.Struct, frozen=True):
     """It is another vendor's program."""
     call: str = ""
     """What is typed is said in this call, not to the agent."""
+    commands: tuple[ProgramCommand, ...] = ()
+    """The commands that its program offers in prompts."""
+
+    def offers(self, name: str) -> bool:
+        """Whether its program has a command whose first word this is."""
+        return any(name == one.name.partition(" ")[0] for one in self.commands)
 
     def title(self) -> Content:
         """The words in the input's frame."""

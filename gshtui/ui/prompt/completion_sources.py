@@ -10,10 +10,11 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from gshtui.bus.agent_data import ProgramCommand
 from gshtui.system.tasks import start_job
 from gshtui.ui.prompt.fuzzy import best_matches, fuzzy_match
 from gshtui.ui.prompt.prompt_completion import CompletionItem
@@ -85,6 +86,34 @@ class CommandSource:
                 )
             )
         return found
+
+
+class ProgramCommandSource:
+    """`/name` of a command that the agent's program offers; `//name` where we have one of that name.
+
+    Args:
+        offered: the commands of the agent that is typed to.
+        ours: the names of our own commands.
+    """
+
+    def __init__(self, offered: Callable[[], Sequence[ProgramCommand]], ours: Callable[[], Container[str]]) -> None:
+        self._offered = offered
+        self._ours = ours
+
+    def start(self, before: str, row: int) -> int | None:
+        typed = before.startswith("/") and "/" not in before[2:] and "\n" not in before
+        return 0 if row == 0 and typed and self._offered() else None
+
+    async def candidates(self, before: str, start: int) -> Sequence[CompletionItem]:
+        typed, ours = before.lstrip("/"), self._ours()
+        found: list[CompletionItem] = []
+        for one in self._offered():
+            mark = "//" if one.name.partition(" ")[0] in ours else "/"
+            if len(before) - len(typed) <= len(mark) and (fit := fuzzy_match(typed, one.name)) is not None:
+                text, about = f"{mark}{one.name}", " · ".join(filter(None, (one.hint, one.about)))
+                marked = tuple(at + len(mark) for at in fit.positions)
+                found.append(CompletionItem(text, start, text, about, "command", marked))
+        return found[:LIMIT]
 
 
 def mention_start(before: str) -> int | None:

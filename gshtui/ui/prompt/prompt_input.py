@@ -425,7 +425,7 @@ class PromptInput(FoldingArea):
 
     def _send(self) -> None:
         text = self.value
-        target = route(text, self.commands)
+        target = route(text, self.commands, self.addressee.offers)
         if isinstance(target, NothingToSend):
             if target.why:
                 self.complain(target.why)

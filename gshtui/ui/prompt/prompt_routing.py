@@ -7,7 +7,7 @@ Pictures, PDFs and sounds among `@path` mentions are attached.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -57,13 +57,14 @@ class NothingToSend(msgspec.Struct, frozen=True):
 Route = ToAgent | ToLanguage | ToLog | ToShell | NothingToSend
 
 
-def route(text: str, commands: Commands) -> Route:
+def route(text: str, commands: Commands, program: Callable[[str], bool] = lambda _: False) -> Route:
     """Decide where the text goes.
 
     `/name …` is a command, even an unknown one, so that a typo is reported and not sent to a model; a path such as
     `/etc/hosts …` is not. `//…` sends the text after the first slash unchanged. `!…` goes to the shell, and
     `!!…` to a shell in the sandbox. A single line
     `# …` is a note for the shell log; a longer text that starts this way is a prompt with a heading.
+    A command that only the agent's program has (`program`) is a prompt to it; `//name` means the program's in any case.
     Everything else is a prompt, unless it is one line with only a command's name, or the name followed by one of the
     command's parameters as `key=value`.
     """
@@ -73,7 +74,8 @@ def route(text: str, commands: Commands) -> Route:
     if body.startswith("//"):
         return ToAgent(body[1:])
     if body.startswith("/"):
-        return _slash(body)
+        name = body[1:].partition("\n")[0].split(" ")[0]
+        return ToAgent(body) if name not in commands and program(name) else _slash(body)
     if body.startswith("!"):
         return _bang(body[1:].strip()) if body[1:2] != "!" else _bang(body[2:].strip(), " sandbox=true")
     if body.startswith("# ") and "\n" not in body:

@@ -29,7 +29,7 @@ from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.front_scroll import FrontScroll
 from gshtui.ui.kit.textual.typed_app import app_of
 from gshtui.ui.prompt.addressee import Addressee
-from gshtui.ui.prompt.completion_sources import CommandSource
+from gshtui.ui.prompt.completion_sources import CommandSource, ProgramCommandSource
 from gshtui.ui.prompt.prompt_completion import CompletionPopup, CompletionSource
 from gshtui.ui.prompt.prompt_history import PromptHistory
 from gshtui.ui.prompt.prompt_input import PromptInput
@@ -311,6 +311,7 @@ def make_main_area(bridge: Bridge) -> MainArea:
     """The centre of a window whose hub is behind this bridge."""
     agent = bridge.opening.agent or "main"
     area = PromptArea(agent, project=bridge.opening.cwd)
+    area.input.add_source(ProgramCommandSource(lambda: area.input.addressee.commands, lambda: area.input.commands))
     area.input.add_source(CommandSource(bridge.complete, area.input.past.commands))
 
     def connect() -> None:

@@ -183,6 +183,7 @@ class WorkbenchScreen(Screen[None]):
             mail=agent != front,
             program=view is not None and not view.row.speaks_events,
             call=pane.call if pane is not None else "",
+            commands=view.row.commands if view is not None else (),
         )
         self.centre.address(self.addressee)
 
