@@ -35,6 +35,8 @@ class Program:
     prepare: Callable[[Path, Path, str], dict[str, str]]
     tool: tuple[str, str, dict[str, Any]]
     arguments: tuple[str, ...] = ()
+    over_acp: bool = False
+    """It speaks the Agent Client Protocol, and has no screen."""
 
     @property
     def argv(self) -> tuple[str, ...]:
@@ -195,6 +197,10 @@ PROGRAMS = {
         ),
         Program("vibe", "openai-chat", _vibe, ("bash", "command", {})),
         Program("qwen", "openai-chat", _qwen, ("run_shell_command", "command", {"is_background": False})),
+        Program(
+            "claude-agent-acp", "anthropic", _claude, ("Bash", "command", {"description": "Run it"}), over_acp=True
+        ),
+        Program("codex-acp", "openai", _codex, ("exec_command", "cmd", _ASK), over_acp=True),
     )
 }
 FOUND = [program for program in PROGRAMS.values() if program.version]

@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
-from tests.programs.stage import Stage
+from gshtui.programs.acp.acp_commands import program_name
+from tests.programs.stage import Stage, strings
 
-pytestmark = [pytest.mark.programs("gemini", "opencode"), pytest.mark.over_acp]
-ONCE = ("Allow", "Allow once")
+SPEAKERS = ("gemini", "opencode", "qwen", "claude-agent-acp", "codex-acp")
+pytestmark = [pytest.mark.programs(*SPEAKERS), pytest.mark.over_acp]
+REFUSE = ("Reject", "No", "Deny", "Cancel")
+"""How the answers that refuse begin."""
+ONCE = ("Allow", "Allow once", "Allow Once", "Yes", "Yes, once", "Yes, proceed")
 """What the programs call the answer that allows once."""
 
 
@@ -25,7 +29,7 @@ async def answered(stage: Stage, report: str) -> AgentRow:
 @pytest.mark.whole_turn_of("gemini", "opencode")
 async def test_a_whole_turn_with_its_own_question(stage: Stage) -> None:
     row = await stage.status("idle")
-    assert (row.kind, row.profile) == ("acp", stage.program.name)
+    assert (row.kind, row.profile) == ("acp", program_name((stage.program.name,)))
     assert row.external_id and {"mode", "model"} <= {option.category or option.id for option in row.options}
     await stage.say("do:touch a file")
     question = (await asked(stage)).question
@@ -38,21 +42,20 @@ async def test_a_whole_turn_with_its_own_question(stage: Stage) -> None:
     assert row.tokens > 0 and row.question is None
 
 
-# Gemini CLI begins another conversation where the only turn of the first one was refused.
-@pytest.mark.programs("opencode")
 async def test_a_refusal_and_a_restart_with_its_memory(stage: Stage) -> None:
     await stage.status("idle")
     await stage.say("do:touch a file")
     question = (await asked(stage)).question
     assert question is not None
-    key = next(choice.key for choice in question.choices if choice.label == "Reject")
+    key = next(choice.key for choice in question.choices if choice.label.startswith(REFUSE))
     await stage.fleet.answer(stage.id, key, question=question.id)
     before = await stage.until(stage.look, lambda row: row.status in ("idle", "failed"))
     assert not (stage.folder / "made.txt").exists()
     await stage.fleet.restart(stage.id)
     await stage.started_anew(before)
-    await stage.say("Are you there?")
-    await stage.hears("Are you there?")
-    row = await stage.until(stage.look, lambda row: row.status == "idle" and row.report)
-    assert row.external_id == before.external_id
-    assert stage.heard("do:touch a file"), "its model is not told of the turn before"
+    told = len(stage.provider.chats)
+    await stage.say("do:list")
+    await stage.until(stage.look, lambda row: row.status == "idle" and "two ways" in row.report)
+    # Where a program keeps no conversation whose only turn was refused, it is told of it.
+    again = [words for asked in stage.provider.chats[told:] for words in strings(asked.body)]
+    assert any("do:touch a file" in words for words in again), "its model is not told of the turn before"

@@ -175,9 +175,9 @@ async def test_a_session_is_loaded_with_its_past_and_listed(tmp_path: Path) -> N
         assert at.client.text.endswith("Second answer.")
         async with served(tmp_path, [[Say("Third answer.")]]) as other:
             with pytest.raises(acp.RequestError, match="open in another window or process"):
-                await other.connection.resume_session(str(tmp_path), session.session_id)
+                await other.connection.resume_session(cwd=str(tmp_path), session_id=session.session_id)
             await at.connection.close_session(session.session_id)
-            await other.connection.resume_session(str(tmp_path), session.session_id)
+            await other.connection.resume_session(cwd=str(tmp_path), session_id=session.session_id)
             assert other.client.of("user_message_chunk") == [], "what the client knows was told again"
             await other.connection.prompt(session.session_id, [acp.text_block("third")])
             assert other.client.text == "Third answer."
