@@ -231,8 +231,8 @@ class AnswerAgent(_ForAgent, Returns[AnsweredQuestion]):
     """Answer what an agent asks, or show the question with its choices.
 
     The answer counts only while the same question is asked, by a program on its screen, and the question is gone \
-afterwards; otherwise the command fails and says so. Our own agents' questions are answered in a window, or in their \
-terminals.
+afterwards; otherwise the command fails and says so. While a window of their folder is open, our own agents and \
+programs over ACP are answered there.
     """
 
     WORD: ClassVar[str] = "answer"
@@ -259,8 +259,7 @@ class AgentOptions:
 class SetAgentOption(_ForAgent, Returns[AgentOptions]):
     """Show what an agent's program lets you choose, such as its mode or its model, or choose it.
 
-    Programs over ACP have such options, each with its own values: `agent option 12 mode plan`. They are set in a window
-    of the agent's folder.
+    Programs over ACP have such options, each with its own values: `agent option 12 mode plan`.
     """
 
     WORD: ClassVar[str] = "option"

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandboxes import Sandboxes
     from gshtui.hosts.host_link import HostLinks
     from gshtui.mcp_client.server_pool import ServerPool
+    from gshtui.providers.model_command import ModelChange
     from gshtui.python.interpreters import Interpreters
     from gshtui.store.grant_table import Grant
     from gshtui.store.store import Store
@@ -510,8 +511,29 @@ class CommandOffers:
         self._offer("remember forget memory", memory)
         self._offer("approvals permissions", approvals)
 
-    def offer_models(self, pool: ModelPool, agent: str, states: AgentStates) -> None:
-        """`model` and `effort`, which change the model of `agent` and how hard it thinks."""
+    def offer_models(
+        self, pool: ModelPool, agent: str, states: AgentStates, fleet: Callable[[], Fleet | None] = lambda: None
+    ) -> None:
+        """`model` and `effort`, which change the model of `agent` and how hard it thinks.
+
+        Args:
+            fleet: the agents in terminals, of which those over ACP have models of their programs.
+        """
+
+        async def of_program(asked: str, model: str) -> ModelChange | None:
+            from gshtui.commands.declaration import CommandError
+            from gshtui.providers.model_command import ModelChange
+            from gshtui.system.expected_error import ExpectedError
+
+            state, agents = states.get(asked), fleet()
+            if agents is None or state is None or state.row.kind != "acp":
+                return None
+            try:
+                options, _ = await agents.set_option(asked, "model", model)
+            except ExpectedError as error:
+                raise CommandError(error.message, hint=error.hint) from error
+            value = next((one.value for one in options if "model" in (one.id, one.category)), model)
+            return ModelChange(state.row.profile, value, f"{state.row.profile} {value}")
 
         def change(provider: str, model: str, effort: EffortChoice | None) -> None:
             self._bus.publish(ModelChangeRequested(agent=agent, provider=provider, model=model, effort=effort))
@@ -519,7 +541,10 @@ class CommandOffers:
         def models() -> list[AnyCommand]:
             from gshtui.providers.model_command import commands
 
-            return commands(pool.catalog, change, settings=self._settings, environ=os.environ, in_use=states.in_use)
+            return commands(
+                pool.catalog, change, settings=self._settings, environ=os.environ, in_use=states.in_use,
+                of_program=of_program,
+            )  # fmt: skip
 
         self._offer("model effort", models)
 

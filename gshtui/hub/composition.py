@@ -138,7 +138,7 @@ async def start_providers(hub: Hub) -> None:
     hub.parts.stops_with("providers", models.close)
     for problem in models.catalog.problems:
         hub.bus.publish(Noticed(level="warning", text=problem, about="models"))
-    hub.offers.offer_models(models, hub.options.agent, hub.agent_states)
+    hub.offers.offer_models(models, hub.options.agent, hub.agent_states, lambda: hub.fleet)
     if hub.store is None or hub.telemetry is None:
         return
     from gshtui.agents.context_assembly import make_contexts

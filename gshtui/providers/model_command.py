@@ -7,7 +7,7 @@ detail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -180,10 +180,12 @@ def commands(
     settings: ModelSettings | None = None,
     environ: Mapping[str, str] | None = None,
     in_use: Callable[[str], ModelInUse | None] = lambda agent: None,
+    of_program: Callable[[str, str], Awaitable[ModelChange | None]] | None = None,
 ) -> list[AnyCommand]:
     """The family `model`.
 
     Args:
+        of_program: (agent, model) → has the agent's program use another of its own models; `None`: it has none.
         settings, environ: used to check a name before the switch, and to find usable providers.
         in_use: agent → its model.
     """
@@ -198,7 +200,9 @@ def commands(
     async def listed(invocation: Invocation, parameters: ListModels) -> ModelList:
         return _listed(catalog, await available(), in_use(invocation.agent), parameters.provider)
 
-    async def change(_invocation: Invocation, parameters: ChangeModel) -> ModelChange:
+    async def change(invocation: Invocation, parameters: ChangeModel) -> ModelChange:
+        if of_program is not None and (own := await of_program(invocation.agent, parameters.name)) is not None:
+            return own
         if settings is None or environ is None:
             done = ModelChange(parameters.provider, parameters.name, parameters.name or parameters.provider)
         else:

@@ -14,7 +14,7 @@ from gshtui.providers import selection
 from gshtui.providers.anthropic import Anthropic
 from gshtui.providers.catalog import Catalog
 from gshtui.providers.gemini import Gemini
-from gshtui.providers.model_command import ModelInUse, ModelParameters, commands
+from gshtui.providers.model_command import ModelChange, ModelInUse, ModelParameters, commands
 from gshtui.providers.ollama import Ollama, address
 from gshtui.providers.openai_chat import OpenAIChat
 from gshtui.providers.openai_responses import OpenAIResponses
@@ -280,4 +280,15 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
     assert command.complete is not None
     completed = await command.complete(here(tmp_path), "name", "o")
     assert completed == ["opus", "offline"]
+
+    async def of_program(agent: str, model: str) -> ModelChange | None:
+        return ModelChange("gemini", model, f"gemini {model}") if agent == "0012" else None
+
+    command, _ = commands(
+        Catalog.load(), lambda *_: switched.append(("", "", None)), settings=Settings(), environ=environ,
+        of_program=of_program,
+    )  # fmt: skip
+    over_acp = Invocation(Caller(), tmp_path, tmp_path, agent="0012")
+    outcome = await command.handler(over_acp, ModelParameters(name=Word("its-own")))
+    assert outcome.text.startswith("gemini its-own is used") and len(switched) == 1
     assert "anthropic" in await command.complete(here(tmp_path), "provider", "")
