@@ -84,7 +84,7 @@ def find_instruction_files(cwd: Path) -> InstructionFiles:
     except OSError:
         return found
     theirs = [file for folder in _folders(found.root, here) if (file := _of_folder(folder, found.root)) is not None]
-    base = _trusted_base(found.root) if theirs else found.root
+    base = trusted_base(found.root) if theirs else found.root
     for file in theirs:
         state = trust.file_state(base, file.path, within=found.root)
         (found.files if state == "trusted" else found.ignored).append(file)
@@ -92,9 +92,9 @@ def find_instruction_files(cwd: Path) -> InstructionFiles:
     return found
 
 
-def _trusted_base(root: Path) -> Path:
+def trusted_base(root: Path) -> Path:
     """Whose trust counts: the project's, or that of its main repository if it is an untrusted worktree."""
-    if _state(root) == "untrusted" and (main := main_repository(root)) is not None:
+    if trust_state(root) == "untrusted" and (main := main_repository(root)) is not None:
         return main
     return root
 
@@ -144,7 +144,8 @@ def signature(files: Sequence[InstructionFile]) -> tuple[object, ...]:
     return tuple(marks)
 
 
-def _state(root: Path) -> trust.State:
+def trust_state(root: Path) -> trust.State:
+    """Whether a person trusts this folder with its configuration as it is. Blocks for a moment."""
     try:
         return trust.state(root, read_bytes(paths.project_config_file(root)))
     except OSError:

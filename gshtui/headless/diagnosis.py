@@ -144,6 +144,7 @@ def examine_shells(loaded: Loaded) -> list[Finding]:
 _WITHIN = 2.0
 """Seconds that an Ollama has to answer."""
 _PROVIDERS = "Providers"
+_CODE = "Language servers"
 
 
 def examine_python() -> list[Finding]:
@@ -261,6 +262,24 @@ async def examine_sandbox(loaded: Loaded) -> list[Finding]:
     return [Finding(doctor_programs.GROUP, name, "ok", "holds: no known way out of it works here")]
 
 
+async def examine_language_servers(loaded: Loaded) -> list[Finding]:
+    """Which language servers are installed and may be used here; nothing is started."""
+    from gshtui.code.language_servers import LanguageServers, is_trusted
+
+    if not loaded.settings.code.enabled:
+        return [Finding(_CODE, "all", "note", "switched off by code.enabled")]
+    rows = await LanguageServers(loaded.settings, os.environ, None).rows()
+    findings = [Finding(_CODE, row.name, "ok", row.program) for row in rows]
+    if not rows:
+        known = "pyright, ruff, gopls, rust-analyzer, typescript-language-server, clangd …"
+        return [Finding(_CODE, "none", "note", f"edits are not checked; those that are known: {known}")]
+    if not await asyncio.to_thread(is_trusted, Path(os.path.realpath(loaded.project))):
+        findings.append(
+            Finding(_CODE, "this folder", "note", "not trusted, so none is started here", "gsh-tui config trust")
+        )
+    return findings
+
+
 def doctor(*, as_json: bool, host: str = "") -> int:
     """Examine everything, or one other machine, and print the findings; returns the exit code."""
     return run_command(lambda stop: _report_stop(stop, as_json, host))
@@ -304,19 +323,21 @@ async def examine(manager: str) -> list[Finding]:
     from gshtui.settings.loader import load
 
     loaded = await asyncio.to_thread(load, working_folder())
-    programs, agents, sandbox, providers, kept, reporting = await asyncio.gather(
+    programs, agents, sandbox, providers, kept, reporting, code = await asyncio.gather(
         doctor_programs.examine_programs(manager),
         asyncio.to_thread(doctor_programs.examine_agents),
         examine_sandbox(loaded),
         examine_providers(loaded, os.environ),
         examine_record(loaded),
         asyncio.to_thread(examine_shells, loaded),
+        examine_language_servers(loaded),
     )
     return [
         *examine_python(),
         *programs,
         *sandbox,
         *agents,
+        *code,
         *examine_terminal(os.environ),
         *providers,
         *kept,

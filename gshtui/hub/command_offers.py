@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from gshtui.agents.model_pool import ModelPool
     from gshtui.bus.agent_data import AgentRow
     from gshtui.calls.call_service import CallService
+    from gshtui.code.language_servers import LanguageServers
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.context.task_list import TaskStore
@@ -83,6 +84,7 @@ _ROOMS = (
     "gshtui.tools.commands",
     "gshtui.tools.python_commands",
     "gshtui.tools.ssh_tool",
+    "gshtui.tools.code_commands",
     "gshtui.guard.sandbox.sandboxes",
     "gshtui.fleet.status_commands",
     "gshtui.fleet.native.commands",
@@ -300,12 +302,14 @@ class CommandOffers:
         spawner: Spawner,
         files: FileSystem | None = None,
         allowed_paths: Sequence[Sequence[str]] = (),
+        language_servers: Callable[[], LanguageServers] | None = None,
     ) -> None:
         """The commands that need no part of the hub.
 
         Args:
             files: the virtual files, to which parts add theirs.
             allowed_paths: lists of the only paths that an agent's file tools reach here.
+            language_servers: gives those of the hub, made when they are first needed; `None`: there are none.
         """
 
         @functools.cache
@@ -319,7 +323,13 @@ class CommandOffers:
             from gshtui.tools.commands import commands
             from gshtui.tools.workspace import ToolConfig
 
-            return commands(ToolConfig.from_settings(self._settings, self.sandboxes), paths())
+            return commands(ToolConfig.from_settings(self._settings, self.sandboxes), paths(), language_servers)
+
+        def code() -> list[AnyCommand]:
+            from gshtui.tools.code_commands import commands
+
+            assert language_servers is not None
+            return commands(paths(), language_servers)
 
         def statuses() -> list[AnyCommand]:
             from gshtui.fleet.status_commands import commands
@@ -366,6 +376,8 @@ class CommandOffers:
 
         file_tools = "read glob grep cat head tail ls cd pwd write edit append mkdir rm"
         self._offer(f"{file_tools} bash git_commit git_worktree", tools)
+        if language_servers is not None:
+            self._offer("code", code)
         self._offer("agents who status info clear new interrupt quit exit", statuses)
         self._offer("spawn_agent personas", natives)
         self._offer("profiles program_hooks hooks", programs)

@@ -5,6 +5,7 @@ A part that fails is reported and left out; the others go on. `composition.build
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from gshtui.agents.model_pool import ModelPool
     from gshtui.agents.telemetry import Journal, Telemetry
     from gshtui.calls.call_service import CallService
+    from gshtui.code.language_servers import LanguageServers
     from gshtui.context.commands.agent_facts import AgentFacts
     from gshtui.context.commands.context_router import ContextRouter
     from gshtui.context.ports import Contribution
@@ -106,6 +108,7 @@ class Hub:
         """The requests to any agent's model, once there are providers and a record."""
         self.shell_log: ShellLog | None = None
         self._interpreters: Interpreters | None = None
+        self._language_servers: LanguageServers | None = None
         self._mcp_servers: ServerPool | None = None
         self.make_mcp_servers: Callable[[], ServerPool] | None = None
         """Makes the MCP servers, once one is needed."""
@@ -372,12 +375,13 @@ class Hub:
         spawner = Spawner() if native is None else native.spawner()
         self.offers.mcp_servers = self.mcp_servers
         allowed = [] if native is None else [limit.paths for limit in native.spec.limits if limit.paths]
-        self.offers.offer_general(agents, spawner, self.files, allowed)
+        self.offers.offer_general(agents, spawner, self.files, allowed, self._make_language_servers)
         self.offers.offer_brief(self.small_model.ask)
         self.offers.offer_provider(self.small_model.check)
         self.parts.stops_with("small model", self.small_model.close)
         self.offers.offer_python(self._make_interpreters)
         self.parts.stops_with("python", self._close_interpreters)
+        self.parts.stops_with("language servers", self._close_language_servers)
         self.parts.stops_with("mcp", self._close_mcp_servers)
 
     async def look_at_agents(self) -> None:
@@ -414,6 +418,17 @@ class Hub:
     async def _close_interpreters(self) -> None:
         if self._interpreters is not None:
             await self._interpreters.close()
+
+    def _make_language_servers(self) -> LanguageServers:
+        if self._language_servers is None:
+            from gshtui.code.language_servers import LanguageServers
+
+            self._language_servers = LanguageServers(self.settings, os.environ, self.offers.sandboxes.sandbox)
+        return self._language_servers
+
+    async def _close_language_servers(self) -> None:
+        if self._language_servers is not None:
+            await self._language_servers.close()
 
     async def _ask_model(self, owner: InterpreterOwner, prompt: str) -> str:
         """Ask the model of the agent whose block asks. Raises `ExpectedError`."""

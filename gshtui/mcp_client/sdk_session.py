@@ -18,9 +18,10 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from gshtui import __version__
+from gshtui.guard.sandbox.stdio_server import FindSandbox, ServerProcess
 from gshtui.mcp_client.http_transport import http_streams
 from gshtui.mcp_client.server_definition import McpError, ResolvedServer, ServerDefinition
-from gshtui.mcp_client.server_process import FindSandbox, ServerProcess, start_server
+from gshtui.mcp_client.server_process import start_server
 from gshtui.mcp_client.server_requests import Elicitation, SamplingRequest, ServerHost, ToolCaller
 from gshtui.mcp_client.stdio_transport import StdioState, stdio_streams
 from gshtui.mcp_client.tool_pins import ServerPins, prompt_pin, tool_pin

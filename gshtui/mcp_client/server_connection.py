@@ -19,8 +19,8 @@ from gshtui.mcp_client.server_requests import ServerHost, ToolCaller
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 if TYPE_CHECKING:
+    from gshtui.guard.sandbox.stdio_server import FindSandbox
     from gshtui.mcp_client.sdk_session import SdkSession, SessionEvents
-    from gshtui.mcp_client.server_process import FindSandbox
     from gshtui.mcp_client.tool_pins import ServerPins
 
 ConnectionState = Literal["off", "starting", "ready", "waiting", "failed"]

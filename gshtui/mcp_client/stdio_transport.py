@@ -20,8 +20,9 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 
+from gshtui.guard.sandbox.stdio_server import ServerProcess
 from gshtui.mcp_client.message_filter import FilteredStream
-from gshtui.mcp_client.server_process import LONGEST, ServerProcess
+from gshtui.mcp_client.server_process import LONGEST
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 _PIECE = 1 << 16

@@ -14,6 +14,7 @@ from gshtui.settings.settings_tables import (
     AccountSettings,
     GroupSettings,
     HostSettings,
+    LanguageServerSettings,
     McpServer,
     NamedAgentSettings,
     ProviderSettings,
@@ -27,6 +28,7 @@ NAMED_TABLES: dict[str, type[SettingsTable]] = {
     "groups": GroupSettings,
     "agents": NamedAgentSettings,
     "hosts": HostSettings,
+    "language_servers": LanguageServerSettings,
 }
 """Tables of tables whose names the user chooses, and what each of those contains."""
 SERVERS = ("mcp", "servers")
@@ -120,7 +122,7 @@ def nearest(path: tuple[str, ...]) -> str:
         return ".".join((*path[:3], keys[0])) if keys else ""
     provider = (path[1],) if len(path) == 3 and path[0] in ("providers", "provider") else ("anthropic",)
     keys = known_keys(provider)
-    if len(path) == 3 and path[0] in ("accounts", "groups", "hosts"):
+    if len(path) == 3 and path[0] in ("accounts", "groups", "hosts", "language_servers"):
         keys += [f"{path[0]}.{path[1]}.{key}" for key in NAMED_TABLES[path[0]].model_fields]
     wanted = ".".join(path)
     if close := similar_names(wanted, keys, cutoff=0.75):

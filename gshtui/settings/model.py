@@ -13,6 +13,7 @@ from gshtui.settings.settings_tables import (
     AgentName,
     AgentSettings,
     Budgets,
+    CodeSettings,
     Context,
     Folder,
     General,
@@ -21,6 +22,7 @@ from gshtui.settings.settings_tables import (
     HostName,
     HostSettings,
     HubSettings,
+    LanguageServerSettings,
     McpSettings,
     NamedAgentSettings,
     Notify,
@@ -93,6 +95,8 @@ class Settings(BaseSettings):
     tmux: Tmux = Field(default_factory=Tmux, description="Agents' terminals.")
     worktrees: Worktrees = Field(default_factory=Worktrees, description="Git worktrees that agents work in.")
     python: Python = Field(default_factory=Python, description="The agents' Python runtime.")
+    code: CodeSettings = Field(default_factory=CodeSettings, description="What language servers say of changed code.")
+    language_servers: dict[str, LanguageServerSettings] = Field(default={}, description="Language servers, by name.")
     mcp: McpSettings = Field(default_factory=McpSettings, description="MCP servers, whose tools agents get.")
     hooks: Hooks = Field(default_factory=Hooks, description="Your programs that agents' doings are put before.")
     keybindings: dict[str, str] = Field(

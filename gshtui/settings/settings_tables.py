@@ -443,6 +443,44 @@ class Python(SettingsTable):
     )
 
 
+class CodeSettings(SettingsTable):
+    """What language servers say of the code that agents change; they start when they are needed."""
+
+    enabled: bool = Field(
+        default=True, description="Use the language servers that are installed, in trusted folders.",
+        json_schema_extra=FALSE,
+    )  # fmt: skip
+    wait_seconds: Annotated[float, Field(ge=0, le=30)] = Field(
+        default=2.0, description="Seconds that an edit may wait for what they say of it.", json_schema_extra=LOWER
+    )
+    start_seconds: Annotated[float, Field(ge=1, le=300)] = Field(
+        default=30.0, description="Seconds that one may take to start, or to answer a question.",
+        json_schema_extra=LOWER,
+    )  # fmt: skip
+    memory_mb: Annotated[int, Field(ge=64, le=1_000_000)] = Field(
+        default=3_000, description="Megabytes of memory that one may use; it is ended above that.",
+        json_schema_extra=LOWER,
+    )  # fmt: skip
+    idle_minutes: Annotated[float, Field(gt=0, le=1_440)] = Field(
+        default=15.0, description="Minutes without use after which one is ended.", json_schema_extra=LOWER
+    )
+
+
+class LanguageServerSettings(SettingsTable):
+    """One language server; of a known one only what differs."""
+
+    enabled: bool = Field(default=True, description="Use it where it is installed.")
+    command: list[str] = Field(default=[], description="Program and arguments; empty: as is known of it.")
+    files: list[str] = Field(default=[], description='Patterns of names of its files, such as "*.py"; empty: as known.')
+    roots: list[str] = Field(
+        default=[], description="Names of files that mark the folder that it is for; empty: as is known of it."
+    )
+    sandbox: bool = Field(default=True, description="Run it in the sandbox.")
+    memory_mb: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        default=0, description="Megabytes of memory that it may use; 0: as code.memory_mb says."
+    )
+
+
 class Context(SettingsTable):
     """What is sent to a model, and how it is cut to fit."""
 

@@ -5,11 +5,13 @@ Registers nothing by itself; the hub calls `commands` and registers what it retu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gshtui.commands.declaration import Access, Command, Effect
 from gshtui.tools import bash, edit, git_commit, git_worktree, glob, grep, read, write
+from gshtui.tools.change_problems import with_problems
 from gshtui.tools.file_changes import AppendParameters, FileChanges, MkdirParameters, RemovePath
 from gshtui.tools.file_paths import FilePaths
 from gshtui.tools.file_views import CatParameters, CdParameters, FileViews, LsParameters, PartParameters, PwdParameters
@@ -18,28 +20,40 @@ from gshtui.tools.virtual_tools import VirtualTools, routed
 from gshtui.tools.workspace import ToolConfig, Workspace
 from gshtui.vfs.file_system import FileSystem
 
+if TYPE_CHECKING:
+    from gshtui.code.language_servers import LanguageServers
 
-def commands(config: ToolConfig, paths: FilePaths | None = None) -> list[Command[Any]]:
+
+def commands(
+    config: ToolConfig,
+    paths: FilePaths | None = None,
+    language_servers: Callable[[], LanguageServers] | None = None,
+) -> list[Command[Any]]:
     """Return the tools, which share one memory of which agent has read which file.
 
     Args:
         paths: what paths mean in this hub; without it, all of them are real.
+        language_servers: gives those that look at changed files; `None`: there are none.
     """
     workspace = Workspace(config)
-    tools = _Tools(workspace, paths or FilePaths(FileSystem(), {}))
+    tools = _Tools(workspace, paths or FilePaths(FileSystem(), {}), language_servers)
     return [*_reading(tools), *_viewing(tools), *_changing(tools), *_running(workspace)]
 
 
 class _Tools:
     """What the declarations share."""
 
-    def __init__(self, workspace: Workspace, paths: FilePaths) -> None:
+    def __init__(
+        self, workspace: Workspace, paths: FilePaths, language_servers: Callable[[], LanguageServers] | None
+    ) -> None:
         self.workspace = workspace
         self.paths = paths
         self.views = FileViews(workspace, paths)
         self.changes = FileChanges(workspace, paths)
         self.virtual = VirtualTools(workspace.config, paths, self.views, self.changes)
         self.complete = self.views.complete
+        self.watched = partial(with_problems, paths, language_servers)
+        """A handler that changes a file, with what language servers say of it."""
 
 
 def _reading(tools: _Tools) -> list[Command[Any]]:
@@ -120,7 +134,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             name="write",
             summary="Write a whole file",
             parameters=write.WriteParameters,
-            handler=routed(tools.paths, partial(write.run, workspace), virtual.write),
+            handler=tools.watched(routed(tools.paths, partial(write.run, workspace), virtual.write)),
             effect=Effect.WRITE,
             positions=("path", "content"),
             description=write.DESCRIPTION,
@@ -134,7 +148,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             name="edit",
             summary="Replace one piece of text in a file",
             parameters=edit.EditParameters,
-            handler=routed(tools.paths, partial(edit.run, workspace), virtual.refuse),
+            handler=tools.watched(routed(tools.paths, partial(edit.run, workspace), virtual.refuse)),
             access=Access.AGENT_PRIMARY,
             effect=Effect.WRITE,
             positions=("path", "old_text", "new_text"),
@@ -150,7 +164,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             name="append",
             summary="Add lines at the end of a file",
             parameters=AppendParameters,
-            handler=changes.append,
+            handler=tools.watched(changes.append),
             effect=Effect.WRITE,
             positions=("path", "content"),
             family="files",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -184,13 +184,18 @@ Read a text file, its lines as `number│text`, or list a folder. Read a file be
 head and sed: it is exact, and needs no approval in the project."""
 DETAILS = """\
 Without a range it starts at line 1 and stops at 2,000 lines or when the answer is full, and then says which \
-start_line to continue from. Binary files and pictures are described, not shown. Control characters appear as symbols \
-such as ␛ or ⟨U+200B⟩."""
+start_line to continue from, and in many languages which parts follow. Binary files and pictures are described, not \
+shown. Control characters appear as symbols such as ␛ or ⟨U+200B⟩."""
 _MOST_LINES = 2_000
 _MOST_ENTRIES = 500
 _HEAD = 65_536
 _NOTE = 200
 """Bytes reserved for the note about the lines; at most half of a very small answer."""
+_OUTLINE = 3_000
+"""Bytes of the outline of what does not fit; at most an eighth of the answer."""
+_OUTLINED = 2 << 20
+"""Largest file, in bytes, that is outlined."""
+_FOLLOWS = "[what follows:]"
 _HASHED = 16 * 1024 * 1024
 
 
@@ -254,10 +259,37 @@ def _read(workspace: Workspace, invocation: Invocation, parameters: ReadParamete
             limit = invocation.limit(workspace.config.max_output_bytes)
             limit -= min(_NOTE, limit // 2)
             found = excerpt(file, kind, parameters.start_line, parameters.end_line, _MOST_LINES, limit)
+            room = min(_OUTLINE, limit // 8)
+            rest = _outline_of_rest(file, place, found, room) if _is_beginning(found, parameters) else ""
+            if rest:  # then there is less room for the lines
+                found = excerpt(file, kind, parameters.start_line, parameters.end_line, _MOST_LINES, limit - room)
+                rest = _outline_of_rest(file, place, found, room)
             workspace.record_read(invocation, place.real, _state(file.fileno(), state))
     except OSError as error:
         raise file_access.explained(error, f"Cannot read {place.shown}") from error
-    return _shown(place, found, kind.description, state.st_size, parameters.end_line)
+    outcome = _shown(place, found, kind.description, state.st_size, parameters.end_line)
+    return replace(outcome, text=f"{outcome.text}\n{rest}") if rest else outcome
+
+
+def _is_beginning(found: Excerpt, parameters: ReadParameters) -> bool:
+    """Whether this is the first part of a file that is read whole, and more of it follows."""
+    return found.more and found.first == 1 and not parameters.end_line and bool(found.lines)
+
+
+def _outline_of_rest(file: BinaryIO, place: Location, found: Excerpt, size: int) -> str:
+    """The outline of what follows the lines that are shown, in so many bytes; empty: there is none."""
+    from gshtui.code import code_outline  # only where a file does not fit
+
+    if not code_outline.can_outline(place.real.name):
+        return ""
+    file.seek(0)
+    raw = file.read(_OUTLINED + 1)
+    last = found.first + len(found.lines) - 1
+    if len(raw) > _OUTLINED:
+        return ""
+    entries = code_outline.outline(place.real.name, raw.decode("utf-8", "replace"))
+    lines = code_outline.fitting([entry for entry in entries if entry.last > last], size - len(_FOLLOWS) - 1)
+    return "\n".join((_FOLLOWS, *lines)) if lines else ""
 
 
 def _state(descriptor: int, state: os.stat_result) -> Fingerprint:

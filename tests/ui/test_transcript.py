@@ -228,6 +228,20 @@ async def test_a_cut_output_says_how_much_of_it_is_here_and_a_long_line_that_it_
         assert app.receipts == ["t"], "the other output is whole"
 
 
+async def test_what_is_said_of_a_change_is_shown_below_it() -> None:
+    diff = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n+y\n"
+    said = "Edited a.py\n1 new problem, quoted from ruff:\n│ a.py:1:1 error: Undefined name `y` (ruff F821)"
+    app = TranscriptHost([ToolEntry("t", "edit", "a.py", status="ok", output=said, diff=diff)])
+    async with app.run_test(size=(60, 20)) as pilot:
+        await wait_until_drawn(pilot, app.transcript)
+        shown = [row for row in screen_rows(app.transcript)[1:] if row]
+        assert shown[-2:] == [
+            "  │ 1 new problem, quoted from ruff:",
+            "  │ │ a.py:1:1 error: Undefined name `y` (ruff F821)",
+        ]
+        assert not any("Edited" in row for row in shown)
+
+
 @pytest.mark.parametrize(("lines", "rest"), [(10, ""), (11, ""), (24, "… 14 more changed lines below")])
 async def test_a_long_change_says_how_many_lines_are_left(lines: int, rest: str) -> None:
     new = "".join(f"+line {n}\n" for n in range(lines))

@@ -53,7 +53,8 @@ def sent_of(tool: ToolEntry) -> str:
 def result_rows(tool: ToolEntry, most: int) -> int:
     """Estimates the rows of `result_lines`, from the end of the text alone."""
     if tool.diff and tool.status not in _FAILED:
-        return min(2 * most + 1, tool.diff.count("\n", 0, 4_000))
+        remarks = min(2 * most, tool.output.count("\n", 0, 4_000))
+        return min(2 * most + 1, tool.diff.count("\n", 0, 4_000)) + remarks
     wanted = ERROR_ROWS if tool.status in _FAILED else _PRINTED if tool.by_person else most
     return min(wanted + 1 + tool.cut, tool.output.count("\n", max(0, len(tool.output) - 4_000)) + bool(tool.output))
 
@@ -70,7 +71,7 @@ def result_lines(tool: ToolEntry, page: Page) -> list[StyledLine]:
     elif not most or tool.status == "asked":
         return []
     elif tool.diff:
-        lines = _change(tool.diff, 2 * most, inner)
+        lines = [*_change(tool.diff, 2 * most, inner), *_remarks(tool, 2 * most, inner)]
     else:
         lines = _tail(tool, most, palette.faint if tool.live else palette.muted, inner)
     if tool.cut and not tool.live and not tool.diff and lines:
@@ -85,6 +86,16 @@ def _change(diff: str, most: int, page: Page) -> list[StyledLine]:
     if left:
         words = f"… {left:,} more changed line{'s' if left > 1 else ''} below"
         lines.append(StyledLine([Segment(words, page.palette.faint)]))
+    return lines
+
+
+def _remarks(tool: ToolEntry, most: int, page: Page) -> list[StyledLine]:
+    """What is said of a change below the line that says what was changed, such as problems that it brought."""
+    lines: list[StyledLine] = []
+    rows = tool.output.strip("\n").split("\n", most + 1)[1 : most + 1]
+    for row in rows:
+        bad = row.startswith("│") and " error: " in row
+        lines += _row(row, page.palette.error if bad else page.palette.muted, page, wraps="words")
     return lines
 
 

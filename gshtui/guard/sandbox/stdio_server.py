@@ -1,0 +1,144 @@
+"""The process of a server that speaks over its standard input and output: started, in a sandbox where there is one,
+its error output kept for people, and ended with all that it started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gshtui.guard.sandbox.sandbox import ProjectSandbox
+from gshtui.system import environment, processes
+from gshtui.system.ids import new_id
+from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.text.sanitise import literal, one_line
+
+FindSandbox = Callable[[Path, str], Awaitable[ProjectSandbox | str]]
+"""(the project's real folder, conversation) → its sandbox, or why there is none, as the end of a sentence."""
+_STDERR_LINES = 40
+_STDERR_LINE = 2_000
+_CLOSES_WITHIN = 2.0
+"""Seconds a server has to end once its input is closed."""
+
+
+@dataclass(slots=True)
+class ServerProcess:
+    """A server that was started.
+
+    Attributes:
+        contained: it runs in the sandbox.
+        outside: why it does not, as the end of a sentence; empty: it does.
+    """
+
+    process: asyncio.subprocess.Process
+    contained: bool
+    outside: str
+    _mark: str
+    _surroundings: contextlib.AsyncExitStack
+    _said: deque[str]
+    listening: asyncio.Task[None] | None = None
+
+    @property
+    def said(self) -> list[str]:
+        """The last lines of its error output, as one can show them."""
+        return list(self._said)
+
+    @property
+    def end(self) -> str:
+        """How it ended, as the end of a sentence; empty: it has not."""
+        code = self.process.returncode
+        if code is None:
+            return ""
+        return f"it was killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
+
+    async def close(self, within: float = _CLOSES_WITHIN) -> None:
+        """End it and everything that it started. May be called again.
+
+        Args:
+            within: seconds that it has to end by itself once its input is closed.
+        """
+        process = self.process
+        if process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await process.wait()
+        if process.returncode is None and self.contained:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()  # all that is in the sandbox ends with it
+        elif not self.contained:
+            await asyncio.to_thread(processes.end_call_processes, process.pid, self._mark)
+        await cancel_and_wait(self.listening)
+        await processes.kill_child(process)
+        await self._surroundings.aclose()
+
+
+async def start_server_process(
+    argv: Sequence[str], cwd: Path, environ: Mapping[str, str], sandbox: ProjectSandbox | str, about: str
+) -> ServerProcess:
+    """Start a server's program.
+
+    Args:
+        sandbox: where it runs, or why there is none, as the end of a sentence.
+        about: the server in a person's words.
+
+    Raises:
+        OSError: it cannot be started.
+        ValueError: an argument cannot be passed on.
+    """
+    mark = new_id()
+    own = {**environ, environment.MARK: mark}
+    own.pop("PYTHONUNBUFFERED", None)
+    surroundings = contextlib.AsyncExitStack()
+    words, passed = tuple(argv), ()
+    run = None
+    try:
+        if isinstance(sandbox, ProjectSandbox):
+            from gshtui.guard.sandbox.sandbox_run import SandboxRun  # with its proxy, only where there is a sandbox
+
+            sandbox = await asyncio.to_thread(sandbox.with_programs, words)
+            run = SandboxRun(sandbox, words, cwd, own, watched=False)
+            await surroundings.enter_async_context(run)
+            words, passed, own = run.argv, run.descriptors, {}
+            absent = await asyncio.to_thread(sandbox.absent)
+            surroundings.push_async_callback(asyncio.to_thread, sandbox.take_out, absent)
+        process = await processes.start_child(
+            *words,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=cwd,
+            env=own,
+            start_new_session=True,
+            pass_fds=passed,
+            limit=1 << 20,
+        )
+    except BaseException:
+        await surroundings.aclose()
+        raise
+    if run is not None:
+        run.started(process.pid)
+    said: deque[str] = deque(maxlen=_STDERR_LINES)
+    started = ServerProcess(process, run is not None, "" if run is not None else str(sandbox), mark, surroundings, said)
+    assert process.stderr is not None
+    started.listening = start_job(_listen(process.stderr, said), f"what {about} says")
+    return started
+
+
+async def _listen(stderr: asyncio.StreamReader, said: deque[str]) -> None:
+    """Keep the last lines of its error output; nothing of it reaches our own."""
+    rest = b""
+    while piece := await stderr.read(1 << 16):
+        *lines, rest = (rest + piece)[-(1 << 18) :].split(b"\n")
+        for line in (*lines[-_STDERR_LINES:], *([rest] if len(rest) > _STDERR_LINE else [])):
+            if text := line.decode("utf-8", "replace").strip():
+                said.append(one_line(literal(text[:_STDERR_LINE]), 300))
+        if len(rest) > _STDERR_LINE:
+            rest = b""
+    if text := rest.decode("utf-8", "replace").strip():
+        said.append(one_line(literal(text[:_STDERR_LINE]), 300))
