@@ -120,7 +120,7 @@ def block(first: str) -> list[str]:
 def test_every_block_is_run_here() -> None:
     run = {"gsh-tui agent spawn", "gsh-tui shell install", "gsh fix", "gsh-tui prompt", "gsh-tui context",
            "gsh-tui run 'ls /'", "gsh-tui run 'glob", "gsh-tui search", "gsh-tui session",
-           "gsh-tui workflow", "gsh-tui doctor"}  # fmt: skip
+           "gsh-tui workflow", "gsh-tui doctor", "gsh-tui code"}  # fmt: skip
     for text in BLOCKS:
         assert text.strip() in SET_UP or any(text.startswith(first) for first in run), text
     for file in SET_UP:
@@ -132,6 +132,15 @@ def test_pictures_and_documents(shop: Shop) -> None:
     (shop.project / "report.pdf").write_bytes(pdf("A report"))
     for line in block('gsh-tui prompt "What is wrong'):
         shop.run(line)
+
+
+def test_code(shop: Shop) -> None:
+    (shop.project / "src").mkdir()
+    for name in ("app", "diffs"):
+        (shop.project / "src" / f"{name}.py").write_text("def make_diff():\n    pass\n")
+    for line in block("gsh-tui code outline"):
+        # The folder is not trusted, so no language server starts.
+        shop.run(line, code=0 if " outline " in line or line.endswith(" servers") else 1)
 
 
 def test_agents_in_terminals(shop: Shop) -> None:
