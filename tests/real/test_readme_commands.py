@@ -130,6 +130,7 @@ def test_every_block_is_run_here() -> None:
 def test_pictures_and_documents(shop: Shop) -> None:
     (shop.project / "shot.png").write_bytes(png())
     (shop.project / "report.pdf").write_bytes(pdf("A report"))
+    (shop.project / "server.log").write_text("GET / 500\n", encoding="utf-8")
     for line in block('gsh-tui prompt "What is wrong'):
         shop.run(line)
 
