@@ -154,7 +154,7 @@ async def test_a_connection_that_does_not_come_about_is_one_clear_sentence(
 
 
 async def test_a_call_that_is_cut_ends_with_an_error_and_the_next_one_connects_again(host: SshHost, gate: Gate) -> None:
-    link = host.links(gate.port, connect_seconds=2).link("far")
+    link = host.links(gate.port).link("far")
     assert (await link.run("exit 3")).status == 3
     running = asyncio.ensure_future(link.run("echo begun; cat /dev/zero", most=1_000))
     assert (await running).cut
@@ -229,14 +229,14 @@ async def test_a_text_is_entered_once_or_not_at_all_wherever_the_connection_brea
     runtime = host.folder / "run"
     runtime.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    server = TmuxServer("gsh-ssh", link=host.links(gate.port, connect_seconds=2).link("far"))
+    server = TmuxServer("gsh-ssh", link=host.links(gate.port).link("far"))
     said: dict[int, str] = {}
     try:
         pane = await server.spawn("gsh-agent-0001", ["bash", "--norc"], cwd=host.home, env={"PS1": "$ "})
         writer = PaneWriter(PaneView(server, pane.pane, "far", load_profiles().for_argv(["bash"])))
         server.connection.start()
         for pieces in PHASES:
-            await eventually(lambda: _is_free(writer, server))
+            await eventually(lambda: _in_the_way(writer, server), until=lambda why: not why)
             gate.cut_after(pieces)
             try:
                 await writer.write(f"echo w$(({pieces} + 100)).done")
@@ -245,7 +245,7 @@ async def test_a_text_is_entered_once_or_not_at_all_wherever_the_connection_brea
                 said[pieces] = error.kind
             gate.cut()
             gate.reopen()
-        await eventually(lambda: _is_free(writer, server))
+        await eventually(lambda: _in_the_way(writer, server), until=lambda why: not why)
         await writer.write("echo last.done")
         screen = await wait_for_text(server, pane.pane, "\nlast.done")
         for pieces, outcome in said.items():
@@ -256,12 +256,12 @@ async def test_a_text_is_entered_once_or_not_at_all_wherever_the_connection_brea
         await server.close()
 
 
-async def _is_free(writer: PaneWriter, server: TmuxServer) -> bool:
-    """Whether the shell waits for a line, and nothing is typed; what is, is taken out as a person would."""
+async def _in_the_way(writer: PaneWriter, server: TmuxServer) -> str:
+    """Why the shell does not wait for a line with nothing typed; what is typed is taken out as a person would."""
     try:
         seen = await writer.view.read_screen()
         if seen.draft:
             await server.send_keys(seen.info.pane, "C-c")
-    except (SessionError, TmuxError):
-        return False
-    return seen.front.prompt and not seen.draft
+    except (SessionError, TmuxError) as error:
+        return str(error)
+    return seen.draft or ("" if seen.front.prompt else repr((seen.front, seen.lines[:12])))
