@@ -64,13 +64,26 @@ async def agent_with(
 
 
 async def ask(hub: Hub, text: str = "Go on.", *, within: float = 30.0) -> TurnFinished:
-    """One turn."""
+    """One turn, once it is known what the person's servers offer: a turn by itself waits ten seconds for that."""
+    await _learn(hub)
     waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=within))
     await asyncio.sleep(0)
     hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text=text))
     finished = await waiting
     await hub.bus.drained()
     return finished
+
+
+async def _learn(hub: Hub) -> None:
+    """Start the servers of which nothing is known, as the first turn does."""
+    pool = hub.mcp_servers()
+    await pool.load()
+    unknown = [
+        one.name
+        for one in pool.definitions
+        if one.settings.enabled and not one.brought and pool.pins(one.name).definition != one.digest
+    ]
+    await asyncio.gather(*(pool.started(name, "main") for name in unknown), return_exceptions=True)
 
 
 def finished(recorder: Recorder) -> list[ToolFinished]:
