@@ -10,7 +10,7 @@ import msgspec
 from gshtui.bus.agent_data import AgentRow, OpenQuestion
 from gshtui.fleet.agent_programs import Programs, from_session_error
 from gshtui.fleet.fleet_context import FleetContext
-from gshtui.fleet.native.agent_line import agent_line
+from gshtui.fleet.native.direct_line import direct_line
 from gshtui.fleet.own_questions import OwnQuestions
 from gshtui.fleet.ports import FleetError
 from gshtui.guard.open_approvals import OpenApprovals
@@ -68,7 +68,7 @@ class Answerer:
         if self._open_now is not None or not self._context.options.visiting:
             yield OwnQuestions(self._context.bus, self._open_now), row
             return
-        async with agent_line(self._context.options.data, row) as line:
+        async with direct_line(self._context.options.data, row) as line:
             now = msgspec.structs.replace(row, question=line.question)
             yield OwnQuestions(line.bus, lambda: line.approvals.state), now
 

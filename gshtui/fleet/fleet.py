@@ -471,10 +471,10 @@ class Fleet:
         if self._connected(row.id) or not self._context.options.visiting:
             now = await self._options.set(row, found, wanted)
         else:
-            from gshtui.fleet.native.agent_line import agent_line
+            from gshtui.fleet.native.direct_line import direct_line
             from gshtui.fleet.program_options import ProgramOptions
 
-            async with agent_line(self._context.options.data, row) as line:
+            async with direct_line(self._context.options.data, row) as line:
                 now = await ProgramOptions(line.bus, lambda _: True).set(row, found, wanted)
         shown = one_line(literal(wanted.name or wanted.value), 80)
         return now, f"{row.name} ({row.id}): {one_line(literal(found.name or found.id), 60)} is {shown}."

@@ -13,7 +13,7 @@ from gshtui.bus.agent_data import AgentRow, OpenQuestion, QuestionChoice
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.agent_events import AgentStatusChanged, QuestionAnswered
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
-from gshtui.fleet.native.agent_line import elsewhere
+from gshtui.fleet.native.direct_line import elsewhere
 from gshtui.fleet.ports import FleetError
 from gshtui.guard.answer_keys import ANSWERS
 from gshtui.guard.open_approvals import OpenApprovals

@@ -31,7 +31,7 @@ from gshtui.bus.events.agent_events import (
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested
 from gshtui.bus.events.context_events import TasksChanged
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.fleet.native.agent_line import agent_line
+from gshtui.fleet.native.direct_line import direct_line
 from gshtui.fleet.native.spec import read_spec, write_spec
 from gshtui.fleet.own_questions import OwnQuestions
 from gshtui.fleet.ports import FleetError
@@ -46,7 +46,7 @@ from tests.kit.tmux import eventually
 COVERS = (
     "gshtui.fleet.acp.acp_files",
     "gshtui.fleet.acp.acp_turn",
-    "gshtui.fleet.native.agent_line",
+    "gshtui.fleet.native.direct_line",
     "gshtui.fleet.program_options",
     "gshtui.hub.acp_part",
     "gshtui.programs.acp.acp_connection",
@@ -375,7 +375,7 @@ async def test_without_a_window_a_command_answers_its_question_and_sets_its_opti
     _, file = prepare_spec(tmp_path, "do:edit it", acp=CHILD)
     row = AgentRow(id=AGENT, name="helper", kind="acp")
     with agent_process(file, tmp_path):
-        async with agent_line(paths.data_dir(), row, within=20.0) as line:
+        async with direct_line(paths.data_dir(), row, within=20.0) as line:
             asked = line.question
             while asked is None:
                 asked = (await line.bus.wait_for(AgentStatusChanged, lambda event: event.question is not None)).question
@@ -385,7 +385,7 @@ async def test_without_a_window_a_command_answers_its_question_and_sets_its_opti
             await own.answer(replace(row, question=asked), "1", asked.id, "")
             await line.bus.wait_for(AgentStatusChanged, lambda event: event.status == "idle")
         assert (tmp_path / "notes.txt").read_text("utf-8") == "two\n"
-        async with agent_line(paths.data_dir(), row, within=20.0) as line:
+        async with direct_line(paths.data_dir(), row, within=20.0) as line:
             assert line.question is None
             options = ProgramOptions(line.bus, lambda _: True)
             values = (ProgramValue("careful"), ProgramValue("quick"))
@@ -393,5 +393,5 @@ async def test_without_a_window_a_command_answers_its_question_and_sets_its_opti
             assert (await options.set(row, mode, values[1]))[0].value == "quick"
         async with relay_window(tmp_path):  # where a window is open, that is the place
             with pytest.raises(FleetError, match="answered where a person reads it"):
-                async with agent_line(paths.data_dir(), row):
+                async with direct_line(paths.data_dir(), row):
                     pass

@@ -40,7 +40,7 @@ _TOLD = (AgentStatusChanged, ProgramSessionChanged, ApprovalRequested, ApprovalS
 _SENT = (QuestionAnswered, ProgramOptionRequested, ApprovalAnswered)
 
 
-class AgentLine:
+class DirectLine:
     """See the module. `bus` has what the agent says, and takes what is for it; `approvals` are its open questions."""
 
     def __init__(self, spec: Spec) -> None:
@@ -105,7 +105,7 @@ class AgentLine:
 
 
 @contextlib.asynccontextmanager
-async def agent_line(data: Path, row: AgentRow, within: float = _WITHIN) -> AsyncGenerator[AgentLine]:
+async def direct_line(data: Path, row: AgentRow, within: float = _WITHIN) -> AsyncGenerator[DirectLine]:
     """A line to this agent, which listens to no window.
 
     Args:
@@ -121,7 +121,7 @@ async def agent_line(data: Path, row: AgentRow, within: float = _WITHIN) -> Asyn
         raise _unreachable(row, str(error)) from error
     if any(entry.answers and spec.home in (entry.cwd, entry.project) for entry in await _living(where)):
         raise elsewhere(row)
-    line = AgentLine(spec)
+    line = DirectLine(spec)
     listener = HubListener({AGENT: line}, line.bus.drained, where=where)
     try:
         try:
