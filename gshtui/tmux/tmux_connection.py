@@ -224,7 +224,8 @@ class TmuxConnection:
             return False
         self._control = control
         self._paused.clear()
-        await self._end_orphans(control)
+        if self.link is None:  # on another machine, a client whose connection broke may be on its way out for long
+            await self._end_orphans(control)
         for pane in self._wanted:
             self._link_pane(pane)
         self.notify_mode("control", "")
@@ -241,7 +242,7 @@ class TmuxConnection:
         sessions = command("list-sessions", "-F", "#{session_attached} #{session_name}")
         with contextlib.suppress(TmuxError):
             listed, present = await control.ask([clients, sessions])
-            orphans = orphaned_clients(listed.lines) if self.link is None else []
+            orphans = orphaned_clients(listed.lines)
             if not orphans and not _unattended(present.lines):
                 return
             async with self.server_lock() as ours:
