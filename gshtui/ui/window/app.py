@@ -33,6 +33,7 @@ from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.tabs import Deck
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input
+from gshtui.ui.kit.textual.key_order import Typed
 from gshtui.ui.kit.textual.typed_app import takes_every_key
 from gshtui.ui.kit.themes import ThemedApp
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
@@ -199,9 +200,13 @@ class Workbench(ThemedApp[int], AppBase):
     # Keys and messages
 
     async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key | events.Paste | events.MouseDown) and not event.is_forwarded:
-            self._presses += 1  # two escapes belong together if nothing was pressed between them
+        if isinstance(event, events.MouseDown) and not event.is_forwarded:
+            self._presses += 1
         await super().on_event(event)
+
+    async def route_key(self, event: Typed) -> None:
+        self._presses += 1  # two escapes belong together if nothing was pressed between them
+        await super().route_key(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self.screen_stack and takes_every_key(self.screen.focused):

@@ -10,6 +10,7 @@ import asyncio
 from typing import Any, cast
 
 from rich.console import RenderableType
+from textual import events
 from textual.app import App
 from textual.dom import DOMNode
 from textual.screen import Screen
@@ -22,6 +23,7 @@ from gshtui.system.faults import FaultLog
 from gshtui.ui.kit.textual.compositor import piece_compositor
 from gshtui.ui.kit.textual.drawing_faults import DrawingFaults
 from gshtui.ui.kit.textual.isolation import IsolatingApp
+from gshtui.ui.kit.textual.key_order import KeyOrder, Typed
 
 
 class AppBase(IsolatingApp):
@@ -32,6 +34,17 @@ class AppBase(IsolatingApp):
         faults = FaultLog(paths.logs_dir, redact_report)
         self.isolate(faults)
         self.drawing = DrawingFaults(self, faults)
+        self._key_order = KeyOrder(self, self.route_key)
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            await self._key_order.take(event)
+        else:
+            await super().on_event(event)
+
+    async def route_key(self, event: Typed) -> None:
+        """Hand a key to the widget that has the focus, once the keys before it are done."""
+        await super().on_event(event)
 
     def on_load(self) -> None:
         """Hear of what escapes tasks and callbacks of the loop, too; a hub takes over while it runs."""
