@@ -31,7 +31,6 @@ COVERS = (
     "gshtui.headless.replay_process",
     "gshtui.hub.replay_hub",
     "gshtui.ui.window.replay_window",
-    "gshtui.ui.window.tour",
 )
 TURNS = 4
 

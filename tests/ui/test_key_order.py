@@ -16,8 +16,6 @@ from textual.widgets import Input
 
 from gshtui.ui.kit.textual.key_order import LONGEST, KeyOrder, Typed
 
-COVERS = ("gshtui.ui.kit.textual.key_order",)
-
 
 class Form(Screen[None]):
     """Opens with the focus in its field; `ctrl+x` closes it."""
@@ -71,7 +69,7 @@ class Window(App[None]):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            await self.order.take(event)
+            await self.order.deliver(event)
         else:
             await super().on_event(event)
 

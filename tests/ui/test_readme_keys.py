@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.events.shell_events import InputCommandFinished, InputCommandPrinted
 from gshtui.bus.messages import Message, Text
 from gshtui.calls.call_values import CallListing
-from gshtui.commands.config_calls import ResetSetting, ShownSettings
+from gshtui.commands.config_calls import ResetSetting, SetSetting, ShownSettings
 from gshtui.commands.declaration import Question
 from gshtui.fleet.agent_calls import (
     AgentList,
@@ -84,6 +85,7 @@ from gshtui.ui.kit.transcript.entries import ToolEntry
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.servers.servers_tab import ServersTab
+from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.settings.settings_screen import SettingsScreen
 from gshtui.ui.shell.shell_pane import ShellPane
 from gshtui.ui.shell.shell_record import RecordScreen
@@ -471,15 +473,27 @@ async def edited_prompt(here: Recorded) -> None:
     await here.press("ctrl+u")
 
 
+@told("window", "Only an answer changes anything, and `escape` leaves them;")
+async def first_questions(here: Recorded) -> None:
+    assert here.app.hub is not None
+    here.app.hub.answers["config show"] = Answer(ShownSettings(load(Path.cwd()), ""))
+    before = len(here.ran)
+    here.app.part(SettingsFeature).ask_first()
+    await wait_until(here.pilot, lambda: isinstance(here.app.screen, Picker))
+    while isinstance(here.app.screen, Picker):
+        await here.press("escape")
+    assert not [call for call in here.ran[before:] if isinstance(call, SetSetting)]
+    del here.app.hub.answers["config show"]
+
+
 @told("window", "`ctrl+v` mentions the picture on the clipboard")
 async def pasted_picture(here: Recorded) -> None:
-    folder = Path.home() / "programs"
-    folder.mkdir()
-    (folder / "a.png").write_bytes(png())
-    program = folder / "wl-paste"
-    program.write_text(f'#!/bin/sh\ncase "$1" in --list-types) echo image/png;; *) cat {folder}/a.png;; esac\n')
-    program.chmod(0o700)
-    with pytest.MonkeyPatch.context() as patch:
+    with tempfile.TemporaryDirectory() as held, pytest.MonkeyPatch.context() as patch:
+        folder = Path(held)
+        (folder / "a.png").write_bytes(png())
+        program = folder / "wl-paste"
+        program.write_text(f'#!/bin/sh\ncase "$1" in --list-types) echo image/png;; *) cat {folder}/a.png;; esac\n')
+        program.chmod(0o700)
         patch.setenv("WAYLAND_DISPLAY", "wayland-0")
         patch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         await here.press("alt+1", "ctrl+v")
@@ -1525,12 +1539,17 @@ async def named_file(here: Real) -> None:
     assert here.input.text == "look at @README.md "
 
 
-@told("hub", "`escape` interrupts. `/resume` reopens an earlier conversation.")
+@told("hub", "`escape` interrupts; prompts that waited are then in the input again.")
 async def interrupted(here: Real) -> None:
     turns = here.turns
     await here.asked("touch never")
+    await here.type("and then this")
+    await here.press("enter")
+    await here.until(lambda: not here.input.text)
     await here.press("escape")
     assert (await here.turned(turns + 1)).stop == "interrupted" and not (here.project / "never").exists()
+    await here.until(lambda: here.input.text == "and then this")
+    await here.press("ctrl+u")
 
 
 @told("hub", "Its output appears in the conversation as it arrives, `escape` stops it,")

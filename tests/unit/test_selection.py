@@ -291,4 +291,5 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
     over_acp = Invocation(Caller(), tmp_path, tmp_path, agent="0012")
     outcome = await command.handler(over_acp, ModelParameters(name=Word("its-own")))
     assert outcome.text.startswith("gemini its-own is used") and len(switched) == 1
+    assert command.complete is not None
     assert "anthropic" in await command.complete(here(tmp_path), "provider", "")

@@ -62,7 +62,7 @@ class RunningCommand(msgspec.Struct, frozen=True):
     since: float
 
 
-class AnswerStream(msgspec.Struct, frozen=True):
+class AnswerProgress(msgspec.Struct, frozen=True):
     """An answer that is being written."""
 
     since: float
@@ -91,7 +91,7 @@ class StatusState(msgspec.Struct, frozen=True):
     ended: str = ""
     """How the last turn ended, if not normally."""
     running: tuple[RunningCommand, ...] = ()
-    answer: AnswerStream | None = None
+    answer: AnswerProgress | None = None
 
     @property
     def busy(self) -> bool:
@@ -122,9 +122,9 @@ def reduce_status(state: StatusState, event: Event) -> StatusState:
             since = 0.0 if over else state.since
             return replace(state, status=event.status, doing=event.doing, since=since, retry="", answer=None)
         case TextDelta() if event.agent == state.agent:
-            before = state.answer or AnswerStream(event.at, event.at, -len(event.text))
+            before = state.answer or AnswerProgress(event.at, event.at, -len(event.text))
             return replace(
-                state, answer=AnswerStream(before.since, event.at, before.characters + len(event.text)), retry=""
+                state, answer=AnswerProgress(before.since, event.at, before.characters + len(event.text)), retry=""
             )
         case ThinkingDelta() if event.agent == state.agent and state.answer is not None:
             return replace(state, answer=None)

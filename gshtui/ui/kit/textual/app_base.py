@@ -38,7 +38,7 @@ class AppBase(IsolatingApp):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            await self._key_order.take(event)
+            await self._key_order.deliver(event)
         else:
             await super().on_event(event)
 

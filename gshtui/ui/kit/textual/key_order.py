@@ -38,7 +38,7 @@ class KeyOrder:
         self._under_way = False
         self._deadline: asyncio.TimerHandle | None = None
 
-    async def take(self, event: Typed) -> None:
+    async def deliver(self, event: Typed) -> None:
         """Route a key that has come in, now or once those before it are done."""
         if self._under_way:
             self._waiting.append(event)
