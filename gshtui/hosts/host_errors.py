@@ -27,7 +27,7 @@ class HostError(ExpectedError):
         self.kind: Kind = kind
 
 
-_SAID: tuple[tuple[str, Kind, str, str], ...] = (
+SSH_MESSAGES: tuple[tuple[str, Kind, str, str], ...] = (
     (
         r"REMOTE HOST IDENTIFICATION HAS CHANGED|host key for .* has changed",
         "key_changed",
@@ -77,7 +77,7 @@ def from_ssh(host: str, where: str, ssh: str, errors: bytes) -> HostError:
     """
     text = errors.decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip() and not set(line.strip()) <= {"@"}]
-    for pattern, kind, message, hint in _SAID:
+    for pattern, kind, message, hint in SSH_MESSAGES:
         if match := re.search(pattern, text, re.IGNORECASE):
             line = next((line for line in lines if match.group() in line), match.group())
             told = {"host": host, "where": where, "ssh": ssh, "said": _reason(line)}

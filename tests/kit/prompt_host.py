@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.widgets import Log
 
 from gshtui.bus.event import Event
+from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.ui.kit.bridge import EventConsumer
 from gshtui.ui.kit.key_table import bind
@@ -90,8 +91,9 @@ class WritingHost(PromptHost):
         self.out = out
 
     def on_intent(self, message: Intent) -> None:
-        with self.out.open("a") as file:
-            file.write(json.dumps(getattr(message.event, "text", "")) + "\n")
+        if isinstance(message.event, PromptSubmitted):
+            with self.out.open("a") as file:
+                file.write(json.dumps(message.event.text) + "\n")
 
 
 if __name__ == "__main__":

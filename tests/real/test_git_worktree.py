@@ -181,13 +181,13 @@ async def test_a_hostile_repository_runs_nothing(tools: ToolHarness, tmp_path: P
     assert (await git(tools.project, "add", "--all", "--", ":/")).code == 0
     assert (await git(tools.project, "reset", "--quiet", "--mixed")).code == 0
     await tools.run("git_worktree", action="create", branch="x")
-    (tmp_path / "project-x" / "a.txt").write_text("b\n")
+    (tmp_path / "project-x" / "a.txt").write_text("bb\n")
     for action in ("status", "diff", "patch"):
         await tools.run("git_worktree", action=action, branch="x")
     inside = ToolHarness(tmp_path / "project-x")
     await inside.run("git_commit", message="b", all=True)
     await tools.run("git_worktree", action="merge", branch="x")
-    assert (tools.project / "a.txt").read_text() == "b\n"
+    assert (tools.project / "a.txt").read_text() == "bb\n"
     (tmp_path / "project-x" / "a.txt").write_text("c\n")
     with pytest.raises(CommandError, match="uncommitted"):
         await tools.run("git_worktree", action="remove", branch="x")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import pytest
 
+from gshtui.hosts.host_errors import SSH_MESSAGES
 from tests.kit import attacks, source
 
 MADE = {
@@ -30,6 +31,8 @@ MADE = {
     ("gshtui/guard/program_table.py", "text"): [
         *tomllib.loads((source.ROOT / "gshtui/guard/program_table.toml").read_text("utf-8"))["next_word"].values()
     ],
+    ("gshtui/hosts/host_errors.py", "pattern"): [pattern for pattern, *_ in SSH_MESSAGES],
+    ("gshtui/code/code_queries.py", "f'(?<!\\\\w){re.escape(word)}(?!\\\\w)'"): [r"(?<!\w)aaaa(?!\w)"],
     # Its results are held by its module, where they are found.
     ("gshtui/guard/redaction.py", "*"): [],
 }

@@ -125,7 +125,8 @@ def test_every_key_without_a_mark_is_refused(home: Home, project: Path) -> None:
         ),
         "worktrees.setup",
         "worktrees.teardown",
-        *("shell.watch_files", "shell.notices"),
+        *("shell.watch_files", "shell.notices", "shell.suggestions"),
+        *("code.enabled", "code.start_seconds", "code.wait_seconds", "code.idle_minutes", "code.memory_mb"),
     }
 
 

@@ -152,7 +152,7 @@ class Workbench(ThemedApp[int], AppBase):
             return  # the person quit while the hub was starting
         self.apply_settings(settings)
         self.bench.centre.connect()
-        if self.is_first and settings.ui.first_questions and not self.input_text:
+        if self.is_first and settings.ui.first_questions and not self._presses:
             self.part(SettingsFeature).ask_first()
         if not self.bridge.opening.session:
             await self.offer_last()
