@@ -40,10 +40,25 @@ class KeyOrder:
 
     async def deliver(self, event: Typed) -> None:
         """Route a key that has come in, now or once those before it are done."""
-        if self._under_way:
-            self._waiting.append(event)
-        else:
-            await self._begin(event)
+        self._waiting.append(event)
+        if not self._under_way:
+            await self._next()
+
+    async def _next(self) -> None:
+        """Route the keys that wait, up to one that another has to wait for."""
+        while self._waiting and not self._under_way:
+            event = self._waiting.popleft()
+            if self._stays(event):
+                await self._route(event)
+            else:
+                await self._begin(event)
+
+    def _stays(self, event: Typed) -> bool:
+        """Whether the widget with the focus only writes the key down, so that none has to wait for it."""
+        focused = self._app.focused
+        if focused is None or isinstance(event, events.Paste):
+            return False
+        return focused.check_consume_key(event.key, event.character)
 
     async def _begin(self, event: Typed) -> None:
         self._turn += 1
@@ -77,8 +92,7 @@ class KeyOrder:
             self._follow(now, turn, now, screens - 1)  # it gives the focus to one of its widgets first
             return
         self._end()
-        if self._waiting:
-            await self._begin(self._waiting.popleft())
+        await self._next()
 
     def _give_up(self, turn: int) -> None:
         if turn == self._turn and self._under_way and not self._app.call_later(self._arrived, turn, None, 0):
