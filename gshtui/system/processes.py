@@ -115,6 +115,8 @@ async def _discard(pipe: asyncio.StreamReader) -> None:
         pass
 
 
+_EXECS = 0.02
+"""Seconds in which a process that has just left its session executes its program: until then, it has no environment."""
 _NO_PID_COMES_AGAIN = 2.0
 """Seconds in which no machine starts so many processes that their pids begin anew and pass where they were."""
 _GRACE = 1.0
@@ -193,6 +195,9 @@ def end_call_processes(leader: int | None, call: str) -> list[str]:
     names: dict[int, str] = {}
     for attempt in range(_ROUNDS):
         living = call_processes(leader, call)
+        if not living:
+            time.sleep(_EXECS)
+            living = call_processes(leader, call)
         if not living:
             break
         names |= {process.pid: process_name(process) for process in living if process.pid != leader}
