@@ -1,8 +1,7 @@
-"""Textual's Linux driver: pastes read whole as text, and a terminal taken over with the first frame already on it.
+"""Textual's Linux driver with our reading of the input, and a terminal taken over with the first frame already on it.
 
-Textual's parser reads a paste one character at a time and takes an escape in it for a key; it takes alt+enter for
-enter, and dies of a byte that is no UTF-8. The alternate screen is entered once, nothing is cleared in between, no key
-is lost, and at the end the terminal is what it was before the first frame.
+The alternate screen is entered once, nothing is cleared in between, no key is lost, a byte that is no UTF-8 ends
+nothing, and at the end the terminal is what it was before the first frame.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import os
 import select
 import selectors
-import time
 from codecs import getincrementaldecoder
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
@@ -20,10 +18,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS, SYNC_END, SYNC_START
 from textual._parser import ParseError
-from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
-from textual.keys import Keys
 from textual.message import Message
+
+from gshtui.ui.kit.textual.input_parser import ESCAPE_WAITS, InputParser
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -31,95 +29,13 @@ if TYPE_CHECKING:
 
     from gshtui.text.sanitise import CleanText
 
-START = "\x1b[200~"
-END = "\x1b[201~"
-_ALT_ENTER = "\x1b[13;3u"
 _ASK_FOR_KEYS = "\x1b[?u"
 """Asks whether the terminal speaks the kitty protocol; one that does not says nothing."""
 _READ = 1 << 16
 _AT_ONCE = 4_096
 """Characters at most that the loop's thread writes itself: an echo, not a screen."""
 _LOOK = 0.1
-"""Seconds after which a lone escape is a key."""
-
-
-class InputParser(XTermParser):
-    """Textual's parser for everything but pastes. Feed it any pieces: a paste and its marks may be cut anywhere."""
-
-    def __init__(self, debug: bool = False) -> None:
-        super().__init__(debug)
-        self._paste: list[str] | None = None
-        """Pieces of the paste that is coming in; `None`: none is."""
-        self._held_at = 0.0
-        self._held = ""
-        """The end of the last piece, where it may be the beginning of a paste's marks."""
-        self.extended = False
-        """The terminal has said that it sends every key as itself, or has sent one so."""
-
-    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
-        ours = sequence == _ALT_ENTER  # written in place of what every terminal sends
-        if sequence.startswith("\x1b[") and sequence.endswith("u") and not ours:
-            self.extended = True
-            if sequence.startswith("\x1b[?"):  # the answer to our question is no key
-                return [events.Key(Keys.Ignore, None)]
-        return super()._sequence_to_key_events(sequence, alt)
-
-    def feed(self, data: str) -> Iterable[Message]:
-        """Take what came; empty: nothing will come any more."""
-        if not data:
-            yield from self._give_up_held()
-            yield from super().feed("")
-            return
-        data, self._held = self._held + data, ""
-        while data:
-            if self._paste is None:
-                before, mark, data = data.partition(START)
-                if mark:
-                    self._paste = []
-                elif kept := _beginning_of(START, before):
-                    before, self._held = before[:-kept], before[-kept:]
-                    self._held_at = time.monotonic()
-                yield from self._keys(before)
-            else:
-                text, mark, rest = data.partition(END)
-                if mark:
-                    self._paste.append(text)
-                    pasted, self._paste, data = "".join(self._paste), None, rest
-                    yield events.Paste(pasted.replace("\x00", ""))
-                else:
-                    kept = _beginning_of(END, text)
-                    self._paste.append(text[: len(text) - kept])
-                    self._held, data = text[len(text) - kept :], ""
-
-    def tick(self) -> Iterable[Message]:
-        """What is clear now because nothing followed."""
-        if self._paste is None and self._held and time.monotonic() - self._held_at > _LOOK:
-            yield from self._give_up_held()
-        yield from super().tick()
-
-    @property
-    def waits(self) -> bool:
-        """Whether time will tell what the last character was."""
-        return bool(self._held)
-
-    def _give_up_held(self) -> Iterable[Message]:
-        held, self._held = self._held, ""
-        if held == "\x1b":
-            yield events.Key("escape", "\x1b")
-        else:
-            yield from self._keys(held)
-
-    def _keys(self, data: str) -> Iterable[Message]:
-        if data:
-            yield from super().feed(data.replace("\x1b\r", _ALT_ENTER).replace("\x1b\n", _ALT_ENTER))
-
-
-def _beginning_of(mark: str, text: str) -> int:
-    """How many characters at the end of the text may be the beginning of the mark."""
-    for length in range(min(len(mark) - 1, len(text)), 0, -1):
-        if text.endswith(mark[:length]):
-            return length
-    return 0
+"""Seconds between two looks at whether the driver has to stop."""
 
 
 class CountedFile:
@@ -163,13 +79,15 @@ class ReadingDriver(LinuxDriver):
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                if selector.select(_LOOK / 10 if parser.waits else _LOOK):
-                    data = os.read(self.fileno, _READ)
-                    if not data:  # the other end is gone
-                        break
-                    if text := decode(data):
-                        self._pass_on(parser.feed(text))
-                self._pass_on(parser.tick())
+                if not selector.select(ESCAPE_WAITS / 5 if parser.waits else _LOOK):
+                    # Only now: a machine that was busy may have left unread what follows an escape.
+                    self._pass_on(parser.tick())
+                    continue
+                data = os.read(self.fileno, _READ)
+                if not data:  # the other end is gone
+                    break
+                if text := decode(data):
+                    self._pass_on(parser.feed(text))
         try:
             self._pass_on(parser.feed(""))
         except (EOFError, ParseError):
@@ -269,7 +187,7 @@ class WorkbenchDriver(ReadingDriver):
         if isinstance(message, events.Paste):
             text = message.text
         else:
-            text = "\x7f" if message.key == "backspace" else message.character or "\x1b["
+            text = "\x7f" if message.key == "backspace" else message.character or "\x1b"
         if line.type(text):
             self._given += 1
             super().write(line.drawn())

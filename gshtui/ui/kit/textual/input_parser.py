@@ -1,0 +1,172 @@
+"""What a terminal sends, read as keys, pastes, reports of the mouse, and answers.
+
+Owns where each of them ends: the grammar of escape sequences says so, whatever comes next and however it is cut. Only
+whole sequences are handed to Textual's parser, which knows what they mean; left to itself it reads on until one fits,
+and types the letters of what fits none. Refuses to type a terminal's answers, and takes a paste as one text.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Generator, Iterable
+
+from textual import events
+from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
+from textual._xterm_parser import XTermParser
+from textual.message import Message
+
+START = "\x1b[200~"
+END = "\x1b[201~"
+ESCAPE_WAITS = 0.05
+"""Seconds after which an escape, or a sequence that goes no further, is what was typed. A terminal sends one whole."""
+_ANSWER_WAITS = 1.0
+"""Seconds without a piece after which an answer that was begun is given up."""
+_LONGEST = 32
+"""Characters of a sequence that may mean something."""
+_SEQUENCE = re.compile(
+    r"\x1b(?:"
+    r"\[\[[A-E]"  # F1 to F5 on the console of Linux
+    r"|\[M[\s\S]{3}"  # the mouse, as the oldest terminals report it
+    r"|\[\d{1,3}\$"  # shift, from rxvt
+    r"|\[[0-?]{0,64}[ -/]{0,4}[@-~]"
+    r"|O[\d;]{0,8}[A-Za-z]"
+    r")"
+)
+_UNFINISHED = re.compile(
+    r"\x1b(?:"
+    r"\[(?:\[|M[\s\S]{0,2}|(?!\d{1,3}\$)[0-?]{0,64}[ -/]{0,4})"
+    r"|O[\d;]{0,8}"
+    r"|P[\d;]{0,16}|\]\d{0,5}|_"  # perhaps an answer
+    r")?"
+)
+_ANSWER = re.compile(r"\x1b(?:P[\d;]{0,16}[!$+<=>?|]|\]\d{1,5};|_G)")
+"""How what a terminal says of itself begins: its version, a colour, whether it draws pictures."""
+_ANSWERED = re.compile(r"\x07|\x1b\\")
+
+
+class InputParser(XTermParser):
+    """Reads what comes. Feed it any pieces: everything may be cut anywhere."""
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self._paste: list[str] | None = None
+        """Pieces of the paste that is coming in; `None`: none is."""
+        self._in_answer = False
+        self._held = ""
+        """The end of what came, where it may be the beginning of something."""
+        self._held_at = 0.0
+        self.extended = False
+        """The terminal has said that it sends every key as itself, or has sent one so."""
+
+    def feed(self, data: str) -> Iterable[Message]:
+        """Take what came; empty: nothing will come any more."""
+        if not data:
+            yield from self._give_up()
+            yield from super().feed("")
+            return
+        data, self._held, self._held_at = self._held + data, "", time.monotonic()
+        while data:
+            if self._paste is not None:
+                data = yield from self._read_paste(self._paste, data)
+            elif self._in_answer:
+                data = self._skip_answer(data)
+            else:
+                data = yield from self._read_keys(data)
+
+    def tick(self) -> Iterable[Message]:
+        """What is clear now because nothing followed. To be called while nothing can be read."""
+        longest = _ANSWER_WAITS if self._in_answer else ESCAPE_WAITS
+        if self.waits and time.monotonic() - self._held_at > longest:
+            yield from self._give_up()
+
+    @property
+    def waits(self) -> bool:
+        """Whether time will tell what the last character was."""
+        return self._paste is None and bool(self._held or self._in_answer)
+
+    def _give_up(self) -> Iterable[Message]:
+        held, self._held = self._held, ""
+        if self._in_answer:
+            self._in_answer = False
+        elif held == "\x1b":
+            yield events.Key("escape", "\x1b")
+        elif held:
+            yield from self._alt(held[1])
+            yield from self._plain(held[2:])
+
+    def _read_paste(self, pieces: list[str], data: str) -> Generator[Message, None, str]:
+        text, mark, rest = data.partition(END)
+        if not mark:
+            kept = _beginning_of(END, text)
+            pieces.append(text[: len(text) - kept])
+            self._held = text[len(text) - kept :]
+            return ""
+        self._paste = None
+        yield events.Paste("".join((*pieces, text)).replace("\x00", ""))
+        return rest
+
+    def _skip_answer(self, data: str) -> str:
+        if (end := _ANSWERED.search(data)) is None:
+            self._held = "\x1b" if data.endswith("\x1b") else ""
+            return ""
+        self._in_answer = False
+        return data[end.end() :]
+
+    def _read_keys(self, data: str) -> Generator[Message, None, str]:
+        """Read up to the end of the next sequence. Returns the rest."""
+        text, escape, rest = data.partition("\x1b")
+        yield from self._plain(text)
+        if not escape:
+            return ""
+        data = escape + rest
+        if data.startswith(START):
+            self._paste = []
+            return data[len(START) :]
+        if _UNFINISHED.fullmatch(data):
+            self._held = data
+            return ""
+        if answer := _ANSWER.match(data):
+            self._in_answer = True
+            return data[answer.end() :]
+        if sequence := _SEQUENCE.match(data):
+            yield from self._sequence(sequence.group())
+            return data[sequence.end() :]
+        if rest[0] == "\x1b":
+            yield events.Key("escape", "\x1b")
+            return rest
+        yield from self._alt(rest[0])
+        return rest[1:]
+
+    def _plain(self, text: str) -> Iterable[Message]:
+        if text:
+            yield from super().feed(text)
+
+    def _sequence(self, sequence: str) -> Iterable[Message]:
+        """What a whole sequence means; nothing, if it means nothing here."""
+        if sequence.startswith("\x1b[") and sequence.endswith("u"):
+            self.extended = True
+        if len(sequence) > _LONGEST:
+            return
+        yield from super().feed(sequence)
+        if self._awaiting.timeout is not None:  # it would read on
+            self._gen = self.parse(self._tokens.append)  # pyright: ignore[reportUnknownMemberType]
+            self._awaiting = next(self._gen)
+            self._timeout_time = None
+
+    def _alt(self, character: str) -> Iterable[Message]:
+        """A key with alt. It types nothing, so that one that means nothing leaves no letter."""
+        if (sequence := f"\x1b{character}") in ANSI_SEQUENCES_KEYS:
+            yield from super().feed(sequence)
+            return
+        for event in self._sequence_to_key_events("\r" if character == "\n" else character):
+            key = f"shift+{event.key.lower()}" if len(event.key) == 1 and event.key.isupper() else event.key
+            yield events.Key(f"alt+{key}", None)
+
+
+def _beginning_of(mark: str, text: str) -> int:
+    """How many characters at the end of the text may be the beginning of the mark."""
+    for length in range(min(len(mark) - 1, len(text)), 0, -1):
+        if text.endswith(mark[:length]):
+            return length
+    return 0
