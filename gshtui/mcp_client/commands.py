@@ -41,7 +41,7 @@ from gshtui.mcp_client.server_tools import SEPARATOR
 from gshtui.mcp_client.tool_pins import ServerPins, accepted, forget_pins, read_pins, write_pins
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
-from gshtui.settings.settings_tables import looks_secret, server_name
+from gshtui.settings.setting_values import looks_secret, server_name
 from gshtui.settings.user_config import EditError, remove_server, set_server
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line

@@ -17,7 +17,8 @@ from typing import Any, cast
 
 from gshtui.guard.child_environment import is_secret_variable
 from gshtui.mcp_client.mcp_calls import FoundServer
-from gshtui.settings.settings_tables import McpServer, looks_secret, server_name
+from gshtui.settings.setting_values import looks_secret, server_name
+from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import read_bytes
 
 _UNUSABLE = re.compile(r"[^A-Za-z0-9-]+")

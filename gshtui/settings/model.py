@@ -8,18 +8,16 @@ from typing import Any, cast
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from gshtui.settings.setting_values import AgentName, Folder, HostName, SharedName
 from gshtui.settings.settings_tables import (
     AccountSettings,
-    AgentName,
     AgentSettings,
     Budgets,
     CodeSettings,
     Context,
-    Folder,
     General,
     GroupSettings,
     Hooks,
-    HostName,
     HostSettings,
     HubSettings,
     LanguageServerSettings,
@@ -30,7 +28,6 @@ from gshtui.settings.settings_tables import (
     Python,
     Sandbox,
     SessionSettings,
-    SharedName,
     Shell,
     SshSettings,
     StoreSettings,

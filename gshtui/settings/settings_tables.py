@@ -1,84 +1,30 @@
-"""The tables of the configuration file, one class each: every key with its type, default, unit and meaning.
-
-Single values are checked here too: paths with `~` and variables, web addresses, no secrets.
-"""
+"""The tables of the configuration file, one class each: every key with its type, default, unit and meaning."""
 
 from __future__ import annotations
 
-import os
-import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from gshtui.settings import paths
-
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-_SECRET = re.compile(
-    r"\b(sk-[A-Za-z0-9_-]{16,}|AIza[0-9A-Za-z_-]{30,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}"
-    r"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|glpat-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{30,}|gsk_[A-Za-z0-9]{30,})"
+from gshtui.settings.setting_values import (
+    Address,
+    Amount,
+    Count,
+    Folder,
+    HostWords,
+    NamedTexts,
+    PlainWord,
+    Positive,
+    ProviderType,
+    VariableName,
+    Variables,
+    quiet_hours,
+    ssh_option,
+    variables,
+    webhook_address,
 )
-_SECRET_NAME = re.compile(r"(^|[_-])(apikey|key|secret|password|passwd|token)$")
-
-
-def looks_secret(value: object) -> bool:
-    """Whether text has the shape of an API key or token of a known service."""
-    return isinstance(value, str) and _SECRET.search(value) is not None
-
-
-def names_secret(key: str) -> bool:
-    """Whether a key's last part says that its value is a secret, such as `api_key` or `auth_token`."""
-    return _SECRET_NAME.search(key.rpartition(".")[2].lower()) is not None
-
-
-def variable_name(value: str) -> str:
-    """The name of an environment variable, or nothing. A key put here by mistake is refused without repeating it."""
-    if value and (looks_secret(value) or not _VARIABLE.fullmatch(value)):
-        raise ValueError("it must be the name of a variable, such as ANTHROPIC_API_KEY, not the key itself")
-    return value
-
-
-def address(value: str) -> str:
-    """An http or https address without a password in it, or nothing."""
-    if not value:
-        return value
-    try:
-        parts = urlsplit(value)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        usable, parts = False, None
-    if not usable or parts is None:
-        raise ValueError("it must be an address such as https://api.example.com")
-    if parts.password or parts.username:
-        raise ValueError("it must not contain a user name or password")
-    return value
-
-
-def expanded(value: object) -> object:
-    """A path with `~` and `$VARIABLES` put in; it must then start at the root."""
-    if not isinstance(value, str | Path):
-        return value
-    text = os.path.expandvars(str(value))
-    if "\0" in text or not text.strip():
-        raise ValueError("it must be a path")
-    try:
-        path = Path(text).expanduser()
-    except RuntimeError as error:
-        raise ValueError("`~` is unknown: there is no home folder") from error
-    if not path.is_absolute():
-        raise ValueError("it must be an absolute path, such as ~/folder or /folder")
-    return path
-
-
-def host(value: str) -> str:
-    """A host, all below a name (`*.name`), or a network of addresses, each perhaps with a port."""
-    from gshtui.text.host_rules import host_rule  # only where a file names hosts
-
-    host_rule(value)
-    return value
-
 
 LOWER: dict[str, Any] = {"project": "lower"}
 """The project layer may lower it."""
@@ -93,33 +39,6 @@ STRICTER: dict[str, Any] = {"project": "stricter"}
 """The project layer may choose an earlier one of its words."""
 ASKED: dict[str, Any] = {"project": "asked"}
 """The project layer may set it: it does nothing before a person has agreed to that very value."""
-
-PROJECT = "project"
-"""The folder of `/shared` that is the project's."""
-
-
-def shared_name(value: str) -> str:
-    """The name of a folder below `/shared`."""
-    from gshtui.text.plain_name import NameRefused, plain_name  # only where a file names one
-
-    if value == PROJECT:
-        raise ValueError("/shared/project is always the project's folder; choose another name")
-    try:
-        return plain_name(value)
-    except NameRefused as error:
-        raise ValueError(error.message) from error
-
-
-AgentName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
-SharedName = Annotated[str, AfterValidator(shared_name)]
-Folder = Annotated[Path, BeforeValidator(expanded)]
-"""A path; `~` and `$VARIABLES` are expanded."""
-HostWords = Annotated[str, AfterValidator(host)]
-VariableName = Annotated[str, AfterValidator(variable_name)]
-Address = Annotated[str, AfterValidator(address)]
-Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
-Positive = Annotated[int, Field(ge=1, le=1_000_000_000)]
-ProviderType = Literal["anthropic", "openai", "gemini", "ollama", "offline", ""]
 
 
 class SettingsTable(BaseModel):
@@ -181,22 +100,10 @@ class AccountValue(SettingsTable):
         return self
 
 
-_V = TypeVar("_V", bound="dict[str, str] | dict[str, str | AccountValue]")
-
-
-def _variables(value: _V) -> _V:
-    for name, text in value.items():
-        if not _VARIABLE.fullmatch(name) or name.startswith("GSH_"):
-            raise ValueError("its keys must be names of variables, and not those of gsh-tui itself")
-        if looks_secret(text):
-            raise ValueError(f'{name} must not be a key itself, but say where it is, as in {{ env = "NAME" }}')
-    return value
-
-
 class AccountSettings(SettingsTable):
     """The variables of agents that work under one account of yours: a subscription, a customer, a key."""
 
-    env: Annotated[dict[str, str | AccountValue], AfterValidator(_variables)] = Field(
+    env: Annotated[dict[str, str | AccountValue], AfterValidator(variables)] = Field(
         default={},
         description="Variables by name: plain text, or for a secret { env = … }, { command = … } or { keyring = … }.",
     )
@@ -206,32 +113,7 @@ class GroupSettings(SettingsTable):
     """What the agents of one group have in common."""
 
     account: str = Field(default="", description="Their account, unless one is named; empty: none.")
-    env: Annotated[dict[str, str], AfterValidator(_variables)] = Field(
-        default={}, description="Further variables by name, never secrets."
-    )
-
-
-_SERVER_NAME = re.compile(r"[A-Za-z0-9](?:_?[A-Za-z0-9-]){0,39}")
-
-
-def server_name(value: str) -> str:
-    """The name of an MCP server. Two underscores separate it from a tool's name, so it has none."""
-    if not _SERVER_NAME.fullmatch(value):
-        raise ValueError("it must be letters, digits, - and single _, at most 40 of them")
-    return value
-
-
-def _named_texts(value: dict[str, str]) -> dict[str, str]:
-    """Variables or headers of a server, none of them a secret itself."""
-    for name, text in value.items():
-        if not name or not name.isprintable() or any(ord(letter) < 32 for letter in text):
-            raise ValueError("its names and values must be plain text")
-        if looks_secret(text):
-            raise ValueError(f'{name} must not be a key itself, but name a variable that holds it: "${{NAME}}"')
-    return value
-
-
-NamedTexts = Annotated[dict[str, str], AfterValidator(_named_texts)]
+    env: Variables = Field(default={}, description="Further variables by name, never secrets.")
 
 
 class McpServer(SettingsTable):
@@ -574,9 +456,6 @@ class Shell(SettingsTable):
     )
 
 
-Amount = Annotated[float, Field(ge=0, le=1e12)]
-
-
 class Budgets(SettingsTable):
     """How much agents may use before they pause and ask. 0: no limit."""
 
@@ -648,24 +527,6 @@ class HubSettings(SettingsTable):
     )
 
 
-def quiet_hours(value: str) -> str:
-    """Hours of every day, or nothing."""
-    if value:
-        from gshtui.text.day_hours import day_hours  # only where a file names some
-
-        day_hours(value)
-    return value
-
-
-def webhook_address(value: str) -> str:
-    """An address that notifications may be sent to: by HTTPS, or to this machine."""
-    parts = urlsplit(value)
-    here = parts.hostname in ("127.0.0.1", "::1", "localhost")
-    if value and not (parts.hostname and (parts.scheme == "https" or (parts.scheme == "http" and here))):
-        raise ValueError("write an address that begins with https:// (http:// is for this machine only)")
-    return value
-
-
 class Notify(SettingsTable):
     """How you are told of your agents while you look elsewhere, besides `ui.notifications`."""
 
@@ -691,44 +552,21 @@ class SshSettings(SettingsTable):
     port: int = Field(default=8022, ge=0, le=65_535, description="Port to listen on; 0: any free one.")
 
 
-def plain_word(value: str) -> str:
-    """A word that a command line takes for no option and that a shell takes for nothing else, or nothing."""
-    if value and (value.startswith("-") or not re.fullmatch(r"[A-Za-z0-9_.:@%/\[\]+-]{1,255}", value)):
-        raise ValueError("it must be a name or an address, such as build.example.com")
-    return value
-
-
-def ssh_option(value: str) -> str:
-    """One option of `ssh_config`, as `Name=value`, that leaves our own connection as it must be."""
-    name, equals, rest = value.partition("=")
-    if not equals or not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*", name) or not rest or re.search(r"[\x00-\x1f\x7f]", rest):
-        raise ValueError("each must be `Name=value`, as in ssh_config, such as ProxyJump=gate.example.com")
-    ours = {"batchmode", "controlmaster", "controlpath", "controlpersist", "remotecommand", "requesttty"}
-    if name.lower() in ours | {"stdinnull", "forkafterauthentication", "sessiontype", "localcommand"}:
-        raise ValueError(f"{name} is always set by gsh-tui")
-    return value
-
-
-HostName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,30}$")]
-
-
 class HostSettings(SettingsTable):
     """Another machine, which you reach by `ssh` without a password; agents run there in tmux."""
 
-    destination: Annotated[str, AfterValidator(plain_word)] = Field(
+    destination: PlainWord = Field(
         default="",
         description="What you write behind `ssh`: a host, or a name of ssh_config; empty: its name here.",
     )
-    user: Annotated[str, AfterValidator(plain_word)] = Field(default="", description="User there; empty: as ssh knows.")
+    user: PlainWord = Field(default="", description="User there; empty: as ssh knows.")
     port: int = Field(default=0, ge=0, le=65_535, description="Port there; 0: as ssh knows.")
     identity: Folder | None = Field(default=None, description="File of the key to use; without it, as ssh knows.")
     ssh_config: Folder | None = Field(default=None, description="Configuration file of ssh, in place of your own.")
     ssh_options: list[Annotated[str, AfterValidator(ssh_option)]] = Field(
         default=[], description="More options for ssh, as in ssh_config: `Name=value` each."
     )
-    tmux: Annotated[str, AfterValidator(plain_word)] = Field(
-        default="tmux", description="The tmux program there: a name, or its full path."
-    )
+    tmux: PlainWord = Field(default="tmux", description="The tmux program there: a name, or its full path.")
     socket_name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$")] = Field(
         default="gsh-ssh", description="Name of the tmux server for agents there, as in `tmux -L`."
     )

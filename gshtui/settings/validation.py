@@ -13,7 +13,8 @@ from typing import Any, cast
 from pydantic import BaseModel, ValidationError
 
 from gshtui.settings.keys import FREE_TABLES, NAMED_TABLES, SERVERS, TABLES, nearest, nearest_table, shown, spelled
-from gshtui.settings.settings_tables import McpServer, expanded, looks_secret, names_secret, server_name, shared_name
+from gshtui.settings.setting_values import expanded, looks_secret, names_secret, server_name, shared_name
+from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import Origin, Problem
 
 Path = tuple[str, ...]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import CommandError, Invocation
-from gshtui.settings.settings_tables import PROJECT
+from gshtui.settings.setting_values import PROJECT
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
