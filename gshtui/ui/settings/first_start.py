@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from gshtui.ui.settings.settings_host import SettingsHost
 
 _OFFLINE = "offline"
-_HINT = "enter chooses · escape asks no more; alt+g shows all settings"
+_SHORT_HINT = "enter chooses · escape asks no more"
+_HINT = f"{_SHORT_HINT}; alt+g shows all settings"
 
 
 class FirstStart:
@@ -67,7 +68,7 @@ class FirstStart:
         before = self._host.theme
         choices = [PickerChoice(name, name, current=name == before) for name in self._host.themes()]
         picker = Picker(
-            "Welcome. Which theme is easy on your eyes?", choices, empty="", hint=_HINT,
+            "Welcome. Which theme do you like?", choices, empty="", hint=_SHORT_HINT,
             preview=self._host.preview_theme,
         )  # fmt: skip
         chosen = await self._answer(picker)
