@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import msgspec
@@ -163,14 +164,15 @@ async def test_what_was_being_typed_when_the_question_came_up_kills_nothing() ->
     app = Listening(questions=ASKED)
     async with app.run_test(size=(120, 40)) as pilot:
         await begun(app, pilot, *FEW)
+        began = time.monotonic()
+        keyboard = Keyboard(app, lambda: began)  # the person types on, however long the machine takes
         await pilot.press("K")
         await settled(pilot)
-        keyboard = Keyboard(app)
         for key in ("y", *"try yes y", "tab", "enter", "y"):
             keyboard.post(key, after=0.05)
             await settled(pilot)
             assert isinstance(app.screen, ConfirmScreen) and AGREED not in ran(app)
-        keyboard.post("enter")
+        keyboard.post("enter", after=600)
         await settled(pilot)
         assert ran(app)[-1] == AGREED
 
