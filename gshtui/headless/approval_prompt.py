@@ -34,6 +34,7 @@ from gshtui.guard.rule_draft import DraftError, check
 from gshtui.guard.rule_file import own_file
 from gshtui.headless.terminal_keys import TerminalKeys
 from gshtui.headless.text_editor import edit_text
+from gshtui.system.editor_command import EditorError
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.text.sanitise import one_line, visible
 
@@ -75,7 +76,7 @@ class KeyReader:
         """
         Args:
             say: echoes a reason as it is typed, and shows a rule.
-            edit: lets the person change a rule in their editor; raises `OSError` with the reason why it could not.
+            edit: lets the person change a rule in their editor; raises `EditorError`.
             clock: the clock of `feed`.
         """
         self._request = request
@@ -150,8 +151,8 @@ class KeyReader:
             try:
                 self._rule = self._edit(self._rule)
                 self._say(f"\n{rule_text(self._rule)}")
-            except OSError as error:
-                self._say(f"\n{visible(error.strerror or str(error))}\n{_RULE_KEYS}")
+            except EditorError as error:
+                self._say(f"\n{visible(str(error))}\n{_RULE_KEYS}")
             self._keys.show_rule(self._clock())
         return None
 

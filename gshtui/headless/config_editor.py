@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 
 from gshtui.headless import exits, streams
 from gshtui.headless.command_hub import working_folder
-from gshtui.headless.text_editor import editor_words
+from gshtui.headless.text_editor import edit_file
+from gshtui.system.editor_command import EditorError, NoEditorError
 
 
 def edit(*, as_json: bool) -> int:
@@ -29,12 +29,12 @@ def edit(*, as_json: bool) -> int:
     except EditError as error:
         streams.complain(str(error))
         return exits.ERROR
+    code = exits.DONE
     try:
-        words = editor_words()
-    except OSError as error:
-        streams.complain(f"{error.strerror}, or edit {file}.")
-        return exits.UNREACHABLE
-    code = subprocess.run([*words, str(file)], check=False).returncode
+        edit_file(file)
+    except EditorError as error:
+        streams.complain(f"{error} The file is {file}.")
+        code = exits.UNREACHABLE if isinstance(error, NoEditorError) else exits.ERROR
     after = load(working_folder())
     for problem in after.problems:
         if problem.level == "warning":
@@ -45,4 +45,4 @@ def edit(*, as_json: bool) -> int:
         from gshtui.commands.config_commands import problem_data
 
         streams.result_json({"file": str(file), "problems": [problem_data(problem) for problem in after.problems]})
-    return exits.ERROR if code else exits.DONE
+    return code

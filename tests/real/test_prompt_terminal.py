@@ -13,6 +13,8 @@ import pytest
 
 from tests.bench.pty_probe import Probe
 
+COVERS = ("gshtui.ui.kit.terminal_handoff",)
+
 
 @contextmanager
 def window(out: Path, **environ: str) -> Iterator[Probe]:

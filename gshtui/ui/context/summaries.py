@@ -293,7 +293,8 @@ class SummaryScreen(ModalScreen[str | None]):
         self.run_worker(self._edit(), exit_on_error=False, exclusive=True, group="editor")
 
     async def _edit(self) -> None:
-        from gshtui.ui.kit.terminal_handoff import EditorError, edit_text
+        from gshtui.system.editor_command import EditorError
+        from gshtui.ui.kit.terminal_handoff import edit_text
 
         area = self.query_one(TextArea)
         try:

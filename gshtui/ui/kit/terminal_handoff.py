@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
-import shutil
 import signal
 import tempfile
 from collections.abc import Generator, Mapping
@@ -19,6 +17,7 @@ from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
+from gshtui.system.editor_command import EditorError, editor_argv, editor_failure
 from gshtui.system.processes import start_child
 
 
@@ -75,35 +74,6 @@ def sleep_until_continued(app: App[Any]) -> None:
     app.refresh(layout=True)
 
 
-FALLBACKS = ("sensible-editor", "nano", "vim", "vi")
-
-
-class EditorError(Exception):
-    """No new text; one sentence that says why and what to do."""
-
-
-def editor_argv(environ: Mapping[str, str]) -> list[str]:
-    """The person's editor: `$VISUAL`, `$EDITOR`, else the first installed one of the usual ones.
-
-    Raises:
-        EditorError: there is none, or the variable cannot be read as a command.
-    """
-    for name in ("VISUAL", "EDITOR"):
-        if not (value := environ.get(name, "").strip()):
-            continue
-        try:
-            argv = shlex.split(value)
-        except ValueError as error:
-            raise EditorError(f"${name} is not a command ({error}): {value}") from error
-        if shutil.which(argv[0], path=environ.get("PATH")) is None:
-            raise EditorError(f"${name} names {argv[0]!r}, which is not installed or not on the PATH.")
-        return argv
-    for name in FALLBACKS:
-        if shutil.which(name, path=environ.get("PATH")):
-            return [name]
-    raise EditorError("No editor found. Set $VISUAL or $EDITOR to the one you use.")
-
-
 async def edit_text(app: App[Any], text: str) -> str:
     """The text as the person leaves it in their editor.
 
@@ -117,7 +87,7 @@ async def edit_text(app: App[Any], text: str) -> str:
         file.write_bytes(text.encode(errors="surrogateescape"))
         code = await _run_editor(app, [*argv, str(file)])
         if code:
-            raise EditorError(f"{name} exited with code {code}; your text is as it was.")
+            raise editor_failure(argv, code, os.environ)
         try:
             left = file.read_bytes().decode()
         except FileNotFoundError:
@@ -136,7 +106,7 @@ async def edit_file(app: App[Any], file: Path, environ: Mapping[str, str]) -> No
     """
     argv = editor_argv(environ)
     if code := await _run_editor(app, [*argv, str(file)]):
-        raise EditorError(f"{Path(argv[0]).name} exited with code {code}.")
+        raise editor_failure(argv, code, environ)
 
 
 async def run_program(app: App[Any], argv: list[str], cwd: Path | None = None) -> int:

@@ -49,7 +49,8 @@ class PlanFeature(Feature):
 
     async def _edit(self, wanted: PlanEditRequested) -> None:
         from gshtui.context.plan_command import RewritePlan
-        from gshtui.ui.kit.terminal_handoff import EditorError, edit_text
+        from gshtui.system.editor_command import EditorError
+        from gshtui.ui.kit.terminal_handoff import edit_text
         from gshtui.ui.kit.textual.typed_app import app_of
 
         try:

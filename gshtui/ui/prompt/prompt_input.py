@@ -470,7 +470,8 @@ class PromptInput(FoldingArea):
         self.run_worker(self._edit_outside(), exclusive=True, exit_on_error=False, group="editor")
 
     async def _edit_outside(self) -> None:
-        from gshtui.ui.kit.terminal_handoff import EditorError, edit_text
+        from gshtui.system.editor_command import EditorError
+        from gshtui.ui.kit.terminal_handoff import edit_text
 
         before = self.value
         try:

@@ -266,7 +266,8 @@ class SettingsFeature(Feature):
     async def _edit(self, make: Any) -> None:
         import os
 
-        from gshtui.ui.kit.terminal_handoff import EditorError, edit_file
+        from gshtui.system.editor_command import EditorError
+        from gshtui.ui.kit.terminal_handoff import edit_file
 
         try:
             file: Path = await asyncio.to_thread(make)
