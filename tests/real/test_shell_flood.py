@@ -1,4 +1,4 @@
-"""Nothing is lost: 100,000 commands from ten shells, while the hub is killed and started again twenty times.
+"""Nothing is lost: 20,000 commands from ten shells, while the hub is killed and started again ten times.
 
 The shells are processes that do what the plugin does (`tests.kit.plugin_shell`), without the zsh around it; they hang
 up at every hundredth command and not at each, which would take minutes. They run a piece of their commands for each of
@@ -23,14 +23,14 @@ from tests.kit.tmux import eventually
 
 COVERS = ("gshtui.shell.spool",)
 
-SHELLS, COMMANDS, KILLS = 10, 10_000, 20
+SHELLS, COMMANDS, KILLS = 10, 2_000, 10
 PIECE = COMMANDS // KILLS
 HUB = [sys.executable, "-m", "tests.kit.shell_log_child"]
 SHELL = [sys.executable, "-m", "tests.kit.plugin_shell"]
 
 
-@pytest.mark.timeout(360)
-async def test_a_hundred_thousand_commands_survive_twenty_hubs() -> None:
+@pytest.mark.timeout(240)
+async def test_twenty_thousand_commands_survive_ten_hubs() -> None:
     socket, spool = paths.runtime_dir() / "gsh.sock", paths.data_dir() / "spool"
     store = await Store.open(paths.data_dir() / "gsh.db")
     hub = _hub()

@@ -41,24 +41,21 @@ MADE = {
 CHILD = """
 import json, sys
 from tests.kit import attacks, expressions
-part, parts = int(sys.argv[1]), int(sys.argv[2])
 uses, unknown = expressions.find_uses()
 slow = {}
-for use in uses[part::parts]:
+for use in uses:
     attack = attacks.superlinear(use.expression, use.run)
     if attack is not None:
         slow[f"{use.where} {use.operation}"] = repr(attack)
 print(json.dumps([len(uses), slow, [(each.file, each.expression) for each in unknown]]))
 """
-PARTS = 2
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("part", range(PARTS))
-def test_no_expression_of_the_package_backtracks(part: int) -> None:
+def test_no_expression_of_the_package_backtracks() -> None:
     """In a process of its own: one that does is ended by a signal, which only the first thread gets."""
     ran = subprocess.run(
-        [sys.executable, "-c", CHILD, str(part), str(PARTS)],
+        [sys.executable, "-c", CHILD],
         capture_output=True,
         text=True,
         timeout=290,
