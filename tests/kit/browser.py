@@ -19,7 +19,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from tests.kit.tmux import eventually
 
-DEADLINE = 30.0
+DEADLINE = 60.0
 
 
 def chromium() -> str:

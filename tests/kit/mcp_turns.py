@@ -63,7 +63,7 @@ async def agent_with(
             await hub.stop()
 
 
-async def ask(hub: Hub, text: str = "Go on.", *, within: float = 30.0) -> TurnFinished:
+async def ask(hub: Hub, text: str = "Go on.", *, within: float = 60.0) -> TurnFinished:
     """One turn, once it is known what the person's servers offer: a turn by itself waits ten seconds for that."""
     await _learn(hub)
     waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=within))

@@ -28,7 +28,7 @@ from gshtui.settings import paths
 from gshtui.system.ids import new_id
 from tests.kit.command import environment, start_gsh
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 AGENT = "0012"
 E = TypeVar("E", bound=Event)
 

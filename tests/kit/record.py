@@ -31,7 +31,7 @@ class Notices(list[tuple[str, str]]):
 
     async def wait_for(self, words: str) -> tuple[str, str]:
         """The first notice with these words, as soon as there is one."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while True:
                 for notice in self:
                     if words in notice[0]:
@@ -54,7 +54,7 @@ async def open_record(
 
 async def wait_until(holds: Callable[[], bool], store: Store) -> None:
     """Wait for something that a background task of the store does, by asking the store for other things."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not holds():
             await store.sessions.find_all(limit=1)
 
@@ -106,7 +106,7 @@ async def python_child(program: str, *arguments: str) -> AsyncGenerator[asyncio.
 async def read_line(process: asyncio.subprocess.Process) -> str:
     """The child's next line, without its end; empty when it is gone."""
     assert process.stdout is not None
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         return (await process.stdout.readline()).decode().rstrip("\n")
 
 

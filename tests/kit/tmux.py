@@ -31,7 +31,7 @@ from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 
 PREFIX = "gsht"
-DEADLINE = 20.0
+DEADLINE = 60.0
 """Seconds that a test waits for anything."""
 T = TypeVar("T")
 

@@ -55,7 +55,7 @@ COVERS = (
     "gshtui.agents.prompt_inbox",
 )
 CHILD = (sys.executable, "-m", "tests.kit.acp_agent_child")
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(180)
 
 
 class Quiet:

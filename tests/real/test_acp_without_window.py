@@ -13,7 +13,7 @@ from tests.kit.native_agents import prepare_spec
 from tests.kit.tmux import eventually, tmux
 
 __all__ = ["tmux"]
-pytestmark = [pytest.mark.tmux, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.tmux, pytest.mark.timeout(180)]
 CHILD = (sys.executable, "-m", "tests.kit.acp_agent_child")
 
 

@@ -165,7 +165,7 @@ async def test_background_jobs_end_with_the_call_and_detached_ones_are_named(too
 
 async def test_a_job_that_holds_the_output_open(tools: ToolHarness) -> None:
     mark = seconds_that_are_nobody_elses()
-    outcome = await asyncio.wait_for(tools.run("bash", command=f"setsid sleep {mark} & echo out"), 8)
+    outcome = await asyncio.wait_for(tools.run("bash", command=f"setsid sleep {mark} & echo out"), 30)
     try:
         assert outcome.text.startswith("out\n")
     finally:

@@ -255,7 +255,7 @@ class Statuses:
 
     async def until(self, right: Callable[[KnownStatus], bool]) -> KnownStatus:
         """The first status that is right."""
-        async with asyncio.timeout(9):
+        async with asyncio.timeout(30):
             while True:
                 found = next((known for known in self.all if right(known)), None)
                 if found is not None:

@@ -72,7 +72,7 @@ async def watching(root: Path, **options: Any) -> AsyncGenerator[tuple[Told, Fil
     watch = FileWatch(root, told.tell, told.notice, **options)
     task = asyncio.create_task(watch.run())
     try:
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(30):
             if root.is_dir() and not options:
                 await watch.watched.wait()
             yield told, watch
@@ -182,14 +182,14 @@ async def test_a_limit_of_the_system_leaves_the_nearest_folders(project: Path) -
 
 async def test_where_nothing_can_be_watched_it_is_said_and_ends(project: Path) -> None:
     told = Told()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await FileWatch(project, told.tell, told.notice, watch=limited(0), most=64).run()
     assert told.notices[-1] == "File changes are not shown: the system cannot watch more folders."
 
 
 async def test_a_home_folder_is_refused(home: Home) -> None:
     told = Told()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await FileWatch(home.path, told.tell, told.notice).run()
     assert told.notices == ["File changes are not shown: this is your home folder."]
     assert refusal(Path("/"), home.path)
@@ -241,7 +241,7 @@ async def test_the_log_keeps_each_line_once_however_many_windows_watch(project: 
         bus.subscribe(take, FilesChanged, name="test")
 
     try:
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(30):
             for told, bus, window in windows:
                 hear(told, bus)
                 window.start(after=0)

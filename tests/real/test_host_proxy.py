@@ -190,7 +190,7 @@ async def said(port: int, request: bytes) -> bytes:
     await writer.drain()
     answer = b""
     with contextlib.suppress(OSError):
-        answer = await asyncio.wait_for(reader.read(), 5)
+        answer = await asyncio.wait_for(reader.read(), 30)
     writer.close()
     return answer
 
@@ -301,6 +301,6 @@ async def test_a_long_lived_child_keeps_its_way_and_its_descriptors(serve, proje
             await child.stdin.drain()
             assert await asyncio.to_thread(os.read, reading, 100) == b"hello"
         child.stdin.close()
-        assert await asyncio.wait_for(child.wait(), 5) == 0
+        assert await asyncio.wait_for(child.wait(), 30) == 0
     os.close(reading)
     assert len(server.seen) == 3

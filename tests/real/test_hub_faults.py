@@ -251,7 +251,7 @@ async def test_a_line_at_which_the_hub_fails_costs_that_line(opened: Open, monke
         original(self, connection, event, number)
 
     monkeypatch.setattr(ShellConnections, "handle_event", take)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not here.hub.shell_log.listens:  # noqa: ASYNC110  # nothing says so
             await asyncio.sleep(0)
         _, writer = await asyncio.open_unix_connection(str(here.hub.shell_log._lease.path))
@@ -292,7 +292,7 @@ async def test_mail_that_cannot_be_delivered_keeps_nobody_elses_from_being(opene
         await here.hub.store.mail.add(
             Letter(id="l2", sender="person", recipient="main", session=session, text="what failed?")
         )
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             await failed.wait()
             await told
     assert [event.part for event in here.recorder.of(FaultReported)] == ["the mail for nobody"]

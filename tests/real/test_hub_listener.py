@@ -53,7 +53,7 @@ class Caller:
 
     async def hear(self) -> dict[str, Any]:
         """The next line; empty at the end."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             line = await self.reader.readline()
         return json.loads(line) if line else {}
 

@@ -95,7 +95,7 @@ async def test_it_plays_by_itself_and_pauses(home: Home, tmp_path: Path) -> None
     ended = asyncio.Event()
     player.changed = lambda: ended.set() if not player.playing and player.position == len(found.events) else None
     player.start()
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(30):
         await ended.wait()
     player.toggle()  # from the end it begins again
     assert player.playing and player.position <= 3
@@ -121,7 +121,7 @@ async def test_the_window_plays_it_also_from_a_damaged_record(home: Home, tmp_pa
     async with app.run_test(size=(100, 36)) as pilot:
 
         async def shown(words: str, *, there: bool = True) -> None:
-            async with asyncio.timeout(8):
+            async with asyncio.timeout(30):
                 while (words in app.export_screenshot().replace("&#160;", " ")) is not there:
                     await pilot.pause()
 

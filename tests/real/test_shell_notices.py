@@ -135,7 +135,7 @@ async def _whole_way(home: Home) -> None:
         async def there() -> bool:
             return file.exists()
 
-        await eventually(there, until=bool, within=20)
+        await eventually(there, until=bool)
         assert f"[gsh] Agent {name} completed: gsh show " in shell.output_of("true")
     finally:
         shell.close()

@@ -167,7 +167,7 @@ async def test_a_conversation_is_named_after_its_first_turn(tmp_path: Path, monk
         try:
             assert hub.store is not None
             hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="Say hello\nto me"))
-            async with asyncio.timeout(8):
+            async with asyncio.timeout(30):
                 await titled.wait()
             (info,) = await hub.store.sessions.find_all(cwd=str(tmp_path), limit=5)
             assert info.title == "Greetings of a friend"
@@ -175,7 +175,7 @@ async def test_a_conversation_is_named_after_its_first_turn(tmp_path: Path, monk
             done = asyncio.Event()
             hub.bus.subscribe(lambda _: done.set(), TurnFinished, name="test turns")
             hub.bus.publish(PromptSubmitted(prompt=new_id(), agent="main", text="Once more"))
-            async with asyncio.timeout(8):
+            async with asyncio.timeout(30):
                 await done.wait()
             assert len(server.requests) == 3  # it is named once
         finally:

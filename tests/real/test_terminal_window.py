@@ -36,7 +36,7 @@ class WindowHarness:
         return await eventually(
             lambda: screen_text(self.outer, self.pane),
             until=lambda seen: all(text in seen for text in texts),
-            within=20,
+            within=60,
         )
 
 

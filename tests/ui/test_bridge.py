@@ -33,7 +33,7 @@ class Listener:
         self.came.set()
 
     async def next(self) -> list[Event]:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await self.came.wait()
         self.came.clear()
         return self.frames[-1]

@@ -83,7 +83,7 @@ class Window(App[None]):
 
     async def until(self, count: int) -> list[tuple[str, str]]:
         """What was typed into fields, once it is so much."""
-        async with asyncio.timeout(10), self.changed:
+        async with asyncio.timeout(30), self.changed:
             await self.changed.wait_for(lambda: len(self.typed) >= count)
         return self.typed
 

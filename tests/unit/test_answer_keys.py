@@ -276,7 +276,7 @@ class WatchedPane(AgentPane):
             self.story.shown = {front: self.clock.now}
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(180)
 async def test_nothing_runs_unasked_in_an_agents_pane(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The pane itself, its line and its keys as a terminal sends them, on a clock of its own."""
     spec, _ = prepare_spec(tmp_path)

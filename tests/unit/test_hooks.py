@@ -144,7 +144,7 @@ async def test_a_feed_tells_of_what_was_and_what_comes(tmp_path: Path) -> None:
         with path.open("ab") as file:
             file.write(b'erPromptSubmit"}\n')
         while len(seen) < 2:
-            await asyncio.wait_for(more.wait(), 8)
+            await asyncio.wait_for(more.wait(), 30)
             more.clear()
             if len(seen) < 2:  # the watch of the folder may have begun after the writing
                 path.touch()

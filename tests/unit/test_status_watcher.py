@@ -70,7 +70,7 @@ async def test_what_changes_in_the_second_of_the_last_look_is_seen() -> None:
     status = CliStatus(server, row, claude, changed)
     await status.start()
     try:
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(30):
             await asked.wait()
     finally:
         await status.stop()

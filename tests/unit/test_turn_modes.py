@@ -76,7 +76,7 @@ async def test_in_plan_mode_an_agent_drops_nothing_of_its_own_context() -> None:
         bus = Bus()
         gate = Gate(bus, respondent="person", auto_approve=frozenset(), modes=AgentModes(bus, "main", mode))  # type: ignore[arg-type]
         found = await access.assess(invocation, "", doing, "")  # type: ignore[arg-type]
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             verdict = await gate.review(Call("main", "s1", "c1", "clear_context", {}), found)
         assert verdict.allowed is allowed, (mode, doing)
         assert allowed or "plan mode" in verdict.reason
