@@ -13,6 +13,8 @@ from gshtui.ui.kit.textual import input_parser
 from gshtui.ui.kit.textual.driver import free_alt_digits
 from gshtui.ui.kit.textual.input_parser import InputParser
 
+COVERS = ("gshtui.text.terminal_sequences",)
+
 STREAM = "ab\x1b[200~x\x1b[31mred\r\nend\x1b]0;t\x07 \x1b\x1b[\x1b[201~c\x1b\rd\x1b[A\x1b[200~\x1b[201~z"
 
 TYPED = {"a": "a", "A": "A", "3": "3", " ": "space", "é": "é", "\r": "enter", "\t": "tab", "\x7f": "backspace"}
@@ -90,7 +92,7 @@ def test_a_paste_is_text_however_it_is_cut(sizes: list[int]) -> None:
 def test_what_no_terminal_sends_harms_nothing(text: str) -> None:
     parser = InputParser()
     found = [*parser.feed(text), *pause(parser)]
-    with patch.object(input_parser, "_ANSWER_WAITS", -1):
+    with patch.object(input_parser, "ANSWER_WAITS", -1):
         found += parser.tick()  # an answer without an end is given up
     typed = [message for message in found if isinstance(message, events.Key) and message.is_printable]
     assert "".join(message.character or "" for message in typed).isprintable()

@@ -67,6 +67,23 @@ def test_a_paste_is_one_text_and_known_as_one(cut: int) -> None:
     assert wishes == [InputAction("submit", "line 1\nline 2 \x03\x1b[A é!", pasted=True)]
 
 
+@given(st.lists(st.integers(1, 9), max_size=30))
+def test_what_the_terminal_says_of_itself_is_not_typed(sizes: list[int]) -> None:
+    sent = b"a\x1bP>|tmux 3.3a\x1b\\b\x1b]11;rgb:1e/1e/2e\x07\x1b[?62;22cc\x1b_Gi=31;OK\x1b\\\x1b\x1b[Dd\x1bPe"
+    line, at = InputLine(), 0
+    for size in [*sizes, len(sent)]:
+        line.feed(sent[at : at + size])
+        at += size
+    assert line.text == "abdec"
+
+
+def test_an_escape_is_part_of_what_comes_with_it_only() -> None:
+    line = InputLine()
+    for piece, at in ((b"a\x1b", 1.0), (b"b", 2.0), (b"\x1bc", 3.0), (b"\x1bP>|half", 4.0), (b"d", 9.0)):
+        line.feed(piece, at)
+    assert line.text == "abd"
+
+
 def test_a_line_is_about_the_question_that_could_be_read_when_it_was_begun() -> None:
     line = InputLine()
     line.feed(b"1", 0.0)

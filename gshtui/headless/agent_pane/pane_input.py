@@ -7,17 +7,15 @@ feeds it.
 from __future__ import annotations
 
 import codecs
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from gshtui.guard.answer_keys import AnswerKeys
+from gshtui.text.terminal_sequences import ANSWER, ANSWER_WAITS, ANSWERED, ESCAPE_WAITS, SEQUENCE, UNFINISHED
 
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 MAX_INPUT = 1_000_000
 """Most characters the line can hold."""
-_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O[@-~]|[^\[O])")
-_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|O)?\Z")
 _MOVES = {
     "\x1b[D": "left", "\x1bOD": "left", "\x02": "left", "\x1b[C": "right", "\x1bOC": "right", "\x06": "right",
     "\x1b[H": "home", "\x1bOH": "home", "\x1b[1~": "home", "\x01": "home",
@@ -50,6 +48,8 @@ class InputLine:
         self._now = 0.0
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._held: str = ""
+        self._in_answer = False
+        """What the terminal says of itself is coming in."""
         self._pasting = False
         self._pasted = False
         self._about = ""
@@ -65,6 +65,10 @@ class InputLine:
 
     def feed(self, data: bytes, at: float = 0.0) -> list[InputAction]:
         """Apply bytes from the terminal; returns the actions among them. `at`: the time, in seconds of any clock."""
+        if at - self._now > ANSWER_WAITS:
+            self._in_answer = False
+        if self._held == "\x1b" and at - self._now > ESCAPE_WAITS:
+            self._held = ""  # the escape key, which does nothing here
         self._now = at
         text, self._held = self._held + self._decode(data), ""
         wishes: list[InputAction] = []
@@ -72,18 +76,32 @@ class InputLine:
             if self._pasting:
                 text = self._paste(text)
                 continue
-            if text[0] == "\x1b":
-                if _UNFINISHED.fullmatch(text):
-                    self._held = text
-                    break
-                match = _SEQUENCE.match(text)
-                key = match.group() if match else text[0]
-            else:
+            if self._in_answer:
+                text = self._skip_answer(text)
+                continue
+            if text[0] != "\x1b":
                 key = text[0]
+            elif UNFINISHED.fullmatch(text):
+                self._held = text
+                break
+            elif answer := ANSWER.match(text):
+                self._in_answer, text = True, text[answer.end() :]
+                continue
+            elif sequence := SEQUENCE.match(text):
+                key = sequence.group()
+            else:  # a key with alt, or an escape before another sequence
+                key = text[:1] if text[1] == "\x1b" else text[:2]
             text = text[len(key) :]
             if (wish := self._key(key)) is not None:
                 wishes.append(wish)
         return wishes
+
+    def _skip_answer(self, text: str) -> str:
+        if (end := ANSWERED.search(text)) is None:
+            self._held = "\x1b" if text.endswith("\x1b") else ""
+            return ""
+        self._in_answer = False
+        return text[end.end() :]
 
     def _paste(self, text: str) -> str:
         end = text.find(PASTE_ENDS)

@@ -21,7 +21,8 @@ from textual._parser import ParseError
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from gshtui.ui.kit.textual.input_parser import ESCAPE_WAITS, InputParser
+from gshtui.text.terminal_sequences import ESCAPE_WAITS
+from gshtui.ui.kit.textual.input_parser import InputParser
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -7,7 +7,6 @@ and types the letters of what fits none. Refuses to type a terminal's answers, a
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Generator, Iterable
 
@@ -16,33 +15,12 @@ from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
+from gshtui.text.terminal_sequences import ANSWER, ANSWER_WAITS, ANSWERED, ESCAPE_WAITS, SEQUENCE, UNFINISHED
+
 START = "\x1b[200~"
 END = "\x1b[201~"
-ESCAPE_WAITS = 0.05
-"""Seconds after which an escape, or a sequence that goes no further, is what was typed. A terminal sends one whole."""
-_ANSWER_WAITS = 1.0
-"""Seconds without a piece after which an answer that was begun is given up."""
 _LONGEST = 32
 """Characters of a sequence that may mean something."""
-_SEQUENCE = re.compile(
-    r"\x1b(?:"
-    r"\[\[[A-E]"  # F1 to F5 on the console of Linux
-    r"|\[M[\s\S]{3}"  # the mouse, as the oldest terminals report it
-    r"|\[\d{1,3}\$"  # shift, from rxvt
-    r"|\[[0-?]{0,64}[ -/]{0,4}[@-~]"
-    r"|O[\d;]{0,8}[A-Za-z]"
-    r")"
-)
-_UNFINISHED = re.compile(
-    r"\x1b(?:"
-    r"\[(?:\[|M[\s\S]{0,2}|(?!\d{1,3}\$)[0-?]{0,64}[ -/]{0,4})"
-    r"|O[\d;]{0,8}"
-    r"|P[\d;]{0,16}|\]\d{0,5}|_"  # perhaps an answer
-    r")?"
-)
-_ANSWER = re.compile(r"\x1b(?:P[\d;]{0,16}[!$+<=>?|]|\]\d{1,5};|_G)")
-"""How what a terminal says of itself begins: its version, a colour, whether it draws pictures."""
-_ANSWERED = re.compile(r"\x07|\x1b\\")
 
 
 class InputParser(XTermParser):
@@ -76,7 +54,7 @@ class InputParser(XTermParser):
 
     def tick(self) -> Iterable[Message]:
         """What is clear now because nothing followed. To be called while nothing can be read."""
-        longest = _ANSWER_WAITS if self._in_answer else ESCAPE_WAITS
+        longest = ANSWER_WAITS if self._in_answer else ESCAPE_WAITS
         if self.waits and time.monotonic() - self._held_at > longest:
             yield from self._give_up()
 
@@ -107,7 +85,7 @@ class InputParser(XTermParser):
         return rest
 
     def _skip_answer(self, data: str) -> str:
-        if (end := _ANSWERED.search(data)) is None:
+        if (end := ANSWERED.search(data)) is None:
             self._held = "\x1b" if data.endswith("\x1b") else ""
             return ""
         self._in_answer = False
@@ -123,13 +101,13 @@ class InputParser(XTermParser):
         if data.startswith(START):
             self._paste = []
             return data[len(START) :]
-        if _UNFINISHED.fullmatch(data):
+        if UNFINISHED.fullmatch(data):
             self._held = data
             return ""
-        if answer := _ANSWER.match(data):
+        if answer := ANSWER.match(data):
             self._in_answer = True
             return data[answer.end() :]
-        if sequence := _SEQUENCE.match(data):
+        if sequence := SEQUENCE.match(data):
             yield from self._sequence(sequence.group())
             return data[sequence.end() :]
         if rest[0] == "\x1b":
