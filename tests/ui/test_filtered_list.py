@@ -10,6 +10,8 @@ from gshtui.ui.kit.dialogs import Picker, PickerChoice
 from gshtui.ui.kit.themes import ThemedApp
 from tests.kit.transcript_host import STYLES
 
+COVERS = ("gshtui.ui.kit.line_field",)
+
 MODELS = [
     PickerChoice("a", "Sonnet", columns=("anthropic", "200k", "$3 / $15")),
     PickerChoice("b", "offline", columns=("offline",), current=True),
@@ -56,6 +58,7 @@ async def test_columns_stand_below_each_other_and_below_their_headings() -> None
         assert {row.index(cell) for row, cell in zip(shown[1:], ("anth", "offline ", "openai"), strict=True)} != {0}
         assert shown[2].index("offline", 10) == shown[1].index("anthropic") == shown[3].index("openai")
         assert "…" in shown[3][:40]
+        assert not app.picker.query_one(Input).cursor_blink, "each blink draws the window behind the dialog again"
         await pilot.press("enter")
     assert app.answers == ["b"]
 

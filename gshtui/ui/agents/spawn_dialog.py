@@ -20,6 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Select, Static, TextArea
 
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.line_field import LineField
 
 if TYPE_CHECKING:
     from gshtui.agents.personas import Personas
@@ -176,12 +177,12 @@ class SpawnScreen(ModalScreen["SpawnAgent | None"]):
             yield machine
             yield _row("Persona", Select(personas, value="", allow_blank=False, id="persona", compact=True))
             models = SuggestFromList(offers.models, case_sensitive=False)
-            yield _row("Model", Input(placeholder="default", id="model", compact=True, suggester=models))
-            yield _row("Command", Input(placeholder="command line", id="command", compact=True))
+            yield _row("Model", LineField(placeholder="default", id="model", suggester=models))
+            yield _row("Command", LineField(placeholder="command line", id="command"))
             ways = [("on its own screen", ""), ("by the Agent Client Protocol (ACP), without its screen", "yes")]
             yield _row("Driven", Select(ways, value="", allow_blank=False, id="acp", compact=True))
-            yield _row("Name", Input(placeholder="chosen automatically", id="name", compact=True))
-            branch = Input(placeholder="none; name a branch to give it its own folder", id="worktree", compact=True)
+            yield _row("Name", LineField(placeholder="chosen automatically", id="name"))
+            branch = LineField(placeholder="none; name a branch to give it its own folder", id="worktree")
             yield _row("Worktree", branch)
             reports = [("stays with the agent", ""), ("goes to the conversation (background)", "yes")]
             yield _row("Report", Select(reports, value="", allow_blank=False, id="background", compact=True))

@@ -20,6 +20,7 @@ from gshtui.mcp_client.server_requests import Elicitation
 from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.approvals.approvals_state import asked_fields
 from gshtui.ui.kit.dialogs import FormScreen
+from gshtui.ui.kit.line_field import LineField
 
 _MOST = 40
 """Fields that are shown."""
@@ -85,7 +86,7 @@ def _field(number: int, schema: object) -> Widget:
     said = {"integer": "a whole number", "number": "a number", "array": "words, with commas between"}
     offered = ", ".join(value for value, _ in choices)
     placeholder = _line(f"any of {offered}" if offered else said.get(str(told.get("type")), told.get("format")), 100)
-    return Input(text, placeholder=placeholder, id=id, compact=True)
+    return LineField(text, placeholder=placeholder, id=id)
 
 
 def _value(field: Widget) -> object:

@@ -16,6 +16,7 @@ from textual.widgets import Button, Input, Static
 
 from gshtui.text.sanitise import one_line
 from gshtui.ui.kit.dialogs import FormScreen
+from gshtui.ui.kit.line_field import LineField
 
 _STRATEGY = re.compile(r"summari[sz]e|last [1-9]\d*|budget [1-9]\d*")
 
@@ -62,9 +63,9 @@ class TuneScreen(FormScreen[Tuning]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -form"):
             yield Static(Content(f"When {one_line(self._agent_name, 40)}'s context is cut"), classes="dialog-title")
-            yield _row("Start at", Input(placeholder=f"% of the window, {self._now}", id="threshold", compact=True))
-            yield _row("Protect", Input(placeholder="tokens of recent results", id="protect", compact=True))
-            yield _row("History", Input(placeholder="summarise · last 40 · budget 60000", id="strategy", compact=True))
+            yield _row("Start at", LineField(placeholder=f"% of the window, {self._now}", id="threshold"))
+            yield _row("Protect", LineField(placeholder="tokens of recent results", id="protect"))
+            yield _row("History", LineField(placeholder="summarise · last 40 · budget 60000", id="strategy"))
             yield Static("", markup=False, classes="dialog-wrong")
             hint = "Only for this agent and conversation, from its next request. Empty fields stay as they are."
             yield Static(Content(hint), classes="dialog-hint")

@@ -26,6 +26,7 @@ from gshtui.ui.kit.bound_keys import BoundKeys
 from gshtui.ui.kit.filtered_list import FilteredList
 from gshtui.ui.kit.fitted_text import fit
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.line_field import LineField
 
 F = TypeVar("F")
 
@@ -184,7 +185,7 @@ class InputScreen(ModalScreen[str | None]):
             if self._lines:
                 yield TextArea(self._text, id="words", compact=True, soft_wrap=True)
             else:
-                yield Input(self._text, id="words", compact=True)
+                yield LineField(self._text, id="words")
             sends = f"ctrl+s {'saves' if self._exact else 'sends'}" if self._lines else "enter confirms"
             hint = " · ".join(filter(None, (sends, "escape cancels", self._hint)))
             yield Static(Content(hint), classes="dialog-hint")

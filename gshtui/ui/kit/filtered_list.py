@@ -16,6 +16,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.line_field import LineField
 
 _R = TypeVar("_R")
 
@@ -46,7 +47,7 @@ class FilteredList(ModalScreen[_R]):
         with Vertical(classes=f"dialog {self._look}".strip()):
             if self._title:
                 yield Static(Content(self._title), classes="dialog-title")
-            yield Input(self.words, placeholder=self._prompt, id="filter", compact=True)
+            yield LineField(self.words, placeholder=self._prompt, id="filter")
             yield OptionList(id="choices", markup=False, compact=True)
             yield Static(Content(self._hint), classes="dialog-hint", markup=False)
 

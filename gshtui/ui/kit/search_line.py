@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from gshtui.ui.kit.key_table import bind
+from gshtui.ui.kit.line_field import LineField
 
 
 class SearchLine(Horizontal):
@@ -57,7 +58,7 @@ class SearchLine(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static("/", id="search-sign", markup=False)
-        yield Input(placeholder=self._placeholder, compact=True, select_on_focus=False)
+        yield LineField(placeholder=self._placeholder, select_on_focus=False)
         yield Static("", id="search-count", markup=False)
 
     def open(self) -> None:

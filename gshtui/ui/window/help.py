@@ -20,6 +20,7 @@ from textual.widgets import Input, Static
 
 from gshtui.ui.kit.key_bar import key_name, shown_keys
 from gshtui.ui.kit.key_table import KEYS, bind
+from gshtui.ui.kit.line_field import LineField
 from gshtui.ui.kit.sendable_keys import is_sent
 from gshtui.ui.kit.textual.driver import sends_every_key
 from gshtui.ui.kit.textual.typed_app import app_of
@@ -67,7 +68,7 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog -wide"):
             yield Static(Content("Keys that work here"), classes="dialog-title")
-            yield Input(placeholder="Type to search: a key, a word, an id", id="filter", compact=True)
+            yield LineField(placeholder="Type to search: a key, a word, an id", id="filter")
             yield VerticalScroll(Static(id="rows"), id="text", can_focus=False)
             yield Static(
                 Content("escape closes · the words at the right are ids for [keybindings]"), classes="dialog-hint"
