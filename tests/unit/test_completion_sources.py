@@ -111,7 +111,7 @@ def test_no_mention_no_offer(tmp_path: Path, written: str) -> None:
 @pytest.mark.parametrize(
     ("typed", "used", "offered"),
     [
-        ("/", (), ["agents", "model", "usage"]),
+        ("/", (), ["model", "agents", "usage"]),
         ("/", ("usage", "gone", "model"), ["usage", "model", "agents"]),
         ("/model", ("models",), ["model", "models"]),
     ],

@@ -42,6 +42,10 @@ CompleteLine = Callable[[str, int], Awaitable[Sequence[LineCompletion]]]
 """(line, cursor) → completions at the cursor."""
 
 
+_OFTEN = ("model", "review", "diff", "compact", "clear", "init", "agents", "info")
+"""Commands that most people want, in the order in which they are shown to somebody who has used none of them yet."""
+
+
 def _none_used() -> Sequence[str]:
     return ()
 
@@ -50,7 +54,7 @@ class CommandSource:
     """`/name parameter=value`, on the first line; names also behind a `|`, a `;` and in a `$(`, and `$variables`.
 
     Args:
-        used: names of commands that the person used, the latest first; they come first.
+        used: names of commands that the person used, the latest first; they come first, then what most people want.
     """
 
     def __init__(self, complete: CompleteLine, used: Callable[[], Sequence[str]] = _none_used) -> None:
@@ -67,7 +71,7 @@ class CommandSource:
         found: list[CompletionItem] = []
         items = list(await self._complete(before, len(before)))
         if any(item.kind == "command" for item in items):
-            age = {name: at for at, name in enumerate(self._used())}
+            age = {name: at for at, name in enumerate(dict.fromkeys((*self._used(), *_OFTEN)))}
             typed = before[start:].removeprefix("/")
             items.sort(key=lambda item: (item.value != typed, age.get(item.value, len(age))))
         for item in items[:LIMIT]:
