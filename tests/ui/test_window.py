@@ -22,8 +22,9 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.hub_events import Noticed, PartFailed, QuitRequested
 from gshtui.bus.events.session_events import SessionChangeRequested, SessionOpened, SessionTitled
 from gshtui.bus.events.shell_events import InputCommandStarted
-from gshtui.commands import declaration
+from gshtui.commands import declaration, help_command
 from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, UsageError
+from gshtui.commands.registry import Registry
 from gshtui.fleet.agent_calls import ListAgents
 from gshtui.providers.model_command import ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen, SessionsScreen
@@ -250,14 +251,16 @@ async def test_what_a_key_answers_is_said_in_short_and_shown_in_the_viewer_if_lo
         assert app.screen is app.bench
 
 
-async def test_a_command_that_fails_is_said_with_its_hint() -> None:
-    app = Window(answers={"read x": CommandError("There is no x.", hint=f"Try {NASTY}.")})
+async def test_a_command_that_fails_is_said_with_its_hint_as_it_is_typed_here() -> None:
+    error = CommandError("There is no x.", hint=f"Try {NASTY}, `help tune`, `make all`.")
+    app = Window(answers={"read x": error}, commands=Registry(help_command.commands(Registry([]))))
     async with app.run_test(size=SIZE) as pilot:
         await settled(pilot)
         app.run_command("read x")
         await settled(pilot)
         assert [row.split()[:2] for row in shown_rows(app) if "/read" in row] == [["✗", "/read"]]
         assert any("There is no x. Try [/foo]" in row for row in shown_rows(app))
+        assert "/help tune, make all" in " ".join(" ".join(shown_rows(app)).split())
 
 
 @pytest.mark.faults

@@ -39,6 +39,9 @@ SHORT = 160
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
 """The Markdown that is stripped from an outcome shown as a toast."""
 
+_NAMED = re.compile(r"`([a-z][a-z0-9_-]*)(?=[ `])")
+"""A word in backticks that may be the name of a command."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Run:
@@ -222,21 +225,26 @@ class CommandRunner:
             case None if typed and text and self._app.show_outcome(_slashed(title), text, failed=outcome.is_error):
                 pass
             case None if outcome.is_error:
-                self._app.notify(text, title=title, severity="error", markup=False, timeout=8)
+                self._app.notify(self._as_typed(text), title=title, severity="error", markup=False, timeout=8)
             case None if len(text) > SHORT or text.count("\n") > 2:
                 from gshtui.ui.kit.transcript.text_screen import TextScreen
 
                 self._app.push_screen(TextScreen(title, text))
             case None if text:
-                self._app.notify(_BOLD.sub(r"\1", text), markup=False)
+                self._app.notify(self._as_typed(_BOLD.sub(r"\1", text)), markup=False)
             case _:
                 pass
+
+    def _as_typed(self, text: str) -> str:
+        """Our own words to the person: a command that they name has its slash, as in the input."""
+        known = self._app.bridge.registry
+        return _NAMED.sub(lambda found: f"`/{found[1]}" if known and found[1] in known else found[0], text)
 
     def _failed(self, title: str, error: Exception, *, typed: bool) -> None:
         if isinstance(error, CommandError):
             if error.shown:
                 return
-            text = error.drawn if typed else str(error)
+            text = self._as_typed(error.drawn if typed else str(error))
         elif isinstance(error, NotReady):
             text = str(error)
         else:
