@@ -66,6 +66,8 @@ class FleetOptions:
     """It looks after the agents of every folder, until a window of their folder takes them over."""
     visiting: bool = False
     """A command that looks in and leaves: it looks after no agent, and changes only what nobody looks after."""
+    brief: bool = False
+    """A command with agents of its own that ends soon: while a keeper runs, it takes over nobody."""
     silent: int = 0
     """Process of a keeper that does not answer: its agents are taken for those that nobody looks after."""
     grace: float = 60.0

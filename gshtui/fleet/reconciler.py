@@ -154,12 +154,19 @@ class Reconciler:
             return lost
 
     async def _adopt(self) -> None:
-        """Take over the agents that nobody looks after; a window takes its folder's over from the keeper, too."""
+        """Take over the agents that nobody looks after; a window takes its folder's over from the keeper, too.
+
+        To take one over costs its status, its screen and its transcript being read anew, here and again in the keeper:
+        what ends soon leaves that to the keeper, where one runs.
+        """
         rows, options = self._context.rows, self._context.options
         home = None if options.everywhere else str(options.home)
         near = [row for row in rows.all() if home is None or row.home == home]
         others = {row.owner for row in near} - {0, os.getpid()}
-        keeper = running_keeper(options.data) if others and not options.everywhere else None
+        asked = not options.everywhere and (others or (options.brief and near))
+        keeper = running_keeper(options.data) if asked else None
+        if options.brief and keeper is not None:
+            return
         over = keeper.process if keeper is not None and keeper.process.pid in others else None
         if over is not None or any(not row.owner for row in near):
             await self._context.store.agents.adopt(home, over)

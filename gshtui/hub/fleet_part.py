@@ -97,6 +97,7 @@ class _FleetMaker:
                 tmux.session_prefix,
                 everywhere=hub.options.keeper,
                 visiting=self.visiting,
+                brief=hub.options.visiting,
                 silent=hub.options.silent,
             ),
             launcher,

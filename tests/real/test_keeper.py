@@ -207,6 +207,15 @@ async def test_a_window_takes_its_folders_agents_over_and_gives_them_back(place:
     keeper = await place.keeper()
     for id in ("0001", "0002"):
         await place.row(lambda row: row.owner == keeper.process.pid, id=id)
+    brief = build_hub(HubOptions(cwd=place.project, loaded=load(place.project), visiting=True))
+    await brief.start()
+    try:
+        assert brief.fleet is not None
+        await brief.fleet.refresh()
+        assert brief.fleet.get("0001") == await place.store.agents.find("0001"), "a question at the prompt looks only"
+        assert (await place.store.agents.find("0001")).owner == keeper.process.pid
+    finally:
+        await brief.stop()
     window = build_hub(HubOptions(cwd=place.project, loaded=load(place.project)))
     await window.start()
     try:
