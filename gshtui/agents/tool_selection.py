@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gshtui.bus.messages import Message
 from gshtui.commands.registry import AnyCommand, Registry
 from gshtui.commands.schema import lean_schema, tool_description
-from gshtui.commands.tool_search import FIND_TOOL, found_tools, index_of, searched_tools
+from gshtui.commands.tool_search import FIND_TOOL, found_tools, index_of
 from gshtui.providers.port import ToolSpec
 
 EVERY = "*"
@@ -39,16 +39,17 @@ class ToolSelector:
 
         The order is stable: the usual ones by name, then those that its calls found, in that order.
         """
-        tools = searched_tools(self._registry)
+        registry = self._registry
+        tools = [tool for tool in registry.listed_tools() if tool.name != FIND_TOOL]
         rare = {tool.name: tool for tool in tools if not (tool.always_offered or tool.name in self._always)}
-        if not rare or FIND_TOOL not in self._registry or EVERY in self._always:
-            return ToolSelection(tuple(self._spec(tool) for tool in tools))
-        found = [name for name in found_tools(tools, messages) if name in rare]
-        search = self._spec(self._registry.get(FIND_TOOL))
+        if not rare or FIND_TOOL not in registry or EVERY in self._always:
+            return ToolSelection(tuple(self._spec(registry.get(tool.name)) for tool in tools))
+        found = [name for name in found_tools(registry, messages) if name in rare]
+        search = self._spec(registry.get(FIND_TOOL))
         # Its index keeps the names that were found, so that the request begins the same.
         search = replace(search, description=f"{search.description} More tools: {index_of(rare.values())}.")
-        usual = [search, *(self._spec(tool) for tool in tools if tool.name not in rare)]
-        specs = [*sorted(usual, key=lambda spec: spec.name), *(self._spec(rare[name]) for name in found)]
+        usual = [search, *(self._spec(registry.get(tool.name)) for tool in tools if tool.name not in rare)]
+        specs = [*sorted(usual, key=lambda spec: spec.name), *(self._spec(registry.get(name)) for name in found)]
         return ToolSelection(tuple(specs), frozenset(rare) - set(found))
 
     def _spec(self, tool: AnyCommand) -> ToolSpec:

@@ -27,6 +27,15 @@ from gshtui.text.similar_names import similar_names
 AnyCommand = Command[Any]
 
 
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """What a list of tools says of one. `always_offered`: each request describes it."""
+
+    name: str
+    family: str
+    always_offered: bool
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Offer:
     """Commands that have not been created yet."""
@@ -210,10 +219,28 @@ class Registry:
         """The commands that this caller may run."""
         return [command for command in self if may_run(command, caller)]
 
+    def listed_tools(self) -> list[ListedTool]:
+        """What `tools` gives, without creating the commands of which `known_tools.py` says what they are."""
+        from gshtui.commands.known_tools import NO_TOOLS, TOOLS  # only requests to models list tools
+
+        for place in list(self._places.values()):
+            if isinstance(place, _Offer) and not all(name in TOOLS or name in NO_TOOLS for name in place.names):
+                self._make(place)
+        listed: list[ListedTool] = []
+        for place in self._places.values():
+            if isinstance(place, _Offer):
+                listed += [ListedTool(name, *TOOLS[name]) for name in place.names if name in TOOLS]
+            elif _is_tool(place):
+                listed.append(ListedTool(place.name, place.family, place.always_offered))
+        return sorted(listed, key=lambda tool: tool.name)
+
     def tools(self) -> list[AnyCommand]:
         """The commands that agents get as tools, sorted by name: a stable order keeps a provider's prompt cache."""
-        offered = [command for command in self if command.tool and command.access is not Access.HUMAN_ONLY]
-        return sorted(offered, key=lambda command: command.name)
+        return sorted(filter(_is_tool, self), key=lambda command: command.name)
+
+
+def _is_tool(command: AnyCommand) -> bool:
+    return command.tool and command.access is not Access.HUMAN_ONLY
 
 
 def _actions(command: AnyCommand) -> tuple[Any, ...]:

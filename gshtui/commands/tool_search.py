@@ -14,7 +14,7 @@ from pydantic import Field
 
 from gshtui.bus.messages import Message
 from gshtui.commands.declaration import Access, Command, CommandError, Invocation, Outcome
-from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.commands.registry import AnyCommand, ListedTool, Registry
 from gshtui.commands.schema import ToolParameters, lean_schema, tool_description
 
 FIND_TOOL = "find_tool"
@@ -52,24 +52,20 @@ def find_tools(tools: Sequence[AnyCommand], query: str) -> list[AnyCommand]:
     return sorted(fitting, key=lambda tool: -scores[tool.name])[:_MOST]
 
 
-def found_tools(tools: Sequence[AnyCommand], messages: Iterable[Message]) -> list[str]:
-    """Names of the tools that the calls of a conversation found or used, in that order, each once.
-
-    Args:
-        tools: all tools of the agent, as `find_tool` searches them.
-    """
-    known = {tool.name for tool in tools}
+def found_tools(registry: Registry, messages: Iterable[Message]) -> list[str]:
+    """Names of the agent's tools that the calls of a conversation found or used, in that order, each once."""
+    known = {tool.name for tool in registry.listed_tools()} - {FIND_TOOL}
     found: dict[str, None] = {}
     for message in messages:
         for call in message.calls:
             if call.name in known:
                 found.setdefault(call.name)
             elif call.name == FIND_TOOL and not call.broken and (query := str(call.arguments.get("query") or "")):
-                found.update(dict.fromkeys(tool.name for tool in find_tools(tools, query)))
+                found.update(dict.fromkeys(tool.name for tool in find_tools(searched_tools(registry), query)))
     return list(found)
 
 
-def index_of(tools: Iterable[AnyCommand], most: int = _INDEX) -> str:
+def index_of(tools: Iterable[ListedTool], most: int = _INDEX) -> str:
     """The names of tools by family, on one line. Of the largest families, if all names are too long, only a few.
 
     Args:

@@ -19,9 +19,10 @@ from tests.kit import shell_forms
 COVERS = ("gshtui.cli.by_hand", "gshtui.cli.command_form", "gshtui.cli.declared", "gshtui.cli.form_projection")
 
 
-async def test_the_written_forms_are_those_of_the_declarations(tmp_path: Path) -> None:
+async def test_the_written_forms_and_tools_are_those_of_the_declarations(tmp_path: Path) -> None:
     declared = await shell_forms.declared(tmp_path)
-    assert declared == shell_forms.WRITTEN.read_text(encoding="utf-8"), "run `python -m tests.kit.shell_forms`"
+    for path, text in zip((shell_forms.WRITTEN, shell_forms.TOOLS), declared, strict=True):
+        assert text == path.read_text(encoding="utf-8"), "run `python -m tests.kit.shell_forms`"
 
 
 def test_commas_separate_values_except_where_they_may_be_in_one() -> None:
