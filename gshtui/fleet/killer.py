@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
@@ -22,21 +22,25 @@ from gshtui.fleet.fleet_context import FleetContext, is_away, is_over, out_of_re
 from gshtui.fleet.ports import FleetError
 from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
+from gshtui.system.process_watch import ProcessWatch
 from gshtui.system.tasks import start_job
 from gshtui.tmux.tmux_errors import TmuxError
 
-STILL_EVERY = 0.5
-"""Seconds between looks for processes that a killed agent has started since."""
+STILL_EVERY, _STILL_RARELY = 0.5, 2.0
+"""Seconds until the first look for processes that a killed agent has started since, and most between two: one that was
+interrupted starts things at once or not at all, and nothing tells of them."""
 END_GRACE = 3.0
 """Seconds that a program has to end by itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Wait:
     """A killed agent's grace period."""
 
-    called_off: asyncio.Event
-    task: asyncio.Task[None]
+    stirred: asyncio.Event = field(default_factory=asyncio.Event)
+    """It was called off, or the agent's program has ended."""
+    called_off: bool = False
+    task: asyncio.Task[None] | None = None
 
 
 class Killer:
@@ -79,9 +83,8 @@ class Killer:
     def watch(self, row: AgentRow) -> None:
         """End a killed agent after its grace period, or with its program; until then, stop every process it starts."""
         if row.id not in self._waiting:
-            called_off = asyncio.Event()
-            task = start_job(self._later(row, called_off), f"the end of {row.id}")
-            self._waiting[row.id] = _Wait(called_off, task)
+            wait = self._waiting[row.id] = _Wait()
+            wait.task = start_job(self._later(row, wait), f"the end of {row.id}")
 
     async def undo(self, row: AgentRow) -> AgentRow:
         """Let a killed agent continue. Raises `FleetError` if it is too late."""
@@ -135,18 +138,22 @@ class Killer:
             return False
         return True
 
-    async def _later(self, row: AgentRow, called_off: asyncio.Event) -> None:
+    async def _later(self, row: AgentRow, wait: _Wait) -> None:
+        program = ProcessWatch(wait.stirred.set)
         try:
-            until = row.killed_at + self._context.options.grace
+            until, pause = row.killed_at + self._context.options.grace, STILL_EVERY
+            told = not row.host and program.watch([row.pid])
             while (left := until - time.time()) > 0:
                 if not row.host and not process_tree.runs(row.pid, row.pid_started):
                     break  # nothing is left that could continue
                 await asyncio.to_thread(process_tree.stop_below, row.pid, row.pid_started)
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(min(STILL_EVERY, left)):
-                        await called_off.wait()
-                if called_off.is_set():
+                    async with asyncio.timeout(min(pause, left)):
+                        await wait.stirred.wait()
+                if wait.called_off:
                     return
+                wait.stirred.clear()
+                pause = min(2 * pause, _STILL_RARELY) if told else STILL_EVERY
             self._waiting.pop(row.id, None)
             await self.end(row)
         except (FleetError, StoreError) as error:
@@ -154,9 +161,13 @@ class Killer:
             self._context.bus.publish(Noticed(level="error", text=text, hint=error.hint, about=row.id))
         else:
             self._context.bus.publish(AgentKilled(agent=row.id))
+        finally:
+            program.close()
 
     async def _call_off(self, id: str) -> None:
         """Stop waiting for its end; after this, its processes are no longer stopped."""
         if (wait := self._waiting.pop(id, None)) is not None:
-            wait.called_off.set()
-            await asyncio.wait([wait.task])  # not cancelled: a look that is under way would still stop it
+            wait.called_off = True
+            wait.stirred.set()
+            if wait.task is not None:
+                await asyncio.wait([wait.task])  # not cancelled: a look that is under way would still stop it
