@@ -145,7 +145,8 @@ class Programs:
     async def booted(self, server: TmuxServer, row: AgentRow) -> str:
         """Wait until a started program takes input or asks something; why it does not, or empty.
 
-        A program that shows neither within its profile's time may have opened its conversation: that is enough.
+        One whose screen says neither for long enough within its profile's time may show its input all the same, or have
+        opened its conversation: that is enough.
         """
         from gshtui.programs.pane_view import SessionError
 
@@ -155,7 +156,7 @@ class Programs:
         except SessionError as error:
             if error.kind == "ended":
                 return error.message
-            if not await self.conversation(server, row, ()):
+            if not (await session.shows_input() or await self.conversation(server, row, ())):
                 return error.message
         return ""
 

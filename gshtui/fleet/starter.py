@@ -94,6 +94,8 @@ AT_ONCE = 4
 _NAMES_TRIED = 20
 _AGAIN = 1.0
 """Seconds between attempts to take back the row of an agent that could not be started."""
+_REPORTED_EVERY = 0.1
+"""Seconds between two looks whether a restarted agent has told its status."""
 PROVEN_AFTER = 1.0
 """Seconds that a restarted agent must live before it counts as back; a known program has to show that it is up."""
 ENDED_AT_ONCE = "ended at once"
@@ -198,14 +200,26 @@ class Starter:
             except TmuxError as error:
                 if error.kind in ("no_such_pane", "gone"):
                     return ENDED_AT_ONCE
-            now = self._context.rows.get(row.id)
-            if now is not None and now.status_source in ("event", "hook"):
+            if self._has_reported(row.id):
                 return ""
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(_REPORTED_EVERY)
         if row.speaks_events or not is_known(row):
             return ""
-        why = await self._programs.booted(server, row)
+        booting = asyncio.ensure_future(self._programs.booted(server, row))
+        try:
+            while not booting.done():
+                if self._has_reported(row.id):
+                    return ""
+                await asyncio.wait({booting}, timeout=_REPORTED_EVERY)
+            why = booting.result()
+        finally:
+            await cancel_and_wait(booting)
         return f"is not up: {why}" if why else ""
+
+    def _has_reported(self, id: str) -> bool:
+        """Whether the agent has told its status by itself since it was started."""
+        now = self._context.rows.get(id)
+        return now is not None and now.status_source in ("event", "hook")
 
     async def briefed(self) -> None:
         """Wait until every first prompt is typed; a command that leaves at once calls it."""

@@ -174,6 +174,14 @@ class CliSession:
         """Its terminal now. Raises `SessionError` (terminal)."""
         return await self._view.read_screen()
 
+    async def shows_input(self) -> bool:
+        """Whether its input is to be seen now, whatever else it shows."""
+        try:
+            seen = await self._view.read_screen()
+        except SessionError:
+            return False
+        return seen.reading.input and not seen.dead
+
     @property
     def takes_code(self) -> bool:
         """Whether it is a shell or an interpreter, which runs what is typed."""

@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from gshtui.bus.agent_data import AgentRow
+from gshtui.fleet.agent_programs import Programs
 from gshtui.programs import profile as profiles
 from gshtui.programs.cli_session import CliSession, SessionError
 from gshtui.programs.hook_reports import VARIABLE, HookFeed, open_spool
@@ -23,6 +24,7 @@ from gshtui.programs.status_watcher import CliStatus
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.processes import running_processes
 from gshtui.tmux.server import TmuxServer
+from tests.kit.home import Home
 from tests.kit.tmux import eventually, screen_text, tmux, wait_for_text
 
 __all__ = ["tmux"]
@@ -401,3 +403,49 @@ async def test_a_question_of_long_ago_is_nobodys_news(tmux: TmuxServer, tmp_path
         assert [known.status for known in taken.all if known.status == "waiting"] == []
     finally:
         await stop()
+
+
+FLICKERS = """
+import itertools, select
+for number in itertools.count():
+    print("\\x1b[H\\x1b[2J" + ("working\\n" if number % 2 else "") + INPUT, end="", flush=True)
+    select.select([], [], [], 0.1)
+"""
+"""A program whose screen says now this, now that, for ever."""
+FLICKERING = """
+title = "Flickers"
+programs = ["flickers"]
+[input]
+line = "^>"
+[[rules]]
+status = "thinking"
+all = ["working"]
+[[rules]]
+status = "idle"
+all = ["^"]
+[timing]
+start = 1.0
+settle = 0.5
+"""
+
+
+@pytest.mark.parametrize("line", ["> ", ""], ids=["input", "none"])
+async def test_a_program_that_never_settles_is_up_once_it_shows_its_input(
+    tmux: TmuxServer, home: Home, tmp_path: Path, line: str
+) -> None:
+    folder = home.config / "gsh" / "profiles"
+    folder.mkdir(parents=True)
+    (folder / "flickers.toml").write_text(FLICKERING)
+    argv = [sys.executable, "-c", FLICKERS.replace("INPUT", repr(line))]
+    pane = await tmux.spawn("gsh-agent-0001", argv, cwd=tmp_path, env={}, width=80, height=24)
+    row = AgentRow(
+        id="0001",
+        name="f",
+        kind="cli",
+        profile="flickers",
+        pane=pane.pane,
+        pid=pane.pid,
+        argv=tuple(argv),
+        cwd=str(tmp_path),
+    )
+    assert (await Programs().booted(tmux, row) == "") is bool(line)
