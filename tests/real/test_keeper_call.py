@@ -13,7 +13,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from gshtui.settings.paths import data_dir
 from gshtui.shell.hub_registry import is_live
 from tests.kit.command import DEADLINE, CommandResult, command, environment, run_gsh, start_gsh
 from tests.kit.tmux import eventually
+from tests.kit.warm_program import WarmProgram
 from tests.real.test_keeper import CLAUDE, Place, place
 
 COVERS = ("gshtui.hub.asked_commands",)
@@ -67,7 +68,14 @@ def settled(ran: CommandResult) -> tuple[int, str, str]:
     return ran.code, re.sub(r", *…", ", …", re.sub(r" +", " ", out)), ran.err
 
 
-async def test_each_command_prints_what_it_prints_alone(place: Place) -> None:
+@pytest.fixture
+def warm() -> Iterator[WarmProgram]:
+    program = WarmProgram()
+    yield program
+    program.close()
+
+
+async def test_each_command_prints_what_it_prints_alone(place: Place, warm: WarmProgram) -> None:
     await made(place)
     lines = [
         ("ls",), ("ls", "--json"), ("ls", "--all"), ("show", "cc"), ("show", "cc", "--json"), ("show", "nobody"),
@@ -76,12 +84,12 @@ async def test_each_command_prints_what_it_prints_alone(place: Place) -> None:
         ("send", "cat", "--message-file", "/nowhere"), ("send", "cat", "moss"), ("send", "--json", "cat", "fern"),
     ]  # fmt: skip
     for line in lines:
-        beside = run_gsh("agent", *line, cwd=place.project)
-        alone = run_gsh("agent", *line, cwd=place.project, env=ALONE)
+        beside = warm.run("agent", *line, cwd=place.project)
+        alone = warm.run("agent", *line, cwd=place.project, env=ALONE)
         assert settled(beside) == settled(alone), line
-    elsewhere = run_gsh("agent", "ls", cwd=place.project.parent)
+    elsewhere = warm.run("agent", "ls", cwd=place.project.parent)
     assert (elsewhere.code, elsewhere.out.count("\n")) == (0, 1), "those of another folder are left out"
-    assert run_gsh("agent", "ls", "--all", cwd=place.project.parent).out.count("\n") == 3
+    assert warm.run("agent", "ls", "--all", cwd=place.project.parent).out.count("\n") == 3
 
 
 async def test_such_a_command_loads_no_hub(place: Place) -> None:

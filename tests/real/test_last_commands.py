@@ -1,7 +1,9 @@
-"""`gsh` knows what was just done: the request holds the last five commands of all shells, whatever was killed.
+"""`gsh` knows what was just done: a question brings the last five commands of all shells, whatever was killed.
 
-Real zsh and bash on terminals, the program as a process, a provider on this machine. Hubs, questions and shells are
-killed at random moments; a question that was killed is asked again.
+Real zsh and bash on terminals. Hubs, questions and shells are killed at random moments; a question that was killed is
+asked again. Most questions are forks that read what `gsh` reads and ask no model; each storm ends with one that is
+typed and goes through the whole program to a provider on this machine. `GSH_TEST_TYPED=1` has all of them typed, which
+takes some minutes.
 """
 
 from __future__ import annotations
@@ -12,39 +14,41 @@ import random
 import re
 import shlex
 import signal
-import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pytest
 
-from tests.kit.command import ROOT, environment
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Fault, Say
 from tests.kit.loopback.server import Loopback
 from tests.kit.shells import Shell
+from tests.kit.warm_program import WarmCommand, WarmProgram
 
-COMMANDS = 16
-"""Typed in one test, with a question after each; 200 take some three minutes."""
-SEEDS = (1,)
+COMMANDS = 50
+"""Typed in one storm, with a question after each."""
+SEEDS = (1, 2, 3, 4)
 PROGRAMS = ("zsh", "zsh", "bash", "bash")
-HUB = [sys.executable, "-m", "tests.kit.shell_log_child"]
+TYPED = bool(os.environ.get("GSH_TEST_TYPED"))
+CHILD = "tests.kit.last_commands_child"
+Kills = Literal["question", "hub", "nothing"]
 T = TypeVar("T")
 
 
 class Desk:
-    """Four shells, a hub that comes and goes, and what the provider was sent."""
+    """Four shells, a hub that comes and goes, and what questions bring along."""
 
-    def __init__(self, server: Loopback, home: Home, chance: random.Random) -> None:
+    def __init__(self, server: Loopback, home: Home, warm: WarmProgram, chance: random.Random) -> None:
         self.server = server
         self.home = home
+        self.warm = warm
         self.chance = chance
         self.shells = [Shell(program=program) for program in PROGRAMS]
         self.typed: list[str] = []
-        self._hub: subprocess.Popen[bytes] | None = None
+        self._hub: WarmCommand | None = None
 
     async def type_command(self) -> None:
         """One command in one shell."""
@@ -57,16 +61,15 @@ class Desk:
 
     async def start_hub(self) -> None:
         """A window's hub; sometimes until shells can report to it."""
-        self._hub = hub = hub_process()
-        assert hub.stdout is not None
+        self._hub = hub = self.warm.start(call=f"{CHILD}:hub")
         if self.chance.random() < 0.7:
-            assert await in_thread(hub.stdout.readline) == b"listening\n"
+            assert await in_thread(lambda: os.read(hub.output, 100)) == b"listening\n"
 
     def kill_hub(self) -> None:
         """If there is one."""
         if self._hub is not None:
             self._hub.kill()
-            self._hub.communicate()
+            self._hub.finish()
             self._hub = None
 
     @property
@@ -79,16 +82,32 @@ class Desk:
         self.shells[at].close()
         self.shells[at] = Shell(program=PROGRAMS[at])
 
-    async def ask(self, *, kill: Callable[[], None] | None = None) -> int:
-        """Ask in one of the shells; the status. `kill` is called at some moment while it runs."""
+    async def ask(self, kills: Kills = "nothing") -> list[str] | None:
+        """Ask; the newest commands that the question brought along, `None` where it was killed.
+
+        Args:
+            kills: what is killed at some moment while it is asked.
+        """
+        question = self.warm.start(call=f"{CHILD}:ask", cwd=self.home.path)
+        asked = asyncio.ensure_future(in_thread(question.finish))
+        await self._disturb(asked, {"question": question.kill, "hub": self.kill_hub}.get(kills), 0.15)
+        result = await asked
+        assert result.code in (0, -signal.SIGKILL), result.err
+        return None if result.code else newest(result.out)
+
+    async def type_question(self, kills: Kills = "nothing") -> list[str] | None:
+        """The same, typed in one of the shells and answered by the model."""
         words = self.chance.choice(("gsh what failed", "gsh --new what failed"))
         shell = self.chance.choice(self.shells)
         asked = asyncio.ensure_future(in_thread(lambda: shell.run(words)))
+        await self._disturb(asked, {"question": self.kill_question, "hub": self.kill_hub}.get(kills), 0.8)
+        return None if await asked else newest(text_of(self.server.chats[-1].body["messages"]))
+
+    async def _disturb(self, asked: asyncio.Future[Any], kill: Callable[[], None] | None, within: float) -> None:
         if kill is not None:
-            await asyncio.wait({asked}, timeout=self.chance.uniform(0.0, 0.8))
+            await asyncio.wait({asked}, timeout=self.chance.uniform(0.0, within))
             if not asked.done():
                 kill()
-        return await asked
 
     def kill_question(self) -> None:
         """The running `gsh`, if it runs yet."""
@@ -99,19 +118,15 @@ class Desk:
             except ProcessLookupError:
                 pass  # it has just ended
 
-    def last_sent(self) -> list[str]:
-        """The newest list of commands in the last request."""
-        section = text_of(self.server.chats[-1].body["messages"]).rpartition("# Recent Shell Activity")[2]
-        return re.findall(r"^\$ .*$", section, re.MULTILINE)
-
     def close(self) -> None:
         self.kill_hub()
         for shell in self.shells:
             shell.close()
 
 
-def hub_process() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(HUB, cwd=ROOT, stdout=subprocess.PIPE, env=environment())
+def newest(text: str) -> list[str]:
+    """The newest list of commands in what was sent."""
+    return re.findall(r"^\$ .*$", text.rpartition("# Recent Shell Activity")[2], re.MULTILINE)
 
 
 def text_of(part: Any) -> str:
@@ -123,6 +138,13 @@ def text_of(part: Any) -> str:
 
 async def in_thread(work: Callable[[], T]) -> T:
     return await asyncio.to_thread(work)
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[WarmProgram]:
+    made = WarmProgram(CHILD)
+    yield made
+    made.close()
 
 
 @pytest.fixture
@@ -137,11 +159,14 @@ async def server(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         yield made
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900 if TYPED else 120)
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_the_last_five_commands_are_in_every_request(server: Loopback, home: Home, seed: int) -> None:
+async def test_the_last_five_commands_are_in_every_question(
+    server: Loopback, home: Home, warm: WarmProgram, seed: int
+) -> None:
     chance = random.Random(seed)
-    desk = await in_thread(lambda: Desk(server, home, chance))
+    desk = await in_thread(lambda: Desk(server, home, warm, chance))
+    ask = desk.type_question if TYPED else desk.ask
     try:
         for _ in range(COMMANDS):
             if not desk.has_hub and chance.random() < 0.4:
@@ -154,17 +179,18 @@ async def test_the_last_five_commands_are_in_every_request(server: Loopback, hom
             if chance.random() < 0.1:
                 await in_thread(desk.kill_shell)
             if chance.random() < 0.3:
-                await desk.ask(kill=desk.kill_question)
-            status = await desk.ask(kill=desk.kill_hub if chance.random() < 0.3 else None)
-            assert status == 0
-            assert desk.last_sent() == desk.typed[-5:]
+                await ask("question")
+            assert await ask("hub" if chance.random() < 0.3 else "nothing") == desk.typed[-5:]
+        assert await desk.type_question() == desk.typed[-5:]
     finally:
         await in_thread(desk.close)
 
 
-async def test_a_question_that_was_killed_does_not_hide_what_came_after(server: Loopback, home: Home) -> None:
+async def test_a_question_that_was_killed_does_not_hide_what_came_after(
+    server: Loopback, home: Home, warm: WarmProgram
+) -> None:
     """Its conversation has no answer yet, so the next question is its first one once more."""
-    desk = await in_thread(lambda: Desk(server, home, random.Random(1)))
+    desk = await in_thread(lambda: Desk(server, home, warm, random.Random(1)))
     shell = desk.shells[0]
     server.script = [[Fault.hang()], [Say("ok")]]
     try:
@@ -176,6 +202,6 @@ async def test_a_question_that_was_killed_does_not_hide_what_came_after(server: 
         await asked
         await desk.type_command()
         assert await in_thread(lambda: shell.run("gsh what failed")) == 0
-        assert desk.last_sent() == desk.typed
+        assert newest(text_of(server.chats[-1].body["messages"])) == desk.typed
     finally:
         await in_thread(desk.close)

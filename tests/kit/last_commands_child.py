@@ -1,0 +1,36 @@
+"""What `gsh` would send of the shells, without a model: run in a fork of the warm program, to be killed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from gshtui.headless.prompt_turn import RecentCommands
+from gshtui.hub.composition import build_hub
+from gshtui.hub.hub_options import HubOptions
+from gshtui.settings.loader import load
+from tests.kit.shell_log_child import main as listen
+
+
+def ask(_words: list[str]) -> int:
+    """Print what a question would bring along, with as much of a hub as that needs."""
+    asyncio.run(_ask())
+    return 0
+
+
+async def _ask() -> None:
+    cwd = Path.cwd()
+    recent = RecentCommands()
+    parts = frozenset({"store", "shell"})
+    recent.hub = hub = build_hub(HubOptions(cwd=cwd, loaded=load(cwd), parts=parts, visiting=True))
+    await hub.start()
+    try:
+        print("\n".join(part.text for part in (await recent.contribute(True)).along))
+    finally:
+        await hub.stop()
+
+
+def hub(_words: list[str]) -> int:
+    """A window's shell log, until killed; prints a line once shells can report to it."""
+    asyncio.run(listen())
+    return 0

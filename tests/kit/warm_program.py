@@ -1,0 +1,200 @@
+"""A process that has loaded the program and forks for each command: no command pays for what it imports.
+
+For tests that run many commands and look at what they do, not at how they start. A fork has its own environment,
+folder and standard streams, and is a whole process otherwise: it can be killed, and leaves nothing behind. What is
+asked of a process from outside (`ps`, `/proc/PID/environ`) is that of the process that it was forked from.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.kit.command import DEADLINE, ROOT, CommandResult, environment
+
+PROGRAM = "gshtui.cli.entry:main"
+ROOMS = (
+    "agents", "bus", "cli", "commands", "context", "fleet", "guard", "headless", "hub", "programs", "settings", "shell",
+    "store", "system", "text", "tmux",
+)  # fmt: skip
+"""What commands load."""
+_LENGTH = 8
+"""Digits in front of a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class WarmCommand:
+    """A fork that runs. `output` and `errors` are to be read and closed by whoever started it."""
+
+    pid: int
+    output: int
+    errors: int
+    _ended: int
+
+    def kill(self) -> None:
+        """End it at once, if it still runs."""
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it has just ended
+
+    def wait(self) -> int:
+        """Its exit code, once it has ended; negative: the signal that ended it."""
+        with os.fdopen(self._ended, "rb") as told:
+            return int(told.read())
+
+    def finish(self) -> CommandResult:
+        """All that it printed, and its exit code. What it printed on both streams has to fit into their pipes."""
+        with os.fdopen(self.output, "rb") as output, os.fdopen(self.errors, "rb") as errors:
+            said, complained = output.read(), errors.read()
+        return CommandResult(self.wait(), said.decode(), complained.decode())
+
+
+class WarmProgram:
+    """Forks on request. Close it.
+
+    Args:
+        more: further modules to load.
+    """
+
+    def __init__(self, *more: str) -> None:
+        self._asked, theirs = socket.socketpair()
+        self._one_at_a_time = threading.Lock()
+        with theirs:
+            argv = [sys.executable, "-m", "tests.kit.warm_program", str(theirs.fileno()), *more]
+            self._process = subprocess.Popen(
+                argv, pass_fds=[theirs.fileno()], cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL
+            )
+
+    def start(
+        self, *words: str, call: str = PROGRAM, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> WarmCommand:
+        """Run a function with these words in a fork, in the test's environment with `env` added.
+
+        Args:
+            call: `module:function`; the function takes the words and returns the exit code.
+        """
+        output, errors, told = os.pipe(), os.pipe(), os.pipe()
+        fields = {"call": call, "words": words, "cwd": str(cwd or Path.cwd()), "env": environment(env)}
+        request = json.dumps(fields).encode()
+        theirs = [output[1], errors[1], told[1]]
+        try:
+            with self._one_at_a_time:
+                socket.send_fds(self._asked, [f"{len(request):{_LENGTH}}".encode()], theirs)
+                self._asked.sendall(request)
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        return WarmCommand(int(_line(told[0])), output[0], errors[0], told[0])
+
+    def run(self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> CommandResult:
+        """Run a command of the program to its end."""
+        return self.start(*words, cwd=cwd, env=env).finish()
+
+    def close(self) -> None:
+        """End it; forks that still run go on."""
+        self._asked.close()
+        self._process.kill()
+        self._process.wait(DEADLINE)
+
+
+def _line(descriptor: int) -> str:
+    read = bytearray()
+    while not read.endswith(b"\n"):
+        byte = os.read(descriptor, 1)
+        assert byte, "the warm program has ended"
+        read += byte
+    return read.decode()
+
+
+# -- in the process that forks ----------------------------------------------------------------------------------------
+
+
+def serve(asked: socket.socket) -> None:
+    """Fork for each request until the other side is gone."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+    while True:
+        length, descriptors, _, _ = socket.recv_fds(asked, _LENGTH, 3)
+        if not length:
+            return
+        data = asked.recv(int(length), socket.MSG_WAITALL)
+        if os.fork() == 0:
+            try:
+                asked.close()
+                _supervise(json.loads(data), *descriptors)
+            finally:
+                os._exit(1)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _supervise(request: dict[str, Any], output: int, errors: int, told: int) -> None:
+    """Fork once more, say which process does it, and how that ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.close(told)
+            code = _become(request, output, errors)()
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 1
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+    os.close(output)
+    os.close(errors)
+    os.write(told, f"{pid}\n".encode())
+    _, status = os.waitpid(pid, 0)
+    os.write(told, str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def _become(request: dict[str, Any], output: int, errors: int) -> Callable[[], int]:
+    """Make this process the one that was asked for; what it is to do."""
+    os.setsid()
+    os.dup2(output, 1)
+    os.dup2(errors, 2)
+    os.close(output)
+    os.close(errors)
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    time.tzset()
+    module, _, name = request["call"].partition(":")
+    words = request["words"]
+    sys.argv = ["gsh-tui", *words]
+    function = getattr(importlib.import_module(module), name)
+    return lambda: int(function(list(words)))
+
+
+def load(rooms: Sequence[str], more: Sequence[str]) -> None:
+    """Import all modules of these rooms, and these."""
+    import gshtui
+
+    for room in rooms:
+        for found in pkgutil.walk_packages([f"{gshtui.__path__[0]}/{room}"], f"gshtui.{room}."):
+            importlib.import_module(found.name)
+    for name in more:
+        importlib.import_module(name)
+
+
+if __name__ == "__main__":
+    load(ROOMS, sys.argv[2:])
+    serve(socket.socket(fileno=int(sys.argv[1])))
