@@ -128,7 +128,7 @@ async def plan_finish(
     if names and not commit:
         raise CommandError(
             f"{tree.shown} has {count(len(names), 'uncommitted file')} ({_listed(names)}); nothing was merged.",
-            hint="Commit first, or let it be done: --commit -m MESSAGE.",
+            hint="Commit first, or let it be done: commit=true message=…, in a shell --commit -m MESSAGE.",
             data={"uncommitted": list(names)},
         )
     if names and not message.strip():
