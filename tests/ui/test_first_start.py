@@ -39,6 +39,11 @@ async def test_three_questions_and_nothing_without_an_answer(home: Home, monkeyp
         await asked("Which provider")
         await pilot.press("down", "enter")
         await asked("Which theme")
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        dialog = app.screen.query_one(".dialog").region
+        assert dialog.bottom < app.bench.input.region.y, "the input is in sight"
+        assert app.screen.query_one(".dialog-hint").region.bottom < dialog.bottom, "and how to go on"
         await pilot.press("escape")
         await app.workers.wait_for_complete(worker for worker in app.workers if worker.group == "settings")
         assert sets() == [("agent.default_provider", "openai")] and app.theme == "gsh-dark"

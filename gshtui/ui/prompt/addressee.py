@@ -47,7 +47,7 @@ class Addressee(msgspec.Struct, frozen=True):
     def placeholder(self) -> str:
         """What the empty input says."""
         if self.call:
-            return "Say something here · @name asks an agent, @all every agent · / command"
+            return "Say something here · @name asks an agent, @all all · / command"
         if not self.mail:
             return f"Ask for anything · {MEANS}"
         if self.program:
