@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import math
 import os
 import signal
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,6 +50,7 @@ async def start_child(
         OSError: it cannot be started.
         ValueError: an argument cannot be passed on.
     """
+    _await_ends_without_threads()
     start = asyncio.create_subprocess_exec(
         *argv,
         stdin=stdin,
@@ -67,6 +70,15 @@ async def start_child(
         await kill_child(process, _UNSTARTED_WITHIN)
 
     return await finish_start(start, end)
+
+
+@functools.cache
+def _await_ends_without_threads() -> None:
+    """Have asyncio learn of a child's end from the kernel, as it does from Python 3.12 on, not by a thread for each."""
+    if sys.version_info < (3, 12) and sys.platform == "linux":
+        from gshtui.system.child_watcher import KernelChildWatcher
+
+        asyncio.set_child_watcher(KernelChildWatcher())  # pyright: ignore[reportDeprecated]
 
 
 async def finish_start(start: Awaitable[T], end: Callable[[T], Awaitable[None]]) -> T:

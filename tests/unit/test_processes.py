@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
+import sys
+import threading
 
 import psutil
 import pytest
 
 from gshtui.system import processes
+
+COVERS = ("gshtui.system.child_watcher",)
 
 
 async def started(script: str) -> asyncio.subprocess.Process:
@@ -77,3 +82,31 @@ async def test_a_start_that_is_cancelled_at_any_step_ends_though_a_grandchild_ho
             os.kill(grandchild, signal.SIGKILL)
         os.close(reads)
         os.close(writes)
+
+
+async def ends(*scripts: str) -> list[int]:
+    """The exit codes of children that run side by side."""
+    children = [await processes.start_child("/bin/sh", "-c", script) for script in scripts]
+    return await asyncio.gather(*(child.wait() for child in children))
+
+
+async def test_ends_are_known_in_the_loop_that_started_a_child_without_a_thread_for_each() -> None:
+    scripts = [f"exit {code}" for code in range(8)]
+    waiting = asyncio.create_task(ends(*scripts, "sleep 0.2; exit 8", "kill -9 $$"))
+    elsewhere = asyncio.create_task(asyncio.to_thread(asyncio.run, ends(*scripts)))
+    async with asyncio.timeout(20):
+        assert await elsewhere == list(range(8))
+        assert await waiting == [*range(9), -signal.SIGKILL]
+    if sys.platform == "linux":
+        assert not [thread.name for thread in threading.enumerate() if "waitpid" in thread.name]
+
+
+async def test_where_the_kernel_has_no_descriptor_of_a_child_its_end_is_known_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def none(pid: int, flags: int = 0) -> int:
+        raise OSError(errno.EMFILE, "there are too many")
+
+    monkeypatch.setattr(os, "pidfd_open", none, raising=False)
+    async with asyncio.timeout(20):
+        assert await ends("exit 3", "exit 4") == [3, 4]
