@@ -53,7 +53,7 @@ def _parts(hub: Hub, store: Store, run: str, cwd: Path, lend: LendTerminal | Non
     from gshtui.agents.toolbox import Toolbox, WorkDirs
     from gshtui.hub.step_agents import HubAgents
     from gshtui.settings.paths import project_root
-    from gshtui.workflows.step_process import KEPT, StepPlace
+    from gshtui.workflows.step_process import KEPT, StepPlace, StepSandbox
     from gshtui.workflows.tool_step import StepTools
     from gshtui.workflows.workflow_run import RunParts
 
@@ -83,7 +83,17 @@ def _parts(hub: Hub, store: Store, run: str, cwd: Path, lend: LendTerminal | Non
         if hub.has_mcp_servers:
             await hub.mcp_servers().prepare(hub.registry, agent, lambda _: True)
 
-    place = StepPlace(gate, hub.offers.sandboxes, agent, run, cwd, project, settings.python, dict(os.environ), lend)
+    place = StepPlace(
+        gate,
+        StepSandbox(hub.offers.sandboxes, project, run),
+        agent,
+        run,
+        cwd,
+        project,
+        settings.python,
+        dict(os.environ),
+        lend,
+    )
     return RunParts(
         hub.bus,
         store.workflows,

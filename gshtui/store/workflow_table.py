@@ -6,6 +6,7 @@ A step is recorded before it begins and when it has ended, so that after a crash
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 
 import msgspec
 
@@ -79,9 +80,14 @@ class WorkflowTable(Table):
         """Add a run, or write it anew."""
         await self._write(lambda connection: put_run(connection, row))
 
-    async def put_step(self, run: str, number: int, result: StepResult) -> None:
-        """Write what is known of a step."""
-        await self._write(lambda connection: put_step(connection, run, number, result))
+    async def put_steps(self, run: str, results: Mapping[int, StepResult]) -> None:
+        """Write what is known of some steps, by number, at once."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            for number, result in results.items():
+                put_step(connection, run, number, result)
+
+        await self._write(write)
 
     async def is_cancel_asked(self, run: str) -> bool:
         """Whether another process asked that a run ends. Raises `StoreError`: there is no such run."""

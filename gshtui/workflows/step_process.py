@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 KEPT = 1024 * 1024
 """Bytes of each stream of a step that its result keeps."""
+_SMALL = 16 * 1024
+"""Bytes of output that are made readable at once, without a thread."""
 _SHOWN_VALUE = 300
 _LONGEST_VALUE = 130_000
 _HARMLESS = "abcdefghijklmnopqrstuvwxyz0123456789_"
@@ -49,12 +51,40 @@ LendTerminal = Callable[["Start"], Awaitable[int]]
 """Runs a program on the person's own terminal; its exit code. Cancelling it ends the program."""
 
 
+@dataclass(slots=True)
+class StepSandbox:
+    """The sandbox of a run's steps. Whether there is one is found out once; it itself is made anew for each step."""
+
+    sandboxes: Sandboxes | None
+    project: Path
+    run: str
+    _exists: bool | None = None
+
+    async def exists(self) -> bool:
+        """Whether there is one."""
+        if self._exists is None:
+            self._exists = not isinstance(await self.now(), str)
+        return self._exists
+
+    async def now(self) -> ProjectSandbox | str:
+        """The sandbox of the project as it is now, or why there is none, as the end of a sentence."""
+        if self.sandboxes is None:
+            return "there is none here"
+        return await self.sandboxes.sandbox(Path(os.path.realpath(self.project)), self.run)
+
+    def grant(self, hosts: tuple[str, ...]) -> None:
+        """Let the run's steps reach these hosts from now on."""
+        if self.sandboxes is not None:
+            for host in hosts:
+                self.sandboxes.grant_host(self.run, host)
+
+
 @dataclass(frozen=True, slots=True)
 class StepPlace:
     """Where the steps of a run work, and who judges them."""
 
     gate: Gate
-    sandboxes: Sandboxes | None
+    sandbox: StepSandbox
     agent: str
     """The name under which the guard knows the run."""
     run: str
@@ -243,21 +273,16 @@ def _with_variables(assessment: Assessment, variables: Mapping[str, str]) -> Ass
     return replace(assessment, inside=False, pattern="", why=assessment.why or why)
 
 
-async def _sandbox(place: StepPlace) -> ProjectSandbox | str:
-    if place.sandboxes is None:
-        return "there is none here"
-    return await place.sandboxes.sandbox(Path(os.path.realpath(place.project)), place.run)
-
-
 async def _run(place: StepPlace, call: StepCall, invocation: Invocation, program: _Program) -> StepResult:
     assessment = program.assessment
-    if assessment.sandbox and (program.terminal or isinstance(await _sandbox(place), str)):
+    if assessment.sandbox and (program.terminal or not await place.sandbox.exists()):
         assessment = replace(assessment, sandbox=False)
     asked = Call(place.agent, place.run, invocation.call, program.tool, dict(program.arguments))
     verdict = await place.gate.review(asked, assessment)
     if not verdict.allowed:
         return _refused(verdict)
-    if why := await asyncio.to_thread(program.check):
+    # What was decided at once is run at once; a person took their time.
+    if not verdict.by and (why := await asyncio.to_thread(program.check)):
         raise CommandError(f"What the step names has changed since it was allowed: {why}.", hint="Nothing was run.")
     if program.terminal and place.lend_terminal is not None:
         return await _on_terminal(place.lend_terminal, call, program.start)
@@ -266,8 +291,7 @@ async def _run(place: StepPlace, call: StepCall, invocation: Invocation, program
     if verdict.sandboxed and use is not None and use.refused and result.state == "failed":
         wider = await place.gate.review_wider(asked, assessment, use)
         if wider.allowed:
-            for host in use.hosts if place.sandboxes is not None else ():
-                place.sandboxes.grant_host(place.run, host) if place.sandboxes is not None else None
+            place.sandbox.grant(use.hosts)
             result, _ = await _captured(place, call, invocation, program, wider)
     return result
 
@@ -300,7 +324,7 @@ async def _captured(
         errors = Capture(err, lambda text: call.output(text, "stderr"))
         try:
             if verdict.sandboxed:
-                sandbox = await _sandbox(place)
+                sandbox = await place.sandbox.now()
                 if isinstance(sandbox, str):
                     raise CommandError(f"The step may run in the sandbox only, and cannot run there: {sandbox}.")
                 run = await run_in_sandbox(sandbox, program.start, call.seconds, invocation.cancelled, capture, errors)
@@ -309,7 +333,8 @@ async def _captured(
         finally:
             capture.close()
             errors.close()
-        stdout, stderr = await asyncio.to_thread(_texts, out, err)
+        small = out.size + err.size <= _SMALL
+        stdout, stderr = _texts(out, err) if small else await asyncio.to_thread(_texts, out, err)
     finally:
         out.close()
         err.close()

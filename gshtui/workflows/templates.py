@@ -131,6 +131,14 @@ def render(template: Template, values: Mapping[str, object]) -> str:
         raise TemplateError(f"it cannot be rendered: {type(error).__name__}", template.line) from None
 
 
+def check_known(template: Template, values: Mapping[str, object]) -> None:
+    """Raise `TemplateError` where a part that needs no step's result cannot be rendered, as of a missing variable."""
+    parsed = _parsed(template)
+    for node in parsed.nodes:
+        if isinstance(node, OutputNode) and "step" not in BoundTemplate(parsed.env, [node]).analyze().variables:
+            _rendered(parsed, node, values, template)
+
+
 def holds(template: Template, values: Mapping[str, object]) -> bool:
     """Whether an expression such as `params.amend == true` is true. Raises `TemplateError`."""
     try:

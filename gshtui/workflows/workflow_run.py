@@ -1,6 +1,7 @@
 """One run of a workflow: its steps in their order, side by side where they do not wait for each other.
 
-Each step is recorded before it begins and when it has ended. A run that goes on after a crash runs no finished step
+Each step is recorded before it begins and when it has ended; the end of one and the beginning of those that waited for
+it are written at once. A run that goes on after a crash runs no finished step
 again. Every wait has a limit, and a cancelled run ends what it started.
 """
 
@@ -11,7 +12,7 @@ import contextlib
 import os
 import random
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,7 +41,17 @@ from gshtui.text.glob_pattern import compile_glob
 from gshtui.text.sanitise import one_line
 from gshtui.workflows import templates
 from gshtui.workflows.agent_step import AgentRequest, StepAgents
-from gshtui.workflows.definition import LlmAction, PythonAction, ShellAction, ToolAction, Value, Workflow, WorkflowStep
+from gshtui.workflows.definition import (
+    LlmAction,
+    PythonAction,
+    ShellAction,
+    ToolAction,
+    Value,
+    Workflow,
+    WorkflowError,
+    WorkflowStep,
+    templates_in,
+)
 from gshtui.workflows.step_process import StepCall, StepPlace, Stream, run_python, run_shell, step_seconds
 from gshtui.workflows.templates import TemplateError
 from gshtui.workflows.tool_step import StepTools
@@ -61,8 +72,8 @@ class RunRecord(Protocol):
         """Add a run, or write it anew."""
         ...
 
-    async def put_step(self, run: str, number: int, result: StepResult) -> None:
-        """Write what is known of a step."""
+    async def put_steps(self, run: str, results: Mapping[int, StepResult]) -> None:
+        """Write what is known of some steps, by number, at once."""
         ...
 
     async def is_cancel_asked(self, run: str) -> bool:
@@ -117,6 +128,8 @@ class WorkflowRun:
         self._results = {number: result for number, result in (before or {}).items() if result.is_over}
         self._resumed = before is not None
         self._cancelled = asyncio.Event()
+        environ = parts.place.environ.items()
+        self._environ = {name: value for name, value in environ if not is_secret_variable(name, value)}
         self.row = self._new_row()
 
     def cancel(self) -> None:
@@ -124,7 +137,9 @@ class WorkflowRun:
         self._cancelled.set()
 
     async def check(self) -> None:
-        """Raise `WorkflowError` where a tool, a server or an agent that it needs is not there."""
+        """Raise `WorkflowError` where a variable, a tool, a server or an agent that it needs is not there."""
+        for step in self._workflow.steps:
+            self._check_variables(step)
         if any(isinstance(step.action, ToolAction) and step.action.server for step in self._workflow.steps):
             await self._parts.tools.load()
         for step in self._workflow.steps:
@@ -132,6 +147,19 @@ class WorkflowRun:
                 self._parts.tools.check(step, step.action)
             elif isinstance(step.action, LlmAction):
                 self._parts.agents.check(_request(self._workflow, step, step.action, "", "", ""))
+
+    def _check_variables(self, step: WorkflowStep) -> None:
+        values = self._context(step)
+        try:
+            if step.when is not None:
+                after_steps = any(used.parts[0] == "step" for used in templates.references(step.when, condition=True))
+                if after_steps or not templates.holds(step.when, values):
+                    return  # it may be left out
+            for template in templates_in({name: getattr(step.action, name) for name in type(step.action).__slots__}):
+                templates.check_known(template, values)
+        except TemplateError as error:
+            where = f"{self._workflow.file.name}, line {error.line or step.line}"
+            raise WorkflowError(f"{where}: the step {step.name!r} cannot run: {error}.") from None
 
     async def run(self) -> RunEnd:
         """Run it to its end. Raises `StoreError`; cancelling it cancels the run."""
@@ -191,73 +219,102 @@ class WorkflowRun:
     async def _steps(self) -> RunEnd:
         waiting = [step for step in self._workflow.steps if step.number not in self._results]
         going: dict[asyncio.Task[StepResult], WorkflowStep] = {}
+        ended: list[WorkflowStep] = []
         stopped = asyncio.ensure_future(self._cancelled.wait())
         try:
-            while waiting or going:
-                ready = [step for step in waiting if step.needs <= self._results.keys()]
-                for step in ready[: _AT_ONCE - len(going)]:
-                    waiting.remove(step)
-                    going[asyncio.create_task(self._step(step), name=f"step {step.number}")] = step
+            while waiting or going or ended:
+                begun: list[WorkflowStep] = []
+                for step in [step for step in waiting if step.needs <= self._results.keys()]:
+                    if (result := self._without_running(step)) is not None:
+                        self._results[step.number] = result
+                        ended.append(step)
+                    elif len(going) + len(begun) < _AT_ONCE:
+                        begun.append(step)
+                failed = next((step for step in ended if not self._results[step.number].is_over), None)
+                await self._record(ended, begun if failed is None else ())
+                if failed is not None:
+                    return await self._stopped_by(failed, going)
+                waiting = [step for step in waiting if step not in begun and step not in ended]
+                ended = []
+                going |= {asyncio.create_task(self._step(step), name=f"step {step.number}"): step for step in begun}
+                if not going:
+                    continue
                 await asyncio.wait({*going, stopped}, return_when=asyncio.FIRST_COMPLETED)
                 for task in [task for task in going if task.done()]:
-                    step, result = going.pop(task), task.result()
-                    self._results[step.number] = result
-                    if not result.is_over and not self._cancelled.is_set():
-                        return await self._stopped_by(step, result, going)
+                    ended.append(step := going.pop(task))
+                    self._results[step.number] = task.result()
                 if self._cancelled.is_set():
-                    await self._end_others(going)
+                    await self._end_others(going, ended)
                     return self._ended("cancelled", 130)
             return self._ended("done", 0)
         finally:
             stopped.cancel()
             await cancel_and_wait(*going)
 
-    async def _stopped_by(
-        self, step: WorkflowStep, result: StepResult, going: dict[asyncio.Task[StepResult], WorkflowStep]
-    ) -> RunEnd:
+    async def _stopped_by(self, step: WorkflowStep, going: dict[asyncio.Task[StepResult], WorkflowStep]) -> RunEnd:
         self._cancelled.set()  # those beside it end, too
-        await self._end_others(going)
+        await self._end_others(going, [])
+        result = self._results[step.number]
         said = result.error or f"{step.name} ended with exit code {result.exit_code}"
         return self._ended("failed", result.exit_code or 1, f"Step {step.number} ({step.name}): {said}", step)
 
-    async def _end_others(self, going: dict[asyncio.Task[StepResult], WorkflowStep]) -> None:
+    async def _end_others(
+        self, going: dict[asyncio.Task[StepResult], WorkflowStep], ended: Sequence[WorkflowStep]
+    ) -> None:
+        """Wait for those that are going on, and record them and others that have ended."""
         if going:
             await asyncio.wait(going)
-            self._results |= {step.number: task.result() for task, step in going.items() if not task.cancelled()}
-            going.clear()
+        done = {step.number: task.result() for task, step in going.items() if not task.cancelled()}
+        self._results |= done
+        others = [step for step in going.values() if step.number in done]
+        going.clear()
+        await self._record([*ended, *others], [])
+
+    async def _record(self, ended: Sequence[WorkflowStep], begun: Sequence[WorkflowStep]) -> None:
+        """Write which steps have ended and which begin, then publish it. Raises `StoreError`."""
+        results = {step.number: self._results[step.number] for step in ended}
+        beginning = StepResult(state="running", started_at=time.time())
+        if changed := results | {step.number: beginning for step in begun}:
+            await self._parts.record.put_steps(self.id, changed)
+        for step in ended:
+            result = results[step.number]
+            self.bus.publish(WorkflowStepFinished(run=self.id, step=step.number, name=step.name, result=result))
+        for step in begun:
+            self._publish_start(step, 1)
+
+    def _publish_start(self, step: WorkflowStep, attempt: int) -> None:
+        self.bus.publish(
+            WorkflowStepStarted(run=self.id, step=step.number, name=step.name, kind=step.kind, attempt=attempt)
+        )
+
+    def _without_running(self, step: WorkflowStep) -> StepResult | None:
+        """The result of a step that its `when` leaves out, or that cannot be told; `None`: it is to run."""
+        try:
+            if step.when is None or templates.holds(step.when, self._context(step)):
+                return None
+        except TemplateError as error:
+            return _failed(f"its `when`: {error}")
+        now = time.time()
+        return StepResult(state="skipped", started_at=now, ended_at=now)
 
     async def _step(self, step: WorkflowStep) -> StepResult:
-        """Run one step with its retries, and record it. Raises `StoreError`."""
-        bus, record = self.bus, self._parts.record
-        try:
-            if step.when is not None and not templates.holds(step.when, self._context(step)):
-                now = time.time()
-                return await self._settled(step, StepResult(state="skipped", started_at=now, ended_at=now))
-        except TemplateError as error:
-            return await self._settled(step, _failed(f"its `when`: {error}"))
+        """Run one step, which is recorded as begun, with its retries."""
         attempt = 0
         while True:
             attempt += 1
-            await record.put_step(self.id, step.number, StepResult(state="running", started_at=time.time()))
-            bus.publish(
-                WorkflowStepStarted(run=self.id, step=step.number, name=step.name, kind=step.kind, attempt=attempt)
-            )
+            if attempt > 1:
+                self._publish_start(step, attempt)
             result = msgspec.structs.replace(await self._attempt(step), attempts=attempt)
-            if result.state in ("done", "cancelled", "denied") or self._cancelled.is_set():
-                return await self._settled(step, result)
+            if result.state == "denied":
+                return msgspec.structs.replace(result, continued=step.on_failure == "continue")
+            if result.state in ("done", "cancelled") or self._cancelled.is_set():
+                return result
             if step.on_failure == "retry" and attempt <= step.retry.max:
                 await self._pause(step, attempt)
                 continue
             if step.on_failure == "continue" or (step.on_failure == "ask" and await self._goes_on(step, result)):
                 result = msgspec.structs.replace(result, continued=True)
-            return await self._settled(step, result)
-
-    async def _settled(self, step: WorkflowStep, result: StepResult) -> StepResult:
-        if result.state == "denied" and step.on_failure == "continue":
-            result = msgspec.structs.replace(result, continued=True)
-        await self._parts.record.put_step(self.id, step.number, result)
-        self.bus.publish(WorkflowStepFinished(run=self.id, step=step.number, name=step.name, result=result))
-        return result
+            return result
 
     async def _pause(self, step: WorkflowStep, attempt: int) -> None:
         """Wait before the next attempt, unless the run is cancelled."""
@@ -378,7 +435,7 @@ class WorkflowRun:
         context: dict[str, object] = {
             "params": self._values,
             "step": steps,
-            "env": {name: value for name, value in place.environ.items() if not is_secret_variable(name, value)},
+            "env": self._environ,
             "workspace": str(place.project),
             "now": datetime.now(UTC).isoformat(timespec="seconds"),
             "terminal": place.lend_terminal is not None,

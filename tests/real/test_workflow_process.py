@@ -140,6 +140,23 @@ def test_parameters_are_options_and_variables(project: Path, home: Home) -> None
     assert [one["name"] for one in made["parameters"]] == ["amend", "level", "dry_run"]
 
 
+def test_a_missing_variable_is_one_sentence_before_anything_runs(project: Path, home: Home) -> None:
+    steps = """\
+      - shell: {command: 'touch made.txt'}
+      - when: params.who == 'nobody'
+        shell: {command: 'echo {{ env.LEFT_OUT }}'}
+      - id: tell
+        shell: {command: "echo {{ env.NOT_HERE | default: 'nothing' }} {{ env.NOWHERE_SET }}"}
+"""
+    workflow(home, steps, "      who: {type: string, required: true}\n")
+    without = run_gsh("workflow", "run", "made", "--mode", "yolo", cwd=project)
+    assert (without.code, without.out) == (2, "") and "made needs the parameter who" in without.err
+    ran = run_gsh("workflow", "run", "made", "--mode", "yolo", "--who", "me", cwd=project)
+    assert ran.code == 2 and ran.err.count("\n") <= 2, ran.err
+    assert "made.yml, line" in ran.err and "'tell' cannot run" in ran.err and "NOWHERE_SET" in ran.err
+    assert not (project / "made.txt").exists()
+
+
 def test_steps_feed_each_other_skip_retry_and_go_on(project: Path, home: Home) -> None:
     workflow(
         home,

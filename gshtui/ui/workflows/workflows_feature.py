@@ -85,7 +85,8 @@ def choices_of(runs: WorkflowRuns | None, library: WorkflowLibrary | None, now: 
     found: list[PickerChoice] = []
     rows = sorted(runs.rows if runs is not None else (), key=lambda row: row.state != "running")
     for row in rows[:_RUNS]:
-        said = f"{row.state} · {age(max(0.0, now - row.started))} ago · {row.id[:8]}"
+        begun = age(max(0.0, now - row.started))
+        said = f"{row.state} · begun {begun if begun == 'now' else f'{begun} ago'} · {row.id[:8]}"
         found.append(PickerChoice(_RUN + row.id, f"{row.workflow}", one_line(f"{said} {row.error}", 200)))
     workflows = library.found if library is not None else {}
     for name in sorted(workflows):
