@@ -56,18 +56,24 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
         where="gsh-tui mcp serve",
     )  # fmt: skip
     async with running_hub(here) as hub:
-        await hub.start()
-        for failed in hub.failed.values():
-            complain(f"{failed.part}: {failed.why}", failed.hint)
-        if hub.failed:
-            return exits.ERROR
-        face = McpFace(ServedCommands(hub, frozenset(options.allowed)))
-        if options.http:
-            return await _serve_http(face.serve_http, options, stop)
-        serving = start_job(face.serve_stdio(), "the MCP server")
-        stopping = asyncio.ensure_future(stop.asked.wait())
-        await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
-        await cancel_and_wait(serving, stopping, within=2.0)
+
+        async def start() -> bool:
+            await hub.start()
+            for failed in hub.failed.values():
+                complain(f"{failed.part}: {failed.why}", failed.hint)
+            return not hub.failed
+
+        commands = ServedCommands(hub, frozenset(options.allowed), start)
+        face = McpFace(commands)
+        try:
+            if options.http:
+                return await _serve_http(face.serve_http, options, stop) if await commands.ready() else exits.ERROR
+            serving = start_job(face.serve_stdio(), "the MCP server")
+            stopping = asyncio.ensure_future(stop.asked.wait())
+            await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
+            await cancel_and_wait(serving, stopping, within=2.0)
+        finally:
+            await commands.started()
     return exits.DONE
 
 

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from typing import Any, cast
 
 import mcp_types
-import uvicorn
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
@@ -30,15 +29,6 @@ _ALIVE_EVERY = 5.0
 _ENDS_WITHIN = 5.0
 Scope = MutableMapping[str, Any]
 AsgiApp = Callable[[Scope, Any, Any], Awaitable[None]]
-
-
-class _SignallessServer(uvicorn.Server):
-    """Leaves signals to the command that runs it."""
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None]:
-        """Capture none."""
-        yield
 
 
 class McpFace:
@@ -62,12 +52,22 @@ class McpFace:
 
     async def serve_http(self, listener: socket.socket, token: str, stop: asyncio.Event) -> None:
         """Serve on a socket of this machine, until asked to stop, those who have the token."""
+        import uvicorn  # not for a program that waits on our standard output
+
+        class SignallessServer(uvicorn.Server):
+            """Leaves signals to the command that runs it."""
+
+            @contextlib.contextmanager
+            def capture_signals(self) -> Generator[None]:
+                """Capture none."""
+                yield
+
         _quiet()
         app = with_token(cast("AsgiApp", self._server.streamable_http_app()), token)
         config = uvicorn.Config(
             cast("Any", app), log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=2
         )
-        server = _SignallessServer(config)
+        server = SignallessServer(config)
         serving = start_job(server.serve(sockets=[listener]), "the MCP server")
         stopping = asyncio.ensure_future(stop.wait())
         try:
@@ -91,6 +91,7 @@ class McpFace:
             )
             for one in self._commands.commands()
         ]
+        self._commands.begin()  # it will call one of them
         return mcp_types.ListToolsResult(tools=tools)
 
     async def _call_tool(

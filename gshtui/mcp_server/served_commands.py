@@ -7,9 +7,10 @@ rights than an agent's own. Knows nothing of the protocol.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -34,6 +35,7 @@ from gshtui.guard.approval import Call
 from gshtui.hub.hub import Hub
 from gshtui.store.session_calls import ListSessions, ShowSession
 from gshtui.system.ids import new_id
+from gshtui.system.tasks import start_job
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.truncation import is_too_long, shorten
 
@@ -181,10 +183,33 @@ WRITING = tuple(one.name for one in SERVED if one.effect is not Effect.READ)
 class ServedCommands:
     """The served commands of one hub."""
 
-    def __init__(self, hub: Hub, allowed: frozenset[str]) -> None:
-        """`allowed`: names of those of `WRITING` that may be called."""
+    def __init__(self, hub: Hub, allowed: frozenset[str], start: Callable[[], Coroutine[Any, Any, bool]]) -> None:
+        """
+        Args:
+            allowed: names of those of `WRITING` that may be called.
+            start: starts the hub; returns whether it can be used.
+        """
         self._hub = hub
+        self._start = start
+        self._starting: asyncio.Task[bool | None] | None = None
         self._commands = {one.name: one for one in SERVED if one.effect is Effect.READ or one.name in allowed}
+
+    def begin(self) -> asyncio.Task[bool | None]:
+        """Start the hub, unless that has begun. Not before a program has had its first answer: it waits only a while
+        for that, which needs nothing of the hub.
+        """
+        if self._starting is None:
+            self._starting = start_job(self._start(), "the start of the hub")
+        return self._starting
+
+    async def ready(self) -> bool:
+        """Whether the hub can be used, once it has started."""
+        return bool(await asyncio.shield(self.begin()))
+
+    async def started(self) -> None:
+        """Wait until it is not in the middle of its start."""
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
 
     def commands(self) -> list[ServedCommand]:
         """Those that may be called."""
@@ -243,6 +268,8 @@ class ServedCommands:
             wrong = error.errors(include_url=False, include_context=False, include_input=False)[0]
             where = ".".join(map(str, wrong["loc"]))
             raise CommandError(f"{name}: {one_line(literal(where), 60)}: {wrong['msg']}.") from error
+        if not await self.ready():
+            raise CommandError("gsh-tui could not start here.", hint="`gsh-tui doctor` says what is missing.")
         await self._review(caller, command, arguments)
         invocation = self._hub.invocation(caller, output)
         return await execution.run_value(self._hub.registry, cast("Returns[Any]", parameters), invocation)
