@@ -12,7 +12,7 @@ from gshtui.agents.conversation import Conversation, answered_turn
 from gshtui.agents.hooks.agent_hooks import AgentHooks
 from gshtui.agents.loop import Turn, TurnLimit, request_draft, unlimited
 from gshtui.agents.ports import InboxPrompt, ModelHandle, Record
-from gshtui.agents.prompt_inbox import PromptInbox
+from gshtui.agents.prompt_inbox import INTENTS, PromptInbox
 from gshtui.agents.sessions import OpenedSession, OpenSessions
 from gshtui.agents.toolbox import Toolbox
 from gshtui.bus.agent_data import EffortChoice
@@ -20,11 +20,8 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
-    InterruptRequested,
     ModelChanged,
     ModelChangeRequested,
-    PromptEditRequested,
-    PromptSubmitted,
     PromptWithdrawn,
     Status,
     TurnFinished,
@@ -88,15 +85,12 @@ class Agent:
         self.attend: Attend | None = None
         """Where it has a conversation in each call; `None`: it answers everything in the one that is open."""
         self._expects_prompt = False
-        self._inbox = PromptInbox(bus, name, lambda: self.working)
-        self._turn: asyncio.Task[TurnFinished | None] | None = None
+        self._inbox = PromptInbox(bus, name)
         self._turn_id = ""
         self._life: asyncio.Task[None] | None = None
         self._subscription = bus.subscribe(
             self._listen,
-            PromptSubmitted,
-            PromptEditRequested,
-            InterruptRequested,
+            *INTENTS,
             ModelChangeRequested,
             CutRequested,
             name=f"agent {name}",
@@ -125,7 +119,7 @@ class Agent:
     @property
     def working(self) -> bool:
         """Whether a turn is in progress."""
-        return self._turn is not None
+        return self._inbox.turn is not None
 
     @property
     def waiting(self) -> int:
@@ -139,7 +133,7 @@ class Agent:
     async def stop(self, timeout: float = 5.0) -> None:
         """Interrupt the turn in progress, let it record its state, and stop. Waits at most `timeout` seconds."""
         self._subscription.unsubscribe()
-        await cancel_and_wait(self._turn, within=timeout)
+        await cancel_and_wait(self._inbox.turn, within=timeout)
         await cancel_and_wait(self._life, within=timeout)
 
     def converse(self, conversation: Conversation | None) -> None:
@@ -222,14 +216,9 @@ class Agent:
         for event in batch:
             if getattr(event, "agent", "") != self.name:
                 continue
+            if self._inbox.handle(event):
+                continue
             match event:
-                case PromptSubmitted():
-                    self._inbox.add(event)
-                case PromptEditRequested():
-                    self._inbox.edit(event)
-                case InterruptRequested():
-                    if self._turn is not None:
-                        self._turn.cancel()
                 case ModelChangeRequested():
                     await self._change_model(event)
                 case CutRequested() if self._home is not None and self._conversation is not self._home:
@@ -332,7 +321,7 @@ class Agent:
             finished = self._ended(session, "error", f"The prompt failed inside gsh-tui: {fault.why}.", fault)
         finally:
             self._toolbox.limit_mode("")
-            self._turn, self._turn_id = None, ""
+            self._inbox.turn, self._turn_id = None, ""
             self._expects_prompt = False
         if finished is None and self.status == "starting":
             self._publish_status("idle")
@@ -363,8 +352,8 @@ class Agent:
         )
         self._turn_id = turn.id
         work = turn.run(prompt) if self._hooks is None else self._hooked(turn, prompt)
-        self._turn = asyncio.get_running_loop().create_task(work, name=f"turn:{self.name}")
-        return await self._turn
+        self._inbox.turn = asyncio.get_running_loop().create_task(work, name=f"turn:{self.name}")
+        return await self._inbox.turn
 
     async def _hooked(self, turn: Turn, prompt: InboxPrompt) -> TurnFinished | None:
         """Run a turn, unless a hook stops its prompt: then `None`."""

@@ -1,35 +1,58 @@
-"""The prompts that wait for one agent, in order: queued behind the turn in progress, edited, withdrawn or refused."""
+"""The prompts that wait for one agent, in order: queued behind the turn in progress, edited, withdrawn or refused.
+
+Also holds that turn, which an interrupt cancels. The same for our own agents and for programs over ACP.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 
 from gshtui.agents.ports import InboxPrompt
 from gshtui.bus.bus import Bus
+from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
+    InterruptRequested,
     PromptEdited,
     PromptEditRequested,
     PromptQueued,
     PromptSubmitted,
     PromptWithdrawn,
+    TurnFinished,
 )
 from gshtui.bus.events.hub_events import Noticed
+
+INTENTS = (PromptSubmitted, PromptEditRequested, InterruptRequested)
+"""What `handle` handles."""
 
 
 class PromptInbox:
     """See the module. `wake` is set by every new prompt."""
 
-    def __init__(self, bus: Bus, agent: str, working: Callable[[], bool]) -> None:
+    def __init__(self, bus: Bus, agent: str) -> None:
         self.wake = asyncio.Event()
+        self.turn: asyncio.Task[TurnFinished | None] | None = None
+        """The turn in progress, set by the agent."""
         self._bus = bus
         self._agent = agent
-        self._working = working
         self._prompts: deque[InboxPrompt] = deque()
 
     def __len__(self) -> int:
         return len(self._prompts)
+
+    def handle(self, event: Event) -> bool:
+        """Handle what a person wants of the prompts and the turn; returns whether it was that."""
+        match event:
+            case PromptSubmitted():
+                self.add(event)
+            case PromptEditRequested():
+                self.edit(event)
+            case InterruptRequested():
+                if self.turn is not None:
+                    self.turn.cancel()
+            case _:
+                return False
+        return True
 
     def add(self, event: PromptSubmitted) -> None:
         """Queue a prompt, once."""
@@ -38,7 +61,7 @@ class PromptInbox:
         self._prompts.append(
             InboxPrompt(event.prompt, event.text, event.attachments, event.source, event.mode, event.call)
         )
-        if self._working() or len(self._prompts) > 1:
+        if self.turn is not None or len(self._prompts) > 1:
             self._bus.publish(
                 PromptQueued(
                     prompt=event.prompt,

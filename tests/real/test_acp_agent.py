@@ -45,6 +45,7 @@ from tests.kit.tmux import eventually
 
 COVERS = (
     "gshtui.fleet.acp.acp_files",
+    "gshtui.fleet.acp.acp_options",
     "gshtui.fleet.acp.acp_turn",
     "gshtui.fleet.native.direct_line",
     "gshtui.fleet.program_options",

@@ -17,21 +17,18 @@ import msgspec
 from gshtui.agents.conversation import Conversation, answered_turn, unanswered_prompt
 from gshtui.agents.loop import attachment_blocks, title_of
 from gshtui.agents.ports import InboxPrompt
-from gshtui.agents.prompt_inbox import PromptInbox
-from gshtui.bus.agent_data import ProgramCommand, ProgramOption
+from gshtui.agents.prompt_inbox import INTENTS, PromptInbox
+from gshtui.bus.agent_data import ProgramCommand
 from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Task
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     ContextAssembled,
-    InterruptRequested,
     ModelChanged,
     ModelChangeRequested,
     ProgramOptionRequested,
     ProgramSessionChanged,
-    PromptEditRequested,
-    PromptSubmitted,
     QuestionAnswered,
     Status,
     TurnFinished,
@@ -42,6 +39,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.bus.messages import Document, Image, Message, ResultStatus, Stop, Usage, user_message
 from gshtui.context.task_list import TaskError, TaskStore, written
 from gshtui.fleet.acp.acp_files import AcpFiles, AcpTerminals
+from gshtui.fleet.acp.acp_options import AcpProgramOptions
 from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions
 from gshtui.fleet.acp.acp_turn import TurnRecorder
 from gshtui.media import media_files
@@ -58,7 +56,6 @@ from gshtui.programs.acp.acp_updates import (
     WindowReport,
     Words,
     call_report,
-    options_of,
     report_of,
     usage_of,
 )
@@ -120,10 +117,10 @@ class AcpAgent:
         self._terminals = terminals
         self._tasks = tasks
         self._remember = remember
-        self._inbox = PromptInbox(bus, name, lambda: self.working)
+        self._inbox = PromptInbox(bus, name)
         self._connection: AcpConnection | None = None
         self._session = ""
-        self._options: tuple[ProgramOption, ...] = ()
+        self._options = AcpProgramOptions(self.note)
         self._commands: tuple[ProgramCommand, ...] = ()
         self._window = WindowReport(0, 0)
         self._cost_before = spent
@@ -136,15 +133,16 @@ class AcpAgent:
         self._room.set()
         self._recorder: TurnRecorder | None = None
         self._recording = asyncio.Lock()
-        self._turn: asyncio.Task[TurnFinished] | None = None
         self._life: asyncio.Task[None] | None = None
         self._handling: asyncio.Task[None] | None = None
         self._subscription = bus.subscribe(
             self._listen,
-            PromptSubmitted, PromptEditRequested, InterruptRequested, QuestionAnswered, ProgramOptionRequested,
+            *INTENTS,
+            QuestionAnswered,
+            ProgramOptionRequested,
             ModelChangeRequested,
             name=f"agent {name}",
-        )  # fmt: skip
+        )
 
     @property
     def session(self) -> str:
@@ -154,7 +152,7 @@ class AcpAgent:
     @property
     def working(self) -> bool:
         """Whether a turn is in progress."""
-        return self._turn is not None
+        return self._inbox.turn is not None
 
     @property
     def waiting(self) -> int:
@@ -177,7 +175,7 @@ class AcpAgent:
         """Interrupt the turn in progress, let it record its state, and end the program."""
         self._subscription.unsubscribe()
         self._questions.withdraw()
-        await cancel_and_wait(self._turn, within=timeout)
+        await cancel_and_wait(self._inbox.turn, within=timeout)
         await cancel_and_wait(self._life, within=timeout)
         await cancel_and_wait(self._handling, within=timeout)
         await end_all("the end of the program", self._terminals.close, self._disconnect)
@@ -246,14 +244,9 @@ class AcpAgent:
         for event in batch:
             if getattr(event, "agent", "") != self.name:
                 continue
+            if self._inbox.handle(event):
+                continue
             match event:
-                case PromptSubmitted():
-                    self._inbox.add(event)
-                case PromptEditRequested():
-                    self._inbox.edit(event)
-                case InterruptRequested():
-                    if self._turn is not None:
-                        self._turn.cancel()
                 case QuestionAnswered():
                     self._questions.handle_answer(event)
                 case ProgramOptionRequested():
@@ -264,38 +257,11 @@ class AcpAgent:
                     pass
 
     async def _set_option(self, wanted: str, value: str) -> None:
-        option = next((one for one in self._options if wanted in (one.id, one.category)), None)
-        if option is None or self._connection is None:
-            offered = ", ".join(one.id for one in self._options) or "none"
-            self.note(f"This program has no option {one_line(wanted, 60)}; it has: {offered}.")
-            return
-        if value not in {one.value for one in option.values}:
-            self.note(f"{option.id} cannot be {one_line(value, 60)}.")
-            return
         try:
-            await self._choose(self._connection, option, value)
+            if await self._options.set(self._connection, wanted, value):
+                self._publish_session()
         except AcpError as error:
             self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=self.name))
-            return
-        self._publish_session()
-
-    async def _choose(self, connection: AcpConnection, option: ProgramOption, value: str) -> None:
-        """Set one of the options that there are. Raises `AcpError`."""
-        told = options_of(await connection.set_option(option.way, option.id, value))
-        self._options = told or tuple(_with_value(one, option.id, value) for one in self._options)
-
-    async def _begin(self, connection: AcpConnection, wanted: str, value: str) -> None:
-        """Set an option at the start, where the program has it; a person hears it if it cannot be."""
-        option = next((one for one in self._options if wanted in (one.id, one.category)), None)
-        if option is None or option.value == value:
-            return
-        if value not in {one.value for one in option.values}:
-            self.note(f"{connection.name} has no {wanted} {one_line(value, 60)}; it goes on with {option.value}.")
-            return
-        try:
-            await self._choose(connection, option, value)
-        except AcpError as error:
-            self.note(f"{error.message} It goes on with the {wanted} {option.value}.")
 
     # Its turns
 
@@ -308,7 +274,8 @@ class AcpAgent:
 
     async def _answer(self, prompt: InboxPrompt) -> None:
         """Answer one prompt. Whatever happens, the agent can take the next one."""
-        turn = self._turn = asyncio.get_running_loop().create_task(self._take_turn(prompt), name=f"turn:{self.name}")
+        turn = asyncio.get_running_loop().create_task(self._take_turn(prompt), name=f"turn:{self.name}")
+        self._inbox.turn = turn
         finished: TurnFinished | None = None
         try:
             finished = await turn
@@ -325,7 +292,7 @@ class AcpAgent:
                 )
             )  # fmt: skip
         finally:
-            self._turn, self._recorder = None, None
+            self._inbox.turn, self._recorder = None, None
         failed = finished is not None and finished.stop == "error"
         self._publish_status("failed" if failed else "idle", finished.error if finished is not None else "")
 
@@ -343,7 +310,7 @@ class AcpAgent:
         error: ExpectedError | None = None
         usage = Usage()
         self._recorder = recorder = TurnRecorder(
-            self._bus, self.name, self._conversation, turn, self._program, self._value_of("model")
+            self._bus, self.name, self._conversation, turn, self._program, self._options.value("model")
         )
         try:
             blocks = await self._record_prompt(prompt, turn, recorded=again is not None)
@@ -445,11 +412,11 @@ class AcpAgent:
                 )
             )
         self._connection = connection
-        self._options = options_of(answer)
+        self._options.open(answer)
         if (asking := ASKING.get(connection.name)) is not None:
-            await self._begin(connection, "mode", asking)
+            await self._options.begin(connection, "mode", asking)
         if self._model and not resumed:
-            await self._begin(connection, "model", self._model)
+            await self._options.begin(connection, "model", self._model)
         if connection.session != self._session:
             self._session = connection.session
             await self._remember(self._session)
@@ -493,10 +460,10 @@ class AcpAgent:
             case PlanReport():
                 await self._take_plan(report)
             case OptionsReport(mode=mode) if mode:
-                self._options = tuple(_with_value(one, "mode", mode) for one in self._options)
+                self._options.note_mode(mode)
                 self._publish_session()
             case OptionsReport():
-                self._options = report.options or self._options
+                self._options.offered = report.options or self._options.offered
                 self._publish_session()
             case WindowReport():
                 self._window = report
@@ -538,7 +505,7 @@ class AcpAgent:
             self._bus.publish(
                 UsageReported(  # of all its requests, and so of none of them
                     agent=self.name, session=self.session, turn=turn, iteration=0, provider=self._program,
-                    model=self._value_of("model"), usage=usage, cost=cost,
+                    model=self._options.value("model"), usage=usage, cost=cost,
                 )
             )  # fmt: skip
         return cost
@@ -546,9 +513,6 @@ class AcpAgent:
     @property
     def _program(self) -> str:
         return self._connection.name if self._connection is not None else "program"
-
-    def _value_of(self, category: str) -> str:
-        return next((one.value for one in self._options if category in (one.category, one.id)), "")
 
     def _publish_session(self) -> None:
         connection = self._connection
@@ -558,14 +522,14 @@ class AcpAgent:
                 program=self._program,
                 version=connection.version if connection is not None else "",
                 external_id=self._session,
-                options=self._options,
+                options=self._options.offered,
                 commands=self._commands,
             )
         )
         self._publish_model()
 
     def _publish_model(self) -> None:
-        model = self._value_of("model")
+        model = self._options.value("model")
         label = f"{self._program} {model}".strip()
         self._bus.publish(
             ModelChanged(agent=self.name, provider=self._program, model=model, window=self._window.size, label=label)
@@ -595,7 +559,3 @@ def told_before(messages: Sequence[Message]) -> str:
             lines.append(f"{who}: {message.text.strip()}")
         lines += [f"(You used {call.name}: {one_line(str(call.arguments), 200)})" for call in message.calls]
     return f"{_FORGOTTEN}\n\n{shorten(chr(10).join(lines), _TOLD)}\n\n{_NOW}"
-
-
-def _with_value(option: ProgramOption, id: str, value: str) -> ProgramOption:
-    return msgspec.structs.replace(option, value=value) if id in (option.id, option.category) else option
