@@ -101,7 +101,7 @@ def commands() -> list[AnyCommand]:
 
 def _prompt(invocation: Invocation, text: str) -> Outcome:
     """The outcome that a window turns into a turn of the agent in front."""
-    intent = PromptSubmitted(prompt=new_id(), agent=invocation.agent, text=text)
+    intent = PromptSubmitted(prompt=new_id(), agent=invocation.addressed, text=text)
     return Outcome({"prompt": text}, text, intent=intent)
 
 
@@ -114,7 +114,7 @@ async def _file(invocation: Invocation, parameters: FileParameters) -> Outcome:
     if not found:
         raise CommandError(f"There is no file {one_line(parameters.path, 200)}.", hint="Give its path.")
     text = parameters.text.strip() or f"Here is the file {one_line(path.name, 200)}."
-    intent = PromptSubmitted(prompt=new_id(), agent=invocation.agent, text=text, attachments=(str(path),))
+    intent = PromptSubmitted(prompt=new_id(), agent=invocation.addressed, text=text, attachments=(str(path),))
     return Outcome({"prompt": text, "file": str(path)}, text, intent=intent)
 
 

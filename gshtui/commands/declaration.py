@@ -183,7 +183,9 @@ class Invocation:
     """The folder that the run's path must really be in; `None`: the path alone decides."""
     session: str = ""
     agent: str = ""
-    """The agent that the command applies to if it names none: the one in front."""
+    """The agent of the face: in a window, the one of its chat."""
+    front: str = ""
+    """The agent of the tab in which a person types, where that is another one."""
     call: str = ""
     """Id of the tool call, when an agent runs it."""
     output: Callable[[str], None] = _silent
@@ -201,6 +203,11 @@ class Invocation:
     """Runs a command of a line as a call of its own, past the same questions; `None`: nothing asks here."""
     output_bytes: int | None = None
     """Most bytes of an answer to the caller; 0: no limit, `None`: the settings decide."""
+
+    @property
+    def addressed(self) -> str:
+        """The agent that the command applies to if it names none."""
+        return self.front or self.agent
 
     def limit(self, setting: int) -> int:
         """Most bytes of its answer: the caller's limit, else the configured one. 0: no limit."""

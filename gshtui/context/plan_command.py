@@ -123,7 +123,7 @@ def plan_command(
 
     async def find(invocation: Invocation, agent: str) -> tuple[str, str]:
         """The agent, and its conversation."""
-        agent = agent or invocation.agent
+        agent = agent or invocation.addressed
         try:
             session = (invocation.session if agent == invocation.agent else "") or await session_of(agent)
         except StoreError as error:

@@ -218,7 +218,7 @@ def task_commands(context_store: TaskStore, session_of: Callable[[str], Awaitabl
     """The command, on these lists. `session_of(agent)`: the current conversation of an agent, by name or id."""
 
     async def run(invocation: Invocation, parameters: TodoParameters) -> Outcome:
-        agent = parameters.agent or invocation.agent
+        agent = parameters.agent or invocation.addressed
         own = agent == invocation.agent
         try:
             session = (invocation.session if own else "") or await session_of(agent)

@@ -102,7 +102,7 @@ def commands(
         return [*states.local(), *map(AgentState, agent_tables.family_order(rows()))]
 
     def state_of(invocation: Invocation, name: str) -> AgentState:
-        wanted = name or invocation.agent
+        wanted = name or invocation.addressed
         row = next((row for row in rows() if wanted in (row.id, row.name, row.id.lstrip("0"))), None)
         state = states.get(wanted if row is None else row.id)
         if row is not None:
@@ -175,7 +175,7 @@ def commands(
         try:
             state = state_of(invocation, parameters.agent)
         except CommandError:
-            context = await facts(parameters.agent or invocation.agent)
+            context = await facts(parameters.agent or invocation.addressed)
             if context is None:
                 raise
             return Outcome({"context": msgspec.to_builtins(context)}, markdown_table.facts(_fact_rows(context)))

@@ -122,7 +122,7 @@ def mode_command(port: ModePort) -> AnyCommand:
         return ModeList({row.name: port.modes.mode_of(row.id) for row in native})
 
     async def change(invocation: Invocation, wanted: ChangeMode) -> ChangedMode:
-        row = find(wanted.agent or invocation.agent)
+        row = find(wanted.agent or invocation.addressed)
         if wanted.mode == "yolo" and not wanted.agreed:
             raise Unconfirmed(f"In yolo mode, {row.name} runs everything unasked and outside the sandbox.")
         if wanted.leaving and (now := port.modes.mode_of(row.id)) != wanted.leaving:
@@ -144,7 +144,7 @@ def mode_command(port: ModePort) -> AnyCommand:
     async def asks(invocation: Invocation, wanted: ChangeMode) -> Question | None:
         if wanted.mode != "yolo" or wanted.agreed:
             return None
-        row = find(wanted.agent or invocation.agent)
+        row = find(wanted.agent or invocation.addressed)
         return Question(
             ChangeMode(mode="yolo", agent=row.id, agreed=True),
             "Run everything unasked?",

@@ -174,6 +174,8 @@ class CommandOffers:
         self._store: Store | None = None
         self.mcp_servers: Callable[[], ServerPool] | None = None
         """Gives the MCP servers of the hub; `None`: no hub runs here."""
+        self.servers_elsewhere: Callable[[str], Iterable[tuple[str, str]]] = lambda _: ()
+        """Server → the agents that have it in processes of their own, with its state there."""
 
     def offer_local(self) -> None:
         """The commands that need only the settings."""
@@ -222,7 +224,7 @@ class CommandOffers:
         def mcp() -> list[AnyCommand]:
             from gshtui.mcp_client.commands import commands
 
-            return commands(self._loaded, self.mcp_servers)
+            return commands(self._loaded, self.mcp_servers, self.servers_elsewhere)
 
         def host() -> list[AnyCommand]:
             from gshtui.fleet.host_commands import commands
@@ -547,8 +549,8 @@ class CommandOffers:
             value = next((one.value for one in options if "model" in (one.id, one.category)), model)
             return ModelChange(state.row.profile, value, f"{state.row.profile} {value}")
 
-        def change(provider: str, model: str, effort: EffortChoice | None) -> None:
-            self._bus.publish(ModelChangeRequested(agent=agent, provider=provider, model=model, effort=effort))
+        def change(asked: str, provider: str, model: str, effort: EffortChoice | None) -> None:
+            self._bus.publish(ModelChangeRequested(agent=asked, provider=provider, model=model, effort=effort))
 
         def models() -> list[AnyCommand]:
             from gshtui.providers.model_command import commands

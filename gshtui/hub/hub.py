@@ -217,6 +217,7 @@ class Hub:
         *,
         output: Callable[[str], None] | None = None,
         ask: Ask | None = None,
+        front: str = "",
     ) -> Outcome:
         """Run one line of the command language, or a value, and render its outcome.
 
@@ -225,12 +226,13 @@ class Hub:
             caller: on whose behalf; a person's by default.
             output: receives output as it arrives, sanitised.
             ask: asks a person what commands of a line ask before they act; `None`: those that lose something refuse.
+            front: the agent of the tab in which it was typed; empty: the hub's own.
 
         Raises:
             UsageError: the line does not use a command correctly.
             CommandError: the command could not do it.
         """
-        invocation = self.invocation(caller or Caller(), output)
+        invocation = self.invocation(caller or Caller(), output, front)
         if not isinstance(line, str):
             outcome = await execution.run_value(self.registry, line, invocation)
             invocation.variables.keep_last(result_of(outcome))
@@ -249,9 +251,9 @@ class Hub:
         """Run the command of these parameters; return its typed result. Raises as `run` does."""
         return await execution.call(self.registry, parameters, self.invocation(caller or Caller(), None))
 
-    async def question(self, parameters: Returns[Any]) -> Question | None:
+    async def question(self, parameters: Returns[Any], *, front: str = "") -> Question | None:
         """The question to a person before these are run; `None`: there is none. Raises as `run` does."""
-        return await execution.question(self.registry, parameters, self.invocation(Caller(), None))
+        return await execution.question(self.registry, parameters, self.invocation(Caller(), front=front))
 
     def bound(self, line: str) -> Returns[Any] | None:
         """A line as a value to call; `None`: it has none, or is of several commands. Raises `UsageError`."""
@@ -269,8 +271,8 @@ class Hub:
         """The call that a pane's key makes for one of its rows; `None`: none."""
         return self.registry.for_row(key, row)
 
-    def invocation(self, caller: Caller, output: Callable[[str], None] | None = None) -> Invocation:
-        """The context of a command that runs here now."""
+    def invocation(self, caller: Caller, output: Callable[[str], None] | None = None, front: str = "") -> Invocation:
+        """The context of a command that runs here now; `front`: as for `run`."""
         session = self.session_of(self.options.agent)
         return Invocation(
             caller=caller,
@@ -278,6 +280,7 @@ class Hub:
             project=self.project,
             session=session,
             agent=self.options.agent,
+            front=front,
             output=output or (lambda _: None),
             variables=self._variables.setdefault(session, Variables()),
         )
@@ -373,7 +376,7 @@ class Hub:
         )
         native = self.options.native
         spawner = Spawner() if native is None else native.spawner()
-        self.offers.mcp_servers = self.mcp_servers
+        self.offers.mcp_servers, self.offers.servers_elsewhere = self.mcp_servers, self.agent_states.servers
         allowed = [] if native is None else [limit.paths for limit in native.spec.limits if limit.paths]
         self.offers.offer_general(agents, spawner, self.files, allowed, self._make_language_servers)
         self.offers.offer_brief(self.small_model.ask)
@@ -399,7 +402,8 @@ class Hub:
     @property
     def has_mcp_servers(self) -> bool:
         """Whether there are MCP servers, without making anything of them."""
-        return self._mcp_servers is not None or bool(self.settings.mcp.servers)
+        loaded = self.options.loaded
+        return self._mcp_servers is not None or bool(self.settings.mcp.servers or loaded.client.servers)
 
     async def _close_mcp_servers(self) -> None:
         if self._mcp_servers is not None:

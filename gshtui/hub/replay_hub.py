@@ -90,12 +90,12 @@ class ReplayHub:
         if action.effect is not Effect.READ:
             raise CommandError("This is a replay: nothing is changed or run in it.", hint="ctrl+q ends it.")
 
-    async def run(self, line: str | Returns[object], *, ask: Ask | None = None) -> Outcome:
+    async def run(self, line: str | Returns[object], *, ask: Ask | None = None, front: str = "") -> Outcome:
         value = self._hub.bound(line) if isinstance(line, str) else line
         if value is None:
             raise CommandError("This is a replay: it runs no such line.", hint="ctrl+q ends it.")
         self._reads(value)
-        return await self._hub.run(value, ask=ask)
+        return await self._hub.run(value, ask=ask, front=front)
 
     def split_line(self, line: str) -> list[str]:
         return self._hub.split_line(line)
@@ -104,9 +104,9 @@ class ReplayHub:
         self._reads(parameters)
         return await self._hub.call(parameters)
 
-    async def question(self, parameters: Returns[object]) -> Question | None:
+    async def question(self, parameters: Returns[object], *, front: str = "") -> Question | None:
         self._reads(parameters)
-        return await self._hub.question(parameters)
+        return await self._hub.question(parameters, front=front)
 
     def bound(self, line: str) -> Returns[object] | None:
         return self._hub.bound(line)

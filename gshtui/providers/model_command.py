@@ -39,8 +39,8 @@ from gshtui.text.similar_names import known_names
 
 LIST = "list"
 EffortWord = Literal["", "low", "medium", "high", "default", "next"]
-Switch = Callable[[str, str, EffortChoice | None], None]
-"""(provider, model, effort): publishes the intent."""
+Switch = Callable[[str, str, str, EffortChoice | None], None]
+"""(agent, provider, model, effort): publishes the intent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,14 +194,14 @@ def commands(
         return await usable(settings, environ) if settings is not None and environ is not None else None
 
     async def show(invocation: Invocation, _parameters: ShowModel) -> ShownModel:
-        present = in_use(invocation.agent)
+        present = in_use(invocation.addressed)
         return ShownModel() if present is None else ShownModel(present, catalog.find(present.model))
 
     async def listed(invocation: Invocation, parameters: ListModels) -> ModelList:
-        return _listed(catalog, await available(), in_use(invocation.agent), parameters.provider)
+        return _listed(catalog, await available(), in_use(invocation.addressed), parameters.provider)
 
     async def change(invocation: Invocation, parameters: ChangeModel) -> ModelChange:
-        if of_program is not None and (own := await of_program(invocation.agent, parameters.name)) is not None:
+        if of_program is not None and (own := await of_program(invocation.addressed, parameters.name)) is not None:
             return own
         if settings is None or environ is None:
             done = ModelChange(parameters.provider, parameters.name, parameters.name or parameters.provider)
@@ -219,11 +219,11 @@ def commands(
         if parameters.effort:
             label, able = done.label or done.model, catalog.find(done.model)
             effort = _level(parameters.effort, "", label, takes=able is not None and able.capabilities.effort)
-        switch(done.provider, done.model, effort)
+        switch(invocation.addressed, done.provider, done.model, effort)
         return done
 
     async def change_effort(invocation: Invocation, parameters: ChangeEffort) -> EffortChange:
-        present = in_use(invocation.agent)
+        present = in_use(invocation.addressed)
         if present is None:
             raise CommandError("No model is in use yet.", hint="`model list` lists the models.")
         label, entry = present.label or present.model, catalog.find(present.model)
@@ -231,7 +231,7 @@ def commands(
             return EffortChange(label, present.effort, changed=False)
         takes = entry is not None and entry.capabilities.effort
         level = _level(parameters.level, present.effort, label, takes=takes)
-        switch("", "", level)
+        switch(invocation.addressed, "", "", level)
         return EffortChange(label, level, changed=True)
 
     lists = Action(ListModels, ModelList, listed, _render_list)

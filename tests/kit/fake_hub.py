@@ -176,6 +176,8 @@ class FakeHub:
             diff_columns=self.diff_columns,
         )
         self.settings = Settings.model_construct(ui=ui, keybindings=self.keybindings)
+        self.fronts: list[tuple[Any, str]] = []
+        """Every line and value that was run, and the agent of the tab in front."""
         self.ran: list[Any] = []
         """Every line and value that does something or is shown, in order: what panes look up is not in it."""
         if self.service is not None:
@@ -214,8 +216,9 @@ class FakeHub:
     def split_line(self, line: str) -> list[str]:
         return [line]
 
-    async def run(self, line: str | Returns[Any], *, ask: Ask | None = None) -> Result:
+    async def run(self, line: str | Returns[Any], *, ask: Ask | None = None, front: str = "") -> Result:
         self.ran.append(line)
+        self.fronts.append((line, front))
         if not isinstance(line, str):
             if self._knows(line):
                 return await execution.run_value(self._commands, line, self._invocation())
@@ -239,7 +242,7 @@ class FakeHub:
             raise result
         return result
 
-    async def question(self, parameters: Returns[Any]) -> Question | None:
+    async def question(self, parameters: Returns[Any], *, front: str = "") -> Question | None:
         if self._knows(parameters):
             return await execution.question(self._commands, parameters, self._invocation())
         question = _of(self.questions, parameters, None)

@@ -223,12 +223,17 @@ async def test_what_is_typed_goes_to_the_agent_and_escape_interrupts_it() -> Non
         assert hub is not None
         sent = hub.intents(PromptSubmitted)
         assert [(one.agent, one.text) for one in sent if isinstance(one, PromptSubmitted)] == [(FIX, "now tests")]
+        app.run_command("model opus")
+        await wait_until(pilot, lambda: hub.fronts)
         await pilot.press("escape")
         await wait_until(pilot, lambda: hub.intents(InterruptRequested))
         assert [one.agent for one in hub.intents(InterruptRequested) if isinstance(one, InterruptRequested)] == [FIX]
         await pilot.press("alt+1")
         await wait_until(pilot, lambda: not app.bench.addressee.mail)
         assert app.addressed == "main"
+        app.run_command("model haiku")
+        await wait_until(pilot, lambda: len(hub.fronts) > 1)
+        assert [front for _, front in hub.fronts] == [FIX, "main"]
 
 
 async def test_an_agent_that_does_not_listen_gets_it_as_mail() -> None:

@@ -29,7 +29,6 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import (
     InterruptRequested,
     MessageAppended,
-    ModelChangeRequested,
     PromptQueued,
     PromptWithdrawn,
     ToolFinished,
@@ -59,6 +58,7 @@ from gshtui.fleet.agent_lifecycle import kill_question
 from gshtui.fleet.agent_states import AgentState
 from gshtui.fleet.worktree_commands import FinishWorktree
 from gshtui.hub.replay_player import ReplayPlayer, recording
+from gshtui.providers.model_command import ChangeModel
 from gshtui.settings.loader import load
 from gshtui.store.session_table import SessionInfo
 from gshtui.tools.git_worktree import CompareWorktree, MergeWorktree, WorktreeList, WritePatch
@@ -408,9 +408,7 @@ async def another_provider(here: Recorded) -> None:
         assert isinstance(here.app.screen, ModelsScreen)
         await here.type("openai")
         await here.press("enter")
-        change = here.said[-1]
-        assert isinstance(change, ModelChangeRequested)
-        assert (change.provider, change.model) == ("openai", "gpt-5")
+        assert here.ran[-1] == ChangeModel(name="gpt-5", provider="openai")
 
 
 @told(

@@ -13,7 +13,6 @@ from gshtui.agents.rewind_commands import RewindResult
 from gshtui.bus.events.agent_events import (
     AgentAdded,
     InterruptRequested,
-    ModelChangeRequested,
     PromptSubmitted,
     TurnFinished,
     TurnStarted,
@@ -26,7 +25,7 @@ from gshtui.commands import declaration, help_command
 from gshtui.commands.declaration import CommandError, Invocation, Outcome, Parameters, UsageError
 from gshtui.commands.registry import Registry
 from gshtui.fleet.agent_calls import ListAgents
-from gshtui.providers.model_command import ListedModel, ModelList
+from gshtui.providers.model_command import ChangeModel, ListedModel, ModelList
 from gshtui.ui.conversation.pickers import ModelsScreen, PromptsScreen, SessionsScreen
 from gshtui.ui.kit.transcript.text_screen import TextScreen
 from gshtui.ui.kit.transcript.transcript import Transcript
@@ -435,8 +434,8 @@ async def test_a_model_is_picked_by_key_and_by_line() -> None:
         await settled(pilot)
         await pilot.press("escape")
         await settled(pilot)
-        changes = [event for event in hub.said if isinstance(event, ModelChangeRequested)]
-        assert [(event.provider, event.model) for event in changes] == [("anthropic", "large")]
+        changes = [call for call in hub.ran if isinstance(call, ChangeModel)]
+        assert [(call.provider, call.name) for call in changes] == [("anthropic", "large")]
 
 
 async def test_a_list_that_matches_nothing_says_so_and_gives_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -254,11 +255,11 @@ def here(tmp_path: Path) -> Invocation:
 
 
 async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> None:
-    switched: list[tuple[str, str, str | None]] = []
+    switched: list[tuple[str, str, str, str | None]] = []
     environ = {**NOWHERE, "ANTHROPIC_API_KEY": "k"}
     command, _ = commands(
         Catalog.load(),
-        lambda provider, model, effort: switched.append((provider, model, effort)),
+        lambda *given: switched.append(given),
         settings=Settings(),
         environ=environ,
         in_use=lambda agent: ModelInUse("anthropic", "claude-sonnet-5-5", "Claude Sonnet 5.5", 1_000_000),
@@ -271,10 +272,13 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
     assert rows["gpt-6.1-sol"]["usable"] is False and "no key" in listed.text
     assert "claude-sonnet-4" not in rows
     outcome = await command.handler(here(tmp_path), ModelParameters(name=Word("opus")))
-    assert switched == [("anthropic", "claude-opus-5-5", None)] and "Claude Opus 5.5" in outcome.text
+    assert switched == [("main", "anthropic", "claude-opus-5-5", None)] and "Claude Opus 5.5" in outcome.text
     with pytest.raises(UsageError) as caught:
         await command.handler(here(tmp_path), ModelParameters(name=Word("opsu")))
     assert "opus" in caught.value.hint and len(switched) == 1
+    in_tab = replace(here(tmp_path), front="0007")
+    await command.handler(in_tab, ModelParameters(name=Word("opus")))
+    assert switched.pop() == ("0007", "anthropic", "claude-opus-5-5", None)
     with pytest.raises(UsageError):
         await command.handler(here(tmp_path), ModelParameters(name=Word("list"), provider="nobody"))
     assert command.complete is not None
@@ -285,7 +289,7 @@ async def test_the_model_command_shows_lists_and_switches(tmp_path: Path) -> Non
         return ModelChange("gemini", model, f"gemini {model}") if agent == "0012" else None
 
     command, _ = commands(
-        Catalog.load(), lambda *_: switched.append(("", "", None)), settings=Settings(), environ=environ,
+        Catalog.load(), lambda *given: switched.append(given), settings=Settings(), environ=environ,
         of_program=of_program,
     )  # fmt: skip
     over_acp = Invocation(Caller(), tmp_path, tmp_path, agent="0012")

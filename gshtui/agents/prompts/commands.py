@@ -183,11 +183,11 @@ class PromptCommands:
             return await self._use_tool(invocation.agent, tool, arguments)
 
         try:
-            prompt = (await self.store()).get(name, invocation.agent)
+            prompt = (await self.store()).get(name, invocation.addressed)
             text = await expand(prompt, read_arguments(prompt, args), use)
         except PromptError as error:
             raise command_error(error) from error
-        intent = PromptSubmitted(prompt=new_id(), agent=invocation.agent, text=text)
+        intent = PromptSubmitted(prompt=new_id(), agent=invocation.addressed, text=text)
         return Outcome({"prompt": text}, text, intent=intent)
 
 

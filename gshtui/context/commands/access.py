@@ -40,7 +40,7 @@ class ContextAccess:
         name = wanted.strip()
         caller = invocation.caller
         if name in SELF:
-            name = caller.name if caller.is_agent else invocation.agent
+            name = caller.name if caller.is_agent else invocation.addressed
         if name == PARENT:
             mine = await self._found(caller.name) if caller.is_agent else None
             if mine is None or not mine.parent:

@@ -10,7 +10,6 @@ from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     IterationStarted,
     MessageAppended,
-    ModelChangeRequested,
     TextDelta,
     ThinkingDelta,
     ToolFinished,
@@ -124,7 +123,9 @@ class ConversationFeature(Feature):
         """Use `provider/model` from the next request."""
         if chosen:
             provider, _, model = chosen.partition("/")
-            self.window.publish(ModelChangeRequested(agent=self.window.addressed, provider=provider, model=model))
+            from gshtui.providers.model_command import ChangeModel
+
+            self.window.perform(ChangeModel(name=model, provider=provider))
 
     async def sessions(self) -> list[SessionInfo]:
         """This folder's conversations, newest first; empty if unavailable."""

@@ -89,6 +89,8 @@ class Bridge:
         self.failed = ""
         """Why the hub did not start; empty: it did, or has not tried yet."""
         self.fps = FPS
+        self.front: Callable[[], str] = str
+        """The agent of the tab in front, to which what a person runs applies; calls of code name theirs."""
         self._make_hub = make_hub
         self._consumers = consumers
         self._waiting: list[Event] = []
@@ -154,7 +156,7 @@ class Bridge:
             NotReady: the hub did not start.
             gshtui.commands.declaration.CommandError: the command failed, or the line is not a command.
         """
-        return await (await self._running()).run(line, ask=ask)
+        return await (await self._running()).run(line, ask=ask, front=self.front())
 
     async def split_line(self, line: str) -> list[str]:
         """The parts of a line that `;` and new lines separate. Raises as `run`."""
@@ -166,7 +168,7 @@ class Bridge:
 
     async def question(self, parameters: Returns[object]) -> Question | None:
         """The question to ask the person before running these; `None`: none. Raises as `run`."""
-        return await (await self._running()).question(parameters)
+        return await (await self._running()).question(parameters, front=self.front())
 
     async def bound(self, line: str) -> Returns[object] | None:
         """The parameters that a line stands for; `None`: its command has none. Raises as `run`."""

@@ -80,6 +80,7 @@ class Workbench(ThemedApp[int], AppBase):
     ) -> None:
         super().__init__(driver_class=None if "TEXTUAL_DRIVER" in os.environ else WorkbenchDriver)
         self.bridge: Bridge = Bridge(opening, make_hub, self._consumers)
+        self.bridge.front = lambda: self.addressed
         self.upkeep = UiStateStore(self, str(opening.cwd))
         self.begin_with_theme(self.upkeep.theme)
         branch = git_info.branch(opening.cwd) if branch is None else branch

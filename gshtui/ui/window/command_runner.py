@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.commands.declaration import (
     AttachView,
     CommandError,
@@ -26,7 +27,7 @@ from gshtui.commands.declaration import (
 from gshtui.system.tasks import report_unexpected
 from gshtui.ui.kit.bridge import NotReady
 from gshtui.ui.kit.dialogs import ConfirmScreen
-from gshtui.ui.kit.widget_messages import OpenTerminal, open_agent
+from gshtui.ui.kit.widget_messages import OpenTerminal, SendPrompt, open_agent
 from gshtui.ui.window.features import action_of, opening_key
 
 if TYPE_CHECKING:
@@ -209,8 +210,11 @@ class CommandRunner:
     def _show(self, title: str, outcome: Result, *, typed: bool) -> None:
         if outcome.shown:
             return
-        if outcome.intent is not None:
-            self._app.publish(outcome.intent)
+        if (intent := outcome.intent) is not None:
+            if isinstance(intent, PromptSubmitted) and intent.agent != self._app.front:
+                self._app.post_message(SendPrompt(intent))
+            else:
+                self._app.publish(intent)
             return
         text = outcome.text.strip()
         match outcome.view:
