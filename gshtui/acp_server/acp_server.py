@@ -20,6 +20,7 @@ from acp.schema import (
     InitializeResponse,
     ListSessionsResponse,
     LoadSessionResponse,
+    McpCapabilities,
     NewSessionResponse,
     PromptCapabilities,
     PromptResponse,
@@ -36,6 +37,8 @@ from acp.schema import (
 import gshtui
 from gshtui.acp_server import session_updates
 from gshtui.acp_server.acp_session import AcpSession, OpenHub
+from gshtui.acp_server.session_servers import client_servers
+from gshtui.bus.events.hub_events import Noticed
 from gshtui.guard.modes import mode_named
 from gshtui.store.store import Store
 from gshtui.system.expected_error import ExpectedError
@@ -43,6 +46,8 @@ from gshtui.system.tasks import end_all
 from gshtui.text.sanitise import one_line
 
 PROTOCOL = 1
+Passed = Sequence[Any] | None
+"""The MCP servers of a client, as the SDK's models."""
 _LISTED = 100
 
 
@@ -69,6 +74,7 @@ class AcpServer:
             agent_info=Implementation(name="gsh-tui", title="gsh-tui", version=gshtui.__version__),
             agent_capabilities=AgentCapabilities(
                 load_session=True,
+                mcp_capabilities=McpCapabilities(http=True, sse=False),
                 prompt_capabilities=PromptCapabilities(image=True, audio=True, embedded_context=True),
                 session_capabilities=SessionCapabilities(
                     list=SessionListCapabilities(),
@@ -83,22 +89,26 @@ class AcpServer:
         """There is nothing to log in to: keys come from the environment or a keyring."""
         return AuthenticateResponse()
 
-    async def new_session(self, cwd: str, **_: Any) -> NewSessionResponse:
-        """A new conversation in this folder."""
-        session = await self._open(cwd, "new")
+    async def new_session(self, cwd: str, mcp_servers: Passed = None, **_: Any) -> NewSessionResponse:
+        """A new conversation in this folder, whose agent may use the client's MCP servers."""
+        session = await self._open(cwd, "new", mcp_servers)
         modes = session_updates.modes(session.options.mode)
         return NewSessionResponse(session_id=session.id, modes=modes, config_options=await session.options.now())
 
-    async def load_session(self, cwd: str, session_id: str, **_: Any) -> LoadSessionResponse:
+    async def load_session(
+        self, cwd: str, session_id: str, mcp_servers: Passed = None, **_: Any
+    ) -> LoadSessionResponse:
         """Continue a conversation; all of it is told again first."""
-        session = await self._session(cwd, session_id)
+        session = await self._session(cwd, session_id, mcp_servers)
         await session.replay()
         modes = session_updates.modes(session.options.mode)
         return LoadSessionResponse(modes=modes, config_options=await session.options.now())
 
-    async def resume_session(self, cwd: str, session_id: str, **_: Any) -> ResumeSessionResponse:
+    async def resume_session(
+        self, cwd: str, session_id: str, mcp_servers: Passed = None, **_: Any
+    ) -> ResumeSessionResponse:
         """Continue a conversation that the client knows already."""
-        session = await self._session(cwd, session_id)
+        session = await self._session(cwd, session_id, mcp_servers)
         modes = session_updates.modes(session.options.mode)
         return ResumeSessionResponse(modes=modes, config_options=await session.options.now())
 
@@ -169,22 +179,25 @@ class AcpServer:
         if self._store is not None:
             await self._store.close()
 
-    async def _session(self, cwd: str, session_id: str) -> AcpSession:
+    async def _session(self, cwd: str, session_id: str, servers: Passed) -> AcpSession:
         """The session with this id, opened if it is not open yet."""
         async with self._opening:  # a client that asks twice gets the same
-            return self._sessions.get(session_id) or await self._open(cwd, session_id)
+            return self._sessions.get(session_id) or await self._open(cwd, session_id, servers)
 
-    async def _open(self, cwd: str, wanted: str) -> AcpSession:
+    async def _open(self, cwd: str, wanted: str, servers: Passed) -> AcpSession:
         folder = Path(cwd)
         if not folder.is_absolute() or not folder.is_dir():
             raise _invalid(f"The folder {one_line(cwd, 200)} does not exist, or is not an absolute path.")
+        passed, refused = client_servers(servers or ())
         try:
-            hub = await self._open_hub(folder, wanted)
+            hub = await self._open_hub(folder, wanted, passed)
         except ExpectedError as error:
             raise acp.RequestError(-32603, str(error)) from error
         session = AcpSession(hub, self._client)
         self._sessions[session.id] = session
         session.offer_commands()
+        for why in refused:
+            hub.bus.publish(Noticed(level="warning", text=why, about="mcp"))
         return session
 
     def _find(self, session_id: str) -> AcpSession:

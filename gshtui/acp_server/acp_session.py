@@ -39,6 +39,7 @@ from gshtui.bus.events.approval_events import (
 from gshtui.commands.declaration import CommandError
 from gshtui.hub.command_offers import load_rooms
 from gshtui.hub.hub import Hub
+from gshtui.settings.loader import ClientServers
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job
@@ -247,8 +248,11 @@ class AcpSession:
         return str(file)
 
 
-OpenHub = Callable[[Path, str], Awaitable[Hub]]
-"""(folder, conversation: `new` or an id) → a started hub with our agent. Raises `ExpectedError`."""
+OpenHub = Callable[[Path, str, ClientServers], Awaitable[Hub]]
+"""(folder, conversation: `new` or an id, the client's MCP servers) → a started hub with our agent.
+
+Raises `ExpectedError`.
+"""
 
 
 def _path_of(uri: str) -> str:

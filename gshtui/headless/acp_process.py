@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from gshtui.headless.streams import complain
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import GuardMode
     from gshtui.hub.hub import Hub
+    from gshtui.settings.loader import ClientServers
     from gshtui.store.store import Store
 
 
@@ -46,8 +47,8 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
     from gshtui.acp_server.acp_server import AcpServer
     from gshtui.programs.acp.acp_transport import LineTransport
 
-    async def open_hub(cwd: Path, session: str) -> Hub:
-        return await _open_hub(options, cwd, session)
+    async def open_hub(cwd: Path, session: str, servers: ClientServers) -> Hub:
+        return await _open_hub(options, cwd, session, servers)
 
     async def open_store() -> Store:
         return await _open_store(options)
@@ -71,7 +72,7 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
     return exits.INTERRUPTED if stopped else exits.DONE
 
 
-async def _open_hub(options: AcpOptions, cwd: Path, session: str) -> Hub:
+async def _open_hub(options: AcpOptions, cwd: Path, session: str, servers: ClientServers) -> Hub:
     """A started hub with our agent. Raises `ExpectedError`."""
     from gshtui.hub.composition import build_hub
     from gshtui.hub.hub_options import HubOptions
@@ -82,7 +83,7 @@ async def _open_hub(options: AcpOptions, cwd: Path, session: str) -> Hub:
     hub = build_hub(
         HubOptions(
             cwd=cwd,
-            loaded=loaded,
+            loaded=replace(loaded, client=servers),
             session=session,
             provider=options.provider,
             model=options.model,

@@ -32,7 +32,8 @@ _ANSWER_WITHIN = 600.0
 def make_servers(hub: Hub) -> ServerPool:
     """The servers of a hub's settings."""
     host = HubServerHost(hub)
-    options = ConnectionOptions(os.environ, hub.offers.sandboxes.sandbox, host, hub.settings.mcp.start_seconds)
+    environ = {**os.environ, **hub.options.loaded.client.variables}
+    options = ConnectionOptions(environ, hub.offers.sandboxes.sandbox, host, hub.settings.mcp.start_seconds)
     files = paths.state_dir(create=False) / "mcp-files"
     return ServerPool(hub.bus, configured_servers(hub.options.loaded), options, host.ask, files)
 

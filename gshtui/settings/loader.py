@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -28,6 +28,7 @@ from gshtui.settings.keys import (
     split,
 )
 from gshtui.settings.model import DEFAULT_AGENTS, DEFAULT_KEYS, DEFAULT_PROVIDERS, Settings
+from gshtui.settings.settings_tables import McpServer
 from gshtui.settings.toml_file import Origin, Problem, TomlFile, read_toml
 from gshtui.settings.validation import Checked, OriginOf, check
 
@@ -139,6 +140,14 @@ KNOWN_PROVIDERS = frozenset({*DEFAULT_PROVIDERS, "ollama", "offline"})
 
 
 @dataclass(frozen=True, slots=True)
+class ClientServers:
+    """MCP servers that the client of this process, an editor, has passed on; the variables hold their secrets."""
+
+    servers: Mapping[str, McpServer] = field(default_factory=dict[str, McpServer])
+    variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """The settings, where each value came from (by dotted key), and what was wrong."""
 
@@ -152,10 +161,11 @@ class Loaded:
     """Whether the project's configuration (and AGENTS.md) applies."""
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The flags it was loaded with, for reloading."""
+    client: ClientServers = field(default_factory=ClientServers)
 
     def again(self) -> Loaded:
         """Reload the same layers."""
-        return load(self.cwd, flags=self.flags)
+        return replace(load(self.cwd, flags=self.flags), client=self.client)
 
 
 class CheckedFile(TomlConfigSettingsSource):

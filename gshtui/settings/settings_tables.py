@@ -129,7 +129,9 @@ class McpServer(SettingsTable):
     headers: NamedTexts = Field(default={}, description='HTTP headers; for a secret, "Bearer ${NAME}".')
     enabled: bool = Field(default=True, description="Whether agents get its tools.")
     sandbox: bool = Field(default=True, description="Run the program in the sandbox, where that holds.")
-    hosts: list[HostWords] = Field(default=[], description="Hosts that it may reach from the sandbox.")
+    hosts: list[HostWords] = Field(
+        default=[], description="Hosts that it may reach from the sandbox, besides the registry of uvx or npx."
+    )
     writable: list[str] = Field(
         default=[],
         description="Folders that it may write to in the sandbox, besides one of its own; relative ones start from the"

@@ -18,17 +18,21 @@ from acp.schema import (
     AllowedOutcome,
     ClientCapabilities,
     DeniedOutcome,
+    EnvVariable,
     ImageContentBlock,
+    McpServerStdio,
     RequestPermissionResponse,
     ResourceContentBlock,
+    SseMcpServer,
 )
 
-from tests.kit.command import environment
+from tests.kit.command import ROOT, environment
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Think
 
 COVERS = (
     "gshtui.acp_server.acp_session",
+    "gshtui.acp_server.session_servers",
     "gshtui.acp_server.session_options",
     "gshtui.acp_server.session_updates",
     "gshtui.headless.acp_process",
@@ -244,6 +248,36 @@ async def test_images_and_texts_of_the_client_reach_the_model(tmp_path: Path) ->
             await at.connection.prompt(
                 session.session_id, [ImageContentBlock(type="image", data="?", mime_type="image/png")]
             )
+
+
+def passed_server(name: str, kind: str, **variables: str) -> McpServerStdio:
+    """A server of `tests.kit.mcp_server` as an editor passes it on."""
+    env = {"PYTHONPATH": str(ROOT), **variables}
+    words = ["-m", "tests.kit.mcp_server", kind]
+    given = [EnvVariable(name=one, value=value) for one, value in env.items()]
+    return McpServerStdio(name=name, command=sys.executable, args=words, env=given)
+
+
+async def test_the_editors_mcp_servers_are_used_once_the_person_agrees(tmp_path: Path) -> None:
+    script = [[Call("My-kit__add", {"a": 2, "b": 40})], [Say("It is 42.")]]
+    servers = [
+        passed_server("My kit", "tools", KIT_API_KEY="sk-0123456789abcdefghij"),
+        SseMcpServer(type="sse", name="old", url="http://127.0.0.1:9", headers=[]),
+    ]
+    for answer, known in (("deny", False), ("once", True)):
+        async with served(tmp_path, script, answer=answer) as at:
+            session = await at.connection.new_session(str(tmp_path), mcp_servers=servers)
+            await at.connection.prompt(session.session_id, [acp.text_block("/mcp doctor My-kit")])
+            assert ("✓ **My-kit**" in at.client.text) is known, at.client.text
+            call, _ = at.client.asked[0]
+            shown = str(call)
+            assert "Your editor brings the MCP server My-kit" in shown and "sk-0123456789" not in shown
+            if known:
+                await at.connection.prompt(session.session_id, [acp.text_block("add them")])
+                assert at.client.text.endswith("It is 42.") and len(at.client.asked) == 2
+                assert at.client.of("tool_call_update")[-1].content[0].content.text == "42"
+            told = "".join(update.content.text for update in at.client.of("agent_thought_chunk"))
+            assert "The MCP server old is not used" in told
 
 
 async def test_cancel_ends_the_turn_and_the_question(tmp_path: Path) -> None:
