@@ -4,17 +4,18 @@ from the journals of conversations that other windows have open.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
-from gshtui.bus.agent_data import AgentRow, EffortChoice
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, EffortChoice
 from gshtui.bus.agent_reducer import ROW_EVENTS, apply_event, local_row
 from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import ModelChanged, UsageReported
+from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.bus.events.session_events import SessionOpened, SessionTitled
 from gshtui.bus.messages import Usage
 
@@ -45,6 +46,8 @@ class AgentState(msgspec.Struct, frozen=True):
     """Its conversation is open for writing here."""
     held_by: str = ""
     """The window that it lives in, when that is another one."""
+    servers: Mapping[str, str] = {}
+    """The MCP servers that its own process has needed, with their states."""
 
     @property
     def is_local(self) -> bool:
@@ -64,6 +67,8 @@ def state_after(state: AgentState, event: Event) -> AgentState:
             if event.session != state.row.session:
                 state = replace(state, usage=Usage(), requests=0)
             return replace(state, row=row, title=event.title, writable=event.writable)
+        case ToolServerChanged():
+            return replace(state, row=row, servers={**state.servers, event.server: event.state or "off"})
         case _:
             return replace(state, row=row)
 
@@ -73,7 +78,9 @@ class AgentStates:
 
     def __init__(self, bus: Bus) -> None:
         self._states: dict[str, AgentState] = {}
-        self._subscription = bus.subscribe(self._apply, *ROW_EVENTS, SessionTitled, name="agent states")
+        self._subscription = bus.subscribe(
+            self._apply, *ROW_EVENTS, SessionTitled, ToolServerChanged, name="agent states"
+        )
 
     def all(self) -> list[AgentState]:
         """Every agent, in the order in which they appeared."""
@@ -96,6 +103,12 @@ class AgentStates:
 
         return ModelInUse(state.row.provider, state.row.model, state.label, state.row.window, state.effort)
 
+    def servers(self, server: str) -> list[tuple[str, str]]:
+        """The agents that have an MCP server in processes of their own, by name, with its state there."""
+        found = [state for state in self._states.values() if server in state.servers]
+        living = [state for state in found if not (state.row.ended and state.row.status in ENDED_STATUSES)]
+        return [(state.row.name, state.servers[server]) for state in living]
+
     async def close(self) -> None:
         """Stop listening."""
         self._subscription.unsubscribe()
@@ -108,6 +121,8 @@ class AgentStates:
                         self._states[agent] = replace(state, title=event.title)
                 continue
             agent: str = getattr(event, "agent", "")
+            if isinstance(event, ToolServerChanged) and not agent:
+                continue
             known = self._states.get(agent) or AgentState(local_row(agent, event.at))
             self._states[agent] = state_after(known, event)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -31,19 +30,18 @@ from gshtui.commands.declaration import (
 )
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
-from gshtui.guard.child_environment import is_secret_variable
 from gshtui.mcp_client import mcp_calls as calls
+from gshtui.mcp_client import server_outcomes as outcomes
 from gshtui.mcp_client.consents import agree, is_agreed
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition, configured_servers
 from gshtui.mcp_client.server_requests import ToolCaller
 from gshtui.mcp_client.server_resources import named_resources
-from gshtui.mcp_client.server_tools import SEPARATOR
 from gshtui.mcp_client.tool_pins import ServerPins, accepted, forget_pins, read_pins, write_pins
+from gshtui.mcp_client.written_server import server_from_line, written_values
 from gshtui.settings import paths
 from gshtui.settings.loader import Loaded
-from gshtui.settings.setting_values import looks_secret, server_name
+from gshtui.settings.setting_values import server_name
 from gshtui.settings.user_config import EditError, remove_server, set_server
-from gshtui.text import markdown_table
 from gshtui.text.sanitise import literal, one_line
 from gshtui.text.similar_names import known_names
 
@@ -55,9 +53,6 @@ ServerWord = Literal[
 ]
 _LOOKING = frozenset({"ls", "show"})
 _NO_SERVER = frozenset({"ls", "import", "doctor", "resources"})
-_TOOLS_SHOWN = 200
-_LISTS = ("env", "header", "host", "writable")
-"""Options of `mcp add` that can be given several times."""
 
 
 class McpCommandParameters(Parameters):
@@ -75,45 +70,50 @@ class McpCommandParameters(Parameters):
     )
 
 
-def commands(loaded: Loaded, servers: Callable[[], ServerPool] | None) -> list[AnyCommand]:
+def commands(
+    loaded: Loaded,
+    servers: Callable[[], ServerPool] | None,
+    elsewhere: Callable[[str], Iterable[tuple[str, str]]] = lambda _: (),
+) -> list[AnyCommand]:
     """The family.
 
     Args:
         servers: gives those of the hub; `None`: no hub runs here.
+        elsewhere: server → the agents that have it in processes of their own, with its state there.
     """
-    do = _Handlers(loaded, servers)
+    do = _Handlers(loaded, servers, elsewhere)
     write, person = Effect.WRITE, Access.HUMAN_ONLY
     family = Family[McpCommandParameters](
         _bind,
-        Action(calls.ListServers, calls.ServerList, do.list, _render_list),
-        Action(calls.ShowServer, calls.ServerDetails, do.show, _render_details),
-        Action(calls.AddServer, calls.ChangedServer, do.add, _render_changed, access=person, effect=write),
+        Action(calls.ListServers, calls.ServerList, do.list, outcomes.render_list),
+        Action(calls.ShowServer, calls.ServerDetails, do.show, outcomes.render_details),
+        Action(calls.AddServer, calls.ChangedServer, do.add, outcomes.render_changed, access=person, effect=write),
         Action(
-            calls.RemoveServer, calls.ChangedServer, do.remove, _render_changed, do.ask_removal, access=person,
+            calls.RemoveServer, calls.ChangedServer, do.remove, outcomes.render_changed, do.ask_removal, access=person,
             effect=write, where=(Where("servers.remove", _removal),),
         ),
         Action(
-            calls.EnableServer, calls.ChangedServer, do.enable, _render_changed, access=person, effect=write,
+            calls.EnableServer, calls.ChangedServer, do.enable, outcomes.render_changed, access=person, effect=write,
             where=(Where("servers.enable", _switch_on), Where("servers.disable", _switch_off)),
         ),
         Action(
-            calls.ImportServers, calls.ImportedServers, do.import_servers, _render_imported, do.ask_import,
+            calls.ImportServers, calls.ImportedServers, do.import_servers, outcomes.render_imported, do.ask_import,
             access=person, effect=write,
         ),
         Action(
-            calls.CheckServers, calls.ServerChecks, do.check, _render_checks, access=person, effect=Effect.EXECUTE,
-            where=(Where("servers.doctor", _check),),
+            calls.CheckServers, calls.ServerChecks, do.check, outcomes.render_checks, access=person,
+            effect=Effect.EXECUTE, where=(Where("servers.doctor", _check),),
         ),
         Action(
-            calls.AcceptServer, calls.ServerAnswer, do.accept, _render_answer, do.ask_accept, access=person,
+            calls.AcceptServer, calls.ServerAnswer, do.accept, outcomes.render_answer, do.ask_accept, access=person,
             effect=write, where=(Where("servers.accept", _acceptance),),
         ),
         Action(
-            calls.RestartServer, calls.ServerAnswer, do.restart, _render_answer, access=person,
+            calls.RestartServer, calls.ServerAnswer, do.restart, outcomes.render_answer, access=person,
             effect=Effect.EXECUTE, where=(Where("servers.restart", _restart),),
         ),
-        Action(calls.ListResources, calls.ResourceList, do.resources, _render_resources, access=person),
-        Action(calls.AnswerServer, calls.ServerAnswer, do.answer, _render_answer, access=person, effect=write),
+        Action(calls.ListResources, calls.ResourceList, do.resources, outcomes.render_resources, access=person),
+        Action(calls.AnswerServer, calls.ServerAnswer, do.answer, outcomes.render_answer, access=person, effect=write),
     )  # fmt: skip
 
     async def run(invocation: Invocation, given: McpCommandParameters) -> Outcome:
@@ -126,7 +126,7 @@ def commands(loaded: Loaded, servers: Callable[[], ServerPool] | None) -> list[A
         return Assessment(effect, f"mcp {given.action} {given.name}".strip(), inside=effect is Effect.READ)
 
     async def complete(_invocation: Invocation, parameter: str, prefix: str) -> list[str]:
-        names = sorted(loaded.again().settings.mcp.servers) if parameter == "name" else []
+        names = [one.name for one in configured_servers(loaded.again())] if parameter == "name" else []
         return [name for name in names if name.startswith(prefix)]
 
     return [
@@ -188,7 +188,7 @@ def _bind(given: McpCommandParameters) -> Parameters:
         case "show":
             return calls.ShowServer(name=name)
         case "add":
-            return _added(name, given.command)
+            return server_from_line(name, given.command)
         case "rm":
             return calls.RemoveServer(name=name)
         case "enable" | "disable":
@@ -207,38 +207,18 @@ def _bind(given: McpCommandParameters) -> Parameters:
             return calls.AnswerServer(name=name, values=given.command)
 
 
-def _added(name: str, line: str) -> calls.AddServer:
-    """A line's server: the options of the shell form, then its command or address. Raises `UsageError`."""
-    try:
-        words = shlex.split(line)
-    except ValueError as error:
-        raise UsageError(f"mcp add: the command is not complete ({error}).") from error
-    values: dict[str, Any] = {}
-    while words and words[0].startswith("--"):
-        option, equals, value = words.pop(0).removeprefix("--").partition("=")
-        if not option:
-            break
-        if option == "outside" and not equals:
-            values[option] = True
-            continue
-        if option not in (*_LISTS, "cwd"):
-            raise UsageError(
-                f"mcp add: there is no option --{one_line(literal(option), 40)}.",
-                hint=f"Known options: {', '.join(f'--{one}' for one in (*_LISTS, 'cwd', 'outside'))}.",
-            )
-        if not equals and not words:
-            raise UsageError(f"mcp add: --{option} needs a value.")
-        value = value if equals else words.pop(0)
-        values[option] = value if option == "cwd" else [*values.get(option, []), value]
-    return calls.AddServer(name=name, argv=words, **values)
-
-
 class _Handlers:
     """The actions' handlers."""
 
-    def __init__(self, loaded: Loaded, servers: Callable[[], ServerPool] | None) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        servers: Callable[[], ServerPool] | None,
+        elsewhere: Callable[[str], Iterable[tuple[str, str]]],
+    ) -> None:
         self._loaded = loaded
         self._servers = servers
+        self._elsewhere = elsewhere
 
     async def list(self, _invocation: Invocation, _wanted: calls.ListServers) -> calls.ServerList:
         definitions = await self._definitions()
@@ -260,7 +240,7 @@ class _Handlers:
             raise CommandError(
                 f"There is an MCP server {wanted.name} already.", hint=f"`mcp rm {wanted.name}` removes it."
             )
-        values = _values(wanted)
+        values = written_values(wanted)
         return await self._write(wanted.name, values, f"Added {wanted.name}. `mcp doctor {wanted.name}` tries it.")
 
     async def remove(self, _invocation: Invocation, wanted: calls.RemoveServer) -> calls.ChangedServer:
@@ -413,7 +393,8 @@ class _Handlers:
         definition = await self._definition(name)
         if definition.brought:
             file = paths.project_config_file(self._loaded.project)
-            raise CommandError(f"The project brings {name}.", hint=f"It is in {file}.")
+            hint = f"It is in {file}." if definition.source == "project" else "It is configured there."
+            raise CommandError(f"{definition.bringer} brings {name}.", hint=hint)
         return definition
 
     async def _row(self, definition: ServerDefinition) -> calls.ServerRow:
@@ -422,6 +403,7 @@ class _Handlers:
             is_agreed, definition.project, definition.name, definition.digest
         )
         state, why = ("off", definition.mistake)
+        elsewhere = tuple(self._elsewhere(definition.name))
         if self._servers is not None:
             with contextlib.suppress(McpError):
                 connection = self._servers().connection(definition.name)
@@ -429,9 +411,9 @@ class _Handlers:
                 return calls.ServerRow(
                     definition, pins, connection.state, connection.why or why, agreed, connection.started_in,
                     f"{session.about or 'it does not say what it is'} · MCP {session.protocol}" if session else "",
-                    connection.outside, tuple(connection.said),
+                    connection.outside, tuple(connection.said), elsewhere,
                 )  # fmt: skip
-        return calls.ServerRow(definition, pins, state, why, agreed)
+        return calls.ServerRow(definition, pins, state, why, agreed, elsewhere=elsewhere)
 
     async def _acceptable(self, name: str) -> tuple[ServerDefinition, ServerPins, bool]:
         row = await self._row(await self._definition(name))
@@ -491,144 +473,10 @@ class _Handlers:
         if definition.is_http or not definition.settings.sandbox:
             return []
         return [
-            "in the sandbox it reaches no host and writes to no folder but its own;"
+            f"in the sandbox it reaches {', '.join(definition.hosts) or 'no host'} and writes to no folder but its own;"
             f" `mcp.servers.{definition.name}.hosts` and `.writable` name what it may"
         ]
 
 
 def _exact(definition: ServerDefinition, pins: ServerPins, agreed: bool) -> str:
     return " ".join(([] if agreed else [definition.digest]) + [pin.digest for pin in pins.changed])
-
-
-def _values(wanted: calls.AddServer) -> dict[str, Any]:
-    """A server's table. Raises `UsageError`."""
-    if not wanted.argv:
-        raise UsageError("mcp add: the command or the address is missing.", hint="mcp add git uvx mcp-server-git")
-    is_address = len(wanted.argv) == 1 and wanted.argv[0].startswith(("http://", "https://"))
-    values: dict[str, Any] = (
-        {"url": wanted.argv[0]} if is_address else {"command": wanted.argv[0], "args": wanted.argv[1:]}
-    )
-    values["env"] = _pairs(wanted.env, "variable")
-    values["headers"] = _pairs(wanted.header, "header")
-    values["cwd"], values["hosts"], values["writable"] = wanted.cwd, wanted.host, wanted.writable
-    if wanted.outside:
-        values["sandbox"] = False
-    if secret := next((word for word in wanted.argv if looks_secret(word)), ""):
-        raise UsageError(
-            f"An argument is a key ({secret[:4]}…), which the configuration must not hold.",
-            hint="Write ${NAME} in its place, and put the key into that variable.",
-        )
-    return {name: value for name, value in values.items() if value or value is False}
-
-
-def _pairs(words: list[str], kind: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name.strip():
-            raise UsageError(f"A {kind} is written as NAME=VALUE.")
-        if "${" not in value and (is_secret_variable(name, value) or name.strip().lower() == "authorization"):
-            raise UsageError(
-                f"The {kind} {name[:40]} looks like a secret, which the configuration must not hold.",
-                hint=f"Write {name.strip()[:40]}='${{NAME}}', and put the secret into that variable.",
-            )
-        found[name.strip()] = value
-    return found
-
-
-def _render_list(_invocation: Invocation, found: calls.ServerList) -> Outcome:
-    data = [_row_data(row) for row in found.rows]
-    if not found.rows:
-        return Outcome(
-            data,
-            "There are no MCP servers. `mcp add NAME COMMAND…` adds one, and `mcp import` those of other programs.",
-        )
-    rows = [
-        (
-            row.definition.name,
-            one_line(literal(row.status), 60),
-            str(len(row.pins.accepted)) if row.is_known else "?",
-            "project" if row.definition.brought else "yours",
-            one_line(literal(row.definition.line), 60),
-        )
-        for row in found.rows
-    ]
-    return Outcome(data, markdown_table.table(("name", "state", "tools", "from", "command or address"), rows))
-
-
-def _row_data(row: calls.ServerRow) -> dict[str, Any]:
-    return {
-        "name": row.definition.name,
-        "state": row.state,
-        "status": row.status,
-        "why": row.why,
-        "enabled": row.definition.settings.enabled,
-        "brought": row.definition.brought,
-        "accepted": row.agreed,
-        "line": row.definition.line,
-        "tools": len(row.pins.accepted) if row.is_known else None,
-        "changed": len(row.pins.changed) if row.is_known else 0,
-    }
-
-
-def _render_details(_invocation: Invocation, found: calls.ServerDetails) -> Outcome:
-    row = found.row
-    settings = row.definition.settings
-    pins = row.pins.accepted if row.is_known else ()
-    tools = [{"name": f"{row.definition.name}{SEPARATOR}{pin.name}", "description": pin.description} for pin in pins]
-    data = {**_row_data(row), "settings": settings.model_dump(mode="json"), "origin": found.origin, "offered": tools}
-    lines = [f"**{row.definition.name}** · {one_line(literal(row.status), 200)} · {found.origin}", ""]
-    lines += [
-        f"- {name} = {one_line(literal(str(value)), 300)}" for name, value in settings if value not in ("", [], {})
-    ]
-    if not row.is_known:
-        lines += ["", f"Its tools are not known yet. `mcp doctor {row.definition.name}` starts it."]
-    elif tools:
-        lines += ["", f"{len(tools)} tools:"]
-        lines += [f"- `{one['name']}`: {one['description']}" for one in tools[:_TOOLS_SHOWN]]
-    if row.is_known and row.pins.changed:
-        names = ", ".join(pin.name for pin in row.pins.changed[:20])
-        lines += ["", f"It changed {names}; `mcp accept {row.definition.name}` shows how."]
-    return Outcome(data, "\n".join(lines))
-
-
-def _render_changed(_invocation: Invocation, changed: calls.ChangedServer) -> Outcome:
-    data = {"name": changed.name, "file": str(changed.file), "values": changed.values}
-    if changed.done.startswith("Removed"):
-        return Outcome(data, f"{changed.done} It was: {one_line(literal(str(changed.values)), 2_000)}")
-    return Outcome(data, changed.done)
-
-
-def _render_imported(_invocation: Invocation, done: calls.ImportedServers) -> Outcome:
-    data = {
-        "added": [
-            {"name": one.name, "source": one.source, "values": one.values, "notes": one.notes} for one in done.added
-        ],
-        "skipped": list(done.skipped),
-    }
-    lines = [f"- {one.name}, from {one.source}" for one in done.added]
-    lines += [f"  {note}" for one in done.added for note in one.notes]
-    head = f"Added {len(done.added)} servers:" if done.added else "Nothing was added."
-    text = "\n".join([head, *lines, *(f"- {one_line(literal(why), 300)}" for why in done.skipped)])
-    return Outcome(data, text)
-
-
-def _render_checks(_invocation: Invocation, found: calls.ServerChecks) -> Outcome:
-    data = [{"name": one.name, "ok": one.ok, "lines": list(one.lines)} for one in found.checks]
-    if not found.checks:
-        return Outcome(data, "There are no MCP servers to check.")
-    lines: list[str] = []
-    for one in found.checks:
-        lines.append(f"{'✓' if one.ok else '✗'} **{one.name}**")
-        lines += [f"  - {one_line(literal(line), 400)}" for line in one.lines]
-    return Outcome(data, "\n".join(lines), is_error=not all(one.ok for one in found.checks))
-
-
-def _render_resources(_invocation: Invocation, found: calls.ResourceList) -> Outcome:
-    data = [{"server": one.server, "uri": one.uri, "about": one.about} for one in found.resources]
-    lines = [f"- `@{one.server}:{one.uri}` {one.about}".rstrip() for one in found.resources]
-    return Outcome(data, "\n".join(lines) or "There are no resources.")
-
-
-def _render_answer(_invocation: Invocation, answer: calls.ServerAnswer) -> Outcome:
-    return Outcome({"name": answer.name, "done": answer.done}, answer.done)

@@ -44,6 +44,8 @@ class ServerRow:
     """Why its program is outside the sandbox, as the end of a sentence."""
     said: tuple[str, ...] = ()
     """The last lines of its program's error output."""
+    elsewhere: tuple[tuple[str, str], ...] = ()
+    """Agents that have it in processes of their own, each with its state there."""
 
     @property
     def is_known(self) -> bool:

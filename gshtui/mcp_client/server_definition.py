@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from gshtui.settings.loader import Loaded
 from gshtui.settings.settings_tables import McpServer
@@ -19,6 +20,13 @@ from gshtui.system.expected_error import ExpectedError
 
 _NAMED = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,127})(?::-([^}$]{0,1000}))?\}")
 """`${NAME}`, `${NAME:-default}`, and `${env:NAME}`, as other programs' files write it."""
+
+
+_PYPI, _NPM = ("pypi.org", "files.pythonhosted.org"), ("registry.npmjs.org",)
+_REGISTRIES = {"uvx": _PYPI, "uv": _PYPI, "npx": _NPM, "bunx": _NPM}
+"""What launchers fetch a server from, each time they start it anew."""
+ServerSource = Literal["yours", "project", "editor"]
+"""editor: the client of this process has passed it on."""
 
 
 class McpError(ExpectedError):
@@ -41,18 +49,34 @@ class ServerDefinition:
     """One configured server.
 
     Attributes:
-        brought: the project brings it, so that a person must have agreed to exactly this before it is used.
+        source: whose configuration it is from.
     """
 
     name: str
     settings: McpServer
     project: Path
-    brought: bool = False
+    source: ServerSource = "yours"
+
+    @property
+    def brought(self) -> bool:
+        """Whether others bring it, so that a person must have agreed to exactly this before it is used."""
+        return self.source != "yours"
+
+    @property
+    def bringer(self) -> str:
+        """Who brings it, as the beginning of a sentence."""
+        return {"project": "This folder", "editor": "Your editor"}.get(self.source, "Your configuration")
 
     @property
     def is_http(self) -> bool:
         """Whether it is an address, not a program."""
         return bool(self.settings.url)
+
+    @property
+    def hosts(self) -> list[str]:
+        """The hosts that its program may reach from the sandbox; those of the registry where a launcher fetches it."""
+        fetched = _REGISTRIES.get(Path(self.settings.command).name, ())
+        return list(dict.fromkeys((*self.settings.hosts, *fetched)))
 
     @property
     def mistake(self) -> str:
@@ -112,13 +136,20 @@ class ServerDefinition:
 
 
 def configured_servers(loaded: Loaded) -> list[ServerDefinition]:
-    """The servers of the settings; those that a key of the project's file is about are the project's."""
-    brought = {
+    """The servers of the settings, and those of the client that have no name of one of them.
+
+    Those that a key of the project's file is about are the project's.
+    """
+    projects = {
         key.split(".")[2]
         for key, origin in loaded.origins.items()
         if key.startswith("mcp.servers.") and origin.layer == "project"
     }
-    return [
-        ServerDefinition(name, server, loaded.project, name in brought)
-        for name, server in sorted(loaded.settings.mcp.servers.items())
-    ]
+    servers = {**loaded.client.servers, **loaded.settings.mcp.servers}
+
+    def source(name: str) -> ServerSource:
+        if name not in loaded.settings.mcp.servers:
+            return "editor"
+        return "project" if name in projects else "yours"
+
+    return [ServerDefinition(name, server, loaded.project, source(name)) for name, server in sorted(servers.items())]

@@ -188,8 +188,9 @@ class ServerPool:
             self._entries[name].told = ""
             return
         raise McpError(
-            f"This folder brings the MCP server {name}, and you have not agreed to it: {definition.line[:200]}.",
-            f"`gsh-tui mcp accept {name}` shows it and lets it run.",
+            f"{definition.bringer} brings the MCP server {name}, and you have not agreed to it:"
+            f" {definition.line[:200]}.",
+            f"`mcp accept {name}` shows it and lets it run.",
         )
 
     async def started(self, name: str, agent: str) -> ServerConnection:
@@ -339,10 +340,10 @@ def run_question(definition: ServerDefinition) -> ServerQuestion:
         *(f"{name} = {value}" for name, value in {**settings.env, **settings.headers}.items()),
         *([f"starts in {settings.cwd}"] if settings.cwd else []),
         *([] if settings.url else ["in the sandbox, where that holds" if settings.sandbox else "outside the sandbox"]),
-        *([f"may reach {', '.join(settings.hosts)}"] if settings.hosts else []),
+        *([f"may reach {', '.join(definition.hosts)}"] if definition.hosts else []),
         *([f"may write to {', '.join(settings.writable)}"] if settings.writable else []),
     ]
-    title = f"This folder brings the MCP server {definition.name}. Let it run?"
+    title = f"{definition.bringer} brings the MCP server {definition.name}. Let it run?"
     return ServerQuestion(definition.name, title, "\n".join(lines), definition.digest)
 
 

@@ -79,5 +79,5 @@ def _narrowed(sandbox: ProjectSandbox, definition: ServerDefinition, project: Pa
         read_only=not all_of_it,
         nested=tuple(one for one in sandbox.nested if one.root == project) if all_of_it else (),
         runs=OverlappingRuns(),  # it runs for hours, in which a person makes files of their own
-        hosts=sandbox.hosts | HostRules.parse(definition.settings.hosts),
+        hosts=sandbox.hosts | HostRules.parse(definition.hosts),
     )

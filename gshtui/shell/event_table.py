@@ -16,6 +16,7 @@ from gshtui.bus.events import (
     context_events,
     fleet_events,
     hub_events,
+    server_events,
     session_events,
     shell_events,
 )
@@ -94,6 +95,7 @@ KINDS: dict[str, VisitorKind] = {
                 session_events.SessionOpened,
                 session_events.SessionTitled,
                 session_events.SessionClosed,
+                server_events.ToolServerChanged,
             ),
             proves=True,
             max_line=4 * 1024 * 1024,

@@ -24,6 +24,8 @@ from tests.kit.loopback.script import Answer
 from tests.kit.loopback.server import Loopback
 from tests.kit.scripted_provider import Recorder
 
+WITHIN = 45.0
+"""Seconds for a turn, and for a question in it: a server's start takes many of them beside a machine's other work."""
 PARTS = frozenset({"store", "guard", "providers", "agents"})
 
 
@@ -63,7 +65,7 @@ async def agent_with(
             await hub.stop()
 
 
-async def ask(hub: Hub, text: str = "Go on.", *, within: float = 60.0) -> TurnFinished:
+async def ask(hub: Hub, text: str = "Go on.", *, within: float = WITHIN) -> TurnFinished:
     """One turn, once it is known what the person's servers offer: a turn by itself waits ten seconds for that."""
     await _learn(hub)
     waiting = asyncio.create_task(hub.bus.wait_for(TurnFinished, timeout=within))

@@ -17,7 +17,11 @@ from gshtui.settings.loader import load
 from tests.kit.command import ROOT, run_gsh
 from tests.kit.configuration import made_project
 
-COVERS = ("gshtui.mcp_client.commands",)
+COVERS = (
+    "gshtui.mcp_client.commands",
+    "gshtui.mcp_client.server_outcomes",
+    "gshtui.mcp_client.written_server",
+)
 SERVER = (sys.executable, "-m", "tests.kit.mcp_server", "tools")
 
 

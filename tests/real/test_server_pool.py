@@ -12,7 +12,7 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequeste
 from gshtui.settings import paths
 from tests.kit import source
 from tests.kit.loopback.script import Call, Say
-from tests.kit.mcp_turns import agent_with, allow, ask, configure, finished
+from tests.kit.mcp_turns import WITHIN, agent_with, allow, ask, configure, finished
 
 COVERS = (
     "gshtui.hub.mcp_part",
@@ -45,7 +45,7 @@ async def test_each_call_asks_unless_a_rule_names_the_tool(tmp_path: Path, monke
     script = [[Call("kit__add", {"a": 1, "b": 1})], [Say("done")]]
     async with agent_with(tmp_path, monkeypatch, script) as (hub, _, recorder):
         turn = asyncio.create_task(ask(hub))
-        question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+        question = await hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         assert question.tool == "kit__add"
         assert '"a": 1' in question.detail
         assert "MCP server kit" in question.detail
@@ -64,7 +64,7 @@ async def test_a_servers_question_is_answered_with_values_by_the_person(
     script = [[Call("kit__ask_colour")], [Say("done")]]
     async with agent_with(tmp_path, monkeypatch, script) as (hub, _, recorder):
         turn = asyncio.create_task(ask(hub))
-        question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+        question = await hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         assert "Which colour?" in question.subject
         assert "/mcp answer kit" in question.detail
         await hub.run("mcp answer kit 'colour=red'")
@@ -80,11 +80,16 @@ async def test_questions_that_a_server_of_today_asks_at_once_are_answered_one_af
     async with agent_with(tmp_path, monkeypatch, [[Call("kit__ask_both")], [Say("done")]]) as (hub, _, recorder):
         turn = asyncio.create_task(ask(hub))
         asked: list[str] = []
+        following = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=WITHIN))
         for _ in range(2):
-            question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+            question = await following
+            # The second one comes while the first is being answered.
+            following = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=WITHIN))
+            await asyncio.sleep(0)
             first = "first" in question.subject
             asked.append("first" if first else "then")
             await hub.run(f"mcp answer kit 'colour={'red' if first else 'blue'}'")
+        following.cancel()
         await turn
         assert sorted(asked) == ["first", "then"]
         assert finished(recorder)[0].content.startswith("red, blue")
@@ -107,7 +112,7 @@ async def test_a_server_gets_a_models_answer_only_once_the_person_agreed(
     script = [[Call("old__sample")], [Say("Forty-two.")], [Say("done")]]
     async with agent_with(tmp_path, monkeypatch, script) as (hub, provider, recorder):
         turn = asyncio.create_task(ask(hub))
-        question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+        question = await hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         assert "What is six times seven?" in question.detail
         assert "at most 50 tokens" in question.subject
         hub.bus.publish(ApprovalAnswered(approval=question.approval, decision="once"))
@@ -125,13 +130,13 @@ async def test_a_servers_sample_counts_against_its_callers_budget(
     allow("old__*")
     async with agent_with(tmp_path, monkeypatch, [[Call("old__sample")], [Say("done")]]) as (hub, provider, recorder):
         turn = asyncio.create_task(ask(hub))
-        sample = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+        sample = await hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         assert sample.tool == "mcp_sampling"
-        budget = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=20))
+        budget = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=WITHIN))
         hub.bus.publish(ApprovalAnswered(approval=sample.approval, decision="once"))
         question = await budget
         assert question.tool == "budget"
-        again = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=20))
+        again = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=WITHIN))
         hub.bus.publish(ApprovalAnswered(approval=question.approval, decision="deny"))
         hub.bus.publish(ApprovalAnswered(approval=(await again).approval, decision="deny"))  # the turn's next request
         await turn
@@ -179,7 +184,7 @@ async def test_tools_that_change_wait_for_a_person(tmp_path: Path, monkeypatch: 
     script = [[Call("kit__look")], [Call("kit__add", {"a": 1, "b": 1})], [Say("done")]]
     async with agent_with(tmp_path, monkeypatch, script) as (hub, provider, recorder):
         turn = asyncio.create_task(ask(hub))
-        question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
+        question = await hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         assert question.tool == "mcp_server"
         assert "+ Add, and send the sum to evil.example." in question.detail
         await turn
@@ -281,8 +286,8 @@ async def test_a_question_is_withdrawn_with_the_turn_it_belongs_to(
     script = [[Call("kit__ask_colour")], [Say("done")]]
     async with agent_with(tmp_path, monkeypatch, script) as (hub, _, _):
         turn = asyncio.create_task(ask(hub))
-        question = await hub.bus.wait_for(ApprovalRequested, timeout=20)
-        settled = asyncio.create_task(hub.bus.wait_for(ApprovalSettled, timeout=20))
+        question = await hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
+        settled = asyncio.create_task(hub.bus.wait_for(ApprovalSettled, timeout=WITHIN))
         await asyncio.sleep(0)
         hub.bus.publish(InterruptRequested(agent="main"))
         assert (await turn).stop == "interrupted"

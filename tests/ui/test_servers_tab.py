@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def row(
 ) -> calls.ServerRow:
     """A server as the command lists it."""
     settings = McpServer(command="uvx", args=[f"mcp-server-{name}"], enabled=on, hosts=["pypi.org"])
-    definition = ServerDefinition(name, settings, Path("/src/aurora"), brought)
+    definition = ServerDefinition(name, settings, Path("/src/aurora"), "project" if brought else "yours")
     pins = ServerPins(
         definition.digest if tools else "",
         accepted=tuple(ToolPin(tool, f"What {tool} does.", {}) for tool in tools),
@@ -51,7 +52,7 @@ def row(
 
 
 ROWS = (
-    row("docs", "ready", tools=("search", "fetch", "list_pages")),
+    replace(row("docs", "ready", tools=("search", "fetch", "list_pages")), elsewhere=(("fix", "starting"),)),
     row("build", "failed", why="The MCP server build did not start: it ended with exit code 1.",
         said=("Traceback (most recent call last):", "ModuleNotFoundError: No module named \x1b[31m'yaml'")),
     row("git", "ready", tools=("log", "diff"), changed=("diff",)),
@@ -89,7 +90,7 @@ async def test_it_says_of_each_server_what_a_person_needs_to_know() -> None:
     async with app.run_test(size=(160, 40)) as pilot:
         tab = await opened(app, pilot)
         wanted = {
-            "docs": ("ready", "started in 0.4 s", "list_pages", "/ greet", "@docs:"),
+            "docs": ("ready", "started in 0.4 s", "fix: starting", "list_pages", "/ greet", "@docs:"),
             "build": ("failed", "exit code 1", "No module named"),
             "git": ("tools changed", "withheld until you accept: 1 tool", "evil.example"),
             "brought": ("not accepted", "the project's configuration"),

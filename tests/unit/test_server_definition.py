@@ -67,3 +67,15 @@ def test_what_is_agreed_to_is_everything_that_decides_what_runs(tmp_path: Path) 
                {"writable": ["."]}, {"command": "y"}]  # fmt: skip
     assert len({digest(), *(digest(**one) for one in changes)}) == len(changes) + 1
     assert digest() == digest(timeout=5, enabled=False)
+
+
+@pytest.mark.parametrize(
+    ("command", "hosts"),
+    [
+        ("/usr/bin/uvx", ["a.example", "pypi.org", "files.pythonhosted.org"]),
+        ("npx", ["a.example", "registry.npmjs.org"]),
+        ("python3", ["a.example"]),
+    ],
+)
+def test_a_launcher_reaches_the_registry_that_it_fetches_from(tmp_path: Path, command: str, hosts: list[str]) -> None:
+    assert ServerDefinition("one", McpServer(command=command, hosts=["a.example"]), tmp_path).hosts == hosts

@@ -8,11 +8,13 @@ from gshtui.bus.event import Event
 
 
 class ToolServerChanged(Event, frozen=True, kw_only=True):
-    """A server of this hub has another state, or what is known of it is different; `mcp show NAME` has it whole."""
+    """A server has another state, or what is known of it is different; `mcp show NAME` has it whole."""
 
     server: str
     state: str = ""
     """off, starting, ready, waiting or failed; empty: it was added, removed or configured anew."""
+    agent: str = ""
+    """The agent whose own process started it; empty: this hub."""
 
     def merge_key(self) -> Hashable | None:
-        return ("ToolServerChanged", self.server)
+        return ("ToolServerChanged", self.server, self.agent)

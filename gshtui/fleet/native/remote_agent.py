@@ -12,6 +12,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentAdded, AgentStatusChanged, InterruptRequested
 from gshtui.bus.events.fleet_events import AgentSpawnRequested
 from gshtui.bus.events.hub_events import FaultReported, Noticed
+from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.fleet.native.spec import Spec
 from gshtui.shell.hub_link import LineOutbox
@@ -80,7 +81,7 @@ class RemoteAgent:
         """
         if isinstance(event, Noticed):
             return msgspec.structs.replace(event, about=self.agent)
-        if isinstance(event, FaultReported):
+        if isinstance(event, FaultReported | ToolServerChanged):
             return msgspec.structs.replace(event, agent=self.agent)
         if isinstance(event, InterruptRequested | AgentSpawnRequested):
             return event

@@ -1,4 +1,5 @@
-"""The tab of MCP servers: each with its state in this window and its tools, and how it is configured.
+"""The tab of MCP servers: each with its state in this window and for agents in terminals, its tools, and how it is
+configured.
 
 Owns what is said of a server; the actions are the command `mcp`'s.
 """
@@ -25,6 +26,7 @@ EMPTY = "There are no MCP servers. a adds one, and i those that other programs h
 _SIGNS = {
     "ready": ("●", "$success"), "starting": ("◌", "$primary"), "waiting": ("◌", "$warning"), "failed": ("✗", "$error"),
 }  # fmt: skip
+_SOURCES = {"yours": "your configuration", "project": "the project's configuration", "editor": "your editor"}
 _MUTED = "$foreground-muted"
 _TOOLS = 200
 LoadServers = Callable[[], Awaitable["Sequence[ServerRow] | None"]]
@@ -77,7 +79,8 @@ class ServersTab(ListTab["ServerRow"]):
         sign, colour = state_sign(row)
         tools = f" {_count(len(row.pins.accepted), 'tool')}" if row.is_known else ""
         left = Content.assemble((f"{sign} ", colour), (row.definition.name, "bold"))
-        told = Content.assemble((f" {short_state(row)}", colour), (tools, _MUTED))
+        others = f" +{len(row.elsewhere)}" if row.elsewhere else ""
+        told = Content.assemble((f" {short_state(row)}", colour), (f"{others}{tools}", _MUTED))
         return Content.assemble(left.truncate(max(8, width - told.cell_length), ellipsis=True), told).truncate(
             width, ellipsis=True
         )
@@ -128,8 +131,10 @@ def server_lines(row: ServerRow) -> list[Content]:
         lines.append(Content.styled(_shown(row.why), "$error"))
     if row.about:
         lines.append(Content.styled(_shown(row.about), _MUTED))
+    if row.elsewhere:
+        lines.append(_field("agents", ", ".join(f"{agent}: {state}" for agent, state in row.elsewhere)))
     lines += [Content(), _field("runs" if not definition.is_http else "address", definition.line)]
-    lines.append(_field("from", "the project's configuration" if definition.brought else "your configuration"))
+    lines.append(_field("from", _SOURCES[definition.source]))
     if settings.cwd:
         lines.append(_field("starts in", settings.cwd))
     for label, values in (("variable", settings.env), ("header", settings.headers)):
@@ -137,7 +142,7 @@ def server_lines(row: ServerRow) -> list[Content]:
     if not definition.is_http:
         where = row.outside and f"outside it: {row.outside}"
         lines.append(_field("sandbox", where or ("yes" if settings.sandbox else "no")))
-    for label, values in (("may reach", settings.hosts), ("may write", settings.writable)):
+    for label, values in (("may reach", definition.hosts), ("may write", settings.writable)):
         lines += [_field(label, ", ".join(values))] if values else []
     return [*lines, Content(), *_offered(row), *_said(row)]
 

@@ -1,0 +1,112 @@
+"""What the command `mcp` prints, and gives to scripts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gshtui.commands.declaration import Invocation, Outcome
+from gshtui.mcp_client import mcp_calls as calls
+from gshtui.mcp_client.server_tools import SEPARATOR
+from gshtui.text import markdown_table
+from gshtui.text.sanitise import literal, one_line
+
+_TOOLS_SHOWN = 200
+
+
+def render_list(_invocation: Invocation, found: calls.ServerList) -> Outcome:
+    data = [_row_data(row) for row in found.rows]
+    if not found.rows:
+        return Outcome(
+            data,
+            "There are no MCP servers. `mcp add NAME COMMAND…` adds one, and `mcp import` those of other programs.",
+        )
+    rows = [
+        (
+            row.definition.name,
+            "; ".join((one_line(literal(row.status), 60), *(f"{agent}: {state}" for agent, state in row.elsewhere))),
+            str(len(row.pins.accepted)) if row.is_known else "?",
+            row.definition.source,
+            one_line(literal(row.definition.line), 60),
+        )
+        for row in found.rows
+    ]
+    return Outcome(data, markdown_table.table(("name", "state", "tools", "from", "command or address"), rows))
+
+
+def _row_data(row: calls.ServerRow) -> dict[str, Any]:
+    return {
+        "name": row.definition.name,
+        "state": row.state,
+        "status": row.status,
+        "why": row.why,
+        "elsewhere": [{"agent": agent, "state": state} for agent, state in row.elsewhere],
+        "enabled": row.definition.settings.enabled,
+        "brought": row.definition.brought,
+        "accepted": row.agreed,
+        "line": row.definition.line,
+        "tools": len(row.pins.accepted) if row.is_known else None,
+        "changed": len(row.pins.changed) if row.is_known else 0,
+    }
+
+
+def render_details(_invocation: Invocation, found: calls.ServerDetails) -> Outcome:
+    row = found.row
+    settings = row.definition.settings
+    pins = row.pins.accepted if row.is_known else ()
+    tools = [{"name": f"{row.definition.name}{SEPARATOR}{pin.name}", "description": pin.description} for pin in pins]
+    data = {**_row_data(row), "settings": settings.model_dump(mode="json"), "origin": found.origin, "offered": tools}
+    lines = [f"**{row.definition.name}** · {one_line(literal(row.status), 200)} · {found.origin}", ""]
+    lines += [
+        f"- {name} = {one_line(literal(str(value)), 300)}" for name, value in settings if value not in ("", [], {})
+    ]
+    if not row.is_known:
+        lines += ["", f"Its tools are not known yet. `mcp doctor {row.definition.name}` starts it."]
+    elif tools:
+        lines += ["", f"{len(tools)} tools:"]
+        lines += [f"- `{one['name']}`: {one['description']}" for one in tools[:_TOOLS_SHOWN]]
+    if row.is_known and row.pins.changed:
+        names = ", ".join(pin.name for pin in row.pins.changed[:20])
+        lines += ["", f"It changed {names}; `mcp accept {row.definition.name}` shows how."]
+    return Outcome(data, "\n".join(lines))
+
+
+def render_changed(_invocation: Invocation, changed: calls.ChangedServer) -> Outcome:
+    data = {"name": changed.name, "file": str(changed.file), "values": changed.values}
+    if changed.done.startswith("Removed"):
+        return Outcome(data, f"{changed.done} It was: {one_line(literal(str(changed.values)), 2_000)}")
+    return Outcome(data, changed.done)
+
+
+def render_imported(_invocation: Invocation, done: calls.ImportedServers) -> Outcome:
+    data = {
+        "added": [
+            {"name": one.name, "source": one.source, "values": one.values, "notes": one.notes} for one in done.added
+        ],
+        "skipped": list(done.skipped),
+    }
+    lines = [f"- {one.name}, from {one.source}" for one in done.added]
+    lines += [f"  {note}" for one in done.added for note in one.notes]
+    head = f"Added {len(done.added)} servers:" if done.added else "Nothing was added."
+    text = "\n".join([head, *lines, *(f"- {one_line(literal(why), 300)}" for why in done.skipped)])
+    return Outcome(data, text)
+
+
+def render_checks(_invocation: Invocation, found: calls.ServerChecks) -> Outcome:
+    data = [{"name": one.name, "ok": one.ok, "lines": list(one.lines)} for one in found.checks]
+    if not found.checks:
+        return Outcome(data, "There are no MCP servers to check.")
+    lines: list[str] = []
+    for one in found.checks:
+        lines.append(f"{'✓' if one.ok else '✗'} **{one.name}**")
+        lines += [f"  - {one_line(literal(line), 400)}" for line in one.lines]
+    return Outcome(data, "\n".join(lines), is_error=not all(one.ok for one in found.checks))
+
+
+def render_resources(_invocation: Invocation, found: calls.ResourceList) -> Outcome:
+    data = [{"server": one.server, "uri": one.uri, "about": one.about} for one in found.resources]
+    lines = [f"- `@{one.server}:{one.uri}` {one.about}".rstrip() for one in found.resources]
+    return Outcome(data, "\n".join(lines) or "There are no resources.")
+
+
+def render_answer(_invocation: Invocation, answer: calls.ServerAnswer) -> Outcome:
+    return Outcome({"name": answer.name, "done": answer.done}, answer.done)
