@@ -18,6 +18,7 @@ from gshtui.bus.bus import Bus
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentStatusChanged
 from gshtui.bus.events.approval_events import ApprovalSettled
+from gshtui.bus.messages import Usage
 from gshtui.fleet.acp.acp_files import program_invocation
 from gshtui.fleet.acp.acp_questions import CANCELLED, AcpQuestions, Option, options_of, outcome, question_of
 from gshtui.guard.approval import Gate, Respondent
@@ -28,6 +29,7 @@ from gshtui.programs.acp.acp_updates import (
     CallReport,
     OptionsReport,
     PlanReport,
+    TokenReport,
     WindowReport,
     Words,
     call_report,
@@ -119,6 +121,9 @@ def test_tokens_are_read_where_each_program_counts_them() -> None:
     gemini = {"_meta": {"quota": {"token_count": {"input_tokens": 20, "output_tokens": 10}}}}
     assert usage_of(json.loads(json.dumps(gemini))).context == 30
     assert usage_of({}).context == 0
+    qwen = {"usage": {"inputTokens": 9, "outputTokens": 2, "totalTokens": 11, "cachedReadTokens": 4}, "durationMs": 7}
+    told = report_of({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""}, "_meta": qwen})
+    assert told == TokenReport(Usage(input=5, output=2, cache_read=4))
 
 
 CHOICES = {"options": [{"optionId": "y", "kind": "allow_once"}, {"optionId": "n", "kind": "reject_once"}]}

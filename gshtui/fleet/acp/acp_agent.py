@@ -53,6 +53,7 @@ from gshtui.programs.acp.acp_updates import (
     PlanReport,
     Report,
     TitleReport,
+    TokenReport,
     WindowReport,
     Words,
     call_report,
@@ -123,6 +124,8 @@ class AcpAgent:
         self._options = AcpProgramOptions(self.note)
         self._commands: tuple[ProgramCommand, ...] = ()
         self._window = WindowReport(0, 0)
+        self._told_usage = Usage()
+        """Of this turn, from a program that tells it while it works."""
         self._cost_before = spent
         self._model = model
         self._forgotten = False
@@ -308,7 +311,7 @@ class AcpAgent:
         turn = again.turn if again is not None and again.turn else turn
         stop: Stop = "end"
         error: ExpectedError | None = None
-        usage = Usage()
+        usage = self._told_usage = Usage()
         self._recorder = recorder = TurnRecorder(
             self._bus, self.name, self._conversation, turn, self._program, self._options.value("model")
         )
@@ -328,6 +331,7 @@ class AcpAgent:
                 await recorder.finish(ended)
         except StoreError as failure:
             stop, error = "error", failure
+        usage = usage if usage.context else self._told_usage
         cost = self._spent(turn, usage)
         finished = TurnFinished(
             agent=self.name,
@@ -469,6 +473,8 @@ class AcpAgent:
                 self._window = report
                 self._publish_model()
                 self._publish_window()
+            case TokenReport():
+                self._told_usage += report.usage
             case CommandsReport():
                 self._commands = report.commands
                 self._publish_session()

@@ -72,6 +72,12 @@ class WindowReport(msgspec.Struct, frozen=True):
     cost: float | None = None
 
 
+class TokenReport(msgspec.Struct, frozen=True):
+    """The tokens of one request to the model, of a program that tells each."""
+
+    usage: Usage
+
+
 class TitleReport(msgspec.Struct, frozen=True):
     """The program named the conversation."""
 
@@ -84,7 +90,7 @@ class CommandsReport(msgspec.Struct, frozen=True):
     commands: tuple[ProgramCommand, ...]
 
 
-Report = Words | CallReport | PlanReport | OptionsReport | WindowReport | TitleReport | CommandsReport
+Report = Words | CallReport | PlanReport | OptionsReport | WindowReport | TokenReport | TitleReport | CommandsReport
 _BY_REQUEST: tuple[tuple[Literal["mode", "model"], str, str, str, str], ...] = (
     ("mode", "modes", "currentModeId", "availableModes", "id"),
     ("model", "models", "currentModelId", "availableModels", "modelId"),
@@ -102,8 +108,11 @@ def report_of(update: Json) -> Report | None:
     """One `session/update`; `None` for what is not shown. Raises nothing, whatever is in it."""
     kind = update.get("sessionUpdate")
     if kind in _CHUNKS:
-        text = content_text(update.get("content"))
-        return Words(_CHUNKS[kind], text) if text else None
+        if text := content_text(update.get("content")):
+            return Words(_CHUNKS[kind], text)
+        meta = update.get("_meta")
+        usage = cast("Json", meta).get("usage") if isinstance(meta, dict) else None
+        return TokenReport(_with_cache_inside(_usage(cast("Json", usage)))) if isinstance(usage, dict) else None
     match kind:
         case "tool_call" | "tool_call_update":
             return call_report(update)
@@ -188,14 +197,7 @@ def usage_of(answer: Json) -> Usage:
     """The tokens in the answer to a prompt, where the program counts them."""
     usage = answer.get("usage")
     if isinstance(usage, dict):
-        held = cast("Json", usage)
-        return Usage(
-            input=_number(held.get("inputTokens")),
-            output=_number(held.get("outputTokens")),
-            cache_read=_number(held.get("cachedReadTokens")),
-            cache_write=_number(held.get("cachedWriteTokens")),
-            reasoning=_number(held.get("thoughtTokens")),
-        )
+        return _usage(cast("Json", usage))
     meta = answer.get("_meta")
     quota = cast("Json", meta).get("quota") if isinstance(meta, dict) else None
     count = cast("Json", quota).get("token_count") if isinstance(quota, dict) else None
@@ -203,6 +205,21 @@ def usage_of(answer: Json) -> Usage:
         held = cast("Json", count)
         return Usage(input=_number(held.get("input_tokens")), output=_number(held.get("output_tokens")))
     return Usage()
+
+
+def _usage(held: Json) -> Usage:
+    return Usage(
+        input=_number(held.get("inputTokens")),
+        output=_number(held.get("outputTokens")),
+        cache_read=_number(held.get("cachedReadTokens")),
+        cache_write=_number(held.get("cachedWriteTokens")),
+        reasoning=_number(held.get("thoughtTokens")),
+    )
+
+
+def _with_cache_inside(usage: Usage) -> Usage:
+    """The usage of Qwen Code, which counts what was read from the cache as input, too."""
+    return msgspec.structs.replace(usage, input=max(0, usage.input - usage.cache_read))
 
 
 def status_of(status: str) -> ResultStatus | None:
