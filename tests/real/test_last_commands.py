@@ -1,7 +1,7 @@
 """`gsh` knows what was just done: a question brings the last five commands of all shells, whatever was killed.
 
 Real zsh and bash on terminals. Hubs, questions and shells are killed at random moments; a question that was killed is
-asked again. Most questions are forks that read what `gsh` reads and ask no model; each storm ends with one that is
+asked again. Most questions are forks that read what `gsh` reads and ask no model; the first storm ends with one that is
 typed and goes through the whole program to a provider on this machine. `GSH_TEST_TYPED=1` has all of them typed, which
 takes some minutes.
 """
@@ -28,9 +28,9 @@ from tests.kit.loopback.server import Loopback
 from tests.kit.shells import Shell
 from tests.kit.warm_program import WarmCommand, WarmProgram
 
-COMMANDS = 50
+COMMANDS = 25
 """Typed in one storm, with a question after each."""
-SEEDS = (1, 2, 3, 4)
+SEEDS = range(1, 9)
 PROGRAMS = ("zsh", "zsh", "bash", "bash")
 TYPED = bool(os.environ.get("GSH_TEST_TYPED"))
 CHILD = "tests.kit.last_commands_child"
@@ -181,7 +181,8 @@ async def test_the_last_five_commands_are_in_every_question(
             if chance.random() < 0.3:
                 await ask("question")
             assert await ask("hub" if chance.random() < 0.3 else "nothing") == desk.typed[-5:]
-        assert await desk.type_question() == desk.typed[-5:]
+        if seed == SEEDS[0]:
+            assert await desk.type_question() == desk.typed[-5:]
     finally:
         await in_thread(desk.close)
 
