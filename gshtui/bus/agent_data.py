@@ -23,15 +23,15 @@ ENDED_STATUSES: tuple[str, ...] = ("done", "failed", "lost")
 """Statuses in which nothing is running. `lost` can be recovered, the other two restarted."""
 RESERVED_NAMES = frozenset({"person", "gsh", "all", "you", "parent", "lobby", "main"})
 """Names that mean somebody or something already: no agent and no other person gets one."""
-FAR = "ssh://"
+REMOTE = "ssh://"
 """How the tmux server of an agent on another machine begins: `ssh://HOST/NAME`."""
 AT_WORK: tuple[str, ...] = ("thinking", "tool", "waiting")
 """Statuses in which an agent is in a turn."""
 
 
-def far_socket(host: str, name: str) -> str:
+def remote_socket(host: str, name: str) -> str:
     """How the tmux server of this name on another machine is recorded."""
-    return f"{FAR}{host}/{name}"
+    return f"{REMOTE}{host}/{name}"
 
 
 class SpawnRequest(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -218,7 +218,7 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     @property
     def host(self) -> str:
         """The machine of the configuration that it is on; empty: this one."""
-        return self.socket.removeprefix(FAR).partition("/")[0] if self.socket.startswith(FAR) else ""
+        return self.socket.removeprefix(REMOTE).partition("/")[0] if self.socket.startswith(REMOTE) else ""
 
     @property
     def speaks_events(self) -> bool:

@@ -95,7 +95,7 @@ class Programs:
 
         profile, argv = await self._command(row, request)
         if row.host:
-            made = launch.far_launch(profile, argv, row.external_id if again else None)
+            made = launch.remote_launch(profile, argv, row.external_id if again else None)
         elif again:
             made = await launch.next_launch(
                 profile, argv, row.external_id, agent=row.id, data=data, environ=environ, cwd=row.cwd,
@@ -117,14 +117,14 @@ class Programs:
 
         profile, argv = await self._command(row, request)
         if row.host:
-            made = launch.far_launch(profile, argv, row.external_id)
+            made = launch.remote_launch(profile, argv, row.external_id)
             return AgentStart((), blank=made.blank, external_id=made.external_id, profile=profile.name, how=made.how)
-        far = await launch.resumption(
+        found = await launch.resumption(
             profile, argv, row.external_id, environ=environ, cwd=row.cwd, since=row.created,
             origin=request.conversation,
         )  # fmt: skip
-        goes_on = far.external_id if far.how == launch.RESUMED else ""
-        return AgentStart((), blank=far.blank, external_id=goes_on, profile=profile.name, how=far.how)
+        goes_on = found.external_id if found.how == launch.RESUMED else ""
+        return AgentStart((), blank=found.blank, external_id=goes_on, profile=profile.name, how=found.how)
 
     async def _command(self, row: AgentRow, request: SpawnRequest) -> tuple[Profile, tuple[str, ...]]:
         """The profile and the whole command line. Raises `FleetError`."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gshtui.bus.agent_data import ENDED_STATUSES, FAR, AgentRow, far_socket
+from gshtui.bus.agent_data import ENDED_STATUSES, REMOTE, AgentRow, remote_socket
 from gshtui.hosts.host_link import HostLinks
 from gshtui.programs.profile import GENERIC
 from gshtui.settings.paths import runtime_dir
@@ -143,8 +143,8 @@ class AgentTerminals:
 
     def server(self, socket: str) -> TmuxServer:
         """The server of this socket; it need not run."""
-        if socket not in self._servers and socket.startswith(FAR):
-            host, _, name = socket.removeprefix(FAR).partition("/")
+        if socket not in self._servers and socket.startswith(REMOTE):
+            host, _, name = socket.removeprefix(REMOTE).partition("/")
             server = self._servers[socket] = TmuxServer(name, link=self.hosts.link(host))
             server.connection.on_mode_change(lambda mode, why: self.on_connection())
             self._mine.add(socket)
@@ -173,7 +173,7 @@ class AgentTerminals:
                     seen[row.id] = PaneProbe(True, born=(info.pane, info.session, info.pid, born))
                     continue
                 if row.host:
-                    seen[row.id] = _seen_far(row, panes)
+                    seen[row.id] = _seen_remote(row, panes)
                     continue
                 begun = await asyncio.to_thread(process_tree.start_time, row.pid)
                 seen[row.id] = self._seen(row, panes, begun)
@@ -186,7 +186,7 @@ class AgentTerminals:
         """
         if not socket:
             return {}
-        host = socket.removeprefix(FAR).partition("/")[0] if socket.startswith(FAR) else ""
+        host = socket.removeprefix(REMOTE).partition("/")[0] if socket.startswith(REMOTE) else ""
         try:
             async with asyncio.timeout(LOOK_WITHIN):
                 server = self.server(socket)
@@ -222,7 +222,7 @@ class AgentTerminals:
             await self._servers[socket].close()
 
 
-def _seen_far(row: AgentRow, panes: dict[str, PaneInfo] | None) -> PaneProbe:
+def _seen_remote(row: AgentRow, panes: dict[str, PaneInfo] | None) -> PaneProbe:
     """A pane on another machine, by what tmux there says: its program is known by the pane, its pid and our mark."""
     info = panes.get(row.pane) if panes is not None else None
     if info is None:
@@ -244,5 +244,5 @@ def session_mark(row: AgentRow) -> str:
 def socket_name(server: TmuxServer) -> str:
     """How a server is recorded."""
     if server.host:
-        return far_socket(server.host, server.socket_name)
+        return remote_socket(server.host, server.socket_name)
     return str(server.socket_path) if server.socket_path else server.socket_name

@@ -94,7 +94,14 @@ class Killer:
             hint = f"`agent restart {row.id}` restarts it."
             raise FleetError("ended", f"{row.name} ({row.id}) has already ended.", hint=hint)
         await self._call_off(row.id)
-        await asyncio.to_thread(process_tree.continue_below, row.pid, row.pid_started)
+        if row.host:
+            try:
+                await self._signal_there(row, stop=False)
+            except FleetError:
+                self.watch(row)
+                raise
+        else:
+            await asyncio.to_thread(process_tree.continue_below, row.pid, row.pid_started)
         row = await self._context.rows.change(row.id, killed=False, killed_at=0.0, doing="")
         self._context.bus.publish(AgentRestored(agent=row.id))
         return row
@@ -129,7 +136,7 @@ class Killer:
 
     async def _stand(self, row: AgentRow) -> bool:
         """Interrupt its work. Returns whether anything is left that could continue."""
-        await asyncio.to_thread(process_tree.stop_below, row.pid, row.pid_started)
+        await self._stop_below(row)
         if not is_known(row):
             return False  # nothing is known that would interrupt this program without ending it
         try:
@@ -137,6 +144,22 @@ class Killer:
         except FleetError:
             return False
         return True
+
+    async def _stop_below(self, row: AgentRow) -> None:
+        """Stop what its program started."""
+        if row.host:
+            with contextlib.suppress(FleetError):  # out of reach for now: it is looked for again
+                await self._signal_there(row, stop=True)
+        else:
+            await asyncio.to_thread(process_tree.stop_below, row.pid, row.pid_started)
+
+    async def _signal_there(self, row: AgentRow, *, stop: bool) -> None:
+        """The same on another machine, or let it go on. Raises `FleetError`."""
+        try:
+            await self._context.terminals.server(row.socket).signal_below(row.pane, row.pid, stop=stop)
+        except TmuxError as error:
+            if error.kind not in ("gone", "no_such_pane"):
+                raise FleetError("tmux", error.message, hint=error.hint) from error
 
     async def _later(self, row: AgentRow, wait: _Wait) -> None:
         program = ProcessWatch(wait.stirred.set)
@@ -146,14 +169,14 @@ class Killer:
             while (left := until - time.time()) > 0:
                 if not row.host and not process_tree.runs(row.pid, row.pid_started):
                     break  # nothing is left that could continue
-                await asyncio.to_thread(process_tree.stop_below, row.pid, row.pid_started)
+                await self._stop_below(row)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(min(pause, left)):
                         await wait.stirred.wait()
                 if wait.called_off:
                     return
                 wait.stirred.clear()
-                pause = min(2 * pause, _STILL_RARELY) if told else STILL_EVERY
+                pause = min(2 * pause, _STILL_RARELY) if told or row.host else STILL_EVERY
             self._waiting.pop(row.id, None)
             await self.end(row)
         except (FleetError, StoreError) as error:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest, far_socket
+from gshtui.bus.agent_data import ENDED_STATUSES, AgentRow, SpawnRequest, remote_socket
 from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_programs import Programs, is_known
@@ -276,7 +276,7 @@ class Starter:
         check_host(request, terminals.hosts.settings)
         link = terminals.hosts.link(request.host)
         link.retry_now()
-        socket = far_socket(request.host, link.settings.socket_name)
+        socket = remote_socket(request.host, link.settings.socket_name)
         return socket, Path(await terminals.server(socket).folder(request.cwd or link.settings.cwd))
 
     async def _first(self, row: AgentRow, request: SpawnRequest, setup: bool) -> AgentRow:

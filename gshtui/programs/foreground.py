@@ -67,7 +67,7 @@ def front(info: PaneInfo) -> Foreground:
     program = info.command.removeprefix("-")
     if info.dead:
         return Foreground(program)
-    if info.far:  # tmux there tells the program in front, and nothing tells more
+    if info.remote:  # tmux there tells the program in front, and nothing tells more
         return Foreground(program, prompt=is_shell(program), kind=_kind((program,)))
     group = _foreground_group(info.pid)
     if group is None:

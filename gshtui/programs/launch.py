@@ -167,19 +167,19 @@ async def resumption(
     """
     words = tuple(argv) or profile.argv
     own = names_conversation(profile, words)
-    far: ConversationState = "unknown"
+    state: ConversationState = "unknown"
     if profile.conversation.resume and not own and (external_id or cwd):
         wanted = TranscriptQuery(profile.hooks.kind or profile.name, external_id, cwd, since)
         around = {**environ, **assigned(words), **profile.environment}
-        far = await asyncio.to_thread(conversation_state, wanted, around)
-    unsaid = far in ("absent", "empty")
+        state = await asyncio.to_thread(conversation_state, wanted, around)
+    unsaid = state in ("absent", "empty")
     if origin and not own and profile.conversation.fork and (unsaid or not external_id):
         return await _copied(profile, words, origin, environ, cwd)
     if not (unsaid and not external_id) and (why := can_resume(profile, external_id)):
         how = f"started anew, since {why}" if profile.conversation.resume and not own else ""
         return Resumption(how, blank=True, why=why)
     if unsaid:
-        if far == "empty" or not external_id or not profile.conversation.mint:
+        if state == "empty" or not external_id or not profile.conversation.mint:
             external_id = new_conversation_id(profile)
         return Resumption(ANEW, external_id, _filled(profile.conversation.mint, external_id) if external_id else ())
     if own:
@@ -221,15 +221,15 @@ async def next_launch(
 ) -> Launch:
     """How to restart an agent: with its conversation, or `blank` and the reason. See `resumption`."""
     words = tuple(argv) or profile.argv
-    far = await resumption(profile, words, external_id, environ=environ, cwd=cwd, since=since, origin=origin)
-    if far.blank:
+    found = await resumption(profile, words, external_id, environ=environ, cwd=cwd, since=since, origin=origin)
+    if found.blank:
         new = await first_launch(profile, words, agent=agent, data=data, environ=environ, folder=folder)
-        return replace(new, blank=True, why=far.why, how=far.how)
-    made = await _started(profile, words, far.arguments, far.external_id, agent, data, environ, folder)
-    return replace(made, how=far.how)
+        return replace(new, blank=True, why=found.why, how=found.how)
+    made = await _started(profile, words, found.arguments, found.external_id, agent, data, environ, folder)
+    return replace(made, how=found.how)
 
 
-def far_launch(profile: Profile, argv: Sequence[str], earlier: str | None) -> Launch:
+def remote_launch(profile: Profile, argv: Sequence[str], earlier: str | None) -> Launch:
     """How to start a program on another machine, whose files are not read: with an id of ours where it takes one.
 
     Args:
@@ -242,7 +242,7 @@ def far_launch(profile: Profile, argv: Sequence[str], earlier: str | None) -> La
             resumed = placed(profile, words, _filled(profile.conversation.resume, earlier))
             return Launch(resumed, env, external_id=earlier, how=RESUMED)
         if profile.conversation.resume:
-            fresh = far_launch(profile, words, None)
+            fresh = remote_launch(profile, words, None)
             return replace(fresh, blank=True, why=why, how=f"started anew, since {why}")
     new = "" if own else new_conversation_id(profile)
     made = placed(profile, words, _filled(profile.conversation.mint, new) if new else ())

@@ -302,7 +302,7 @@ class PaneWriter:
 
     async def _refuse_face(self, seen: Seen) -> None:
         """Raise `SessionError` (program) if a face of ours is in the terminal."""
-        if not seen.info.far and await asyncio.to_thread(face_in_terminal, seen.info.pid):
+        if not seen.info.remote and await asyncio.to_thread(face_in_terminal, seen.info.pid):
             message = f"gsh-tui itself asks and answers in {self.view.name}, where only a person types."
             raise SessionError("program", message, "Nothing was typed.")
 

@@ -38,7 +38,7 @@ class ClientProcess(asyncio.SubprocessProtocol):
         self.finished = asyncio.Event()
         self.status = 0
         self._on_data = on_data
-        self._far: PreparedCommand | None = None
+        self._remote: PreparedCommand | None = None
         self._said = b""
         self._transport: asyncio.SubprocessTransport | None = None
 
@@ -54,19 +54,19 @@ class ClientProcess(asyncio.SubprocessProtocol):
         Raises:
             TmuxError: missing, refused, unreachable.
         """
-        far = None
+        remote = None
         if link is None:
             argv, environment = (tmux_program.find(), "-u", *arguments), tmux_program.client_environment()
         else:
             try:
-                far = await link.prepare(tmux_program.remote_client(link.settings), *arguments)
+                remote = await link.prepare(tmux_program.remote_client(link.settings), *arguments)
             except HostError as error:
                 raise from_host(error) from error
-            argv, environment, cwd = far.argv, far.environment, "/"
+            argv, environment, cwd = remote.argv, remote.environment, "/"
 
         def client_of() -> ClientProcess:
             made = cls(on_data)
-            made._far = far
+            made._remote = remote
             return made
 
         start = asyncio.get_running_loop().subprocess_exec(
@@ -82,11 +82,11 @@ class ClientProcess(asyncio.SubprocessProtocol):
 
     def check_begun(self) -> None:
         """After its end: raise `TmuxError` (missing, unreachable) if it never ran, or if the connection broke."""
-        far = self._far
-        if far is None or (far.output.begun and self.status != 255):
+        remote = self._remote
+        if remote is None or (remote.output.begun and self.status != 255):
             return
-        self._said += far.errors.end()
-        raise from_host(far.explain(self._said))
+        self._said += remote.errors.end()
+        raise from_host(remote.explain(self._said))
 
     def write(self, data: bytes) -> None:
         """Write to its input."""
@@ -120,9 +120,9 @@ class ClientProcess(asyncio.SubprocessProtocol):
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         """It said something."""
-        if self._far is not None:
-            data = (self._far.output if fd == 1 else self._far.errors).feed(data)
-            if self._far.output.flooded:
+        if self._remote is not None:
+            data = (self._remote.output if fd == 1 else self._remote.errors).feed(data)
+            if self._remote.output.flooded:
                 self._kill()
             if fd == 2:
                 self._said = (self._said + data)[-4_000:]

@@ -13,10 +13,11 @@ import secrets
 from collections.abc import Callable, Sequence
 
 from gshtui.hosts.host_link import HostLink
+from gshtui.hosts.remote_shell import path_line
 from gshtui.system.tasks import start_job
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.control_parser import ControlParser
-from gshtui.tmux.one_shot import FAR_DEADLINE, Reply, TmuxQuestion
+from gshtui.tmux.one_shot import REMOTE_DEADLINE, Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import quoted
 from gshtui.tmux.server_lock import server_lock
@@ -24,6 +25,17 @@ from gshtui.tmux.tmux_errors import TmuxError, connection_lost, server_gone, tim
 
 DEADLINE = 4.0
 _CLOSE_WITHIN = 1.0
+LOOK_EVERY = 30
+"""Seconds from one look of a hidden session on another machine for its client to the next; without one, it ends.
+
+A client whose connection breaks leaves its session behind, and nobody may ever come back to end that.
+"""
+# While its client is still leaving, a session is not ended: tmux 3.3 would crash.
+_WHILE_ATTENDED = """\
+while sleep "$2"; do
+    [ -n "$("$1" list-clients -t "=$0:" 2>/dev/null)" ] || exec "$1" kill-session -t "=$0:"
+done
+"""
 
 
 class ControlClient:
@@ -63,9 +75,13 @@ class ControlClient:
         """
         session = f"{HIDDEN}{os.getpid()}-{secrets.token_hex(3)}"
         control = cls(address, session, note, link)
-        deadline = DEADLINE if link is None else FAR_DEADLINE
+        deadline = DEADLINE if link is None else REMOTE_DEADLINE
         # -N: never start a server. `cat` waits for ever at no cost; a session needs some window.
-        new = ("new-session", "-E", "-s", session, "-n", session, "-f", "ignore-size", "-x", "80", "-y", "24", "cat")
+        program: tuple[str, ...] = ("cat",)
+        if link is not None:
+            script = path_line(link.settings.path) + _WHILE_ATTENDED
+            program = ("/bin/sh", "-c", script, session, link.settings.tmux, str(LOOK_EVERY))
+        new = ("new-session", "-E", "-s", session, "-n", session, "-f", "ignore-size", "-x", "80", "-y", "24", *program)
         try:
             async with server_lock(address, link):
                 client = control._client = await ClientProcess.start(

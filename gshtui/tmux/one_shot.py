@@ -22,7 +22,7 @@ from gshtui.tmux.tmux_errors import from_reply, timed_out
 _ROOM = 12_000
 DEADLINE = 4.0
 """Seconds that a call may take; a healthy one takes some milliseconds."""
-FAR_DEADLINE = 15.0
+REMOTE_DEADLINE = 15.0
 """The same on another machine, which may have to be connected to first."""
 
 
@@ -123,7 +123,7 @@ class OneShotTransport:
             TmuxError: missing, timeout or unreachable.
         """
         if self.link is not None:
-            deadline = max(deadline, FAR_DEADLINE)
+            deadline = max(deadline, REMOTE_DEADLINE)
         try:
             async with asyncio.timeout(deadline):
                 return await self._run(arguments, stdin, patient)

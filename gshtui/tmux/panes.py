@@ -90,7 +90,7 @@ class PaneInfo:
     mouse_moves: bool = False
     mouse_sgr: bool = False
     """It wants to be told in the SGR encoding, which has no limit of 223 columns."""
-    far: bool = False
+    remote: bool = False
     """It is on another machine, and so is the process of its `pid`: nothing may be looked up by that here."""
     mark: str = ""
     """The mark that `TmuxServer.spawn` was given to recognise the session."""
@@ -98,7 +98,7 @@ class PaneInfo:
     @property
     def local_pid(self) -> int:
         """The pid of its program, if that runs on this machine; else 0."""
-        return 0 if self.far else self.pid
+        return 0 if self.remote else self.pid
 
     @property
     def target(self) -> str:

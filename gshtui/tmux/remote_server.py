@@ -15,7 +15,7 @@ from gshtui.hosts.host_link import HostLink, HostReply
 from gshtui.hosts.remote_shell import path_line
 from gshtui.text.sanitise import one_line
 from gshtui.tmux.panes import PaneInfo
-from gshtui.tmux.tmux_errors import TmuxError, from_host, from_reply
+from gshtui.tmux.tmux_errors import TmuxError, from_host, from_reply, no_such_pane
 
 CONF = Path(__file__).with_name("gsh.conf")
 
@@ -44,10 +44,8 @@ unset SSH_CONNECTION SSH_CLIENT SSH_TTY SSH_ORIGINAL_COMMAND SHLVL PWD OLDPWD
 cd / && printf '%s\n' "$config" | tmux_ -f /dev/null start-server ';' set-option -s exit-empty off ';' source-file -
 """
 
-# A pane's family: its first process, what descends from it, its session, and what carries the pane in its environment.
-_END = r"""
-leader=$1 pane=$2 grace=$3
-shift 3
+# Every process: its pid, its parent's, its group's (or session's) and its state.
+_PROCESSES = r"""
 processes() {
     if [ -r /proc/self/stat ]; then
         for file in /proc/[0-9]*/stat; do
@@ -60,6 +58,52 @@ processes() {
         ps -A -o pid= -o ppid= -o pgid= -o state=
     fi
 }
+"""
+
+# What a pane's program started is stopped until nothing new is found: a stopped process starts no other one.
+_SIGNAL = (
+    _PROCESSES
+    + r"""
+leader=$1 pane=$2 signal=$3
+shift 3
+[ "$(tmux_ display-message -p -t "$pane" '#{pane_pid}')" = "$leader" ] || exit 65
+below() {
+    processes | awk -v "first=$leader" '
+        { above[$1] = $2 }
+        END {
+            ours[first] = 1
+            do {
+                more = 0
+                for (one in above) if (!(one in ours) && (above[one] in ours)) { ours[one] = 1; more = 1 }
+            } while (more)
+            for (one in ours) if (one != first && one > 1) print one
+        }'
+}
+told=' '
+while :; do
+    fresh=
+    for one in $(below); do
+        case "$told" in *" $one "*) ;; *) fresh="$fresh $one" ;; esac
+    done
+    [ -n "$fresh" ] || break
+    kill "-$signal" $fresh 2>/dev/null
+    told="$told$fresh "
+done
+"""
+)
+
+_END_CLIENTS = r"""
+for one in "$@"; do
+    case "$(ps -o comm= -p "$one" 2>/dev/null)" in *tmux*) kill -KILL "$one" ;; esac
+done
+"""
+
+# A pane's family: its first process, what descends from it, its session, and what carries the pane in its environment.
+_END = (
+    _PROCESSES
+    + r"""
+leader=$1 pane=$2 grace=$3
+shift 3
 marked() {
     [ -r /proc/self/environ ] || return 0
     socket=$(tmux_ display-message -p '#{socket_path},#{pid},' 2>/dev/null) || return 0
@@ -106,6 +150,7 @@ tmux_ kill-pane -t "$pane" || exit 65
 wait_for $((grace * 3)) || { kill -TERM $left; kill -CONT $left; wait_for $((grace * 7)); } 2>/dev/null ||
     { kill -KILL $left; wait_for 10; } 2>/dev/null || echo "$left"
 """
+)
 
 
 class RemoteServer:
@@ -146,6 +191,20 @@ class RemoteServer:
         if left := one_line(reply.output.decode("utf-8", "replace"), 200).strip():
             text = f"The terminal was closed, but these processes on {self._link.name} are still running: {left}."
             raise TmuxError("refused", text)
+
+    async def signal_below(self, pane: str, leader: int, *, stop: bool) -> None:
+        """Stop what a pane's first program (`leader`) has started, or let it go on; the program itself is left alone.
+
+        Raises:
+            TmuxError: no_such_pane, when the pane has another program now; unreachable, timeout.
+        """
+        reply = await self._run(_SIGNAL, str(leader), pane, "STOP" if stop else "CONT")
+        if reply.status == 65:
+            raise no_such_pane(pane)
+
+    async def end_clients(self, pids: Sequence[str]) -> None:
+        """End clients of the server that nobody is behind any more. Raises `TmuxError`."""
+        await self._run(_END_CLIENTS, *pids)
 
     async def _run(self, script: str, *arguments: str, stdin: bytes = b"", deadline: float = 20.0) -> HostReply:
         settings = self._link.settings

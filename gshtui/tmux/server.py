@@ -52,11 +52,11 @@ def spawn_script(
     with_environment: bool,
     mark: str = "",
     stays: bool = True,
-    far: bool = False,
+    remote: bool = False,
 ) -> str:
-    """The command line for tmux. `far`: on another machine. Raises `TmuxError` (refused) for what cannot be started."""
+    """The command line for tmux. `remote`: on another machine. Raises `TmuxError` for what cannot be started."""
     _check(session, argv, cwd, env, width, height)
-    if not far and not cwd.is_dir():
+    if not remote and not cwd.is_dir():
         raise TmuxError("refused", f"The folder {cwd} does not exist.", "Choose another folder to start in.")
     place = ("-x", str(width), "-y", str(height), "-c", unexpanded(str(cwd)))
     program = (*_EXACTLY, *argv)
@@ -179,8 +179,8 @@ class TmuxServer:
         words = ["attach", "-t", f"={session}"]
         if self.link is None:
             return ["tmux", *self.address, *words]
-        far = shlex.join([self.link.settings.tmux, *self.address, *words])
-        return self.link.person_command(far, terminal=True)
+        words_there = shlex.join([self.link.settings.tmux, *self.address, *words])
+        return self.link.person_command(words_there, terminal=True)
 
     def attach_line(self, session: str) -> str:
         """`attach_command`, as text to copy."""
@@ -220,7 +220,7 @@ class TmuxServer:
             with_environment=self._abilities.environment,
             mark=mark,
             stays=stays,
-            far=self.link is not None,
+            remote=self.link is not None,
         )
         if self.link is not None:
             line += " ; set-option -s exit-empty on"
@@ -332,11 +332,17 @@ class TmuxServer:
         """
         info = await self.pane(pane)
         if self.link is not None:
-            await (await self._remote()).end_pane(info, grace)
+            async with self.connection.server_lock():
+                await (await self._remote()).end_pane(info, grace)
             return
         from gshtui.tmux import pane_processes
 
         await pane_processes.end_pane(self.connection, info, grace)
+
+    async def signal_below(self, pane: str, leader: int, *, stop: bool) -> None:
+        """On another machine: stop what a pane's first program started, or let it go on. Raises `TmuxError`."""
+        check(pane)
+        await (await self._remote()).signal_below(pane, leader, stop=stop)
 
     # -- typing ----------------------------------------------------------------------------------------------------
 
@@ -376,7 +382,7 @@ class TmuxServer:
         return await self.connection.ask(lines)
 
     def _placed(self, info: PaneInfo) -> PaneInfo:
-        return info if self.link is None else replace(info, far=True)
+        return info if self.link is None else replace(info, remote=True)
 
     async def _lifecycle(self) -> ServerLifecycle | RemoteServer:
         if self._life is None:

@@ -17,7 +17,7 @@ from gshtui.hosts.host_link import HostLink
 from gshtui.system.processes import end_processes
 from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.tmux.control_client import ControlClient
-from gshtui.tmux.one_shot import DEADLINE, FAR_DEADLINE, OneShotTransport, Reply, TmuxQuestion
+from gshtui.tmux.one_shot import DEADLINE, REMOTE_DEADLINE, OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.quoting import command, quoted
 from gshtui.tmux.server_lock import server_lock
@@ -63,6 +63,8 @@ class TmuxConnection:
         self._control: ControlClient | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._nudged = asyncio.Event()
+        self._broken: set[str] = set()
+        """Hidden sessions on another machine whose client we lost: they may still be there."""
         self._wanted: dict[str, None] = {}
         self._paused: set[str] = set()
         self._outputs: dict[str, list[OnOutput]] = {}
@@ -84,7 +86,7 @@ class TmuxConnection:
         """
         began = time.perf_counter()
         if self.link is not None:
-            deadline = max(deadline, FAR_DEADLINE)
+            deadline = max(deadline, REMOTE_DEADLINE)
         control = self._control
         replies: list[Reply] | None = None
         if control is not None:
@@ -196,6 +198,8 @@ class TmuxConnection:
                     await self._control.lost.wait()
                     lost, self._control = self._control, None
                     self._paused.clear()
+                    if self.link is not None:
+                        self._broken.add(lost.session)
                     self.notify_mode("chained", "The control client ended.")
                     await lost.close()
                     continue
@@ -224,8 +228,10 @@ class TmuxConnection:
             return False
         self._control = control
         self._paused.clear()
-        if self.link is None:  # on another machine, a client whose connection broke may be on its way out for long
+        if self.link is None:
             await self._end_orphans(control)
+        else:
+            await self._end_broken(control, self.link)
         for pane in self._wanted:
             self._link_pane(pane)
         self.notify_mode("control", "")
@@ -251,6 +257,30 @@ class TmuxConnection:
                     (present,) = await control.ask([sessions])
                     names = _unattended(present.lines)
                     await control.ask([command("kill-session", "-t", f"={name}:") for name in names])
+
+    async def _end_broken(self, control: ControlClient, link: HostLink) -> None:
+        """End what broken connections to another machine left there: our own clients, then sessions without any.
+
+        A client there does not know that its connection broke before that machine's network does. A session whose
+        client is still listed is not ended, for the reason above; it ends by itself.
+        """
+        from gshtui.tmux.remote_server import RemoteServer  # only where there is another machine
+
+        clients = command("list-clients", "-F", "#{client_pid} #{client_session}")
+        sessions = command("list-sessions", "-F", "#{session_name}")
+        with contextlib.suppress(TmuxError):
+            (listed,) = await control.ask([clients], deadline=REMOTE_DEADLINE)
+            pids = [pid for pid, _, name in (line.partition(" ") for line in listed.lines) if name in self._broken]
+            if pids:
+                await RemoteServer(link, self._address).end_clients(pids)
+            async with self.server_lock() as ours:
+                if ours:
+                    listed, present = await control.ask([clients, sessions], deadline=REMOTE_DEADLINE)
+                    attended = {line.partition(" ")[2] for line in listed.lines}
+                    left = {name for name in present.lines if name.startswith(HIDDEN)} - attended
+                    ends = [command("kill-session", "-t", f"={name}:") for name in left]
+                    await control.ask(ends, deadline=REMOTE_DEADLINE)
+                    self._broken &= set(present.lines) - left
 
     async def end_dead_pane(self, pane: str) -> None:
         """Handle the end of a pane's own session: end the pane if only our client still shows it."""

@@ -18,7 +18,7 @@ from gshtui.settings.settings_tables import HostSettings
 from gshtui.tmux.tmux_errors import TmuxError, program_missing
 
 LEAST = (3, 0)
-LEAST_FAR = (3, 2)
+LEAST_REMOTE = (3, 2)
 """On other machines: scripts come in on standard input, and the control mode is always used."""
 _MODERN = (3, 2)
 _NEWEST = (99, 0)
@@ -67,8 +67,8 @@ def parsed(answer: str, host: str = "") -> tuple[int, int]:
         raise TmuxError("old", f"Cannot tell the version of tmux; it printed {shown!r}.", "Install tmux 3.0 or newer.")
     version = int(match[1]), int(match[2])
     shown = f"{version[0]}.{version[1]}"
-    if host and version < LEAST_FAR:
-        hint = f"Install tmux {LEAST_FAR[0]}.{LEAST_FAR[1]} or newer there."
+    if host and version < LEAST_REMOTE:
+        hint = f"Install tmux {LEAST_REMOTE[0]}.{LEAST_REMOTE[1]} or newer there."
         raise TmuxError("old", f"tmux {shown} on {host} is too old for agents.", hint)
     if version < LEAST:
         raise TmuxError("old", f"tmux {shown} is too old for agents in terminals.", "Install tmux 3.0 or newer.")

@@ -18,6 +18,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
+
 from gshtui.hosts.host_link import HostLinks
 from gshtui.settings.settings_tables import HostSettings
 
@@ -37,7 +39,7 @@ MaxSessions 40
 MaxStartups 100
 AcceptEnv LC_*
 Subsystem sftp internal-sftp
-SetEnv HOME={folder}/home TMUX_TMPDIR={folder}/tmux LANG= GSH_FAR=yes
+SetEnv HOME={folder}/home TMUX_TMPDIR={folder}/tmux LANG= GSH_REMOTE=yes
 """
 
 
@@ -94,8 +96,6 @@ class SshHost:
         """End it with every connection to it."""
         if self._process is None:
             return
-        import psutil
-
         main = psutil.Process(self._process.pid)
         everyone = [main, *main.children(recursive=True)]
         for one in everyone:
@@ -126,11 +126,26 @@ class SshHost:
         runtime.mkdir(mode=0o700, exist_ok=True)
         return HostLinks({"far": self.settings(port, **more)}, lambda: runtime)
 
-    def kill_tmux(self) -> None:
-        """End every tmux server there."""
-        for socket_path in self.folder.glob("tmux/*/*"):
-            if socket_path.is_socket():
-                subprocess.run(["tmux", "-S", socket_path, "kill-server"], capture_output=True, timeout=10, check=False)
+    def processes(self) -> list[psutil.Process]:
+        """What runs on it, whoever it descends from by now: all that has its home folder in the environment."""
+        found: list[psutil.Process] = []
+        for one in psutil.process_iter():
+            with contextlib.suppress(psutil.Error):
+                if one.environ().get("HOME") == str(self.home):
+                    found.append(one)
+        return found
+
+    def end_processes(self) -> None:
+        """End all that runs on it, tmux servers too, and wait for their end."""
+        for _ in range(20):  # one that is just being started is seen the next time
+            running = self.processes()
+            if not running:
+                return
+            for one in running:
+                with contextlib.suppress(psutil.Error):
+                    one.kill()
+            psutil.wait_procs(running, timeout=1.0)
+        raise AssertionError(f"These do not end: {running}")
 
 
 class Gate:
@@ -217,8 +232,8 @@ def ssh_host() -> Iterator[SshHost]:
         try:
             yield host
         finally:
-            host.kill_tmux()
             host.stop()
+            host.end_processes()
 
 
 def free_port() -> int:

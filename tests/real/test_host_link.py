@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from gshtui.bus.agent_data import AgentRow, SpawnRequest
@@ -18,8 +19,10 @@ from gshtui.hosts.host_errors import HostError
 from gshtui.programs.pane_view import PaneView, SessionError
 from gshtui.programs.pane_writer import PaneWriter
 from gshtui.programs.profile import load as load_profiles
+from gshtui.tmux import control_client
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.mirror import Mirror
+from gshtui.tmux.panes import HIDDEN
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
 from tests.kit.fleet_harness import FleetHarness, wait_for_status
@@ -57,12 +60,12 @@ async def test_a_terminal_on_another_machine_is_mirrored_typed_into_and_ended(ho
     try:
         assert await server.folder("~") == str(host.home)
         pane = await server.spawn("gsh-agent-0001", ["sh"], cwd=host.home, env={"WORD": "a 'b'"}, mark="m")
-        assert (pane.far, pane.mark, pane.local_pid) == (True, "m", 0)
+        assert (pane.remote, pane.mark, pane.local_pid) == (True, "m", 0)
         frames = Frames()
         mirror = Mirror(server)
         mirror.watch(pane.pane, frames, width=80, height=24)
         await server.send_text(
-            pane.pane, 'trap "" HUP; (trap "" HUP; exec sleep 987) & echo $WORD $! $GSH_FAR', enter=True
+            pane.pane, 'trap "" HUP; (trap "" HUP; exec sleep 987) & echo $WORD $! $GSH_REMOTE', enter=True
         )
         await frames.wait_for_text("a 'b'")
         assert "NOISE" not in frames.text
@@ -105,14 +108,54 @@ async def test_an_agent_there_is_lost_while_its_machine_is_out_of_reach_and_then
             await fleet.send(row.id, "echo never")
         gate.reopen()
         await wait_for_status(fleet, row.id, "idle")
+        await eventually(lambda: _hidden(host), until=lambda names: len(names) == 1)  # the lost connection's has ended
+        await server.send_text(row.pane, "echo half")  # typed by the person, and not entered
+        await wait_for_text(server, row.pane, "echo half")
+        with pytest.raises(FleetError, match="typed"):
+            await fleet.send(row.id, "echo never", defer_if_busy=False)
+        await server.send_keys(row.pane, "C-u")
         await fleet.send(row.id, "echo again:$((40+3))")
         seen = await wait_for_text(server, row.pane, "again:43")
         assert "never" not in seen
         notes = [event for event in harness.published(Noticed) if isinstance(event, Noticed)]
         assert [note.text.partition(";")[0] for note in notes] == [f"Out of reach: bash ({row.id})"]
+        await server.send_text(row.pane, "(trap '' INT; exec sleep 4713)", enter=True)
+        await eventually(lambda: _states(host, "sleep 4713"))
+        await fleet.kill(row.id)
+        await eventually(lambda: _states(host, "sleep 4713"), until=lambda found: found == ["stopped"])
+        await fleet.undo_kill(row.id)
+        await eventually(lambda: _states(host, "sleep 4713"), until=lambda found: found == ["sleeping"])
         ended = await fleet.kill(row.id, now=True)
         assert ended.status == "done"
         assert await server.panes() == []
+
+
+async def _states(host: SshHost, line: str) -> list[str]:
+    """The states of the processes there with this command line."""
+    return [one.status() for one in host.processes() if line in " ".join(one.cmdline())]
+
+
+async def _hidden(host: SshHost) -> list[str]:
+    """The hidden sessions there."""
+    tmux = ["tmux", "-S", str(next(host.folder.glob("tmux/*/gsh-ssh"))), "list-sessions", "-F", "#{session_name}"]
+    process = await asyncio.create_subprocess_exec(*tmux, stdout=asyncio.subprocess.PIPE)
+    said, _ = await process.communicate()
+    return [name for name in said.decode().split() if name.startswith(HIDDEN)]
+
+
+async def test_a_hidden_session_whose_connection_broke_ends_by_itself(
+    host: SshHost, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody comes back for it; with it ends the server, where no agent is left."""
+    monkeypatch.setattr(control_client, "LOOK_EVERY", 0.1)
+    server = TmuxServer("gsh-ssh", link=host.links(gate.port).link("far"))
+    pane = await server.spawn("gsh-agent-0001", ["cat"], cwd=host.home, env={})
+    server.connection.start()
+    await eventually(lambda: _hidden(host))
+    gate.cut()
+    await eventually(lambda: _hidden(host), until=lambda names: not names)
+    await server.close()
+    assert [one for one in host.processes() if one.pid == pane.pid]
 
 
 @pytest.mark.parametrize(
@@ -167,12 +210,13 @@ async def test_a_call_that_is_cut_ends_with_an_error_and_the_next_one_connects_a
     with pytest.raises(HostError, match=r"did not answer within 0.2 s"):
         await link.run("sleep 600", deadline=0.2)
     await link.disconnect()
+    host.stop()
+    host.end_processes()
+    assert not [one for one in psutil.process_iter(["cmdline"]) if str(host.folder) in " ".join(one.info["cmdline"])]
 
 
 async def _has(host: SshHost, line: str) -> bool:
     """Whether a process with this command line descends from the host."""
-    import psutil
-
     main = psutil.Process(host.pid)
     return any(line in " ".join(one.cmdline()) for one in main.children(recursive=True))
 
