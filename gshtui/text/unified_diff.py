@@ -169,6 +169,10 @@ class FilePatch:
     removed: int = 0
     binary: bool = False
     lines: list[str] = field(default_factory=list[str])
+    index: str = ""
+    """The contents before and after, as git names them."""
+    mode: str = ""
+    """A change of the file's mode: `644 → 755`."""
 
     def shown(self) -> FilePatch:
         """The same, sanitised."""
@@ -185,6 +189,7 @@ class FilePatch:
             "added": shown.added,
             "removed": shown.removed,
             "binary": shown.binary,
+            **({"mode": shown.mode} if shown.mode else {}),
             "text": "\n".join(shown.lines),
         }
 
@@ -225,8 +230,14 @@ def _file(block: list[str]) -> FilePatch:
 def _take_header(change: FilePatch, line: str) -> None:
     word, _, rest = line.partition(" ")
     match word:
-        case "new":
+        case "new" if rest.startswith("file "):
             change.status = "added"
+        case "old" if rest.startswith("mode "):
+            change.mode = rest[-3:]
+        case "new" if rest.startswith("mode "):
+            change.mode = f"{change.mode} → {rest[-3:]}"
+        case "index":
+            change.index = rest
         case "deleted":
             change.status = "deleted"
         case "rename" if rest.startswith("from "):

@@ -184,7 +184,7 @@ def commands(limit: float) -> list[AnyCommand]:
             wanted.model_copy(update={"mark": hunk.mark, "yes": True}),
             f"Discard this change of {hunk.shown}?",
             yes="Discard",
-            quoted="\n".join(literal(line) for line in hunk.lines),
+            quoted=literal(hunk.lines[0]) if hunk.whole else "\n".join(literal(line) for line in hunk.lines),
             note="The file as it is now is kept as an object of git's, which the answer names.",
         )
 
@@ -220,15 +220,27 @@ def commands(limit: float) -> list[AnyCommand]:
 
 def _list_outcome(_invocation: Invocation, found: HunkList) -> Outcome:
     data = [
-        {"file": one.shown, "number": one.number, "line": one.start, "mark": one.mark, "text": "\n".join(one.lines)}
+        {
+            "file": one.shown,
+            "number": one.number,
+            "line": one.start,
+            "mark": one.mark,
+            "text": one.lines[0] if one.whole else "\n".join(one.lines),
+        }
         for one in found.hunks
     ]
-    rows = [f"{one.shown}  {one.number}  line {one.start}  {_size(one)}  {one.mark}" for one in found.hunks]
+    rows = [f"{one.shown}  {one.number}  {_place(one)}  {_size(one)}  {one.mark}" for one in found.hunks]
     title = f"{count(len(rows), 'change')} against {found.base}"
     return Outcome(data=data, text="\n".join((title, "", "```", *rows, "```")) if rows else f"{title}.")
 
 
+def _place(hunk: Hunk) -> str:
+    return "whole" if hunk.whole else f"line {hunk.start}"
+
+
 def _size(hunk: Hunk) -> str:
+    if hunk.whole:
+        return "binary" if hunk.file.binary else hunk.file.mode or hunk.file.status
     signs = [line[:1] for line in hunk.lines[1:]]
     return f"+{signs.count('+')} −{signs.count('-')}"
 
@@ -253,7 +265,8 @@ def _kept(done: ChangedHunk) -> str:
 
 
 def _discarded_outcome(_invocation: Invocation, done: ChangedHunk) -> Outcome:
-    return _outcome(done, f"Discarded change {done.hunk.number} of {done.hunk.shown}.{_kept(done)}")
+    what = f"the change of {done.hunk.shown}" if done.whole else f"change {done.hunk.number} of {done.hunk.shown}"
+    return _outcome(done, f"Discarded {what}.{_kept(done)}")
 
 
 def _edited_outcome(_invocation: Invocation, done: ChangedHunk) -> Outcome:

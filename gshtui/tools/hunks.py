@@ -1,4 +1,5 @@
-"""One change of a worktree by itself: staged, discarded, or rewritten.
+"""One change of a worktree by itself: staged, discarded, or rewritten. What has no lines (a binary file, another mode,
+a name, an empty file) is one change of the whole file.
 
 A hunk is named by its file and its number there, and by a mark of its text: what has changed since a person looked at
 it is refused, and nothing is touched. What is discarded or rewritten is kept first as an object of git's.
@@ -40,6 +41,11 @@ class Hunk:
     """What the file is compared with."""
 
     @property
+    def whole(self) -> bool:
+        """It is the change of a file that has no lines."""
+        return not _HEAD.match(self.lines[0])
+
+    @property
     def mark(self) -> str:
         """The same as long as the text is."""
         return hunk_mark(self.file.path, self.lines)
@@ -72,9 +78,22 @@ def hunk_mark(path: str, lines: tuple[str, ...] | list[str]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
+def without_lines(file: FilePatch) -> str:
+    """One sentence about the change of a file that has no lines."""
+    if file.binary:
+        return "Binary file: its changes can't be shown line by line."
+    if file.status == "renamed":
+        return "Only its name changed."
+    if file.mode:
+        return f"Only its mode changed: {file.mode}."
+    return "An empty file."
+
+
 def hunks_of(file: FilePatch, commit: str = "") -> list[Hunk]:
     """The hunks of a file, in order. `commit`: what it is compared with."""
     starts = [at for at, line in enumerate(file.lines) if _HEAD.match(line)]
+    if not starts:
+        return [Hunk(file, 1, (without_lines(file), f" {file.index} {file.mode} {file.before}"), 0, 0, commit)]
     found: list[Hunk] = []
     for number, at in enumerate(starts, 1):
         end = starts[number] if number < len(starts) else len(file.lines)
@@ -97,16 +116,13 @@ async def find_hunk(tree: Worktree, path: str, number: int, mark: str = "", limi
     changes = await changes_of(tree, limit=limit)
     file = _file(changes, path)
     hunks = hunks_of(file, changes.commit)
-    if file.binary:
-        raise CommandError(f"{_named(file)} is binary.", hint="Use git itself for the whole file.")
     if mark:  # changes above it may have moved it
         same = [hunk for hunk in hunks if hunk.mark == mark]
         if not same:
             raise CommandError(f"This change of {_named(file)} is another one by now.", hint="Look at it again.")
         return min(same, key=lambda hunk: abs(hunk.number - number))
     if not 1 <= number <= len(hunks):
-        known = f"It has {len(hunks)}." if hunks else "None of its changes has lines."
-        raise CommandError(f"{_named(file)} has no change {number}.", hint=known)
+        raise CommandError(f"{_named(file)} has no change {number}.", hint=f"It has {len(hunks)}.")
     return hunks[number - 1]
 
 
@@ -131,7 +147,7 @@ async def stage_hunk(tree: Worktree, hunk: Hunk, limit: float = LIMIT) -> Change
     folder, file = Path(tree.path), hunk.file
     pathspec = f":(top,literal){file.path}"
     known = await git(folder, "ls-files", "--error-unmatch", "--", pathspec, timeout=limit)
-    if known.code or file.status in ("added", "deleted"):
+    if known.code or file.status in ("added", "deleted") or hunk.whole:
         before = (f":(top,literal){file.before}",) if file.status == "renamed" and file.before else ()
         added = await git(folder, "add", "--all", "--", pathspec, *before, timeout=limit)
         require_success(added, f"git cannot stage {hunk.shown}")
@@ -162,6 +178,8 @@ async def discard_hunk(tree: Worktree, hunk: Hunk, limit: float = LIMIT) -> Chan
         CommandError: the file has changed meanwhile, or git refuses; nothing was changed.
     """
     folder, file = Path(tree.path), hunk.file
+    if hunk.whole:
+        return ChangedHunk(tree, hunk, whole=True, kept=await _discard_whole(folder, hunk, limit))
     kept, mode = "", ""
     if file.status == "deleted":
         listed = await git(folder, "ls-tree", hunk.commit, "--", file.path, timeout=limit)
@@ -170,6 +188,27 @@ async def discard_hunk(tree: Worktree, hunk: Hunk, limit: float = LIMIT) -> Chan
         kept = await _keep(folder, file, limit)
     await _apply(folder, _patch(file.path, list(hunk.lines), status=file.status, mode=mode), "--reverse", limit=limit)
     return ChangedHunk(tree, hunk, kept=kept)
+
+
+async def _discard_whole(folder: Path, hunk: Hunk, limit: float) -> str:
+    """Give a file the content and the mode that it has in the base; returns the object with what it was."""
+    file = hunk.file
+    if file.status == "renamed":
+        raise CommandError(f"{hunk.shown} was {_named_before(file)}.", hint="Rename it back with `git mv`.")
+    kept = "" if file.status == "deleted" else await _keep(folder, file, limit)
+    if file.status == "added":
+        try:
+            await asyncio.to_thread((folder / file.path).unlink)
+        except OSError as error:
+            raise file_access.explained(error, f"Cannot delete {hunk.shown}") from error
+        return kept
+    place = (f"--source={hunk.commit}", "--worktree", "--", f":(top,literal){file.path}")
+    require_success(await git(folder, "restore", *place, timeout=limit), f"git cannot restore {hunk.shown}")
+    return kept
+
+
+def _named_before(file: FilePatch) -> str:
+    return one_line(literal(file.before), limit=1000)
 
 
 async def rewrite_hunk(tree: Worktree, hunk: Hunk, text: str, limit: float = LIMIT) -> ChangedHunk:
@@ -189,6 +228,8 @@ def must_be_editable(hunk: Hunk) -> None:
     """Raise `CommandError` if a person can't edit the hunk's lines as text."""
     if hunk.file.status == "deleted":
         raise CommandError(f"{hunk.shown} is deleted, so there is nothing to edit.", hint="Discard the change first.")
+    if hunk.whole:
+        raise CommandError(f"This change of {hunk.shown} has no lines.", hint="Stage or discard it as a whole.")
     if any(literal(line) != line for line in hunk.now):
         raise CommandError(
             f"{hunk.shown} has characters there that can't be shown as they are.", hint="Edit it in an editor."

@@ -114,6 +114,47 @@ async def test_lines_are_edited_in_place(project: Path, end: bytes, last: bytes)
         await git.edit(hunk, "one")
 
 
+async def test_what_has_no_lines_is_one_change_of_the_whole_file(project: Path) -> None:
+    """Binary content, another mode, another name, and empty files, new and deleted."""
+    binary = bytes(range(256))
+    for name, content in (("picture", binary), ("gone", b"\0gone"), ("script", b"x\n"), ("old", b"a\nb\nc\n")):
+        (project / name).write_bytes(content)
+    git = committed(project, b"one\n")
+    (project / "picture").write_bytes(binary[::-1])
+    (project / "gone").unlink()
+    (project / "script").chmod(0o755)
+    (project / "empty").touch()
+    (project / "old").rename(project / "name")
+    run_git(project, "add", "-N", "name")
+    hunks = {hunk.file.path: hunk for hunk in await git.list()}
+    assert all(hunk.whole and hunk.number == 1 for hunk in hunks.values())
+    said = {path: hunk.lines[0] for path, hunk in hunks.items()}
+    assert said["picture"].startswith("Binary file")
+    assert said["script"] == "Only its mode changed: 644 → 755."
+    assert said["empty"] == "An empty file."
+    assert said["gone"].startswith("Binary file")
+    assert said["name"] == "Only its name changed."
+    for name in ("picture", "script"):
+        await git.stage(hunks[name])
+    assert run_git(project, "diff", "--cached", "--name-only").split() == ["picture", "script"]
+    with pytest.raises(CommandError, match="has no lines"):
+        await git.text(hunks["picture"])
+    with pytest.raises(CommandError, match="was old"):
+        await git.discard(hunks["name"])
+    kept = await git.discard(hunks["picture"])
+    assert (project / "picture").read_bytes() == binary
+    assert run_git(project, "cat-file", "-s", kept) == "256"
+    assert "picture" in run_git(project, "diff", "--cached", "--name-only"), "what is staged stays staged"
+    for name in ("script", "empty", "gone"):
+        await git.discard(hunks[name])
+    assert not (project / "script").stat().st_mode & 0o111
+    assert (project / "gone").read_bytes() == b"\0gone" and not (project / "empty").exists()
+    (project / "picture").write_bytes(b"\0other")
+    with pytest.raises(CommandError, match="another one by now"):
+        await git.discard(hunks["picture"])
+    assert (project / "picture").read_bytes() == b"\0other"
+
+
 async def test_new_and_deleted_files_and_what_is_refused(project: Path) -> None:
     git = committed(project, b"one\n")
     (project / ODD).chmod(0o755)

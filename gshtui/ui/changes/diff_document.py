@@ -31,6 +31,7 @@ class ChangedFile(msgspec.Struct, frozen=True):
     removed: int = 0
     row: int = 0
     before: str = ""
+    mode: str = ""
 
 
 class DiffDocument(msgspec.Struct, frozen=True):
@@ -89,7 +90,7 @@ def _patch_line(row: DiffRow) -> str:
 
 def make_document(changes: WorktreeChanges) -> DiffDocument:
     """The document of a worktree's changes."""
-    from gshtui.tools.hunks import hunks_of  # loaded with the command that fetched them
+    from gshtui.tools.hunks import hunks_of, without_lines  # loaded with the command that fetched them
 
     files: list[ChangedFile] = []
     rows: list[DiffRow] = []
@@ -99,14 +100,14 @@ def make_document(changes: WorktreeChanges) -> DiffDocument:
         one = patch.shown()
         if rows:
             rows.append(DiffRow("note", ""))
-        file = ChangedFile(one.path, one.status, one.added, one.removed, len(rows), one.before)
+        file = ChangedFile(one.path, one.status, one.added, one.removed, len(rows), one.before, one.mode)
         files.append(file)
         rows.append(DiffRow("file", described(file)))
-        if one.binary:
+        parts = hunks_of(patch)
+        marks += [hunk.mark for hunk in parts]
+        if parts[0].whole:
             hunks.append(len(rows))
-            marks.append("")
-            rows.append(DiffRow("note", "Binary file: its changes can't be shown line by line."))
-        marks += [hunk.mark for hunk in hunks_of(patch)]
+            rows.append(DiffRow("note", without_lines(patch)))
         for row in _rows(one.lines):
             if row.kind == "hunk":
                 hunks.append(len(rows))
@@ -138,7 +139,8 @@ def make_document(changes: WorktreeChanges) -> DiffDocument:
 def described(file: ChangedFile) -> str:
     """One line about a file."""
     what = {"added": "  new", "deleted": "  deleted", "renamed": f"  was {file.before}"}.get(file.status, "")
-    return f"{file.path}  +{file.added} −{file.removed}{what}"
+    mode = f"  mode {file.mode}" if file.mode else ""
+    return f"{file.path}  +{file.added} −{file.removed}{what}{mode}"
 
 
 def _rows(lines: Sequence[str]) -> list[DiffRow]:
