@@ -250,7 +250,7 @@ class _Family:
         """The conversation, and what goes back in it. `empty`: one in which nothing was said yet will do."""
         name = name or invocation.session
         if name and name != "latest":
-            info = await self._store.sessions.find(name)
+            info = await self._store.sessions.find(name, str(invocation.cwd))
         elif found := await self._store.sessions.find_all(cwd=str(invocation.cwd), limit=1, empty=empty):
             info = found[0]
         else:

@@ -21,7 +21,7 @@ from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.store.store_errors import SessionHeld, StoreError
 from gshtui.system.ids import new_id
-from gshtui.system.tasks import keep_on
+from gshtui.system.tasks import keep_on, start_job
 
 
 def session_lookup(store: Store, here: Callable[[str], str], cwd: str) -> Callable[[str], Awaitable[str]]:
@@ -77,6 +77,7 @@ class OpenSessions:
         self._followers: dict[str, asyncio.Task[None]] = {}
         self._open: dict[str, str] = {}
         self._keeps = keeps
+        self._swept = False
         self._passing: set[str] = set()
         """The conversations that were begun here and are deleted when they are closed."""
         self._read_to: dict[str, int] = {}
@@ -95,7 +96,8 @@ class OpenSessions:
         """Open a conversation for an agent, replacing its current one.
 
         Args:
-            wanted: `new`, `latest` (in this folder; a new one if there is none), an id, or a prefix of one.
+            wanted: `new`, `latest` (in this folder; a new one if there is none), an id, a part of one, or a number
+                in the folder's list.
             agent: the agent that gets it.
             cwd: the folder; part of a new conversation.
             provider: for a new conversation's entry.
@@ -119,6 +121,8 @@ class OpenSessions:
             await self.close(agent)
         if fresh and not self._keeps(agent):
             self._passing.add(info.id)
+            if self._store is not None:
+                await self._store.sessions.set_passing(info.id)
         self._open[agent] = info.id
         conversation = None if held_by else Conversation(self._bus, self._record, info.id, agent, fresh=fresh)
         if conversation is not None and info.title:
@@ -138,7 +142,16 @@ class OpenSessions:
         )
         if held_by:
             self._follow(agent, info)
+        if self._store is not None and not self._swept:
+            self._swept = True
+            start_job(self._sweep(self._store), "the removal of conversations that are not kept")
         return OpenedSession(info, conversation)
+
+    @staticmethod
+    async def _sweep(store: Store) -> None:
+        """Delete what processes that died left of conversations that were not to be kept."""
+        with contextlib.suppress(StoreError):  # the next process tries again
+            await store.sessions.drop_abandoned()
 
     @contextlib.asynccontextmanager
     async def open_beside(self, session: str, agent: str) -> AsyncGenerator[Conversation]:
@@ -187,7 +200,7 @@ class OpenSessions:
             if latest is not None:
                 return latest, False
         elif wanted != "new":
-            return await self._store.sessions.find(wanted), False
+            return await self._store.sessions.find(wanted, cwd), False
         return await self._store.sessions.create(cwd=cwd, agent=agent, provider=provider, model=model), True
 
     def _follow(self, agent: str, info: SessionInfo) -> None:

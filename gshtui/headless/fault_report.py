@@ -119,7 +119,7 @@ async def _conversation(loaded: Loaded, session: str, redact: Callable[[str], st
         if session == "latest":
             listed = await hub.store.sessions.find_all(cwd=str(working_folder()), limit=1)
             session = listed[0].id if listed else session
-        found = await hub.store.sessions.find(session)
+        found = await hub.store.sessions.find(session, str(working_folder()))
         return "".join([line async for line in lines(hub.store, found.id, "markdown", redact)])
     finally:
         await hub.stop()

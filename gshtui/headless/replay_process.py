@@ -69,8 +69,7 @@ async def _find(name: str, whole: bool) -> Recording:
                 hint = "`gsh-tui session ls --all` lists all."
                 raise CommandError("There is no conversation in this folder.", hint=hint)
             name = listed[0].id
-        if whole:
-            return await read_recording(hub.store, name)
-        return Recording(await hub.store.sessions.find(name), (), ())
+        found = await hub.store.sessions.find(name, str(cwd))
+        return await read_recording(hub.store, found.id) if whole else Recording(found, (), ())
     finally:
         await hub.stop()

@@ -402,7 +402,17 @@ CREATE INDEX checkpoints_session ON checkpoints (session, id);
 """
 
 
-MIGRATIONS: tuple[str, ...] = (RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL, MEMORY, CALLS, WORKFLOWS, MEDIA, FORKS)
+PASSING = """
+CREATE TABLE passing_sessions (        -- conversations that are not kept: deleted when closed, or found abandoned
+    session TEXT PRIMARY KEY REFERENCES sessions (id) ON DELETE CASCADE
+);
+"""
+
+
+MIGRATIONS: tuple[str, ...] = (
+    *(RECORD, SEARCH, AGENTS, MAIL, CONTEXT, SHELL, MEMORY, CALLS, WORKFLOWS, MEDIA, FORKS),
+    PASSING,
+)
 """SQL of each step; the file's `user_version` counts the completed ones."""
 VERSION = len(MIGRATIONS)
 

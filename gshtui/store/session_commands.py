@@ -53,8 +53,6 @@ _FORMATS: dict[str, session_export.Format] = {
 _LOOKING = frozenset({"ls", "show", "search"})
 _SHOWN_IDS = 50
 _MOST = 100_000
-_DIGITS = 3
-"""Of a conversation's number in the list; longer ones are parts of ids."""
 _NAMED = 10
 """Conversations that a question about their removal lists."""
 A = TypeVar("A", bound=Parameters)
@@ -322,25 +320,19 @@ class _Family:
             raise command_error(error) from error
         return calls.SessionSummary(info, text)
 
-    async def _rename(self, _invocation: Invocation, parameters: calls.RenameSession) -> SessionInfo:
+    async def _rename(self, invocation: Invocation, parameters: calls.RenameSession) -> SessionInfo:
         if not parameters.session or not parameters.title.strip():
             hint = "For example: session rename ID New title"
             raise UsageError("The conversation or its new title is missing.", hint=hint)
-        info = await self._store.sessions.find(parameters.session)
+        info = await self._store.sessions.find(parameters.session, str(invocation.cwd))
         await self._store.sessions.update(info.id, title=parameters.title)
         return await self._store.sessions.find(info.id)
 
     async def _wanted(self, invocation: Invocation, name: str, *, other: bool = False) -> SessionInfo:
         """The named conversation, or else the current one (unless `other`), or else the folder's latest."""
         name = name or ("" if other else invocation.session)
-        if name.isdecimal() and len(name) <= _DIGITS and int(name):
-            listed = await self._store.sessions.find_all(cwd=str(invocation.cwd), limit=int(name))
-            if len(listed) < int(name):
-                why = f"There is no conversation {name} in this folder: it has {len(listed)}."
-                raise StoreError("unknown", why, hint="`session ls` lists them with their numbers.")
-            return listed[-1]
         if name and name != "latest":
-            return await self._store.sessions.find(name)
+            return await self._store.sessions.find(name, str(invocation.cwd))
         if info := await self._store.sessions.latest(str(invocation.cwd)):
             return info
         raise StoreError(

@@ -6,6 +6,7 @@ Runs its SQL inside the caller's transaction.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import sqlite3
 import time
@@ -22,6 +23,10 @@ from gshtui.store.table import Table
 from gshtui.system.ids import new_id
 
 TITLE_LENGTH = 80
+_DIGITS = 3
+"""Of a conversation's number in the list; longer ones are parts of ids."""
+_BEING_OPENED = 60.0
+"""Seconds after its beginning in which a conversation may not be held yet by who began it."""
 EMPTY_KEPT = 7 * 86_400.0
 """Seconds after which a conversation without messages is deleted."""
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
@@ -208,6 +213,15 @@ def find_session(connection: sqlite3.Connection, name: str) -> SessionInfo:
     raise StoreError("unknown", f"There is no conversation {name!r}.", hint="`session ls` lists them.")
 
 
+def numbered_session(connection: sqlite3.Connection, cwd: str, number: int) -> SessionInfo:
+    """The conversation with this number in the folder's list. Raises `StoreError` (`unknown`)."""
+    listed = list_sessions(connection, cwd=cwd, limit=number, empty=False)
+    if len(listed) < number:
+        why = f"There is no conversation {number} in this folder: it has {len(listed)}."
+        raise StoreError("unknown", why, hint="`session ls` lists them with their numbers.")
+    return listed[-1]
+
+
 def list_sessions(
     connection: sqlite3.Connection,
     *,
@@ -364,13 +378,18 @@ class SessionTable(Table):
 
         return await self._read(look)
 
-    async def find(self, id_or_prefix: str) -> SessionInfo:
+    async def find(self, name: str, cwd: str = "") -> SessionInfo:
         """Find the conversation by id, or by a unique beginning or end of its id.
+
+        Args:
+            cwd: the folder in whose list a small number is looked up; empty: numbers are parts of ids.
 
         Raises:
             StoreError: `unknown` or `ambiguous`.
         """
-        return await self._read(lambda connection: find_session(connection, id_or_prefix))
+        if cwd and name.isdecimal() and len(name) <= _DIGITS and int(name):
+            return await self._read(lambda connection: numbered_session(connection, cwd, int(name)))
+        return await self._read(lambda connection: find_session(connection, name))
 
     async def find_all(
         self,
@@ -409,6 +428,28 @@ class SessionTable(Table):
         """Change the given fields. Raises `StoreError` (`unknown`)."""
         changes = {"title": title, "provider": provider, "model": model}
         await self._write(lambda connection: update_session(connection, id, changes))
+
+    async def set_passing(self, id: str) -> None:
+        """Note that this conversation is not to be kept: if its process dies, `drop_abandoned` deletes it."""
+        await self._write(
+            lambda connection: connection.execute("INSERT OR IGNORE INTO passing_sessions (session) VALUES (?)", (id,))
+        )
+
+    async def drop_abandoned(self) -> int:
+        """Delete the conversations that were not to be kept, and which no living process has open. How many."""
+
+        def look(connection: sqlite3.Connection) -> list[str]:
+            found = connection.execute(
+                "SELECT session FROM passing_sessions JOIN sessions ON id = session WHERE created < ?",
+                (time.time() - _BEING_OPENED,),
+            )
+            return [id for (id,) in found.fetchall() if hold_of(connection, id) is None]
+
+        abandoned = await self._read(look)
+        for id in abandoned:
+            with contextlib.suppress(StoreError):  # another process was quicker
+                await self.delete(id)
+        return len(abandoned)
 
     async def delete(self, id: str) -> None:
         """Delete a conversation and everything that only it uses, from the file too.

@@ -13,6 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from gshtui.agents.sessions import OpenSessions
+from gshtui.bus.bus import Bus
 from gshtui.bus.context_data import Block, Iteration
 from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.messages import (
@@ -32,13 +34,15 @@ from gshtui.commands.declaration import Caller, CommandError, Effect, Invocation
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.language import parse
 from gshtui.commands.registry import Registry
-from gshtui.store import session_export
+from gshtui.store import session_export, session_table
 from gshtui.store.session_calls import RemoveSessions
 from gshtui.store.session_commands import commands
 from gshtui.store.store import Store
+from gshtui.store.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
 from tests.kit.home import Home
 from tests.kit.record import numbered_prompt, open_record
+from tests.kit.tmux import eventually
 
 COVERS = (
     "gshtui.store.sent_texts",
@@ -278,7 +282,34 @@ async def test_a_number_of_the_list_names_a_conversation(shell: Shell) -> None:
     assert (await shell.run("session resume 2")).data["session"] == old
     with pytest.raises(CommandError, match="no conversation 3 in this folder: it has 2"):
         await shell.run("session show 3")
+    with pytest.raises(StoreError, match="conversation"):
+        await shell.store.sessions.find("1")  # without a folder it is part of an id
+    opened = await OpenSessions(Bus(), shell.store, "here").open("2", agent="main", cwd=str(shell.cwd))
+    assert opened.info.id == old, "as `prompt --session 2` does"
+    await shell.run("session rename 1 A name")
+    assert (await shell.store.sessions.find(new)).title == "A name"
+    await shell.store.holds.release_all(1.0)
     assert (await shell.run("session rm 2")).data == {"removed": [old]}
+
+
+async def test_what_is_not_kept_is_deleted_once_its_process_is_gone(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_table, "_BEING_OPENED", -1.0)
+    sessions = shell.store.sessions
+    kept, held, left = [await _conversation(shell) for _ in range(3)]
+    for one in (held, left):
+        await sessions.set_passing(one)
+    await shell.store.holds.acquire(held, "a window")
+    bus = Bus()
+    opened = OpenSessions(bus, shell.store, "here", keeps=lambda agent: agent != "committer")
+    await opened.open("new", agent="committer", cwd=str(shell.cwd))
+    await eventually(
+        lambda: sessions.find_all(limit=9), until=lambda found: {one.id for one in found} == {kept, held}
+    )  # its own is open, and has no message yet
+    assert len(await sessions.find_all(limit=9, empty=True)) == 3
+    await opened.close_all()
+    await bus.close()
 
 
 async def test_show_begins_with_what_is_known_of_the_conversation(shell: Shell) -> None:
