@@ -56,10 +56,21 @@ def attachment_blocks(paths: Iterable[str]) -> tuple[Medium, ...]:
         raise ProviderError("bad_request", error.message, hint=error.hint) from error
 
 
-def attachment_notes(blocks: Iterable[Medium], model: str, abilities: Capabilities) -> list[str]:
-    """What was done to the files, and what this model cannot take of them, as a sentence for each."""
+def attachment_notes(
+    blocks: Sequence[Medium], model: str, abilities: Capabilities, earlier: Sequence[Medium] = ()
+) -> list[str]:
+    """What was done to the files, and what this model cannot take of them, as a sentence for each.
+
+    Args:
+        earlier: the files of the conversation before them; what these push out of the request is said too.
+    """
     notes = [f"{block.name}: {block.note}." for block in blocks if block.note]
-    return notes + [f"{model}: {instead}" for block in blocks if (instead := media_notes.instead_of(block, abilities))]
+    notes += [f"{model}: {instead}" for block in blocks if (instead := media_notes.instead_of(block, abilities))]
+    if not blocks:
+        return notes
+    known = media_notes.beyond_limits(earlier, abilities)
+    over = media_notes.beyond_limits([*earlier, *blocks], abilities)
+    return notes + [f"{model}: {why}" for place, why in sorted(over.items()) if place not in known]
 
 
 TurnLimit = Callable[[ModelHandle], Awaitable[str]]
@@ -200,14 +211,16 @@ class Turn:
             self._bus.report(f"the record of {self._agent}", error, shown=True)
 
     async def _record_prompt(self, prompt: InboxPrompt) -> None:
-        before = unanswered_prompt(await self._conversation.messages(), prompt.id)
+        messages = await self._conversation.messages()
+        before = unanswered_prompt(messages, prompt.id)
         if before is not None:
             self._id = before.turn or self._id  # it was recorded, but the process that was to answer it died
         else:
             media = await asyncio.to_thread(attachment_blocks, prompt.attachments)
             handle = self._model()
             abilities = handle.provider.capabilities(handle.model)
-            for note in attachment_notes(media, handle.label or handle.model, abilities):
+            earlier = [b for message in messages for b in message.blocks if isinstance(b, Medium)] if media else []
+            for note in attachment_notes(media, handle.label or handle.model, abilities, earlier):
                 self._bus.publish(Noticed(level="warning", text=note, about=self._agent))
             mentioned = await self._toolbox.mentioned(prompt.text) if prompt.source == "person" else ()
             message = user_message(prompt.text, id=prompt.id, turn=self._id, extra=(*media, *mentioned))

@@ -1,6 +1,14 @@
-"""What a model cannot take of pictures, documents and sounds, and what it is sent instead. Pure."""
+"""What a model cannot take of pictures, documents and sounds, and what it is sent instead. Pure.
+
+Single files fit every provider when they are attached; what is limited here is what one request holds:
+platform.claude.com/docs/en/build-with-claude/vision and …/pdf-support, platform.openai.com/docs/guides/images-vision
+and …/pdf-files, ai.google.dev/gemini-api/docs/image-understanding and …/document-processing.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gshtui.bus.messages import Audio, Document, Image, Medium
 from gshtui.media.media_tokens import MediaRule
@@ -12,6 +20,73 @@ IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 PDF = "application/pdf"
 OF_GOOGLE = frozenset({"audio/wav", "audio/mpeg", "audio/flac", "audio/ogg", "audio/aac", "audio/aiff"})
 OF_OPENAI = frozenset({"audio/wav", "audio/mpeg"})
+
+
+@dataclass(frozen=True, slots=True)
+class RequestLimits:
+    """The most that one request may hold; 0: no limit is known.
+
+    Attributes:
+        files: bytes of all files before they are encoded, with room for the rest of the request.
+        pages: of all PDFs.
+    """
+
+    files: int = 0
+    images: int = 0
+    pages: int = 0
+
+
+_LARGE_WINDOW = 1_000_000
+"""Tokens of a window from which Anthropic takes six times as many pictures and pages."""
+
+
+def request_limits(abilities: Capabilities) -> RequestLimits:
+    """What a request to this model may hold."""
+    match abilities.api:
+        case "anthropic":
+            most = 600 if abilities.window >= _LARGE_WINDOW else 100
+            return RequestLimits(22_000_000, most, most)
+        case "openai":
+            return RequestLimits(36_000_000, 500)
+        case "gemini":
+            return RequestLimits(70_000_000, 3_600, 1_000)
+        case _:
+            return RequestLimits()
+
+
+def beyond_limits(media: Sequence[Medium], abilities: Capabilities) -> dict[int, str]:
+    """The files that do not fit into one request any more, by their place, each with a sentence.
+
+    Args:
+        media: all of a request, the oldest first; the newest are sent.
+    """
+    limits = request_limits(abilities)
+    size = images = pages = 0
+    found: dict[int, str] = {}
+    for place in range(len(media) - 1, -1, -1):
+        block = media[place]
+        if instead_of(block, abilities) or (isinstance(block, Document) and is_text(block)):
+            continue
+        its_size = block.bytes or len(block.data) * 3 // 4
+        its_pages = block.pages if isinstance(block, Document) else 0
+        why = ""
+        if limits.files and size + its_size > limits.files:
+            why = f"a request to this model takes {limits.files // 1_000_000} MB of files"
+        elif limits.images and isinstance(block, Image) and images >= limits.images:
+            why = f"a request to this model takes {limits.images:,} pictures"
+        elif limits.pages and pages + its_pages > limits.pages:
+            why = f"a request to this model takes {limits.pages:,} pages of PDFs"
+        if why:
+            called = _called(_WHAT[type(block)], one_line(block.name, 120))
+            as_text = isinstance(block, Document) and block.text
+            newer = ", and newer ones fill it" if size or images or pages else ""
+            found[place] = f"{called} {'is sent as its text' if as_text else 'was left out'}: {why}{newer}."
+            continue
+        size, pages, images = size + its_size, pages + its_pages, images + isinstance(block, Image)
+    return found
+
+
+_WHAT: dict[type[Medium], str] = {Image: "image", Document: "document", Audio: "sound"}
 
 
 def instead_of(block: Medium, abilities: Capabilities) -> str:

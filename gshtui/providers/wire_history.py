@@ -6,7 +6,7 @@ mistake would block a conversation permanently, so this is the last check before
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -49,9 +49,11 @@ def _merged(messages: Sequence[Message], provider: str, abilities: Capabilities)
     out: list[WireTurn] = []
     if not abilities.tools:
         messages = [_without_calls(message) for message in messages]
+    media = [b for message in messages for b in message.blocks if isinstance(b, Image | Document | Audio)]
+    over = {id(media[place]): why for place, why in media_notes.beyond_limits(media, abilities).items()}
     for message in messages:
         role: Literal["user", "assistant"] = "assistant" if message.role == "assistant" else "user"
-        kept = tuple(fit for block in message.blocks if (fit := _fitting(block, provider, abilities)) is not None)
+        kept = tuple(fit for block in message.blocks if (fit := _fitting(block, provider, abilities, over)) is not None)
         if not kept:
             continue
         if out and out[-1].role == role:
@@ -61,7 +63,7 @@ def _merged(messages: Sequence[Message], provider: str, abilities: Capabilities)
     return out
 
 
-def _fitting(block: Block, provider: str, abilities: Capabilities) -> Block | None:
+def _fitting(block: Block, provider: str, abilities: Capabilities, over: Mapping[int, str]) -> Block | None:
     match block:
         case Text():
             words = text(block.text)
@@ -71,7 +73,7 @@ def _fitting(block: Block, provider: str, abilities: Capabilities) -> Block | No
             mine = _mine(block.opaque, provider)
             return Thinking(text(block.text), mine) if mine else None
         case Image() | Document() | Audio():
-            return _medium(block, abilities)
+            return _medium(block, abilities, over.get(id(block), ""))
         case ToolCall():
             arguments: dict[str, Any] = {} if block.broken else data(block.arguments)
             return ToolCall(block.id, block.name, arguments, "", _mine(block.opaque, provider))
@@ -109,13 +111,13 @@ def _left_out(sentence: str) -> Text:
     return Text(f"[{sentence}]")
 
 
-def _medium(block: Medium, abilities: Capabilities) -> Block:
-    """The block with its bytes, or what is sent instead."""
+def _medium(block: Medium, abilities: Capabilities, over: str) -> Block:
+    """The block with its bytes, or what is sent instead. `over`: why it does not fit; empty: it does."""
     name = text(block.name)
     if isinstance(block, Document) and media_notes.is_text(block):
         words = text(media_files.content(block).decode("utf-8", "replace"))
         return Text(f"Document {name}:\n\n{words if words.strip() else '(empty)'}")
-    instead = media_notes.instead_of(block, abilities)
+    instead = media_notes.instead_of(block, abilities) or over
     if instead and isinstance(block, Document) and block.text:
         words = text(media_files.read(block.text).decode("utf-8", "replace"))
         return Text(f"[{instead}]\n\n{words or '(its text is not kept any more)'}")

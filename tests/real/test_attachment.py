@@ -13,13 +13,15 @@ import pytest
 from PIL import Image as Pillow
 from pypdf import PdfWriter
 
-from gshtui.bus.messages import Audio, Document, Image
+from gshtui.agents.loop import attachment_notes
+from gshtui.bus.messages import Audio, Document, Image, Message, Text
 from gshtui.media import attachment, media_files, media_process
 from gshtui.media.attachment import AttachmentError, attach, small_png
 from gshtui.media.media_kind import media_type
 from gshtui.media.media_tokens import MediaRule
-from gshtui.providers.media_notes import instead_of
+from gshtui.providers.media_notes import beyond_limits, instead_of
 from gshtui.providers.port import Capabilities
+from gshtui.providers.wire_history import turns
 from gshtui.text.png_picture import read_png
 from tests.kit.command import run_gsh
 from tests.kit.loopback.script import Say
@@ -200,6 +202,29 @@ async def test_each_api_gets_it_in_its_own_form_or_is_told_why_not(api: str, tmp
     }.get(api, list)()
     for one in shown:
         assert str(one) in said, one
+
+
+def test_a_request_holds_no_more_than_its_provider_takes() -> None:
+    """The newest files are sent; for each of the others there is a sentence."""
+    claude = Capabilities(window=200_000, images=True, documents=True, api="anthropic")
+    pictures = [Image("image/png", "", f"{n}.png", "k", 100_000) for n in range(103)]
+    over = beyond_limits(pictures, claude)
+    assert sorted(over) == [0, 1, 2]
+    assert (
+        over[0] == "The image 0.png was left out: a request to this model takes 100 pictures, and newer ones fill it."
+    )
+    assert not beyond_limits(pictures, Capabilities(window=1_000_000, images=True, api="anthropic"))
+    assert not beyond_limits(pictures, Capabilities(images=True))
+    large = [Image("image/png", "", f"{n}.png", "k", 3_000_000) for n in range(9)]
+    assert "takes 22 MB of files" in beyond_limits(large, claude)[1] and 2 not in beyond_limits(large, claude)
+    book = Document("application/pdf", "", "book.pdf", "k", 9, 300, "t", 9)
+    (said,) = beyond_limits([book], claude).values()
+    assert said == "The document book.pdf is sent as its text: a request to this model takes 100 pages of PDFs."
+    assert not beyond_limits([book], Capabilities(images=True, api="anthropic"))  # it cannot read PDFs anyway
+    notes = attachment_notes(pictures[:2], "Claude", claude, pictures[2:])
+    assert [note.split()[3] for note in notes] == ["3.png", "4.png"], "what the new ones push out, and no other"
+    sent = turns([Message("m", "user", (Text("see"), *pictures))], "anthropic", claude)
+    assert "[The image 0.png was left out" in str(sent[0].blocks[1])
 
 
 def test_tokens_follow_each_provider() -> None:
