@@ -124,7 +124,7 @@ async def hover(servers: LanguageServers, asked: Asked) -> str:
     params = _at(session, asked, asked.path)
     said: Hover | None = await session.ask("textDocument/hover", params, Hover | None, servers.settings.start_seconds)
     text = marked_text(said.contents).strip() if said is not None else ""
-    return visible(text[:_LONGEST_HOVER]) + ("…" if len(text) > _LONGEST_HOVER else "")
+    return visible(text[:_LONGEST_HOVER], counted=False) + ("…" if len(text) > _LONGEST_HOVER else "")
 
 
 async def outline_of(servers: LanguageServers, path: Path, project: Path) -> tuple[list[SourcePart], int]:

@@ -146,7 +146,7 @@ class LanguageServer:
                 await self._become("ready")
                 idle = await self._look_after(session)
                 if not idle:
-                    self.why = f"The language server {self.entry.name} is gone: {await self._why_lost(session)}."
+                    self.why = f"The language server {self.entry.name} is gone: {await session.why_lost()}."
         except LanguageServerError as error:
             self.why = str(error)
         finally:
@@ -174,16 +174,6 @@ class LanguageServer:
             if self.memory_mb > self.entry.memory_mb:
                 session.client.give_up(f"it used {self.memory_mb:,} MB of memory, {self.entry.memory_mb:,} may be")
         return False
-
-    async def _why_lost(self, session: LanguageSession) -> str:
-        if session.client.fault:
-            return session.client.fault
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(1.0):
-                await session.process.process.wait()
-        said = session.process.said
-        end = session.process.end or "it closed its output"
-        return f"{end}; it last said: {said[-1].rstrip('.')}" if said else end
 
     async def _become(self, state: ServerState) -> None:
         self.state = state

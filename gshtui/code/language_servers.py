@@ -144,6 +144,20 @@ class LanguageServers:
         ))  # fmt: skip
         return self._told(report, shown, watch.path)
 
+    async def after_command(self, project: Path, shown: Callable[[Path], str]) -> str:
+        """What the servers say of what a command changed of the files that they have open; empty: nothing new.
+
+        A file that no server was shown is not looked for: only who changed it knows of it.
+        """
+        watch = ChangeWatch(project, project, True, 0.0, time.monotonic() + self.settings.wait_seconds)
+        report = _Report()
+        await asyncio.gather(*(
+            attempt("what a language server says of a command", self._note_command(watch, server, report))
+            for server in list(self._servers.values())
+            if server.session is not None and self._projects.get(server.root) == project
+        ))  # fmt: skip
+        return self._told(report, shown, None) if report.new or report.unknown else ""
+
     async def problems(self, path: Path, project: Path) -> tuple[list[CodeProblem], list[str]]:
         """The problems of a real file, and sentences about servers that could not say.
 
@@ -429,6 +443,22 @@ class LanguageServers:
         if (known := watch.before.get(server)) is not None:
             self._note_others(watch, server, session, known, report)
 
+    async def _note_command(self, watch: ChangeWatch, server: LanguageServer, report: _Report) -> None:
+        session = server.session
+        if session is None:
+            return
+        known = dict(session.problems)
+        try:
+            changed = await session.refresh()
+            if not changed:
+                return
+            server.owed |= set(changed)
+            report.asked.append(server.entry.name)
+            await self._note_owed(watch, server, session, report)
+        except LanguageServerError:
+            return  # which is said after the next edit
+        self._note_others(watch, server, session, known, report)
+
     async def _note_owed(
         self, watch: ChangeWatch, server: LanguageServer, session: LanguageSession, report: _Report
     ) -> None:
@@ -460,7 +490,7 @@ class LanguageServers:
             report.new += new_problems(before, now)
             server.told[path] = now
 
-    def _told(self, report: _Report, shown: Callable[[Path], str], path: Path) -> str:
+    def _told(self, report: _Report, shown: Callable[[Path], str], path: Path | None) -> str:
         lines: list[str] = []
         who = " and ".join(sorted(report.asked))
         old = f"; {counted(report.left)} that {'was' if report.left == 1 else 'were'} there before" * bool(report.left)
@@ -469,7 +499,7 @@ class LanguageServers:
             lines += listed(report.new, shown, MOST_TOLD)
         if report.unknown:
             here = {problem.path for problem in report.unknown} == {path}
-            where = shown(path) if here else "files that you changed"
+            where = shown(path) if here and path is not None else "files that you changed"
             lines.append(f"{counted(len(report.unknown))} in {where}, perhaps from before, quoted from {who}:")
             lines += listed(report.unknown, shown, MOST_TOLD)
         elif report.asked and not report.new:

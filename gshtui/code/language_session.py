@@ -108,7 +108,12 @@ async def open_session(launch: ServerLaunch, seconds: float) -> AsyncGenerator[L
         raise LanguageServerError(f"The language server {name} cannot be started: {launch.argv[0]}: {why}.") from error
     session = LanguageSession(launch, process)
     try:
-        await session.initialise(seconds)
+        try:
+            await session.initialise(seconds)
+        except LanguageServerError as error:
+            if not session.client.lost.is_set():
+                raise
+            raise LanguageServerError(f"The language server {name} is gone: {await session.why_lost()}.") from error
         yield session
         with contextlib.suppress(LanguageServerError):
             await session.client.request("shutdown", None, _SHUTDOWN_WITHIN)
@@ -168,6 +173,17 @@ class LanguageSession:
         if self._launch.entry.settings:
             self.client.notify("workspace/didChangeConfiguration", {"settings": dict(self._launch.entry.settings)})
 
+    async def why_lost(self) -> str:
+        """How it ended, as the end of a sentence, with what it last said."""
+        if self.client.fault:
+            return self.client.fault
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self.process.process.wait()
+        said = self.process.said
+        end = self.process.end or "it closed its output"
+        return f"{end}; it last said: {said[-1].rstrip('.')}" if said else end
+
     async def ask(self, method: str, params: object, kind: Any, seconds: float) -> Any:
         """Ask the server something; its answer as a value of this type. Raises `LanguageServerError`."""
         self.used = time.monotonic()
@@ -223,14 +239,21 @@ class LanguageSession:
         """Say that a file was made. Raises `LanguageServerError`."""
         self.client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": uri_of(path), "type": 1}]})
 
-    async def refresh(self) -> None:
-        """Show the server anew what has changed on disk of the files that it has open. Raises `LanguageServerError`."""
+    async def refresh(self) -> list[Path]:
+        """Show the server anew what has changed on disk of the files that it has open, and return which those are.
+
+        Raises:
+            LanguageServerError: the server is lost.
+        """
+        changed: list[Path] = []
         for path in list(self._open):
             text = await asyncio.to_thread(read_source, path)
             if text is None:
                 self.hide(path)
-            else:
+            elif path in self._open and self._open[path].text != text:
                 self.show(path, text)
+                changed.append(path)
+        return changed
 
     def known(self, path: Path) -> tuple[CodeProblem, ...]:
         """The problems of a file, as far as they are known."""

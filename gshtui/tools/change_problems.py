@@ -1,7 +1,7 @@
 """What language servers say of a file that an agent changes, added to the result of the change.
 
 A change is made in any case, and waits for them no longer than the settings say; where there is no server for the file,
-nothing is added.
+nothing is added. Of what a shell command changes, only files are looked at that were edited or asked about before.
 """
 
 from __future__ import annotations
@@ -23,24 +23,48 @@ if TYPE_CHECKING:
 Change = Callable[[Invocation, Any], Awaitable[Outcome]]
 
 
-def with_problems(paths: FilePaths, servers: Callable[[], LanguageServers] | None, change: Change) -> Change:
-    """A handler of parameters with a `path` that changes that file, and says what servers say of it.
+class ChangeProblems:
+    """Wraps handlers that change files."""
 
-    Args:
-        servers: those of the hub, made when they are first needed; `None`: there are none.
-    """
-    if servers is None:
-        return change
+    def __init__(self, paths: FilePaths, servers: Callable[[], LanguageServers] | None) -> None:
+        """`servers`: gives those of the hub, made when they are first needed; `None`: there are none."""
+        self._paths = paths
+        self._servers = servers
+        self._needed = False
+        """A file was edited that a server looks at."""
 
-    async def handle(invocation: Invocation, parameters: Any) -> Outcome:
-        watch = await _watch(paths, servers(), invocation, str(parameters.path))
-        outcome = await change(invocation, parameters)
-        if watch is None or outcome.is_error:
-            return outcome
-        said = await servers().after_change(watch, lambda path: path_location.shown(path, watch.project))
-        return replace(outcome, text=f"{outcome.text}\n{said}") if said else outcome
+    def of_edit(self, change: Change) -> Change:
+        """A handler of parameters with a `path` that changes that file, and says what servers say of it."""
+        servers = self._servers
+        if servers is None:
+            return change
 
-    return handle
+        async def handle(invocation: Invocation, parameters: Any) -> Outcome:
+            watch = await _watch(self._paths, servers(), invocation, str(parameters.path))
+            outcome = await change(invocation, parameters)
+            if watch is None or outcome.is_error:
+                return outcome
+            self._needed = True
+            said = await servers().after_change(watch, lambda path: path_location.shown(path, watch.project))
+            return replace(outcome, text=f"{outcome.text}\n{said}") if said else outcome
+
+        return handle
+
+    def of_command(self, run: Change) -> Change:
+        """A handler that runs a command, and says what servers say of the known files that it changed."""
+        servers = self._servers
+        if servers is None:
+            return run
+
+        async def handle(invocation: Invocation, parameters: Any) -> Outcome:
+            outcome = await run(invocation, parameters)
+            if not self._needed or not invocation.caller.is_agent:
+                return outcome
+            project = Path(os.path.realpath(invocation.project))
+            said = await servers().after_command(project, lambda path: path_location.shown(path, project))
+            return replace(outcome, text=f"{outcome.text}\n{said}") if said else outcome
+
+        return handle
 
 
 async def _watch(paths: FilePaths, servers: LanguageServers, invocation: Invocation, asked: str) -> ChangeWatch | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gshtui.commands.declaration import Access, Command, Effect
 from gshtui.tools import bash, edit, git_commit, git_worktree, glob, grep, read, write
-from gshtui.tools.change_problems import with_problems
+from gshtui.tools.change_problems import ChangeProblems
 from gshtui.tools.file_changes import AppendParameters, FileChanges, MkdirParameters, RemovePath
 from gshtui.tools.file_paths import FilePaths
 from gshtui.tools.file_views import CatParameters, CdParameters, FileViews, LsParameters, PartParameters, PwdParameters
@@ -37,7 +37,7 @@ def commands(
     """
     workspace = Workspace(config)
     tools = _Tools(workspace, paths or FilePaths(FileSystem(), {}), language_servers)
-    return [*_reading(tools), *_viewing(tools), *_changing(tools), *_running(workspace)]
+    return [*_reading(tools), *_viewing(tools), *_changing(tools), *_running(workspace, tools.problems)]
 
 
 class _Tools:
@@ -52,8 +52,8 @@ class _Tools:
         self.changes = FileChanges(workspace, paths)
         self.virtual = VirtualTools(workspace.config, paths, self.views, self.changes)
         self.complete = self.views.complete
-        self.watched = partial(with_problems, paths, language_servers)
-        """A handler that changes a file, with what language servers say of it."""
+        self.problems = ChangeProblems(paths, language_servers)
+        """Adds what language servers say of a change."""
 
 
 def _reading(tools: _Tools) -> list[Command[Any]]:
@@ -134,7 +134,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             name="write",
             summary="Write a whole file",
             parameters=write.WriteParameters,
-            handler=tools.watched(routed(tools.paths, partial(write.run, workspace), virtual.write)),
+            handler=tools.problems.of_edit(routed(tools.paths, partial(write.run, workspace), virtual.write)),
             effect=Effect.WRITE,
             positions=("path", "content"),
             description=write.DESCRIPTION,
@@ -148,7 +148,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             name="edit",
             summary="Replace one piece of text in a file",
             parameters=edit.EditParameters,
-            handler=tools.watched(routed(tools.paths, partial(edit.run, workspace), virtual.refuse)),
+            handler=tools.problems.of_edit(routed(tools.paths, partial(edit.run, workspace), virtual.refuse)),
             access=Access.AGENT_PRIMARY,
             effect=Effect.WRITE,
             positions=("path", "old_text", "new_text"),
@@ -164,7 +164,7 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
             name="append",
             summary="Add lines at the end of a file",
             parameters=AppendParameters,
-            handler=tools.watched(changes.append),
+            handler=tools.problems.of_edit(changes.append),
             effect=Effect.WRITE,
             positions=("path", "content"),
             family="files",
@@ -200,14 +200,14 @@ def _changing(tools: _Tools) -> list[Command[Any]]:
     ]
 
 
-def _running(workspace: Workspace) -> list[Command[Any]]:
+def _running(workspace: Workspace, problems: ChangeProblems) -> list[Command[Any]]:
     worktrees = git_worktree.WorktreeCommand(workspace)
     return [
         Command(
             name="bash",
             summary="Run a command in its own shell",
             parameters=bash.BashParameters,
-            handler=partial(bash.run, workspace),
+            handler=problems.of_command(partial(bash.run, workspace)),
             access=Access.AGENT_PRIMARY,
             effect=Effect.EXECUTE,
             positions=("command",),
