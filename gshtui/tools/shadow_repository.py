@@ -257,7 +257,9 @@ class ShadowRepository:
 
     def _clear(self) -> None:
         """Remove what a call that was killed left: whoever holds our lock is alone."""
-        (self._path / "index.lock").unlink(missing_ok=True)
+        for pattern in ("index.lock", "restore-*", "export-*"):
+            for path in self._path.glob(pattern):
+                path.unlink(missing_ok=True)
 
     async def _ignored_everywhere(self) -> tuple[str, ...]:
         """The option for the person's own rules for all folders."""
