@@ -26,6 +26,7 @@ Commands:
   gsh attach 12                 open its terminal
   gsh -w NAME --PARAMETER …     run a workflow
   gsh run -- COMMAND            run a command as usual, and record its output
+  gsh note WORDS                add a remark to the shell log, which agents find too
   gsh chat                      open the window
   gsh dashboard                 open the last conversation there, at its timeline
   gsh agents | sessions | config | logs | prompt …    as `gsh-tui agent`, `session`, `config`, `logs`, `prompt`
@@ -49,6 +50,8 @@ def command_of(words: list[str]) -> list[str] | None:
         return [family.name or first, *rest] if family.knows(rest[0]) else None
     if first in ("show", "attach"):
         return ["agent", first, *rest] if len(rest) == 1 or (rest and rest[1:] == ["--json"]) else None
+    if first == "note":
+        return ["note", *rest] if rest else None
     if first == "logs":
         return ["logs", *rest] if not rest or rest[0].startswith("-") else None
     if first == "prompt":

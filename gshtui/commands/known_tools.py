@@ -62,7 +62,7 @@ NO_TOOLS = frozenset((
     "?", "agent", "agents", "approvals", "brief", "carry", "clear", "clear_context", "config", "cost", "create",
     "echo", "effort", "env", "exec", "exit", "file", "fork", "guard", "help", "hook", "hooks", "host", "hub",
     "hunk", "info", "init", "interrupt", "invite", "join", "leave", "logs", "mail", "mcp", "mode", "model", "new",
-    "people", "permissions", "personas", "plan", "plugins", "profiles", "program_hooks", "prompt", "prompts",
-    "provider", "quit", "redo", "resume", "review", "rewind", "search", "spawn", "status", "topic", "tune",
-    "unpin", "vim", "whatif", "who", "workflow", "workflows", "worktree",
+    "note", "people", "permissions", "personas", "plan", "plugins", "profiles", "program_hooks", "prompt",
+    "prompts", "provider", "quit", "redo", "resume", "review", "rewind", "search", "spawn", "status", "topic",
+    "tune", "unpin", "vim", "whatif", "who", "workflow", "workflows", "worktree",
 ))

@@ -69,6 +69,7 @@ LEFT_OUT_OF_AGENTS = frozenset(
         "people",
         "plugins",
         "brief",
+        "note",
         "workflow",
         "prompt",
         "mcp",
@@ -473,6 +474,11 @@ class CommandOffers:
 
             return commands(store, self._settings, sync_shells, sync_programs)
 
+        def notes() -> list[AnyCommand]:
+            from gshtui.shell.log.note_command import commands
+
+            return commands(store, self._bus, lambda: self._redactor().redact)
+
         @functools.cache
         def lists() -> tuple[TaskStore, Callable[[str], Awaitable[str]]]:
             from gshtui.agents.sessions import session_lookup
@@ -520,6 +526,7 @@ class CommandOffers:
         self._offer("session resume", sessions)
         self._offer("rewind redo fork", rewinds)
         self._offer("usage cost search_context search output", record)
+        self._offer("note", notes)
         self._offer("todo", tasks)
         self._offer("plan", plans)
         self._offer("remember forget memory", memory)

@@ -5,6 +5,7 @@ Merges the halves of a command in any order; its index answers fast among a mill
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
@@ -304,6 +305,44 @@ def find_commands(
     _below(where, cwd)
     sql = f"SELECT {_COLUMNS} FROM history h WHERE {where.text} ORDER BY h.id {order} LIMIT ?"
     return _found_records(connection, sql, [*where.values, limit])
+
+
+PRINTED_ROWS = 20_000
+"""Most commands, the newest that match, whose outputs are searched."""
+
+
+def find_printed(
+    connection: sqlite3.Connection, wanted: HistoryQuery, limit: int, known: Collection[int] = ()
+) -> list[tuple[ShellRecord, str]]:
+    """The newest `limit` matching rows whose kept output has all words of the query, and the best line of it.
+
+    Args:
+        known: ids of rows that are left out.
+    """
+    words = [word.lower() for word in wanted.query.split()]
+    _, where = _conditions(msgspec.structs.replace(wanted, query=""))
+    _below(where, clean_text(wanted.cwd).rstrip("/"))
+    newest = f"SELECT {_COLUMNS} FROM history h WHERE {where.text} ORDER BY h.id DESC LIMIT {PRINTED_ROWS}"
+    rows = connection.execute(
+        f"SELECT n.*, o.data, o.packed FROM ({newest}) n CROSS JOIN outputs o ON o.key = n.output"
+        " WHERE n.output <> '' ORDER BY n.id DESC",
+        where.values,
+    )
+    found: list[tuple[ShellRecord, str]] = []
+    for row in rows if words else ():
+        *columns, data, packed = row
+        if columns[0] in known:
+            continue
+        with contextlib.suppress(output_table.PackError):
+            text = output_table.unpacked(bytes(data), bool(packed)).decode("utf-8", "replace")
+            lower = text.lower()
+            if all(word in lower for word in words):
+                lines = text.splitlines()
+                best = max(lines, key=lambda line: sum(word in line.lower() for word in words), default="")
+                found.append((record_of(columns), best.strip()))
+        if len(found) >= limit:
+            break
+    return found
 
 
 def count_commands(connection: sqlite3.Connection, wanted: HistoryQuery) -> int:

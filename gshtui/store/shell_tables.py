@@ -218,6 +218,12 @@ class ShellTables(Table):
         """
         return await self._read(partial(command_history.find_commands, wanted=wanted, limit=limit, oldest=oldest))
 
+    async def find_printed(
+        self, wanted: HistoryQuery, *, limit: int, known: Collection[int] = ()
+    ) -> list[tuple[ShellRecord, str]]:
+        """Commands by what they printed, each with a line of it; see `command_history.find_printed`."""
+        return await self._read(partial(command_history.find_printed, wanted=wanted, limit=limit, known=known))
+
     async def count(self, wanted: HistoryQuery = EVERYTHING) -> int:
         """Number of (matching) commands. Without conditions it costs nothing, however many there are."""
         return await self._read(partial(command_history.count_commands, wanted=wanted))

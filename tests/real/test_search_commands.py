@@ -96,6 +96,26 @@ async def test_shell_history_as_an_agent_reads_it(store: Store, logs: Path) -> N
     assert [row["command"] for row in found.data] == ["npm test", "cargo build", "make deploy"]
 
 
+async def test_a_command_is_found_by_what_it_printed(store: Store, logs: Path) -> None:
+    await history(store)
+    printed = "building\nERROR[E0308]: mismatched \x1b]0;owned\x07 types\n" + "more\n" * 2_000
+    await store.shells.put_output("z", 2, printed)
+    await store.shells.put_output("z", 3, "types that are fine\n")
+    found = await search(store, logs, source="shell_history", query="types MISMATCHED")
+    lines = found.text.splitlines()[2:]
+    assert lines[0].startswith("$ cargo build (in /backend)")
+    assert lines[1].startswith("  printed: ERROR[E0308]: mismatched") and "\x1b" not in lines[1]
+    assert len(lines) == 2
+    assert found.data[0]["printed"].startswith("ERROR[E0308]")
+    both = (await search(store, logs, source="shell_history", query="cargo")).text
+    assert "printed:" not in both, "found by its own words"
+    people = (await search(store, logs, person=True, source="shell_history", query="mismatched")).text
+    assert "  printed: ERROR[E0308]" in people
+    narrowed: list[dict[str, Any]] = [{"cwd": "/frontend"}, {"agent": "main"}, {"exit_code": 0}]
+    for given in narrowed:
+        assert not (await search(store, logs, source="shell_history", query="mismatched", **given)).data
+
+
 async def test_notes_and_changes_stand_between_the_commands(store: Store, logs: Path) -> None:
     await history(store)
     note = ShellNote("note", "# the deploy key is old", NOW - 997.5, cwd="/infra")

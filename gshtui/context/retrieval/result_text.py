@@ -6,7 +6,8 @@ Pure. Sanitises everything that a program, a model or a shell wrote. Called by t
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
@@ -15,6 +16,7 @@ from gshtui.text.sanitise import one_line, plain
 
 _COMMAND, _EXCERPT, _OUTPUT = 400, 240, 600
 """Characters shown of each."""
+_NOTHING: Mapping[int, str] = MappingProxyType({})
 
 
 def when(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
@@ -25,14 +27,21 @@ def when(at: float, form: str = "%Y-%m-%d %H:%M") -> str:
         return "at an unknown time"
 
 
-def history_for_agents(found: Sequence[ShellRecord | ShellNote]) -> str:
-    """`$ command (in folder) → exit N (time)`, a line each; notes as `note_line` has them."""
-    lines = [f"{note_line(row) if isinstance(row, ShellNote) else command_line(row)} ({when(row.at)})" for row in found]
+def history_for_agents(found: Sequence[ShellRecord | ShellNote], printed: Mapping[int, str] = _NOTHING) -> str:
+    """`$ command (in folder) → exit N (time)`, a line each; notes as `note_line` has them.
+
+    Args:
+        printed: a line of the output of some commands, by their ids, which is shown below them.
+    """
+    lines: list[str] = []
+    for row in found:
+        lines.append(f"{note_line(row) if isinstance(row, ShellNote) else command_line(row)} ({when(row.at)})")
+        lines += _printed(row, printed)
     return _headed(f"# Shell History ({_results(found)})", lines)
 
 
-def history_for_people(found: Sequence[ShellRecord | ShellNote]) -> str:
-    """Time, end, duration, command and folder in columns; for a note its kind and text."""
+def history_for_people(found: Sequence[ShellRecord | ShellNote], printed: Mapping[int, str] = _NOTHING) -> str:
+    """Time, end, duration, command and folder in columns; for a note its kind and text. `printed`: as for agents."""
     if not found:
         return "No command fits."
     rows = [
@@ -42,10 +51,16 @@ def history_for_people(found: Sequence[ShellRecord | ShellNote]) -> str:
         for row in found
     ]
     widths = [max(len(row[place]) for row in rows) for place in range(3)]
-    return "\n".join(
-        f"{time:{widths[0]}}  {end:>{widths[1]}}  {took:>{widths[2]}}  {command}  (in {cwd})"
-        for time, end, took, command, cwd in rows
-    )
+    lines: list[str] = []
+    for row, (time, end, took, command, cwd) in zip(found, rows, strict=True):
+        lines.append(f"{time:{widths[0]}}  {end:>{widths[1]}}  {took:>{widths[2]}}  {command}  (in {cwd})")
+        lines += _printed(row, printed)
+    return "\n".join(lines)
+
+
+def _printed(row: ShellRecord | ShellNote, printed: Mapping[int, str]) -> list[str]:
+    line = printed.get(row.id, "") if isinstance(row, ShellRecord) else ""
+    return [f"  printed: {one_line(plain(line), _EXCERPT)}"] if line else []
 
 
 def command_line(record: ShellRecord) -> str:

@@ -63,6 +63,8 @@ class FoundPast:
     source: Source
     query: str
     commands: list[ShellRecord] = field(default_factory=list[ShellRecord])
+    printed: dict[int, str] = field(default_factory=dict[int, str])
+    """For those found by their output: a line of it, by the command's id."""
     notes: list[ShellNote] = field(default_factory=list[ShellNote])
     conversations: list[FoundConversation] = field(default_factory=list[FoundConversation])
     records: list[log_reader.Record] = field(default_factory=list[log_reader.Record])
@@ -162,7 +164,8 @@ def commands(store: Store, logs: Path, sync_shells: SyncShells) -> list[AnyComma
             action.handle,
             positions=("source", "query"),
             description=(
-                "Search what happened before: `shell_history` (commands of people and agents, notes, changed files),"
+                "Search what happened before: `shell_history` (commands of people and agents, what they printed, notes,"
+                " changed files),"
                 " `sessions` (past conversations), `logs` (agents' calls with their output, prompts, errors)."
             ),
             aliases=("search",),
@@ -205,20 +208,25 @@ async def _history(store: Store, invocation: Invocation, parameters: SearchPast)
     code = parameters.exit_code
     if code is not None and not -1 <= code <= 255:
         raise UsageError(f"{code} is not an exit code.", hint="Use 0 to 255, or -1 for any failure.")
-    found = await store.shells.find_all(
-        HistoryQuery(
-            query=parameters.query,
-            cwd=_scope(invocation, parameters.cwd),
-            exit=None if code == -1 else code,
-            failed=code == -1,
-            after=parse_time(parameters.since, now),
-            before=parse_time(parameters.until, now),
-            agent=parameters.agent or None,
-        ),
-        limit=parameters.last_n,
+    wanted = HistoryQuery(
+        query=parameters.query,
+        cwd=_scope(invocation, parameters.cwd),
+        exit=None if code == -1 else code,
+        failed=code == -1,
+        after=parse_time(parameters.since, now),
+        before=parse_time(parameters.until, now),
+        agent=parameters.agent or None,
     )
+    found = await store.shells.find_all(wanted, limit=parameters.last_n)
+    printed: dict[int, str] = {}
+    if parameters.query.strip():
+        by_output = await store.shells.find_printed(
+            wanted, limit=parameters.last_n, known={record.id for record in found}
+        )
+        printed = {record.id: line for record, line in by_output}
+        found += [record for record, _ in by_output]
     notes = await _notes(store, invocation, parameters, now)
-    return FoundPast("shell_history", parameters.query, found, notes, limit=parameters.last_n)
+    return FoundPast("shell_history", parameters.query, found, printed, notes, limit=parameters.last_n)
 
 
 async def _notes(store: Store, invocation: Invocation, parameters: SearchPast, now: float) -> list[ShellNote]:
@@ -255,12 +263,18 @@ def _render(invocation: Invocation, found: FoundPast) -> Outcome:
         case "shell_history":
             rows = sorted([*found.commands, *found.notes], key=lambda row: row.at, reverse=True)[: found.limit]
             say = result_text.history_for_agents if invocation.caller.is_agent else result_text.history_for_people
-            return Outcome(msgspec.to_builtins(found.commands), _shown(invocation, say(rows)))
+            shown = [row for row in rows if isinstance(row, ShellRecord)]
+            data = [_command_json(record, found.printed.get(record.id, "")) for record in shown]
+            return Outcome(data, _shown(invocation, say(rows, found.printed)))
         case "sessions":
             text = result_text.conversations(found.conversations, found.query)
             return Outcome(_conversations_json(found.conversations), _shown(invocation, text))
         case "logs":
             return Outcome(found.records, _shown(invocation, result_text.logs(found.records)))
+
+
+def _command_json(record: ShellRecord, printed: str) -> dict[str, object]:
+    return {**msgspec.to_builtins(record), **({"printed": printed} if printed else {})}
 
 
 def _conversations_json(found: Sequence[FoundConversation]) -> list[dict[str, object]]:
