@@ -76,6 +76,8 @@ class ShadowRepository:
         self._path = paths.data_dir(create=False) / FOLDER / f"{_name(folder)}.git"
         self._lock = asyncio.Lock()
         self._options: tuple[str, ...] | None = None
+        self._written: tuple[object, str] = (None, "")
+        """The state of the index when it was last written as a tree, and that tree."""
 
     async def record_files(self) -> str:
         """The tree of the files as they are now.
@@ -94,7 +96,11 @@ class ShadowRepository:
                     await self._git(
                         "update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=_joined(there)
                     )
-            tree = (await self._git("write-tree")).decode().strip()
+            index = self._path / "index"
+            stamp, tree = self._written
+            if not tree or stamp != await asyncio.to_thread(_stamp, index):
+                tree = (await self._git("write-tree")).decode().strip()
+                self._written = (await asyncio.to_thread(_stamp, index), tree)
             ref = self._path / "refs" / "gsh" / tree
             if not ref.exists():
                 await asyncio.to_thread(_write_ref, ref, tree)
@@ -305,6 +311,15 @@ class ShadowRepository:
 
 def _name(folder: Path) -> str:
     return hashlib.blake2b(os.fsencode(folder), digest_size=12).hexdigest()
+
+
+def _stamp(path: Path) -> object:
+    """The same as long as a file is not written anew."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _write_ref(path: Path, tree: str) -> None:

@@ -212,7 +212,9 @@ async def test_a_call_that_is_cut_ends_with_an_error_and_the_next_one_connects_a
     await link.disconnect()
     host.stop()
     host.end_processes()
-    assert not [one for one in psutil.process_iter(["cmdline"]) if str(host.folder) in " ".join(one.info["cmdline"])]
+    assert not [
+        one for one in psutil.process_iter(["cmdline"]) if str(host.folder) in " ".join(one.info["cmdline"] or ())
+    ]
 
 
 async def _has(host: SshHost, line: str) -> bool:

@@ -9,17 +9,24 @@ from typing import Any
 
 import pytest
 
+from gshtui.bus.bus import Bus
 from gshtui.bus.messages import user_message
 from gshtui.bus.shell_data import ShellNote, ShellRecord
 from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
 from gshtui.commands.language import validate
 from gshtui.context.retrieval.search_commands import commands
+from gshtui.shell.log.note_command import AddNote
+from gshtui.shell.log.note_command import commands as note_commands
 from gshtui.store.log_writer import LogFile
 from gshtui.store.store import Store
 from gshtui.tools import stored_output
 from tests.kit.record import no_sync, open_record
 
-COVERS = ("gshtui.context.retrieval.conversation_search", "gshtui.context.retrieval.result_text")
+COVERS = (
+    "gshtui.context.retrieval.conversation_search",
+    "gshtui.context.retrieval.result_text",
+    "gshtui.shell.log.note_command",
+)
 
 NOW = time.time()
 HOSTILE = [
@@ -94,6 +101,19 @@ async def test_shell_history_as_an_agent_reads_it(store: Store, logs: Path) -> N
     lines = found.text.splitlines()
     assert lines[:3] == ["# Shell History (3 results)", "", f"$ npm test (in /frontend) → exit 1 ({stamp})"]
     assert [row["command"] for row in found.data] == ["npm test", "cargo build", "make deploy"]
+
+
+async def test_a_note_is_kept_without_secrets_and_found(store: Store, logs: Path) -> None:
+    bus = Bus()
+    (command,) = note_commands(store, bus, lambda: lambda text: text.replace("hunter2", "•••"))
+    here = Invocation(Caller(), Path("/infra"), Path("/infra"))
+    added = await command.handler(here, AddNote(text="the key is\n hunter2"))
+    assert added.text == "Noted: the key is •••"
+    found = (await search(store, logs, source="shell_history", query="the KEY", cwd="/infra")).text
+    assert "# the key is ••• (in /infra)" in found
+    with pytest.raises(UsageError, match="Write the remark"):
+        await command.handler(here, AddNote(text=" "))
+    await bus.close()
 
 
 async def test_a_command_is_found_by_what_it_printed(store: Store, logs: Path) -> None:
