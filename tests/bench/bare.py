@@ -1,6 +1,6 @@
 """The floors: the least that a Textual app can be, started as `python -m tests.bench.bare KIND`.
 
-`input` and `textarea`: a log and a line to type in. `log`: an answer into a `Log` as soon as enter is pressed, with the
+`input` and `textarea`: a log and a line to type in. `log`: an answer into a `Log` once enter is pressed, with the
 variables of `tests.bench.synthetic`.
 Kept as plain as Textual's own examples: what ours is compared with is Textual, not our skill with it.
 """
@@ -43,7 +43,7 @@ class WithTextArea(App[None]):
 
 
 class Streaming(App[None]):
-    """Writes an answer into a `Log` as fast as it takes it."""
+    """Writes an answer into a `Log`, at a pace or as fast as it takes it."""
 
     AUTO_FOCUS = "Input"
 
@@ -57,14 +57,16 @@ class Streaming(App[None]):
     async def stream(self) -> None:
         log = self.query_one(Log)
         text = f"{START}\n\n{answer(int(os.environ['BENCH_SIZE']))}\n\n{END}\n"
-        pieces = [text[at : at + 20] for at in range(0, len(text), 20)]
-        watch = Watch()
+        size, rate = int(os.environ.get("BENCH_PIECE", "20")), float(os.environ.get("BENCH_RATE", "0"))
+        pieces = [text[at : at + size] for at in range(0, len(text), size)]
+        watch, loop = Watch(), asyncio.get_running_loop()
         watch.begin()
+        began = loop.time()
         for number, piece in enumerate(pieces):
             if number and number % (len(pieces) // 10) == 0:
                 watch.passed()
             log.write(piece)
-            await asyncio.sleep(0)
+            await asyncio.sleep(max(0.0, began + (number + 1) / rate - loop.time()) if rate else 0)
         watch.passed()
         watch.write(Path(os.environ["BENCH_REPORT"]))
 

@@ -43,9 +43,11 @@ WRITTEN = "# mine\n[ui] # looks\nfps = 20 # slow\n\n[keybindings]\n'agents.spawn
 
 def window(folder: Path) -> Window:
     commands = (
-        *config_commands.commands(load(folder)), personas_command(), *program_commands.commands(load_profiles)
+        *config_commands.commands(load(folder), publish=lambda event: app.feed(event)), personas_command(),
+        *program_commands.commands(load_profiles),
     )  # fmt: skip
-    return Window(folder, commands=Registry(commands))
+    app = Window(folder, commands=Registry(commands))
+    return app
 
 
 def screen(app: Window) -> SettingsScreen:
@@ -86,6 +88,10 @@ async def test_rows_are_changed_in_place_and_comments_stay(home: Home, tmp_path:
         await pilot.press("ctrl+u", *"ui.keys", "enter", "down", "enter")
         await settled(pilot)
         await pilot.press("ctrl+u", *"ui.theme", "enter", *"gsh-light", "enter")
+        await settled(pilot)
+        assert app.theme == "gsh-light"
+        app.choose_theme("gsh-dark")
+        await app.bridge.run(SetSetting(key="ui.theme", value="gsh-light"))  # typed in the chat: the newer wish
         await settled(pilot)
         assert app.theme == "gsh-light"
         await pilot.press("ctrl+u", *"agents.spawn", "enter")

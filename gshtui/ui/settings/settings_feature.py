@@ -1,18 +1,20 @@
 """The window's settings: the screen, and what its rows do.
 
 Every change is the command `config set` or `config unset`, and applies at once where the window can: theme, keys,
-notifications. Personas and profiles are edited in the person's editor.
+notifications; also when it was typed in the chat. Personas and profiles are edited in the person's editor.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from gshtui.ui.kit.bridge import NotReady
+from gshtui.bus.event import Event
+from gshtui.bus.events.hub_events import SettingChanged
+from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature
 from gshtui.ui.settings.settings_host import SettingsHost
 
@@ -32,6 +34,7 @@ class SettingsFeature(Feature):
 
     KEYS = ("app.settings",)
     WORDS = {"settings": "app.settings"}
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (SettingChanged,)
 
     def __init__(self, window: SettingsHost) -> None:
         super().__init__(window)
@@ -44,6 +47,14 @@ class SettingsFeature(Feature):
 
     def press(self, key: str) -> None:
         self._work(self._open())
+
+    def watchers(self) -> Sequence[EventConsumer]:
+        return (self,)
+
+    def consume(self, events: Sequence[Event]) -> None:
+        """Settings were changed: by a row here, or by `config`."""
+        keys = {event.key for event in events if isinstance(event, SettingChanged)}
+        self._work(self._apply(new_theme="ui.theme" in keys))
 
     def _work(self, work: Coroutine[Any, Any, None]) -> None:
         self.window.run_worker(work, exit_on_error=False, group="settings")
@@ -205,15 +216,21 @@ class SettingsFeature(Feature):
             self._work(self._run(ResetSetting(key=row.id)))
 
     async def _run(self, change: Returns[Any]) -> None:
-        """Change a setting, apply it, and show all again: what another program has changed too."""
+        """Change a setting. A refusal is said, and all is shown again: what another program has changed too."""
         from gshtui.commands.declaration import CommandError
 
         try:
             await self.window.bridge.call(change)
         except (NotReady, CommandError) as error:
             self._warn(str(error))
+            await self._apply()
+
+    async def _apply(self, *, new_theme: bool = False) -> None:
+        """Read the settings, apply them, and show them. `new_theme`: their theme replaces the one chosen here."""
         rows = await self._rows()
         if rows is not None and self._loaded is not None:
+            if new_theme:
+                self._host.unchoose_theme()
             self._host.apply_settings(self._loaded.settings)
             if self._screen is not None:
                 self._screen.update_rows(rows)

@@ -25,6 +25,10 @@ class SettingsHost(WorkbenchPort, Protocol):
         """Change the theme until it is chosen or another is."""
         ...
 
+    def unchoose_theme(self) -> None:
+        """Forget the theme that was chosen here: the settings' one is shown once they are applied."""
+        ...
+
     def apply_settings(self, settings: Settings) -> None:
         """Apply what the window takes from the settings."""
         ...

@@ -459,6 +459,9 @@ class Workbench(ThemedApp[int], AppBase):
             self.theme = self.showable_theme(name)
             self.upkeep.theme_chosen(name)
 
+    def unchoose_theme(self) -> None:
+        self.upkeep.theme_chosen("")
+
     def agent_names(self) -> Mapping[str, str]:
         return {agent.id: agent.row.name for agent in self.bench.header.state.agents.agents.values()}
 

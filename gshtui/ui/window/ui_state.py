@@ -177,7 +177,7 @@ class UiStateStore:
             bridge.publish(Noticed(level="warning", text=problem, about="keybindings"))
 
     def theme_chosen(self, theme: str) -> None:
-        """The person chose this theme."""
+        """The person chose this theme; empty: that of the settings."""
         self._keep(self.memory.with_theme(theme, self.configured))
         self._forget_frames()
         self._app.call_after_refresh(self.keep_frame)
