@@ -7,6 +7,8 @@ asked of a process from outside (`ps`, `/proc/PID/environ`) is that of the proce
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import gc
 import importlib
 import json
@@ -19,7 +21,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +61,16 @@ class WarmCommand:
             return int(told.read())
 
     def finish(self) -> CommandResult:
-        """All that it printed, and its exit code. What it printed on both streams has to fit into their pipes."""
-        with os.fdopen(self.output, "rb") as output, os.fdopen(self.errors, "rb") as errors:
-            said, complained = output.read(), errors.read()
-        return CommandResult(self.wait(), said.decode(), complained.decode())
+        """All that it printed, and its exit code. One that runs for too long is killed."""
+        late = threading.Timer(DEADLINE, self.kill)
+        late.start()
+        try:
+            with ThreadPoolExecutor(1) as reader:
+                complained = reader.submit(_read, self.errors)
+                said = _read(self.output)
+                return CommandResult(self.wait(), said.decode(), complained.result().decode())
+        finally:
+            late.cancel()
 
 
 class WarmProgram:
@@ -80,17 +90,24 @@ class WarmProgram:
             )
 
     def start(
-        self, *words: str, call: str = PROGRAM, cwd: Path | None = None, env: Mapping[str, str] | None = None
+        self,
+        *words: str,
+        call: str = PROGRAM,
+        stdin: int = subprocess.DEVNULL,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> WarmCommand:
         """Run a function with these words in a fork, in the test's environment with `env` added.
 
         Args:
             call: `module:function`; the function takes the words and returns the exit code.
+            stdin: a descriptor, which stays the caller's to close.
         """
         output, errors, told = os.pipe(), os.pipe(), os.pipe()
         fields = {"call": call, "words": words, "cwd": str(cwd or Path.cwd()), "env": environment(env)}
         request = json.dumps(fields).encode()
-        theirs = [output[1], errors[1], told[1]]
+        given = os.open(os.devnull, os.O_RDONLY) if stdin == subprocess.DEVNULL else os.dup(stdin)
+        theirs = [given, output[1], errors[1], told[1]]
         try:
             with self._one_at_a_time:
                 socket.send_fds(self._asked, [f"{len(request):{_LENGTH}}".encode()], theirs)
@@ -100,15 +117,57 @@ class WarmProgram:
                 os.close(descriptor)
         return WarmCommand(int(_line(told[0])), output[0], errors[0], told[0])
 
-    def run(self, *words: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> CommandResult:
-        """Run a command of the program to its end."""
-        return self.start(*words, cwd=cwd, env=env).finish()
+    def run(
+        self,
+        *words: str,
+        stdin: bytes | int = subprocess.DEVNULL,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> CommandResult:
+        """Run a command of the program to its end. `stdin`: bytes that are piped in, or a descriptor."""
+        if isinstance(stdin, int):
+            return self.start(*words, stdin=stdin, cwd=cwd, env=env).finish()
+        theirs, ours = os.pipe()
+        try:
+            started = self.start(*words, stdin=theirs, cwd=cwd, env=env)
+        finally:
+            os.close(theirs)
+        with ThreadPoolExecutor(1) as writer:
+            writer.submit(_write, ours, stdin)
+            return started.finish()
 
     def close(self) -> None:
         """End it; forks that still run go on."""
         self._asked.close()
         self._process.kill()
         self._process.wait(DEADLINE)
+
+
+def run_gsh(
+    *arguments: str,
+    stdin: bytes | int = subprocess.DEVNULL,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+) -> CommandResult:
+    """As `tests.kit.command.run_gsh`, by a warm program that all tests of this process share."""
+    return _shared().run(*arguments, stdin=stdin, cwd=cwd, env=env)
+
+
+@cache
+def _shared() -> WarmProgram:
+    made = WarmProgram()
+    atexit.register(made.close)
+    return made
+
+
+def _read(descriptor: int) -> bytes:
+    with os.fdopen(descriptor, "rb") as stream:
+        return stream.read()
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    with contextlib.suppress(BrokenPipeError), os.fdopen(descriptor, "wb") as stream:
+        stream.write(data)
 
 
 def _line(descriptor: int) -> str:
@@ -129,7 +188,7 @@ def serve(asked: socket.socket) -> None:
     gc.collect()
     gc.freeze()
     while True:
-        length, descriptors, _, _ = socket.recv_fds(asked, _LENGTH, 3)
+        length, descriptors, _, _ = socket.recv_fds(asked, _LENGTH, 4)
         if not length:
             return
         data = asked.recv(int(length), socket.MSG_WAITALL)
@@ -143,7 +202,7 @@ def serve(asked: socket.socket) -> None:
             os.close(descriptor)
 
 
-def _supervise(request: dict[str, Any], output: int, errors: int, told: int) -> None:
+def _supervise(request: dict[str, Any], given: int, output: int, errors: int, told: int) -> None:
     """Fork once more, say which process does it, and how that ended."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     pid = os.fork()
@@ -151,13 +210,14 @@ def _supervise(request: dict[str, Any], output: int, errors: int, told: int) -> 
         code = 1
         try:
             os.close(told)
-            code = _become(request, output, errors)()
+            code = _become(request, given, output, errors)()
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else 1
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
+    os.close(given)
     os.close(output)
     os.close(errors)
     os.write(told, f"{pid}\n".encode())
@@ -166,13 +226,12 @@ def _supervise(request: dict[str, Any], output: int, errors: int, told: int) -> 
     os._exit(0)
 
 
-def _become(request: dict[str, Any], output: int, errors: int) -> Callable[[], int]:
+def _become(request: dict[str, Any], given: int, output: int, errors: int) -> Callable[[], int]:
     """Make this process the one that was asked for; what it is to do."""
     os.setsid()
-    os.dup2(output, 1)
-    os.dup2(errors, 2)
-    os.close(output)
-    os.close(errors)
+    for descriptor, standard in ((given, 0), (output, 1), (errors, 2)):
+        os.dup2(descriptor, standard)
+        os.close(descriptor)
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])

@@ -20,12 +20,12 @@ from gshtui.agents.hooks.tool_names import claude_name
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.settings.loader import load
-from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.tool_harness import processes_mentioning
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.agents.hooks.commands",

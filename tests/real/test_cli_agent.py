@@ -20,11 +20,12 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.server import TmuxServer
-from tests.kit.command import ROOT, run_gsh
+from tests.kit.command import ROOT
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.pty_child import PtyChild
 from tests.kit.tmux import end_server, eventually, kill_server, named_servers, short_folder
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.cli.agent_run",

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from gshtui.shell import plugin_files
-from tests.kit.command import DEADLINE, command, environment, run_gsh
+from tests.kit.command import DEADLINE, command, environment
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.cli.config_edit",

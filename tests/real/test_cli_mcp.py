@@ -14,8 +14,9 @@ from gshtui.mcp_client.commands import commands
 from gshtui.mcp_client.mcp_calls import RemoveServer
 from gshtui.settings import paths
 from gshtui.settings.loader import load
-from tests.kit.command import ROOT, run_gsh
+from tests.kit.command import ROOT
 from tests.kit.configuration import made_project
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.mcp_client.commands",

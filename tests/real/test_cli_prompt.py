@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from tests.kit.command import DEADLINE, command, environment, run_gsh, start_gsh
+from tests.kit.command import DEADLINE, command, environment, start_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
+from tests.kit.warm_program import run_gsh
 
 COVERS = ("gshtui.agents.sessions", "gshtui.guard.commands")
 

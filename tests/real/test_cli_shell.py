@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import run_gsh
 from tests.kit.home import Home
 from tests.kit.shells import PLUGIN, zsh
+from tests.kit.warm_program import run_gsh
 
 COVERS = ("gshtui.cli.shell_init", "gshtui.headless.recorded_run", "gshtui.shell.startup_file")
 

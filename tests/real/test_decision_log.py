@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from gshtui.guard.rule_file import add_rule, own_file
-from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
+from tests.kit.warm_program import run_gsh
 
 COVERS = ("gshtui.guard.commands",)
 

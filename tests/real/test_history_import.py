@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gshtui.shell import history_import
-from tests.kit.command import run_gsh
 from tests.kit.home import Home
+from tests.kit.warm_program import run_gsh
 
 ODD = ["echo 'ü日本 \x83'", "for a in 1 2\ndo echo $a\ndone", "echo \\\\", "echo a \\\n  b", ": 12:0;not a time", "ls"]
 

@@ -21,8 +21,8 @@ from gshtui.guard.approval import Gate
 from gshtui.system.ids import new_id
 from gshtui.tools.commands import commands
 from gshtui.tools.workspace import ToolConfig
-from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project
+from tests.kit.warm_program import run_gsh
 
 COVERS = ("gshtui.headless.command_lines",)
 

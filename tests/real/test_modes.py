@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
+from tests.kit.warm_program import run_gsh
 
 COVERS = ("gshtui.hub.mode_part",)
 

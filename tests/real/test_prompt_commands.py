@@ -13,11 +13,11 @@ from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.commands.declaration import Caller, CommandError, Invocation, UsageError
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import Registry
-from tests.kit.command import run_gsh
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
 from tests.kit.providers import MODELS
+from tests.kit.warm_program import run_gsh
 
 
 def git(folder: Path, *words: str) -> None:

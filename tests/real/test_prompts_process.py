@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
+from tests.kit.warm_program import run_gsh
 
 COVERS = ("gshtui.agents.prompts.commands", "gshtui.hub.prompt_part")
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.kit.command import run_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import parse
+from tests.kit.warm_program import run_gsh
 
 BLOCK = "I add them.\n\n<python>\nnumbers = [1, 2, 3]\nprint('adding')\nsum(numbers)\n</python>"
 QUOTED = "One writes:\n\n```\n<python>\nopen('made.txt', 'w')\n</python>\n```"

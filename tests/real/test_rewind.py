@@ -15,7 +15,7 @@ from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.tools import shadow_repository
 from gshtui.tools.shadow_repository import ShadowError, ShadowRepository
-from tests.kit.command import run_gsh
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.agents.checkpoints",

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.command import command, environment, run_gsh
+from tests.kit.command import command, environment
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
+from tests.kit.warm_program import run_gsh
 
 COVERS = ("gshtui.cli.sandboxed",)
 

@@ -21,11 +21,11 @@ from gshtui.settings.loader import load
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import ProviderSettings
 from gshtui.system.faults import FaultLog, write_report
-from tests.kit.command import run_gsh
 from tests.kit.configuration import user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.guard.child_environment",

@@ -21,10 +21,11 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
-from tests.kit.command import CommandResult, run_gsh
+from tests.kit.command import CommandResult
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.mail_harness import open_mail
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.agents.brief_command",

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.kit.command import DEADLINE, ROOT, run_gsh, start_gsh
+from tests.kit.command import DEADLINE, ROOT, start_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
 from tests.kit.tool_harness import processes_mentioning
+from tests.kit.warm_program import run_gsh
 
 COVERS = (
     "gshtui.bus.events.workflow_events",
