@@ -172,6 +172,11 @@ async def test_the_bar_is_drawn_as_textual_draws_it() -> None:
                 assert bar.render_lines(Region(0, 3, 1, 5)) == drawn[3:8]
                 seen.add(tuple(strip.text for strip in drawn))
         assert len(seen) > 3
+        for rows in ({3}, set(range(17))):  # what is beside the rows is not drawn with them
+            app.transcript.refresh_rows(rows)
+            drawn_again = app.transcript._repaint_regions  # pyright: ignore[reportPrivateUsage]
+            assert {region.right for region in drawn_again} == {bar.region.x - app.transcript.region.x}
+            await pilot.pause()
 
 
 async def test_a_call_shows_its_change_and_a_failed_one_all_of_its_error() -> None:

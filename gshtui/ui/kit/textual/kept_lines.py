@@ -95,10 +95,11 @@ class KeptLines(ScrollView, inherit_bindings=False):
 
     def refresh_rows(self, rows: set[int]) -> None:
         """Draw these rows of the screen again."""
-        height, width = self.size.height, self.size.width
+        # Without the bar's column: the bar would be drawn again with every row beside it.
+        width, height = self.scrollable_content_region.size
         shown = [y for y in rows if 0 <= y < height]
         if len(shown) > height // 2:
-            self.refresh()
+            self.refresh(Region(0, 0, width, height))
         elif shown:
             self.refresh(*(Region(0, y, width, 1) for y in shown))
 
@@ -145,12 +146,13 @@ class FastScrollBar(ScrollBar):
         back, front = drawn.style.bgcolor, drawn.style.color
         if back is None or front is None:
             return super().render_lines(crop)
+        width, height = self.size
         segments = drawn.render_bar(
-            size=self.size.height,
+            size=height,
             virtual_size=drawn.virtual_size,
             window_size=drawn.window_size,
             position=drawn.position,
-            thickness=self.size.width,
+            thickness=width,
             back_color=back,
             bar_color=front,
         ).segments
@@ -160,7 +162,7 @@ class FastScrollBar(ScrollBar):
         rows: dict[int, Strip] = {}
         for segment in segments:
             if id(segment) not in rows:
-                strip = Strip(Segment.apply_style([segment], base), self.size.width)
+                strip = Strip(Segment.apply_style([segment], base), width)
                 for line_filter in filters:
                     strip = strip.apply_filter(line_filter, background)
                 rows[id(segment)] = strip
