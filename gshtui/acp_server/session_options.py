@@ -21,6 +21,7 @@ from gshtui.guard.modes import MODES, mode_named
 from gshtui.hub.hub import Hub
 from gshtui.providers.model_command import ChangeEffort, ChangeModel, ListModels
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 
 _LISTS_WITHIN, _SETS_WITHIN = 3.0, 10.0
@@ -95,7 +96,7 @@ class SessionOptions:
         """The models that can be chosen, by what chooses them; asked for once."""
         if not self._models:
             with contextlib.suppress(CommandError, TimeoutError):
-                async with asyncio.timeout(_LISTS_WITHIN):
+                async with time_limit(_LISTS_WITHIN):
                     listed = (await self._hub.call(ListModels())).models
                     usable = [one for one in listed if one.usable is not False]
                     self._models = {f"{one.provider}/{one.model}": one.label for one in usable[:_MODELS]}

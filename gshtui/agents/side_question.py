@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from gshtui.bus.events.agent_events import UsageReported
 from gshtui.bus.messages import Message, Text
 from gshtui.providers.port import Completed, ProviderError, Request
 from gshtui.system.ids import new_id
+from gshtui.system.time_limit import time_limit
 
 WITHIN = 300.0
 """Seconds for an answer."""
@@ -48,7 +48,7 @@ async def ask_model(
         handle.model, (), (question,), max_output=min(filter(None, (tokens, handle.max_output)), default=0)
     )
     try:
-        async with asyncio.timeout(WITHIN):
+        async with time_limit(WITHIN):
             completed = await _completed(handle, request)
     except TimeoutError:
         raise ProviderError("timeout", f"{handle.provider.name} did not answer within {WITHIN:g} s.") from None

@@ -21,6 +21,7 @@ from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.subscription import Handler, Subscription, WhenFull, merged
 from gshtui.settings import paths
 from gshtui.system.faults import Fault, FaultLog
+from gshtui.system.time_limit import time_limit
 
 __all__ = ["Bus", "Handler", "Subscription", "WhenFull", "merged"]
 
@@ -144,7 +145,7 @@ class Bus:
 
         subscription = self.subscribe(look, kind, name=f"wait for {kind.__name__}")
         try:
-            async with asyncio.timeout(timeout):
+            async with time_limit(timeout):
                 return await found
         finally:
             subscription.unsubscribe()
@@ -168,7 +169,7 @@ class Bus:
             The names of the subscribers that were cut off.
         """
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(timeout):
+            async with time_limit(timeout):
                 while busy := [subscription for subscription in self._subscriptions if subscription.busy]:
                     await busy[0].drained()
         everyone = tuple(self._subscriptions)

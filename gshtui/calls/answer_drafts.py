@@ -27,6 +27,7 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system import private_files
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.system.time_limit import time_limit
 
 _SUFFIX = ".draft"
 _ANEW = "\x1e"
@@ -166,7 +167,7 @@ class DraftReader:
                 self._look(folder)
             works = self._watch is not None and self._watch.works
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_CALM_EVERY if works else _LOOK_EVERY):
+                async with time_limit(_CALM_EVERY if works else _LOOK_EVERY):
                     await self._stirred.wait()
             self._stirred.clear()
 

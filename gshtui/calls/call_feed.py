@@ -15,6 +15,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.system.time_limit import time_limit
 
 _LOOK_EVERY = 0.5
 """Seconds between looks for what other processes wrote, where the system tells of no change."""
@@ -70,7 +71,7 @@ class CallFeed:
                 self._revision = (-1, -1)  # busy or full: the next look tries again
             told = self._store.changes.works and self._revision[0] >= 0
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(until_calm_look() if told else _LOOK_EVERY):
+                async with time_limit(until_calm_look() if told else _LOOK_EVERY):
                     await self._stirred.wait()
             self._stirred.clear()
 

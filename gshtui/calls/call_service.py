@@ -47,6 +47,7 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.text.plain_name import NameRefused, plain_name
 from gshtui.text.sanitise import one_line, plain
 
@@ -497,7 +498,7 @@ class CallService:
         if self._ask is None or upto <= call.summary_to:
             return call
         try:
-            async with asyncio.timeout(_SUMMARY_WITHIN):
+            async with time_limit(_SUMMARY_WITHIN):
                 return await self.summarise(call.name, self.person, upto=upto)
         except (CommandError, TimeoutError):
             return await self._store.calls.find(call.name)  # as far as it got

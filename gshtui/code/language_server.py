@@ -17,6 +17,7 @@ from gshtui.code.language_table import LanguageServerEntry
 from gshtui.code.lsp_client import LanguageServerError
 from gshtui.code.problems import CodeProblem
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 
 ServerState = Literal["off", "starting", "ready", "waiting", "failed"]
 """off: nobody needed it yet, or not for a while. waiting: it may be started again after a pause."""
@@ -98,7 +99,7 @@ class LanguageServer:
             return found
         self.start()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within), self._changed:
+            async with time_limit(within), self._changed:
                 await self._changed.wait_for(lambda: self.session is not None or self.state not in ("starting", "off"))
         if (found := self.session) is not None:
             return found
@@ -111,7 +112,7 @@ class LanguageServer:
     async def ended(self, within: float) -> None:
         """If it was lost, wait until it has ended and `why` says how, so many seconds at most."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within), self._changed:
+            async with time_limit(within), self._changed:
                 await self._changed.wait_for(lambda: self.state != "ready" or self.session is not None)
 
     def _hint(self) -> str:
@@ -164,7 +165,7 @@ class LanguageServer:
         """Wait until it is lost, or not needed any more; returns whether it is the latter."""
         while not session.client.lost.is_set():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_EVERY):
+                async with time_limit(_LOOK_EVERY):
                     await session.client.lost.wait()
             if session.client.lost.is_set():
                 break

@@ -37,6 +37,7 @@ from gshtui.code.problems import CodeProblem, problems_of
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.sandbox.stdio_server import ServerProcess, start_server_process
 from gshtui.system.tasks import start_job
+from gshtui.system.time_limit import time_limit
 
 LARGEST = 2 << 20
 """Bytes of a file that servers are shown; larger ones are not."""
@@ -178,7 +179,7 @@ class LanguageSession:
         if self.client.fault:
             return self.client.fault
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(1.0):
+            async with time_limit(1.0):
                 await self.process.process.wait()
         said = self.process.said
         end = self.process.end or "it closed its output"
@@ -302,11 +303,11 @@ class LanguageSession:
     async def _published(self, path: Path, until: float) -> None:
         """Wait for problems of the newest text, and where they may not be the last ones, for some time without news."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(asyncio.get_running_loop().time() + until - time.monotonic()), self._news:
+            async with time_limit(until - time.monotonic()), self._news:
                 await self._news.wait_for(lambda: self.client.lost.is_set() or self._has_news(path))
                 while (pause := self._unsettled(path)) > 0:
                     with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(pause):
+                        async with time_limit(pause):
                             await self._news.wait()
                 if (found := self._open.get(path)) is not None and found.published:
                     found.settled = found.version

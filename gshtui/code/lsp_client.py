@@ -21,6 +21,7 @@ from msgspec import UNSET, Raw
 from gshtui.code.lsp_types import Envelope, ResponseError
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 LONGEST = 8 * 1024 * 1024
@@ -180,7 +181,7 @@ class LspClient:
         self._waiting[number] = answer
         try:
             self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-            async with asyncio.timeout(seconds):
+            async with time_limit(seconds):
                 return await answer
         except TimeoutError:
             raise LanguageServerError(f"The language server {self.name} did not answer within {seconds:g} s.") from None

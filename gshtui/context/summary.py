@@ -23,6 +23,7 @@ from gshtui.context.limits import INSTRUCTION_TOKENS
 from gshtui.context.requests import CutRequest, RequestInputs
 from gshtui.context.tokens import block_tokens, text_tokens
 from gshtui.providers.port import Completed, Provider, ProviderError, Request
+from gshtui.system.time_limit import time_limit
 from gshtui.text.truncation import shorten
 
 HEADINGS = ("Progress", "Key decisions", "Files modified", "Remaining work", "Critical context")
@@ -177,7 +178,7 @@ async def request_summary(provider: Provider, request: Request, wish: SummaryReq
     """
     asking = _Asking(provider, wish)
     try:
-        async with asyncio.timeout(wish.seconds):
+        async with time_limit(wish.seconds):
             return await asking.ask(request)
     except TimeoutError:
         asking.steps.append(f"The summary did not arrive within {wish.seconds:.0f} seconds.")
@@ -444,7 +445,7 @@ class SummaryReviewer:
         )
         self._bus.publish(AgentStatusChanged(agent=self._agent, status="waiting", doing="for a word on its summary"))
         try:
-            async with asyncio.timeout(self._seconds):
+            async with time_limit(self._seconds):
                 said = await answer
         except TimeoutError:
             return receipt.summary

@@ -21,6 +21,7 @@ from gshtui.guard.child_environment import named_variables
 from gshtui.providers.keyring_key import read_keyring
 from gshtui.settings.settings_tables import AccountSettings, AccountValue, GroupSettings
 from gshtui.system import processes
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.text.similar_names import known_names
 
@@ -144,7 +145,7 @@ async def _printed(argv: list[str]) -> str:
         raise _UnfetchedError(f"{program} cannot be started ({why})") from None
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(FETCHED_WITHIN):
+        async with time_limit(FETCHED_WITHIN):
             printed = await process.stdout.read(_LONGEST)
             while await process.stdout.read(_LONGEST):
                 pass

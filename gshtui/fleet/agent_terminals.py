@@ -17,6 +17,7 @@ from gshtui.hosts.host_link import HostLinks
 from gshtui.programs.profile import GENERIC
 from gshtui.settings.paths import runtime_dir
 from gshtui.system import process_tree
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
@@ -188,7 +189,7 @@ class AgentTerminals:
             return {}
         host = socket.removeprefix(REMOTE).partition("/")[0] if socket.startswith(REMOTE) else ""
         try:
-            async with asyncio.timeout(LOOK_WITHIN):
+            async with time_limit(LOOK_WITHIN):
                 server = self.server(socket)
                 found = await server.panes()
                 if not found and await server.running():

@@ -39,6 +39,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
 from gshtui.system.tasks import end_all
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
@@ -366,7 +367,7 @@ class Fleet:
         Raises:
             TimeoutError: the turn is not over within `timeout` seconds.
         """
-        async with asyncio.timeout(timeout):
+        async with time_limit(timeout):
             while True:
                 if (letter := await self.handled(message)) is not None:
                     return letter
@@ -585,7 +586,7 @@ class Fleet:
     async def _visit(self, row: AgentRow, matches: Callable[[AgentRow], bool], timeout: float) -> AgentRow:
         """Wait by polling, in a hub that follows no agents."""
         said = ""
-        async with asyncio.timeout(timeout):
+        async with time_limit(timeout):
             while True:
                 await self.refresh()
                 found = self._context.rows.get(row.id)

@@ -26,6 +26,7 @@ from gshtui.guard.people import people_names
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import start_job
+from gshtui.system.time_limit import time_limit
 
 WRITE_EVERY = 0.25
 """Seconds for which changes of figures and statuses are batched before they are written."""
@@ -183,7 +184,7 @@ class AgentRows:
             TimeoutError: it did not match within `timeout` seconds.
             KeyError: it is not on the roster, or was removed from it.
         """
-        async with asyncio.timeout(timeout):
+        async with time_limit(timeout):
             while not matches(row := self._rows[id]):
                 changed = self._changed
                 await changed.wait()

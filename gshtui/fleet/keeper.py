@@ -23,6 +23,7 @@ from gshtui.system import private_files
 from gshtui.system.environment import program_environment
 from gshtui.system.file_lock import try_lock
 from gshtui.system.process_identity import Process, is_alive, this_process
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux.panes import KEEPER
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
@@ -167,7 +168,7 @@ async def wait_for_keeper(data: Path) -> KeeperState | None:
     """The keeper that was just started, once it runs; `None` if it does not."""
     state = None
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(_START_WITHIN):
+        async with time_limit(_START_WITHIN):
             while (state := await asyncio.to_thread(running_keeper, data)) is None:  # noqa: ASYNC110  # another process
                 await asyncio.sleep(_LOOK_EVERY)
     return state

@@ -24,6 +24,7 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
 from gshtui.system.process_watch import ProcessWatch
 from gshtui.system.tasks import start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux.tmux_errors import TmuxError
 
 STILL_EVERY, _STILL_RARELY = 0.5, 2.0
@@ -171,7 +172,7 @@ class Killer:
                     break  # nothing is left that could continue
                 await self._stop_below(row)
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(min(pause, left)):
+                    async with time_limit(min(pause, left)):
                         await wait.stirred.wait()
                 if wait.called_off:
                     return

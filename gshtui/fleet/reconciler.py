@@ -25,6 +25,7 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.process_watch import ProcessWatch
 from gshtui.system.tasks import attempt, cancel_and_wait, keep_on
+from gshtui.system.time_limit import time_limit
 
 _PAGE = 1_000
 """Events that are read at once."""
@@ -233,7 +234,7 @@ class Reconciler:
     async def _woken(self, within: float) -> bool:
         """Whether something was told within so many seconds."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within):
+            async with time_limit(within):
                 await self._wake.wait()
         woken = self._wake.is_set()
         self._wake.clear()

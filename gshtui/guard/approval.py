@@ -19,6 +19,7 @@ from gshtui.guard.modes import AgentModes
 from gshtui.guard.rule_paths import escaped
 from gshtui.guard.rules import GuardRule, RuleBook, RuleMatter, line_matter, parse_rules
 from gshtui.system.ids import new_id
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 Respondent = Literal["person", "policy", "nobody"]
@@ -251,7 +252,7 @@ class Gate:
             AgentStatusChanged(agent=call.agent, status="waiting", doing=f"approval of {call.tool} {request.subject}")
         )
         try:
-            async with asyncio.timeout(self._timeout):
+            async with time_limit(self._timeout):
                 answer = await answer_to_come
         except TimeoutError:
             return self._settle(request, "timeout", f"Nobody answered within {self._timeout:g} s.", by="guard")

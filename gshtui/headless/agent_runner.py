@@ -37,6 +37,7 @@ from gshtui.shell.event_table import AGENT, KINDS, TO_AGENT
 from gshtui.shell.hub_link import HubLink, LineOutbox, LinkIdentity
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import cancel_and_wait, end_all
+from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.headless.agent_pane.agent_pane import AgentPane
@@ -256,7 +257,7 @@ class AgentRunner:
     async def _close(self) -> None:
         async def drained() -> None:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(5.0):
+                async with time_limit(5.0):
                     await self._bus.drained()
 
         hub = [self._hub.stop] if self._hub is not None else []

@@ -18,6 +18,7 @@ from gshtui.bus.loop_faults import in_words
 from gshtui.headless import exits
 from gshtui.headless.streams import STDERR, complain, is_terminal, point_at
 from gshtui.settings.paths import FolderError
+from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.bus.events.fleet_events import AgentSpawned
@@ -111,7 +112,7 @@ async def _result_or_code(
 
     said, code, position = "timed out; the command was stopped.", exits.TIMED_OUT, None
     try:
-        async with asyncio.timeout(timeout or None):
+        async with time_limit(timeout or None):
             return await work()
     except TimeoutError:
         pass

@@ -33,6 +33,7 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.system.time_limit import time_limit
 
 IDLE_FOR = 600.0
 """Seconds without anything to look after until it ends."""
@@ -114,7 +115,7 @@ async def _ends_with_the_setting(loaded: Loaded, stop: Stop) -> AsyncGenerator[N
             if (await asyncio.to_thread(loaded.again)).settings.hub.keep == "never":
                 stop.asked.set()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(until_calm_look()):
+                async with time_limit(until_calm_look()):
                     await changed.wait()
 
     file, changed = paths.config_file(), asyncio.Event()
@@ -136,7 +137,7 @@ async def _until_idle(hub: Hub, stop: Stop, idle: float) -> None:
     busy_at = time.monotonic()
     while not stop.asked.is_set():
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(min(until_calm_look(), idle / 4) if idle else None):
+            async with time_limit(min(until_calm_look(), idle / 4) if idle else None):
                 await stop.asked.wait()
         if await _goes_on(hub):
             busy_at = time.monotonic()

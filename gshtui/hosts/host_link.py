@@ -26,6 +26,7 @@ from gshtui.hosts.remote_shell import MarkedOutput, new_mark, remote_line
 from gshtui.settings.settings_tables import HostSettings
 from gshtui.system.file_lock import LockHeld, file_lock
 from gshtui.system.processes import kill_child, start_child
+from gshtui.system.time_limit import time_limit
 
 DEADLINE = 15.0
 """Seconds that a short script on the other machine may take."""
@@ -172,7 +173,7 @@ class HostLink:
         with tempfile.TemporaryFile() as said:  # a pipe would stay open in the process that stays
             process = await self._start([*argv, "--", self.destination], stdin=asyncio.subprocess.DEVNULL, stderr=said)
             try:
-                async with asyncio.timeout(within):
+                async with time_limit(within):
                     status = await process.wait()
             except TimeoutError as error:
                 text = f"{self.name} did not let us in within {within:g} s."
@@ -192,7 +193,7 @@ class HostLink:
             argv = [*self._ssh(), "-S", str(self._socket), "-O", "exit", "--", self.destination]
             process = await self._start(argv, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL)
             try:
-                async with asyncio.timeout(3.0):
+                async with time_limit(3.0):
                     await process.wait()
             except TimeoutError:
                 await kill_child(process)
@@ -243,7 +244,7 @@ class HostLink:
             HostError: no connection, or no answer in time; a script that fails has its status in the reply.
         """
         try:
-            async with asyncio.timeout(deadline):
+            async with time_limit(deadline):
                 return await self._run(await self.prepare(script, *arguments), stdin, most, tied)
         except TimeoutError as error:
             hint = "What was begun there may still be running."

@@ -20,6 +20,7 @@ from gshtui.hub.hub import Hub
 from gshtui.hub.person_notifier import PersonNotifier
 from gshtui.system.processes import kill_child, start_child
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux.quoting import command, unexpanded
 from gshtui.tmux.tmux_errors import TmuxError
 
@@ -92,7 +93,7 @@ async def _notify_desktop(text: str) -> None:
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
     )
     try:
-        async with asyncio.timeout(_WITHIN):
+        async with time_limit(_WITHIN):
             await process.wait()
     except TimeoutError:
         await kill_child(process)

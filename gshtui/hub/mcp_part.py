@@ -23,6 +23,7 @@ from gshtui.mcp_client.server_requests import Elicitation, SamplingAnswer, Sampl
 from gshtui.settings import paths
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line, visible
 
 _ANSWER_WITHIN = 600.0
@@ -128,7 +129,7 @@ class HubServerHost:
             detail=visible(detail),
         )
         try:
-            async with asyncio.timeout(_ANSWER_WITHIN):
+            async with time_limit(_ANSWER_WITHIN):
                 return await gate.review(call, assessment)
         except TimeoutError:
             return Verdict(False)

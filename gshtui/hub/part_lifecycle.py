@@ -5,13 +5,13 @@ Refuses to let one part's fault take the others down. Held by the hub.
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
 from gshtui.bus.bus import Bus
 from gshtui.bus.events.hub_events import PartFailed, PartStarted
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.time_limit import time_limit
 
 _START_WITHIN = 20.0
 """Seconds that one part may take to start."""
@@ -31,7 +31,7 @@ class PartLifecycle:
         """Start a part. Never raises: failures are in `failed` and on the bus."""
         began = time.monotonic()
         try:
-            async with asyncio.timeout(_START_WITHIN):
+            async with time_limit(_START_WITHIN):
                 await start()
         except TimeoutError:
             self.fail(part, f"it did not start within {_START_WITHIN:g} s", "")
@@ -66,7 +66,7 @@ class PartLifecycle:
         """Stop every part, the last one first."""
         for part, stop in reversed(self._stops):
             try:
-                async with asyncio.timeout(_STOP_WITHIN):
+                async with time_limit(_STOP_WITHIN):
                     await stop()
             except TimeoutError:
                 self.fail(part, "it did not stop in time", "")

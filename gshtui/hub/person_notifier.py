@@ -22,6 +22,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.system.processes import kill_child, start_child
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.text.day_hours import is_within
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class PersonNotifier:
         except (OSError, ValueError) as error:
             return f"The notification command {argv[0]} cannot be started: {error}."
         try:
-            async with asyncio.timeout(WITHIN):
+            async with time_limit(WITHIN):
                 await process.wait()
         except TimeoutError:
             return f"The notification command {argv[0]} took more than {WITHIN:g} s and was ended."
@@ -133,7 +134,7 @@ class PersonNotifier:
         said = {"text": await self._redacted(text), "agent": agent, "at": time.time()}
         try:
             async with (
-                asyncio.timeout(WITHIN),
+                time_limit(WITHIN),
                 httpx2.AsyncClient(follow_redirects=False, timeout=WITHIN) as client,
                 client.stream("POST", self._settings.notify.webhook, json=said) as answer,
             ):

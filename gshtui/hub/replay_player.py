@@ -20,6 +20,7 @@ from gshtui.bus.messages import Message
 from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 
 LONGEST_PAUSE = 2.0
 """Seconds, at most, between two events."""
@@ -204,7 +205,7 @@ class ReplayPlayer:
                 wait = min(_TICK, max(0.0, (times[self._next] - self.time) / self.speed))
             self._woken.clear()
             try:
-                async with asyncio.timeout(wait):
+                async with time_limit(wait):
                     await self._woken.wait()
             except TimeoutError:
                 self.time = min(self.time + (time.monotonic() - began) * self.speed, self.recorded.length)

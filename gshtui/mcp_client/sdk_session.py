@@ -26,6 +26,7 @@ from gshtui.mcp_client.server_requests import Elicitation, SamplingRequest, Serv
 from gshtui.mcp_client.stdio_transport import StdioState, stdio_streams
 from gshtui.mcp_client.tool_pins import ServerPins, prompt_pin, tool_pin
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 T = TypeVar("T")
@@ -168,7 +169,7 @@ class SdkSession:
         if self.process is None:
             return "it closed the connection"
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_DEATH_WITHIN):
+            async with time_limit(_DEATH_WITHIN):
                 await self.process.process.wait()
         said = self.process.said[-1:]
         return (self.process.end or "it closed its output") + (f" (it said: {said[0]})" if said else "")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import ServerHost, ToolCaller
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.stdio_server import FindSandbox
@@ -125,7 +126,7 @@ class ServerConnection:
             self._owner = start_job(self._own(), f"the MCP server {self.name}")
         limit = self._options.start_seconds if within is None else within
         try:
-            async with asyncio.timeout(limit), self._change:
+            async with time_limit(limit), self._change:
                 await self._change.wait_for(lambda: self._usable() is not None or self.state == "failed")
         except TimeoutError:
             if self.state == "starting" and self.why:
@@ -200,7 +201,7 @@ class ServerConnection:
         session, events = self._session, self._events
         if session is None or events is None or self._on_offer is None:
             return
-        async with asyncio.timeout(self._options.start_seconds):
+        async with time_limit(self._options.start_seconds):
             offer = await session.translated(session.offer(), events)
         await self._on_offer(self, offer)
 
@@ -264,7 +265,7 @@ class ServerConnection:
             self.definition, resolved, options.environ, options.find_sandbox, options.host, events,
             legacy=self.legacy, memory=options.memory,
         )  # fmt: skip
-        limit = asyncio.timeout(options.start_seconds)
+        limit = time_limit(options.start_seconds)
 
         def wait_for_person(seconds: float) -> None:
             self.why = f"The MCP server {self.name} waits for you to sign in."
@@ -295,7 +296,7 @@ class ServerConnection:
         """Wait until it is lost; while nothing else asks it, ask from time to time whether it is there."""
         while not events.lost.is_set():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_PROBE_EVERY):
+                async with time_limit(_PROBE_EVERY):
                     await events.lost.wait()
             if not events.lost.is_set() and not self._callers and not self.definition.is_http:
                 await self._probe(session, events)
@@ -306,7 +307,7 @@ class ServerConnection:
 
     async def _probe(self, session: SdkSession, events: SessionEvents) -> None:
         try:
-            async with asyncio.timeout(_PROBE_WITHIN):
+            async with time_limit(_PROBE_WITHIN):
                 await session.translated(session.probe(), events)
         except TimeoutError:
             self.why = f"The MCP server {self.name} does not answer any more."

@@ -22,6 +22,7 @@ from gshtui.mcp_client.server_definition import McpError, ServerDefinition
 from gshtui.mcp_client.server_requests import ServerHost
 from gshtui.providers.keyring_key import read_keyring
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 
 _SERVICE = "gsh-tui mcp"
 _KEYRING_WITHIN = 10.0
@@ -88,7 +89,7 @@ class TokenKeeper:
         text = json.dumps({**self._kept(), what: value})
         self._memory[self._name] = text
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_KEYRING_WITHIN):
+            async with time_limit(_KEYRING_WITHIN):
                 await asyncio.to_thread(_write_keyring, self._name, text)
 
 
@@ -161,7 +162,7 @@ class SignIn:
         async with server:
             asking = self._asking
             try:
-                async with asyncio.timeout(SIGN_IN_WITHIN):
+                async with time_limit(SIGN_IN_WITHIN):
                     waited = {answer} if asking is None else {answer, asking}
                     await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
                     if not answer.done() and asking is not None and not asking.result():
@@ -182,7 +183,7 @@ async def _accept(
 ) -> None:
     """Take one request; only one to `/callback` with a code or an error is the answer."""
     with contextlib.suppress(OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
-        async with asyncio.timeout(10):
+        async with time_limit(10):
             head = await reader.readuntil(b"\r\n")
             parts = urlsplit(head.split(b" ")[1].decode("ascii"))
             given = parse_qs(parts.query)

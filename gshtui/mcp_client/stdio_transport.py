@@ -24,6 +24,7 @@ from gshtui.guard.sandbox.stdio_server import ServerProcess
 from gshtui.mcp_client.message_filter import FilteredStream
 from gshtui.mcp_client.server_process import LONGEST
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 
 _PIECE = 1 << 16
 _MOST_NOISE = 1_000
@@ -88,7 +89,7 @@ async def stdio_streams(
     finally:
         await write_stream.aclose()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_FLUSHED_WITHIN):
+            async with time_limit(_FLUSHED_WITHIN):
                 await asyncio.wait([writing])
         await cancel_and_wait(writing, reading)
         await read_stream.aclose()

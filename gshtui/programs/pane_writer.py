@@ -24,6 +24,7 @@ from gshtui.settings import paths
 from gshtui.system import processes
 from gshtui.system.face_mark import face_in_terminal
 from gshtui.system.file_lock import LockHeld, file_lock
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line, plain
 from gshtui.tmux.marker import Marker
 from gshtui.tmux.tmux_errors import TmuxError
@@ -59,7 +60,7 @@ async def _refused(*argv: str) -> str:
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(_WITHIN):
+        async with time_limit(_WITHIN):
             _, errors = await process.communicate()
     except TimeoutError:
         await processes.kill_child(process)

@@ -19,6 +19,7 @@ from gshtui.programs.screen_reading import read_screen
 from gshtui.programs.status import WORKING, HookEvent, KnownStatus, StatusFacts, decide
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.tmux_errors import TmuxError
 from gshtui.tmux.watcher import PaneChange
@@ -254,12 +255,12 @@ class CliStatus:
             waits = (self.known.again, _SETTLED if self._moving else 0.0, self._closely())
             again = min((wait for wait in waits if wait), default=None)
             try:
-                async with asyncio.timeout(max(again, _SOON) if again is not None else None):
+                async with time_limit(max(again, _SOON) if again is not None else None):
                     await self._stirred.wait()
             except TimeoutError:
                 pass
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(max(_SOON, self._looked + self._apart() - time.monotonic())):
+                async with time_limit(max(_SOON, self._looked + self._apart() - time.monotonic())):
                     await self._at_once.wait()
             await self._pace.wait()
             self._stirred.clear()

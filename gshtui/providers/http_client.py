@@ -7,7 +7,6 @@ environment, as usual.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -15,6 +14,7 @@ import httpx2
 
 from gshtui.providers.request_hash import hash_of_response
 from gshtui.providers.sdk_connection import STREAM, Deadlines
+from gshtui.system.time_limit import time_limit
 
 
 class _Watched(httpx2.AsyncByteStream):
@@ -30,7 +30,7 @@ class _Watched(httpx2.AsyncByteStream):
         pieces = self._stream.__aiter__()
         while True:
             try:
-                async with asyncio.timeout(wait):
+                async with time_limit(wait):
                     piece = await anext(pieces)
             except StopAsyncIteration:
                 return
@@ -61,7 +61,7 @@ class WatchedClient(httpx2.AsyncClient):
         stream = bool(options.pop("stream", False))
         options["follow_redirects"] = False
         try:
-            async with asyncio.timeout(self._deadlines.connect + wait):
+            async with time_limit(self._deadlines.connect + wait):
                 response = await super().send(request, stream=True, **options)
         except TimeoutError as error:
             raise httpx2.ReadTimeout(f"no answer for {wait:g} s", request=request) from error

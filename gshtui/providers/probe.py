@@ -10,6 +10,8 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
+from gshtui.system.time_limit import time_limit
+
 _LARGEST = 4 << 20
 """Bytes of an answer."""
 
@@ -26,7 +28,7 @@ async def compatible_models(base: str, wait: float) -> list[str] | None:
 
 async def _names(base: str, path: str, listed: str, named: str, wait: float) -> list[str] | None:
     try:
-        async with asyncio.timeout(wait):
+        async with time_limit(wait):
             found = await _get(base, path)
         return [str(model[named]) for model in found[listed]]
     except (OSError, TimeoutError, ValueError, KeyError, TypeError, asyncio.IncompleteReadError):

@@ -28,6 +28,7 @@ from gshtui.system import environment, processes
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import start_job
+from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     from gshtui.guard.sandbox.sandbox import ObeyedFiles, ProjectSandbox
@@ -172,7 +173,7 @@ class Interpreter:
     async def ready(self) -> None:
         """Wait until it takes blocks. Raises `InterpreterError`, and has ended then."""
         try:
-            async with asyncio.timeout(_READY_WITHIN):
+            async with time_limit(_READY_WITHIN):
                 self.version = (await self._ready).version
         except TimeoutError:
             await self.end()
@@ -267,7 +268,7 @@ class Interpreter:
         async with self.turn:
             answer = self._request({"do": "variables"})
             try:
-                async with asyncio.timeout(_ANSWER_WITHIN):
+                async with time_limit(_ANSWER_WITHIN):
                     return (await asyncio.shield(answer)).variables
             except TimeoutError:
                 raise InterpreterError(
@@ -284,7 +285,7 @@ class Interpreter:
         with contextlib.suppress(OSError):
             self._owner.shutdown(socket.SHUT_WR)
         try:
-            async with asyncio.timeout(_END_WITHIN):
+            async with time_limit(_END_WITHIN):
                 await self._process.wait()
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
@@ -292,7 +293,7 @@ class Interpreter:
             if self.options.sandbox is None:
                 await asyncio.to_thread(processes.end_call_processes, self.pid, self._mark)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_END_WITHIN):
+                async with time_limit(_END_WITHIN):
                     await self._process.wait()
         if asyncio.current_task() is not self._reading:
             await asyncio.wait([self._reading], timeout=_END_WITHIN)
@@ -352,7 +353,7 @@ class Interpreter:
     async def _reason(self, why: str) -> str:
         """Why it has ended, once it has: as its supervisor says, or as its exit code does."""
         try:
-            async with asyncio.timeout(_END_BY_ITSELF):
+            async with time_limit(_END_BY_ITSELF):
                 code = await self._process.wait()
         except TimeoutError:
             await self.end()

@@ -20,6 +20,7 @@ from gshtui.python.interpreter import InterpreterError
 from gshtui.python.python_choice import environment_python
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.system import processes
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import Sanitiser
 
 _WITHIN = 1_800.0
@@ -101,7 +102,7 @@ async def _run(command: tuple[str, ...], line: str, tell: Callable[[str], None])
     assert process.stdout is not None
     sanitiser, said = Sanitiser(), list[str]()
     try:
-        async with asyncio.timeout(_WITHIN):
+        async with time_limit(_WITHIN):
             while data := await process.stdout.read(1 << 16):
                 if text := sanitiser.feed(data) + sanitiser.flush():
                     said = [*said, *text.splitlines()][-_LAST:]

@@ -23,6 +23,7 @@ from gshtui.system import peer, private_files
 from gshtui.system.ids import new_id
 from gshtui.system.peer import peer_of
 from gshtui.system.tasks import cancel_and_wait, keep_on, report
+from gshtui.system.time_limit import time_limit
 
 IN_MEMORY = 4 * 1024 * 1024
 ON_DISK = 256 * 1024 * 1024
@@ -228,7 +229,7 @@ class HubLink:
         """
         if self.hub and len(self._outbox):
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(flush):
+                async with time_limit(flush):
                     await self._empty.wait()
         await cancel_and_wait(self._life, within=2.0)
         done = not len(self._outbox)
@@ -247,12 +248,12 @@ class HubLink:
 
     async def _visit(self, path: Path) -> bool:
         """One connection from beginning to end; whether it was welcomed."""
-        async with asyncio.timeout(CONNECT_WITHIN):
+        async with time_limit(CONNECT_WITHIN):
             reader, writer = await asyncio.open_unix_connection(str(path), limit=256 * 1024)
         talk = _HubStream(reader, writer)
         welcomed = False
         try:
-            async with asyncio.timeout(CONNECT_WITHIN):
+            async with time_limit(CONNECT_WITHIN):
                 welcome = await self._introduce(talk)
             welcomed = True
             self.hub = str(path)
@@ -362,7 +363,7 @@ class _HubStream:
         """Write; waits while the other side is slow. Raises `TimeoutError` if it accepts nothing."""
         if data:
             self.writer.write(data)
-            async with asyncio.timeout(WRITE_WITHIN):
+            async with time_limit(WRITE_WITHIN):
                 await self.writer.drain()
 
     async def lines(self) -> list[bytes | BadLine]:

@@ -26,6 +26,7 @@ from gshtui.system import peer as proof
 from gshtui.system.ids import new_id
 from gshtui.system.peer import Peer, peer_of
 from gshtui.system.tasks import cancel_and_wait, end_all, report
+from gshtui.system.time_limit import time_limit
 
 HELLO_WITHIN = 5.0
 """Seconds for the hello, and again for the proof."""
@@ -89,7 +90,7 @@ class HubConnection:
             self._listener.visitor(self.kind.name).batch_done(self)
             self.send_fields(bye=self._listener.id)
             with contextlib.suppress(TimeoutError, OSError):
-                async with asyncio.timeout(PART_WITHIN):
+                async with time_limit(PART_WITHIN):
                     while await self._lines.more():
                         self._lines.drop()  # not acknowledged, so the next hub gets it
 
@@ -117,12 +118,12 @@ class HubConnection:
             # Cancelled here, it has parted already; the streams of this Python take a cancelled visit for a fault.
             with contextlib.suppress(OSError, TimeoutError, asyncio.CancelledError):
                 self._writer.close()
-                async with asyncio.timeout(1.0):
+                async with time_limit(1.0):
                     await self._writer.wait_closed()
             self._writer.transport.abort()
 
     async def _greet(self) -> None:
-        async with asyncio.timeout(HELLO_WITHIN):
+        async with time_limit(HELLO_WITHIN):
             hello = await self._fields()
         kind = KINDS.get(str(hello.get("hello")))
         if kind is None:
@@ -146,7 +147,7 @@ class HubConnection:
             raise HelloRefused(f"there is no agent {self.name[:80]!r} here")
         challenge = proof.nonce()
         self.send_fields(challenge=challenge, proof=proof.proof(secret, "hub", str(self.hello.get("nonce", ""))))
-        async with asyncio.timeout(HELLO_WITHIN):
+        async with time_limit(HELLO_WITHIN):
             answer = await self._fields()
         if not proof.holds(secret, "client", challenge, answer.get("proof")):
             raise HelloRefused("the proof is wrong; nothing is accepted from you")

@@ -12,6 +12,8 @@ from typing import Any, cast
 
 import msgspec
 
+from gshtui.system.time_limit import time_limit
+
 _CHUNK = 64 * 1024
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
@@ -39,7 +41,7 @@ class LineStream:
         """
         try:
             if self._rest or self._skipping:
-                async with asyncio.timeout(self._within):
+                async with time_limit(self._within):
                     chunk = await self._reader.read(_CHUNK)
             else:
                 chunk = await self._reader.read(_CHUNK)

@@ -20,6 +20,7 @@ from asyncssh.editor import SSHLineEditor
 
 from gshtui.system.pty_process import PtyProcess
 from gshtui.system.tasks import attempt, cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.text.cells import width
 from gshtui.text.sanitise import CleanText, clean_lines, clean_text
 
@@ -284,7 +285,7 @@ class PersonTerminal:
         if asked is None or self.complete is None or not self._prompt or self._editor is None:
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_COMPLETES_WITHIN):
+            async with time_limit(_COMPLETES_WITHIN):
                 found = await attempt("completion over SSH", self.complete(*asked))
                 if found is not None:
                     self._editor.set_input(*found)

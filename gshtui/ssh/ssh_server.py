@@ -22,6 +22,7 @@ from gshtui.guard.people import AuthorizedPerson, PeopleFile, read_people
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.system.time_limit import time_limit
 
 LOGIN_WITHIN = 15.0
 """Seconds to log in."""
@@ -126,7 +127,7 @@ class SshDoor:
             connection.close()
         if self._acceptor is not None:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(5.0):
+                async with time_limit(5.0):
                     await self._acceptor.wait_closed()
 
     def read_people(self) -> PeopleFile:

@@ -5,7 +5,6 @@ Runs its SQL inside the caller's transaction. There is no second writer while th
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import sqlite3
 import time
@@ -18,6 +17,7 @@ from gshtui.store.store_errors import SessionHeld, StoreError, missing
 from gshtui.store.table import ReadThread, Table, WriteQueue
 from gshtui.system.ids import new_id
 from gshtui.system.process_identity import Process, is_alive, this_process
+from gshtui.system.time_limit import time_limit
 
 
 class Holder(msgspec.Struct, frozen=True):
@@ -100,7 +100,7 @@ class HoldTable(Table):
         """Release everything that this process holds, with `deadline` seconds for each. Never raises."""
         for token in tuple(self._held):
             with contextlib.suppress(StoreError, TimeoutError):
-                async with asyncio.timeout(deadline):
+                async with time_limit(deadline):
                     await self._release(token)
 
     async def _release(self, token: str) -> None:

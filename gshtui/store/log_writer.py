@@ -25,6 +25,7 @@ from gshtui.settings import paths
 from gshtui.store.log_records import LOGGED, Record, Recorder
 from gshtui.system import private_files
 from gshtui.system.tasks import keep_on
+from gshtui.system.time_limit import time_limit
 
 KEPT_BACK = 20_000
 """Most records waiting while nothing can be written."""
@@ -220,7 +221,7 @@ class LogKeeper:
         self._ending.set()
         self._wake.set()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSE_WITHIN):
+            async with time_limit(_CLOSE_WITHIN):
                 await asyncio.shield(self._task)
 
     def _take(self, batch: Sequence[Event]) -> None:
@@ -248,5 +249,5 @@ class LogKeeper:
     async def _pause(self) -> None:
         """Wait before the next attempt, unless it is the last one."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_AGAIN):
+            async with time_limit(_AGAIN):
                 await self._ending.wait()

@@ -22,6 +22,7 @@ from gshtui.store.migrations import VERSION
 from gshtui.store.store_errors import StoreError, closed, from_sqlite, is_busy, spoils_all
 from gshtui.store.table import Notice, Work
 from gshtui.system.tasks import keep_on
+from gshtui.system.time_limit import time_limit
 
 T = TypeVar("T")
 
@@ -100,7 +101,7 @@ class RecordWriter:
 
     async def _ended(self, deadline: float) -> bool:
         try:
-            async with asyncio.timeout(deadline):
+            async with time_limit(deadline):
                 await asyncio.shield(self._task)
         except TimeoutError:
             return False
@@ -120,7 +121,7 @@ class RecordWriter:
     async def _wait(self) -> None:
         """Wait until there is something to do, or it is time to retry."""
         try:
-            async with asyncio.timeout(self._retry_every if self._failing else None):
+            async with time_limit(self._retry_every if self._failing else None):
                 await self._wake.wait()
         except TimeoutError:
             pass

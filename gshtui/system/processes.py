@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, TypeVar
 
 from gshtui.system.environment import MARK
 from gshtui.system.tasks import start_job
+from gshtui.system.time_limit import time_limit
 
 if TYPE_CHECKING:
     import psutil
@@ -114,7 +115,7 @@ async def kill_child(process: asyncio.subprocess.Process, within: float = _WITHI
         process.kill()
     pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
     try:
-        async with asyncio.timeout(within):
+        async with time_limit(within):
             await asyncio.gather(*(_discard(pipe) for pipe in pipes))
             await process.wait()
     except TimeoutError:

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from gshtui.system.processes import start_child
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 
 _CHUNK = 64 * 1024
 _ENDS_WITHIN = 2.0
@@ -92,7 +93,7 @@ class PtyProcess:
         """Wait until it has ended and its output is passed on; returns its exit status, as a shell says it."""
         status = await self._process.wait()
         with contextlib.suppress(TimeoutError):  # something that it left behind holds the terminal
-            async with asyncio.timeout(0.5):
+            async with time_limit(0.5):
                 await asyncio.wait({self._output})
         return status if status >= 0 else 128 - status
 
@@ -105,7 +106,7 @@ class PtyProcess:
             os.close(self._terminal)
             self._terminal = -1
         try:
-            async with asyncio.timeout(_ENDS_WITHIN):
+            async with time_limit(_ENDS_WITHIN):
                 await self._process.wait()
         except TimeoutError:
             self._signal(signal.SIGKILL)

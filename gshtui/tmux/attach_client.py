@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gshtui.hosts.host_errors import HostError
 from gshtui.system.processes import start_child
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux import tmux_program
 from gshtui.tmux.quoting import command
 from gshtui.tmux.server import TmuxServer
@@ -133,7 +134,7 @@ async def attach(server: TmuxServer, session: str) -> None:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()  # it detaches, and puts the terminal back
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_QUIT_WITHIN):
+            async with time_limit(_QUIT_WITHIN):
                 await process.wait()
         raise
     if process.returncode:

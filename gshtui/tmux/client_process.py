@@ -17,6 +17,7 @@ from typing import cast
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLink, PreparedCommand
 from gshtui.system.processes import finish_start
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux import tmux_program
 from gshtui.tmux.tmux_errors import TmuxError, from_host, program_missing
 
@@ -108,7 +109,7 @@ class ClientProcess(asyncio.SubprocessProtocol):
         if not self.ended.is_set():
             self._kill()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_REAP_WITHIN):
+                async with time_limit(_REAP_WITHIN):
                     await self.ended.wait()
         transport.close()
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from gshtui.hosts.host_link import HostLink
 from gshtui.hosts.remote_shell import path_line
 from gshtui.system.tasks import start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.control_parser import ControlParser
 from gshtui.tmux.one_shot import REMOTE_DEADLINE, Reply, TmuxQuestion
@@ -89,7 +90,7 @@ class ControlClient:
                 )
                 control._ending = start_job(control._wait_for_end(client), "the end of a tmux client")
                 # Only now is the session there; what is sent earlier may be read before it is made.
-                async with asyncio.timeout(deadline):
+                async with time_limit(deadline):
                     await control._attached.wait()
                 if control.lost.is_set():
                     client.check_begun()
@@ -125,7 +126,7 @@ class ControlClient:
         self._pending.update(futures)
         self._send("".join(lines))
         try:
-            async with asyncio.timeout(deadline):
+            async with time_limit(deadline):
                 return await asyncio.gather(*futures)
         except TimeoutError as error:
             self._abandon()
@@ -161,7 +162,7 @@ class ControlClient:
             self._abandon()
             if self._client is not None:
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(_CLOSE_WITHIN):
+                    async with time_limit(_CLOSE_WITHIN):
                         await self._client.ended.wait()
                 await self._client.drop()
         if self._ending is not None:

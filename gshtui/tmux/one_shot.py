@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.hosts.host_link import HostLink
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux.client_process import ClientProcess
 from gshtui.tmux.panes import FORMAT
 from gshtui.tmux.quoting import quoted
@@ -125,7 +126,7 @@ class OneShotTransport:
         if self.link is not None:
             deadline = max(deadline, REMOTE_DEADLINE)
         try:
-            async with asyncio.timeout(deadline):
+            async with time_limit(deadline):
                 return await self._run(arguments, stdin, patient)
         except TimeoutError as error:
             raise timed_out(deadline) from error

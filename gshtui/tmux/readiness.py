@@ -10,6 +10,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from gshtui.system.time_limit import time_limit
 from gshtui.text.linear_regex import Linear, LinearError, compile_linear
 from gshtui.tmux import marker as markers
 from gshtui.tmux.marker import Marker
@@ -119,7 +120,7 @@ class _Wait:
         if self._server.connection.mode != "control":
             longest = min(longest, _POLL)
         try:
-            async with asyncio.timeout(longest):
+            async with time_limit(longest):
                 await self._stirred.wait()
                 await asyncio.sleep(_APART)
         except TimeoutError:

@@ -19,6 +19,7 @@ from libtmux import exc
 from libtmux.common import tmux_cmd
 
 from gshtui.system import processes
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux import tmux_program
 from gshtui.tmux.tmux_errors import TmuxError, from_reply, program_missing, timed_out
 
@@ -42,7 +43,7 @@ async def scope_prefix() -> list[str]:
     except OSError:
         return []
     try:
-        async with asyncio.timeout(_SCOPE_WITHIN):
+        async with time_limit(_SCOPE_WITHIN):
             answered = await process.wait() == 0
     except TimeoutError:
         await processes.kill_child(process)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from gshtui.hosts.host_link import HostLink
 from gshtui.system.processes import end_processes
 from gshtui.system.tasks import cancel_and_wait, keep_on
+from gshtui.system.time_limit import time_limit
 from gshtui.tmux.control_client import ControlClient
 from gshtui.tmux.one_shot import DEADLINE, REMOTE_DEADLINE, OneShotTransport, Reply, TmuxQuestion
 from gshtui.tmux.panes import HIDDEN
@@ -204,7 +205,7 @@ class TmuxConnection:
                     await lost.close()
                     continue
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(wait):
+                    async with time_limit(wait):
                         await self._nudged.wait()
                 wait = min(2 * wait, _LONGEST)
         finally:

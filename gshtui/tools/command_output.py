@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import Sanitiser
 from gshtui.text.truncation import Gap, is_too_long, marker, original_size, shorten
 from gshtui.tools.file_type import describe, is_binary
@@ -126,7 +127,7 @@ class Capture:
     async def ended(self, timeout: float) -> bool:
         """Wait up to `timeout` seconds for every writer to close the pipe; return whether they did."""
         try:
-            async with asyncio.timeout(timeout):
+            async with time_limit(timeout):
                 await self._ended.wait()
         except TimeoutError:
             return False

@@ -16,6 +16,7 @@ from pathlib import Path
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.child_environment import command_environment
 from gshtui.system import processes
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import plain
 
 _SAFE = (
@@ -153,7 +154,7 @@ async def _git(
             raise CommandError(f"The folder {folder} does not exist.") from error
         raise CommandError("git is not installed.", hint="Install it with your package manager.") from error
     try:
-        async with asyncio.timeout(timeout):
+        async with time_limit(timeout):
             out, failure = await process.communicate()
     except TimeoutError as error:
         raise CommandError(f"git did not answer within {timeout:g} s.", hint="Try again.") from error

@@ -22,6 +22,7 @@ from gshtui.guard import sensitive_paths
 from gshtui.guard.child_environment import command_environment
 from gshtui.system import processes
 from gshtui.system.tasks import cancel_and_wait
+from gshtui.system.time_limit import time_limit
 from gshtui.text.glob_pattern import PatternError, compile_glob
 from gshtui.text.linear_regex import Linear
 from gshtui.text.sanitise import literal, one_line, plain
@@ -323,7 +324,7 @@ async def _collect(config: ToolConfig, search: _Search, matches: Matches) -> str
     complaints = asyncio.ensure_future(process.stderr.read(4096))
     fed = asyncio.ensure_future(_feed(process, search.text))
     try:
-        async with asyncio.timeout(search.seconds), aclosing(_lines(process.stdout)) as lines:
+        async with time_limit(search.seconds), aclosing(_lines(process.stdout)) as lines:
             async for line in lines:
                 if not matches.add_match(line):
                     return ""

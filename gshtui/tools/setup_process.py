@@ -13,6 +13,7 @@ from gshtui.guard.child_environment import agent_environment, command_environmen
 from gshtui.system import processes
 from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ async def _ended(
     printed = b""
     timed_out = False
     try:
-        async with asyncio.timeout(within):
+        async with time_limit(within):
             while block := await process.stdout.read(65_536):
                 printed = (printed + block)[-_KEPT:]
             await process.wait()

@@ -21,6 +21,7 @@ from gshtui.settings import paths
 from gshtui.system import private_files, processes
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.file_lock import LockHeld, file_lock
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.tools.git import git
 
@@ -296,7 +297,7 @@ class ShadowRepository:
             what = "git is not installed" if self.folder.is_dir() else f"the folder {self.folder} is gone"
             raise ShadowError(f"The files cannot be kept: {what}.") from error
         try:
-            async with asyncio.timeout(_WITHIN):
+            async with time_limit(_WITHIN):
                 out, failure = await process.communicate(given)
         except TimeoutError as error:
             raise ShadowError(f"The files cannot be kept: git did not answer within {_WITHIN:g} s.") from error

@@ -21,6 +21,7 @@ from gshtui.commands.declaration import SandboxUse
 from gshtui.system import processes
 from gshtui.system.environment import MARK
 from gshtui.system.ids import new_id
+from gshtui.system.time_limit import time_limit
 from gshtui.tools import file_access
 from gshtui.tools.command_output import Capture
 
@@ -235,7 +236,7 @@ async def _end_of(shell: asyncio.subprocess.Process, cancelled: asyncio.Event, l
 async def _exit_code(shell: asyncio.subprocess.Process) -> int:
     """Return the shell's exit code; SIGKILL's when the shell cannot even be killed because it hangs in the kernel."""
     try:
-        async with asyncio.timeout(2):
+        async with time_limit(2):
             return await shell.wait()
     except TimeoutError:
         return -signal.SIGKILL

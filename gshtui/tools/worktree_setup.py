@@ -18,6 +18,7 @@ from gshtui.commands.declaration import Assessment, Effect
 from gshtui.guard.approval import Call, Gate
 from gshtui.system import private_files
 from gshtui.system.ids import new_id
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line, plain, visible
 from gshtui.tools import setup_record
 from gshtui.tools.setup_process import REFUSED, place_of, run_process
@@ -214,7 +215,7 @@ def consent_by_gate(
             warnings=("runs once more, outside the sandbox; what it has done already stays done",) if refused else (),
         )
         try:
-            async with asyncio.timeout(wait):
+            async with time_limit(wait):
                 return (await gate.review(call, question)).allowed
         except TimeoutError:
             return False

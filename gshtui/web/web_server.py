@@ -23,6 +23,7 @@ from aiohttp import WSMsgType, web
 
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.web.web_access import Role, WebAccess, is_loopback
 from gshtui.web.web_window import Browser, WebWindow
 
@@ -89,7 +90,7 @@ class WebServer:
         await self._window.close()
         if self._runner is not None:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_STOPS_WITHIN):
+                async with time_limit(_STOPS_WITHIN):
                     await self._runner.cleanup()
 
     def _make_app(self) -> web.Application:

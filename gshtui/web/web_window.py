@@ -15,6 +15,7 @@ from typing import Protocol
 
 from gshtui.system.pty_process import PtyProcess
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 
 MOST_VIEWERS = 20
 KEPT = 600.0
@@ -78,7 +79,7 @@ class Browser:
         self.let_go()
         await cancel_and_wait(self._sender)
         with contextlib.suppress(ConnectionError, RuntimeError, TimeoutError):
-            async with asyncio.timeout(2.0):
+            async with time_limit(2.0):
                 await self._socket.close()
 
     async def _send(self) -> None:

@@ -21,6 +21,7 @@ from gshtui.guard.approval import Call, Gate, Verdict
 from gshtui.guard.child_environment import command_environment
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.system.ids import new_id
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.truncation import shorten
 from gshtui.tools.command_output import Capture, Spool, output_text
@@ -305,7 +306,7 @@ async def _on_terminal(lend: LendTerminal, call: StepCall, start: Start) -> Step
     began = time.time()
     state: StepState = "done"
     try:
-        async with asyncio.timeout(call.seconds):
+        async with time_limit(call.seconds):
             code = await lend(start)
     except TimeoutError:
         state, code = "timeout", 124

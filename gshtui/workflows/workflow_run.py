@@ -37,6 +37,7 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
 from gshtui.system.process_identity import this_process
 from gshtui.system.tasks import cancel_and_wait
+from gshtui.system.time_limit import time_limit
 from gshtui.text.glob_pattern import compile_glob
 from gshtui.text.sanitise import one_line
 from gshtui.workflows import templates
@@ -321,7 +322,7 @@ class WorkflowRun:
         retry = step.retry
         milliseconds = retry.base_ms * retry.factor ** (attempt - 1) + random.uniform(0, retry.jitter_ms)
         try:
-            async with asyncio.timeout(min(milliseconds / 1000, 3_600)):
+            async with time_limit(min(milliseconds / 1000, 3_600)):
                 await self._cancelled.wait()
         except TimeoutError:
             pass

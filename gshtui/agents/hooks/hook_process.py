@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from gshtui.agents.hooks.hook_set import Hook
 from gshtui.commands.declaration import CommandError
 from gshtui.guard.child_environment import command_environment
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.tools.command_output import Capture, Spool
 from gshtui.tools.shell_process import End, Start, run_in_sandbox, run_supervised
@@ -105,7 +106,7 @@ async def _posted(hook: Hook, data: bytes) -> HookAnswer:
         return HookAnswer(out=body)
 
     try:
-        async with asyncio.timeout(hook.seconds):
+        async with time_limit(hook.seconds):
             return await asyncio.to_thread(post)
     finally:
         connection.close()

@@ -65,6 +65,7 @@ from gshtui.store.store_errors import StoreError
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 from gshtui.text.truncation import shorten
 
@@ -385,7 +386,7 @@ class AcpAgent:
             self._questions.withdraw()
             try:
                 await connection.cancel()
-                async with asyncio.timeout(_CANCELS_WITHIN):
+                async with time_limit(_CANCELS_WITHIN):
                     await asyncio.shield(prompting)
             except (AcpError, TimeoutError):
                 self.note(f"{self._program} did not end its turn, so it was ended; the next prompt starts it again.")

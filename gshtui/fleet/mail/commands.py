@@ -42,6 +42,7 @@ from gshtui.guard import shell_policy
 from gshtui.programs.profile import Profile, takes_code
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+from gshtui.system.time_limit import time_limit
 from gshtui.text import markdown_table
 from gshtui.text.sanitise import one_line, plain, visible
 from gshtui.tools import path_location
@@ -60,7 +61,7 @@ async def wait_for_answer(store: Store, letter: Letter, timeout: float) -> Outco
     now = letter
     try:
         try:
-            async with asyncio.timeout(timeout):
+            async with time_limit(timeout):
                 while not now.answered and now.state != "dropped":
                     await asyncio.sleep(_EVERY)
                     now = await store.mail.find(letter.id)

@@ -27,6 +27,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line
 
 LOOK_EVERY = 0.5
@@ -109,7 +110,7 @@ class Delivery:
             StoreError: the record failed.
         """
         blocked = 0.0
-        async with asyncio.timeout(timeout):
+        async with time_limit(timeout):
             while True:
                 letter = await self._store.mail.find(id)
                 if letter.state not in ("queued", "typed"):
@@ -148,7 +149,7 @@ class Delivery:
             with contextlib.suppress(TimeoutError):
                 told = self._store.changes.works and self._revision >= 0
                 every = until_calm_look() if told else LOOK_EVERY
-                async with asyncio.timeout(max(0.05, min([every, *waits]))):
+                async with time_limit(max(0.05, min([every, *waits]))):
                     await self._stirred.wait()
             self._stirred.clear()
             if any(until <= time.monotonic() for until in self._not_before.values()):

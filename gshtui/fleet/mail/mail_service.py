@@ -28,6 +28,7 @@ from gshtui.fleet.ports import FleetError, MessageTransport
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import end_all
+from gshtui.system.time_limit import time_limit
 
 Follow = Callable[[str], Awaitable[None]]
 OUT_WITHIN = 90.0
@@ -191,7 +192,7 @@ class MailService:
 
     async def _collected(self, letter: Letter) -> Letter:
         """Wait until another process has handled the message; returns it. Raises `TimeoutError`, `StoreError`."""
-        async with asyncio.timeout(_COLLECTED_WITHIN):
+        async with time_limit(_COLLECTED_WITHIN):
             while letter.state == "queued":
                 await asyncio.sleep(_COLLECTED_EVERY)
                 letter = await self._store.mail.find(letter.id)
@@ -202,7 +203,7 @@ class MailService:
         self._bus.publish(PromptEditRequested(prompt=letter.id, agent=letter.recipient, text=""))
         now = letter
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_ANSWERED_WITHIN):
+            async with time_limit(_ANSWERED_WITHIN):
                 while now.state == letter.state:
                     await self._bus.drained()
                     now = await self._store.mail.find(letter.id)

@@ -34,6 +34,7 @@ from gshtui.commands.schema import PLAIN, RARE
 from gshtui.fleet.native.spec import SPAWN_AGENT
 from gshtui.fleet.spawn_parameters import SpawnParameters
 from gshtui.system.ids import new_id
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line, visible
 
 START_WITHIN = 600.0
@@ -175,7 +176,7 @@ async def _spawn(bus: Bus, above: SpawnAuthority, invocation: Invocation, parame
     try:
         bus.publish(AgentSpawnRequested(request=request, spawn=request_id))
         try:
-            async with asyncio.timeout(START_WITHIN):
+            async with time_limit(START_WITHIN):
                 started = await answer
         except TimeoutError as error:
             hint = "No window is there to start it. Do the work yourself, or say in your report that it is not done."

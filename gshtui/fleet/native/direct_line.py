@@ -33,6 +33,7 @@ from gshtui.shell import hub_registry
 from gshtui.shell.event_table import AGENT
 from gshtui.shell.hub_listener import HubConnection, HubListener
 from gshtui.shell.hub_registry import HubEntry, HubRegistryError
+from gshtui.system.time_limit import time_limit
 
 _WITHIN = 8.0
 """Seconds within which the agent must have found the line; it looks about every two."""
@@ -126,7 +127,7 @@ async def direct_line(data: Path, row: AgentRow, within: float = _WITHIN) -> Asy
     try:
         try:
             await listener.start(lambda path: HubEntry(os.getpid(), str(path), spec.home, since=time.time()))
-            async with asyncio.timeout(within):
+            async with time_limit(within):
                 await line.connected.wait()
         except HubRegistryError as error:
             raise _unreachable(row, error.message) from error

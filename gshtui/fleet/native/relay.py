@@ -45,6 +45,7 @@ from gshtui.shell.event_table import AGENT, FACE
 from gshtui.shell.hub_listener import HubConnection, HubListener
 from gshtui.shell.hub_registry import HubEntry, HubRegistryError
 from gshtui.shell.line_stream import number_of
+from gshtui.system.time_limit import time_limit
 
 _TO_AGENTS = (
     PromptSubmitted, PromptEditRequested, InterruptRequested, ModelChangeRequested, CutRequested, SummaryAnswered,
@@ -236,7 +237,7 @@ class Relay:
         if self._since_pace >= _PACE_EVERY:
             self._since_pace = 0
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_PACE_WITHIN):
+                async with time_limit(_PACE_WITHIN):
                     await self._bus.drained()
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
+from gshtui.system.time_limit import time_limit
 from gshtui.text.host_rules import Address, HostRules, NetworkTarget, target
 
 PORT = 3128
@@ -95,7 +96,7 @@ class HostProxy:
             writer.close()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        async with asyncio.timeout(_WITHIN):
+        async with time_limit(_WITHIN):
             try:
                 head = await reader.readuntil(b"\r\n\r\n")
             except asyncio.LimitOverrunError as error:
@@ -165,7 +166,7 @@ class HostProxy:
 
     async def _connect(self, place: NetworkTarget) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:
-            async with asyncio.timeout(_WITHIN):
+            async with time_limit(_WITHIN):
                 return await self._connected(place)
         except TimeoutError as error:
             raise _RefusedError(504, f"{place} does not answer within {_WITHIN:g} s") from error
@@ -222,7 +223,7 @@ def _body(fields: list[tuple[bytes, bytes]]) -> tuple[int, bool]:
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Copy to the end, and say so."""
     while True:
-        async with asyncio.timeout(_IDLE):
+        async with time_limit(_IDLE):
             block = await reader.read(_BLOCK)
         if not block:
             break
@@ -234,7 +235,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 async def _send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, size: int) -> None:
     while size > 0:
-        async with asyncio.timeout(_IDLE):
+        async with time_limit(_IDLE):
             block = await reader.read(min(size, _BLOCK))
         if not block:
             raise EOFError
@@ -245,7 +246,7 @@ async def _send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, size
 
 async def _send_chunks(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while True:
-        async with asyncio.timeout(_IDLE):
+        async with time_limit(_IDLE):
             line = await reader.readuntil(b"\r\n")
         match = _CHUNK.fullmatch(line)
         if match is None:

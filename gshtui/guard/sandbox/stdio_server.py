@@ -15,6 +15,7 @@ from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.system import environment, processes
 from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
 
 FindSandbox = Callable[[Path, str], Awaitable[ProjectSandbox | str]]
@@ -66,7 +67,7 @@ class ServerProcess:
             with contextlib.suppress(OSError):
                 process.stdin.close()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within):
+            async with time_limit(within):
                 await process.wait()
         if process.returncode is None and self.contained:
             with contextlib.suppress(ProcessLookupError):

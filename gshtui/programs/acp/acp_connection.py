@@ -25,6 +25,7 @@ from gshtui.programs.acp.acp_transport import LineTransport
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.processes import start_child
 from gshtui.system.tasks import cancel_and_wait, start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import one_line, plain
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class AcpConnection:
         if self._connection is None:
             return
         try:
-            async with asyncio.timeout(ANSWERS_WITHIN):
+            async with time_limit(ANSWERS_WITHIN):
                 await self._connection.send_notification("session/cancel", {"sessionId": self.session})
         except (TimeoutError, OSError) as error:
             raise self._ended() from error
@@ -233,12 +234,12 @@ class AcpConnection:
         process, connection = self._process, self._connection
         if connection is not None:
             with contextlib.suppress(Exception):  # it is ending in any case
-                async with asyncio.timeout(_ENDS_WITHIN):
+                async with time_limit(_ENDS_WITHIN):
                     await connection.close()
         if process is not None:
             for number in (signal.SIGTERM, signal.SIGKILL):
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(_ENDS_WITHIN):
+                    async with time_limit(_ENDS_WITHIN):
                         await process.wait()
                     if number == signal.SIGTERM:
                         break
@@ -263,7 +264,7 @@ class AcpConnection:
         if connection is None:
             raise AcpError("ended", f"{self.name} is not running.")
         try:
-            async with asyncio.timeout(within):
+            async with time_limit(within):
                 answer: object = await connection.send_request(method, params)
         except TimeoutError as error:
             raise AcpError(
@@ -291,7 +292,7 @@ class AcpConnection:
         """Wait a moment for the end of a program whose pipes are closed, so that its last words are known."""
         if self._process is not None:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(1.0):
+                async with time_limit(1.0):
                     await self._process.wait()
                     if self._draining is not None:
                         await asyncio.shield(self._draining)

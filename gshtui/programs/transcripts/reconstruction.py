@@ -30,6 +30,7 @@ from gshtui.programs.transcripts.program_transcript import (
 )
 from gshtui.programs.transcripts.transcript_readers import READERS, stamp_of
 from gshtui.providers.port import Capabilities, estimate
+from gshtui.system.time_limit import time_limit
 
 DEADLINE = 30.0
 """Seconds that finding and reading one transcript may take."""
@@ -103,7 +104,7 @@ class Transcripts:
 
     async def _of(self, row: AgentRow) -> _Read:
         try:
-            async with asyncio.timeout(DEADLINE):
+            async with time_limit(DEADLINE):
                 return await asyncio.to_thread(self._load, row)
         except TimeoutError as error:
             hint = "Try again; the transcript is large, or its disk is slow."

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gshtui.settings.git_info import branch
+from gshtui.system.time_limit import time_limit
 
 FRESH = 2.0
 """Seconds for which a branch is believed."""
@@ -40,7 +41,7 @@ class BranchCache:
             self._known.clear()
         self._known |= {name: (self.branch_of(name), now) for name in wanted}
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(WITHIN):
+            async with time_limit(WITHIN):
                 found = await asyncio.to_thread(lambda: {name: _branch(name) for name in wanted})
                 self._known |= {name: (said, now) for name, said in found.items()}
 

@@ -23,6 +23,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.peer import peer_of
 from gshtui.system.tasks import start_job
+from gshtui.system.time_limit import time_limit
 
 CONNECT_WITHIN = 2.0
 """Seconds for the other hub to accept and welcome."""
@@ -54,7 +55,7 @@ class HubFollower:
         `welcomed` is called when it begins.
         """
         try:
-            async with asyncio.timeout(CONNECT_WITHIN):
+            async with time_limit(CONNECT_WITHIN):
                 reader, writer = await asyncio.open_unix_connection(str(path), limit=256 * 1024)
         except (OSError, TimeoutError):
             return False
@@ -64,7 +65,7 @@ class HubFollower:
                 return False
             lines = LineStream(reader, wire.MAX_LINE, CONNECT_WITHIN)
             writer.write(to_line({"hello": HUB, "pid": os.getpid()}))
-            async with asyncio.timeout(CONNECT_WITHIN):
+            async with time_limit(CONNECT_WITHIN):
                 if not await lines.more():
                     return False
             self._writer = writer

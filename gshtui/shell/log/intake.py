@@ -28,6 +28,7 @@ from gshtui.system import private_files
 from gshtui.system.calm_look import until_calm_look
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.tasks import report
+from gshtui.system.time_limit import time_limit
 
 BATCH = 250
 """Most lines stored in one piece."""
@@ -229,7 +230,7 @@ class SpoolIntake:
                 tidied = await self._tidied(tidied)
                 if watch.works and all_read:
                     with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(until_calm_look()):
+                        async with time_limit(until_calm_look()):
                             await stirred.wait()
                 await asyncio.sleep(max(0.0, again_at - time.monotonic()))
         finally:

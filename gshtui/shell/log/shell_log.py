@@ -42,6 +42,7 @@ from gshtui.system.calm_look import until_calm_look
 from gshtui.system.folder_watch import FolderWatch
 from gshtui.system.process_watch import ProcessWatch
 from gshtui.system.tasks import cancel_and_wait, end_all, keep_on
+from gshtui.system.time_limit import time_limit
 
 LOOK_EVERY = 1.0
 """Seconds between two looks for shells that died and at the socket's place, at least."""
@@ -164,7 +165,7 @@ class ShellLog:
         if self._listener is not None:
             await self._listener.stop()
         with contextlib.suppress(TimeoutError, StoreError):
-            async with asyncio.timeout(3.0):
+            async with time_limit(3.0):
                 await self._intake.lines.wait_until_stored()
 
     async def _stop_tasks(self) -> None:
@@ -176,7 +177,7 @@ class ShellLog:
             await self._sync.sync()
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_SYNC_WITHIN):
+            async with time_limit(_SYNC_WITHIN):
                 await self._intake.read_now()
 
     async def store_records(self, records: Sequence[ShellRecord]) -> None:
@@ -231,7 +232,7 @@ class ShellLog:
                 told = processes.watch(self._intake.processes()) and watch.works
                 if told:
                     with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(until_calm_look()):
+                        async with time_limit(until_calm_look()):
                             await self._stirred.wait()
                 if not told or self._stirred.is_set():
                     await asyncio.sleep(LOOK_EVERY)

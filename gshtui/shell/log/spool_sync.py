@@ -29,6 +29,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.peer import peer_of
 from gshtui.system.tasks import cancel_and_wait, keep_on, start_job
+from gshtui.system.time_limit import time_limit
 
 OWNER_WITHIN = 0.5
 """Seconds for the hub that shells report to."""
@@ -67,7 +68,7 @@ class SpoolSync:
             finally:
                 lease.release()
             with contextlib.suppress(TimeoutError, OSError):
-                async with asyncio.timeout(max(until - time.monotonic(), _TRY_EVERY)):
+                async with time_limit(max(until - time.monotonic(), _TRY_EVERY)):
                     stored = await _ask_owner(self._socket)
                     if stored:
                         return None

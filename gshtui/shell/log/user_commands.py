@@ -33,6 +33,7 @@ from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system.ids import new_id
+from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import plain
 from gshtui.text.truncation import shorten
 
@@ -144,7 +145,7 @@ class UserCommandRunner:
         while self.stop():
             pass
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_END_WITHIN):
+            async with time_limit(_END_WITHIN):
                 await self._quiet.wait()
 
     async def run(self, parsed: Parsed, invocation: Invocation) -> Outcome:

@@ -20,6 +20,7 @@ from gshtui.bus.shell_rows import Filter, Span
 from gshtui.bus.subscription import Batch, fold_events
 from gshtui.system.faults import Breaker, Fault
 from gshtui.system.tasks import report_unexpected
+from gshtui.system.time_limit import time_limit
 from gshtui.ui.kit.garbage_collector import GarbageCollector
 from gshtui.ui.kit.hub_port import HubPort, MakeHub, OpenRequest, Result, Stored
 
@@ -133,7 +134,7 @@ class Bridge:
             self._subscription.unsubscribe()
             self._subscription = None
         if hub is not None:
-            async with asyncio.timeout(STOP_WITHIN):
+            async with time_limit(STOP_WITHIN):
                 await hub.stop()
 
     def publish(self, event: Event) -> bool:

@@ -21,6 +21,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gshtui.system.tasks import report_unexpected, start_job
+from gshtui.system.time_limit import time_limit
 from gshtui.ui.kit.fitted_text import fit, fit_left
 from gshtui.ui.kit.folding_area import FoldingArea
 
@@ -103,7 +104,7 @@ class Completer:
 
     async def _one(self, source: CompletionSource, before: str, at: int) -> Sequence[CompletionItem]:
         try:
-            async with asyncio.timeout(DEADLINE):
+            async with time_limit(DEADLINE):
                 return await source.candidates(before, at)
         except TimeoutError:
             return ()
