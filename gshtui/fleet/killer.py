@@ -91,10 +91,11 @@ class Killer:
         """Let a killed agent continue. Raises `FleetError` if it is too late."""
         if not row.killed:
             raise FleetError("invalid", f"{row.name} ({row.id}) was not killed.")
+        await self._call_off(row.id)
+        row = self._context.rows.get(row.id) or row  # its end may have been under way
         if is_over(row):
             hint = f"`agent restart {row.id}` restarts it."
             raise FleetError("ended", f"{row.name} ({row.id}) has already ended.", hint=hint)
-        await self._call_off(row.id)
         if row.host:
             try:
                 await self._signal_there(row, stop=False)
@@ -178,8 +179,7 @@ class Killer:
                     return
                 wait.stirred.clear()
                 pause = min(2 * pause, _STILL_RARELY) if told or row.host else STILL_EVERY
-            self._waiting.pop(row.id, None)
-            await self.end(row)
+            await self.end(row)  # it is still listed: nobody else begins to watch it meanwhile
         except (FleetError, StoreError) as error:
             text = f"{row.name} ({row.id}) was killed, but has not ended: {error.message}"
             self._context.bus.publish(Noticed(level="error", text=text, hint=error.hint, about=row.id))
@@ -187,10 +187,14 @@ class Killer:
             self._context.bus.publish(AgentKilled(agent=row.id))
         finally:
             program.close()
+            if self._waiting.get(row.id) is wait:
+                del self._waiting[row.id]
 
     async def _call_off(self, id: str) -> None:
-        """Stop waiting for its end; after this, its processes are no longer stopped."""
-        if (wait := self._waiting.pop(id, None)) is not None:
+        """Stop waiting for its end, unless that has come; after this, its processes are no longer stopped."""
+        wait = self._waiting.get(id)
+        if wait is not None and wait.task is not asyncio.current_task():
+            del self._waiting[id]
             wait.called_off = True
             wait.stirred.set()
             if wait.task is not None:
