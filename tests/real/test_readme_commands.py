@@ -241,7 +241,7 @@ def test_what_the_text_names(shop: Shop, part: int) -> None:
         words = line
         for mark, word in NEEDS_A_WORD.items():
             words = words.replace(mark, word)
-        if words.strip() in ("gsh-tui agent", "gsh-tui code", "gsh-tui serve --ssh"):  # groups, and what serves until stopped
+        if words.strip() in ("gsh-tui agent", "gsh-tui code", "gsh-tui serve --ssh"):  # groups, and a server
             shop.run(f"{words} --help")
         elif words.strip() == "gsh chat":
             shop.opened(words, "main", b"\x11")
