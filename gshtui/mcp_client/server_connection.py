@@ -265,15 +265,16 @@ class ServerConnection:
             self.definition, resolved, options.environ, options.find_sandbox, options.host, events,
             legacy=self.legacy, memory=options.memory,
         )  # fmt: skip
-        limit = time_limit(options.start_seconds)
-
-        def wait_for_person(seconds: float) -> None:
-            self.why = f"The MCP server {self.name} waits for you to sign in."
-            limit.reschedule(asyncio.get_running_loop().time() + seconds)
-
-        events.waits = wait_for_person
         try:
-            async with limit, opening as session:
+            async with contextlib.AsyncExitStack() as starting:
+                limit = await starting.enter_async_context(time_limit(options.start_seconds))
+
+                def wait_for_person(seconds: float) -> None:
+                    self.why = f"The MCP server {self.name} waits for you to sign in."
+                    limit.reschedule(asyncio.get_running_loop().time() + seconds)
+
+                events.waits = wait_for_person
+                session = await starting.enter_async_context(opening)
                 self.legacy = not session.is_modern
                 if self._on_offer is not None:
                     await self._on_offer(self, await session.translated(session.offer(), events))
