@@ -39,6 +39,7 @@ from gshtui.fleet.program_options import ProgramOptions
 from gshtui.programs.acp.acp_connection import AcpConnection
 from gshtui.programs.acp.acp_errors import AcpError
 from gshtui.settings import paths
+from gshtui.store.store import Store
 from gshtui.system import process_identity
 from tests.kit.native_agents import AGENT, RelayWindow, agent_process, kill, prepare_spec, relay_window, wait_for_exit
 from tests.kit.tmux import eventually
@@ -340,6 +341,13 @@ async def test_what_it_has_used_and_offers_is_known(tmp_path: Path) -> None:
         assert (full.tokens, full.window) == (600, 1_000)
         (offered,) = heard.of(ProgramSessionChanged)[-1].commands
         assert (offered.name, offered.about, offered.hint) == ("tidy", "Tidies up.", "what to tidy")
+        store = await Store.open(paths.data_dir() / "gsh.db")
+
+        async def recorded() -> float:
+            return sum(one.cost for one in await store.usage.sums("agent", agent=read_spec(agent.spec).agent))
+
+        await eventually(recorded, until=lambda cost: cost == 0.5)
+        await store.close()
         kill(agent.process)
         with agent_process(agent.spec, tmp_path):  # another process of it, whose program counts anew
             finished = await agent.turn("third", 3)
