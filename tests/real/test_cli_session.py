@@ -64,7 +64,7 @@ async def test_a_turn_from_start_to_exit(tmux: TmuxServer) -> None:
     second = await read_answer(session, "Answer number 2.")
     assert "Answer number 1." not in second, "only what came after this turn's marker"
     assert await session.answer() == "", "an answer is returned once"
-    assert await session.exit(timeout=8)
+    assert await session.exit(timeout=30)
 
 
 class Reading(ConversationLoading):
@@ -241,7 +241,7 @@ async def test_a_python_prompt_is_a_session_too(tmux: TmuxServer) -> None:
     await session.interrupt()
     await eventually(session.is_still)
     assert "KeyboardInterrupt" in await session.answer()
-    assert await session.exit(timeout=8)
+    assert await session.exit(timeout=30)
 
 
 class Statuses:

@@ -145,7 +145,7 @@ async def test_every_duty_failing_in_turn(opened: Open) -> None:
         else:
             continue  # it waits for a thread or another task just now
         told = asyncio.create_task(
-            here.hub.bus.wait_for(FaultReported, lambda event, n=name: event.part == n, timeout=5)
+            here.hub.bus.wait_for(FaultReported, lambda event, n=name: event.part == n, timeout=30)
         )
         await asyncio.sleep(0)
         waiting = getattr(task, "_fut_waiter", None)

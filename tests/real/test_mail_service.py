@@ -164,7 +164,7 @@ async def test_a_message_for_another_conversation_waits_for_it(path: Path) -> No
         said = await m.run("report", child.id, text="late")
         await m.send("main", "for now", sender="person")
         await eventually(lambda: m.published_states(said.data["message"]))
-        await m.main.bus.wait_for(TurnStarted, timeout=8)
+        await m.main.bus.wait_for(TurnStarted, timeout=30)
         assert (await m.store.mail.find(said.data["message"])).state == "queued"
 
 

@@ -26,7 +26,7 @@ async def python(tmux: TmuxServer, height: int = 12) -> PaneInfo:
     """A Python at its prompt."""
     argv = [sys.executable, "-q", "-i", "-c", "import sys; from time import sleep"]
     pane = await tmux.spawn("gsh-agent-0001", argv, cwd=Path("/tmp"), env=ENV, height=height)
-    ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=8)
+    ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=30)
     assert ready.reason == "pattern"
     return pane
 
@@ -35,7 +35,7 @@ async def turn(tmux: TmuxServer, pane: PaneInfo, line: str) -> str:
     """What a line of Python answers, with the line itself and the next prompt."""
     before = await take_marker(tmux, pane.pane)
     await tmux.send_text(pane.pane, line, enter=True)
-    ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=8, since=before)
+    ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=30, since=before)
     assert ready.reason == "pattern", ready
     return ready.text
 
@@ -74,7 +74,7 @@ async def test_a_change_of_size_loses_nothing(tmux: TmuxServer) -> None:
     before = await take_marker(tmux, pane.pane)
     await tmux.resize(pane.pane, 70, 30)
     await tmux.send_text(pane.pane, "'after'", enter=True)
-    await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=8, since=before)
+    await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=30, since=before)
     text = await text_since(tmux, before)
     assert "'after'" in text
     assert "before" not in text
@@ -87,7 +87,7 @@ async def test_a_prompt_of_an_earlier_turn_is_not_taken_for_this_one(tmux: TmuxS
     assert ready.reason == "timeout"
     assert ready.text == ""
     await tmux.send_text(pane.pane, "sleep(0.4); print('slow')", enter=True)
-    ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=8, since=before)
+    ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=30, since=before)
     assert ready.reason == "pattern"
     assert "\nslow\n" in ready.text
 
@@ -97,18 +97,18 @@ async def test_stillness_counts_from_the_last_change(tmux: TmuxServer) -> None:
     before = await take_marker(tmux, pane.pane)
     await tmux.send_text(pane.pane, "for i in range(6): sleep(0.1); print('tick', i, flush=True)\n\n", enter=True)
     await wait_for_text(tmux, pane.pane, "tick 0")
-    ready = await wait_ready(tmux, pane.pane, pattern=None, idle_seconds=0.6, timeout=8, since=before)
+    ready = await wait_ready(tmux, pane.pane, pattern=None, idle_seconds=0.6, timeout=30, since=before)
     assert ready.reason == "idle"
     assert "tick 5" in ready.text
 
 
 async def test_whichever_is_first(tmux: TmuxServer) -> None:
     pane = await python(tmux)
-    ready = await wait_ready(tmux, pane.pane, pattern="never", idle_seconds=0.2, timeout=8)
+    ready = await wait_ready(tmux, pane.pane, pattern="never", idle_seconds=0.2, timeout=30)
     assert ready.reason == "idle"
     ready = await wait_ready(tmux, pane.pane, pattern="never", idle_seconds=5, timeout=0.2)
     assert ready.reason == "timeout"
-    ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=5, timeout=8)
+    ready = await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=5, timeout=30)
     assert ready.reason == "pattern"
 
 
@@ -119,19 +119,19 @@ async def test_a_program_that_ends_is_never_ready(tmux: TmuxServer, mode: str) -
     pane = await python(tmux)
     before = await take_marker(tmux, pane.pane)
     await tmux.send_text(pane.pane, "print('>>> '); sys.exit(3)", enter=True)
-    ready = await wait_ready(tmux, pane.pane, pattern="no such prompt", idle_seconds=None, timeout=8, since=before)
+    ready = await wait_ready(tmux, pane.pane, pattern="no such prompt", idle_seconds=None, timeout=30, since=before)
     assert ready.reason == "dead"
     assert ">>>" in ready.text
     await tmux.kill_pane(pane.pane)
     with pytest.raises(TmuxError) as raised:
-        await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=8)
+        await wait_ready(tmux, pane.pane, pattern=PROMPT, idle_seconds=None, timeout=30)
     assert raised.value.kind == "no_such_pane"
 
 
 async def test_a_pane_that_is_closed_meanwhile_ends_the_wait(tmux: TmuxServer) -> None:
     await tmux.spawn("gsh-agent-0002", ["cat"], cwd=Path("/tmp"), env=ENV)
     pane = await python(tmux)
-    waiting = asyncio.create_task(wait_ready(tmux, pane.pane, pattern="never", idle_seconds=None, timeout=8))
+    waiting = asyncio.create_task(wait_ready(tmux, pane.pane, pattern="never", idle_seconds=None, timeout=30))
     await tmux.kill_pane(pane.pane)
     assert (await waiting).reason == "dead"
 
@@ -157,7 +157,7 @@ for line in sys.stdin:
 async def test_on_the_alternate_screen_the_rows_that_came_are_read(tmux: TmuxServer) -> None:
     argv = ["sh", "-c", 'stty -echo; exec "$0" -c "$1"', sys.executable, FULL_SCREEN]
     pane = await tmux.spawn("gsh-agent-0001", argv, cwd=Path("/tmp"), env=ENV, width=60, height=12)
-    ready = await wait_ready(tmux, pane.pane, pattern="^ready", idle_seconds=None, timeout=8)
+    ready = await wait_ready(tmux, pane.pane, pattern="^ready", idle_seconds=None, timeout=30)
     assert ready.reason == "pattern"
     for word in ("one", "two", "three"):
         before = await take_marker(tmux, pane.pane)
@@ -166,7 +166,7 @@ async def test_on_the_alternate_screen_the_rows_that_came_are_read(tmux: TmuxSer
         assert still.reason == "timeout"
         await tmux.send_text(pane.pane, word, enter=True)
         await wait_for_text(tmux, pane.pane, f"it: {word.upper()}")
-        ready = await wait_ready(tmux, pane.pane, pattern="^ready", idle_seconds=None, timeout=8, since=before)
+        ready = await wait_ready(tmux, pane.pane, pattern="^ready", idle_seconds=None, timeout=30, since=before)
         assert ready.reason == "pattern"
         assert ready.text.split("\n") == [f"you: {word}", f"it: {word.upper()}"]
 
@@ -182,7 +182,7 @@ async def test_a_flood_is_waited_for_at_the_cost_of_a_look_now_and_then(tmux: Tm
 @pytest.mark.parametrize("pattern", ["([a-z]*)*!", "(a|aa)+!", "(?:.*a){12}!"])
 async def test_a_pattern_that_could_take_for_ever_does_not(tmux: TmuxServer, pattern: str) -> None:
     pane = await tmux.spawn("gsh-agent-0001", ["printf", "a" * 200], cwd=Path("/tmp"), env=ENV)
-    ready = await wait_ready(tmux, pane.pane, pattern=pattern, idle_seconds=None, timeout=5)
+    ready = await wait_ready(tmux, pane.pane, pattern=pattern, idle_seconds=None, timeout=30)
     assert ready.reason == "dead"
 
 

@@ -28,11 +28,11 @@ def terminals(tmux: TmuxServer, tmp_path: Path) -> TerminalTools:
 
 async def test_a_program_is_driven_by_send_wait_and_read(terminals: TerminalTools) -> None:
     row = await terminals.add_agent()
-    ready = await terminals.run("tmux", action="wait_ready", pane="7", pattern="^repl> $", timeout=8)
+    ready = await terminals.run("tmux", action="wait_ready", pane="7", pattern="^repl> $", timeout=30)
     assert ready.data["reason"] == "pattern"
     for word in ("one", "two"):
         await terminals.run("tmux", action="send", pane=row.id, text=word)
-        ready = await terminals.run("tmux", action="wait_ready", pane=row.name, pattern="^repl> $", timeout=8)
+        ready = await terminals.run("tmux", action="wait_ready", pane=row.name, pattern="^repl> $", timeout=30)
         assert ready.data["reason"] == "pattern"
         assert f"answer to {word}" in ready.data["text"]
     new = await terminals.run("tmux", action="read", pane=row.pane, what="new")
@@ -41,7 +41,7 @@ async def test_a_program_is_driven_by_send_wait_and_read(terminals: TerminalTool
     screen = await terminals.run("tmux", action="read", pane=row.id)
     assert "answer to one" in screen.data["text"]
     await terminals.run("tmux", action="send", pane=row.id, text="exit")
-    over = await terminals.run("tmux", action="wait_ready", pane=row.id, timeout=8)
+    over = await terminals.run("tmux", action="wait_ready", pane=row.id, timeout=30)
     assert over.data["reason"] == "dead"
     with pytest.raises(CommandError, match="has ended"):
         await terminals.run("tmux", action="send", pane=row.id, text="anyone?")
@@ -50,13 +50,13 @@ async def test_a_program_is_driven_by_send_wait_and_read(terminals: TerminalTool
 
 async def test_text_without_enter_waits_and_keys_are_pressed_by_name(terminals: TerminalTools) -> None:
     row = await terminals.add_agent()
-    await terminals.run("tmux", action="wait_ready", pane=row.id, pattern="repl>", timeout=8)
+    await terminals.run("tmux", action="wait_ready", pane=row.id, pattern="repl>", timeout=30)
     await terminals.run("tmux", action="send", pane=row.id, text="ab", enter=False)
     assert "answer" not in (await wait_for_text(terminals.server, row.pane, "repl> ab"))
     await terminals.run("tmux", action="keys", pane=row.id, keys=["Backspace", "Enter"])
     await wait_for_text(terminals.server, row.pane, "answer to a\n")
     await terminals.run("tmux", action="keys", pane=row.id, keys=["Ctrl+C"])
-    assert (await terminals.run("tmux", action="wait_ready", pane=row.id, timeout=8)).data["reason"] == "dead"
+    assert (await terminals.run("tmux", action="wait_ready", pane=row.id, timeout=30)).data["reason"] == "dead"
     await terminals.open_shell()
     with pytest.raises(CommandError, match="There is no key 'Strg-X'"):
         await terminals.assess("tmux", action="keys", pane="main", keys=["Strg-X"])
@@ -80,7 +80,7 @@ async def test_enter_waits_as_long_as_the_programs_profile_says(
 
 async def test_texts_of_two_agents_never_mix(terminals: TerminalTools) -> None:
     row = await terminals.add_agent()
-    await terminals.run("tmux", action="wait_ready", pane=row.id, pattern="repl>", timeout=8)
+    await terminals.run("tmux", action="wait_ready", pane=row.id, pattern="repl>", timeout=30)
     words = [f"{agent} says {number}" for agent in ("ann", "bob") for number in range(3)]
     await asyncio.gather(
         *(terminals.run("tmux", agent=word[:3], action="send", pane=row.id, text=word) for word in words)
@@ -95,7 +95,7 @@ async def test_stillness_and_time_out_end_a_wait_and_are_told_apart(terminals: T
     silent = await terminals.add_agent(
         sys.executable, "-c", "import signal; print('thinking'); signal.pause()", id="0001"
     )
-    still = await terminals.run("tmux", action="wait_ready", pane=silent.id, idle_seconds=0.2, timeout=8)
+    still = await terminals.run("tmux", action="wait_ready", pane=silent.id, idle_seconds=0.2, timeout=30)
     assert still.data["reason"] == "idle"
     assert still.data["ready"]
     late = await terminals.run("tmux", action="wait_ready", pane=silent.id, timeout=0.2)
@@ -110,7 +110,7 @@ async def test_the_shared_shell_opens_for_a_send_and_not_for_a_look(terminals: T
     assert asked.effect.value == "execute"
     assert await terminals.server.panes() == []  # a question starts nothing
     await terminals.run("tmux", action="send", text="echo hel''lo")
-    ready = await terminals.run("tmux", action="wait_ready", pattern="^hello$", timeout=8)
+    ready = await terminals.run("tmux", action="wait_ready", pattern="^hello$", timeout=30)
     assert ready.data["reason"] == "pattern"
 
 

@@ -222,12 +222,12 @@ async def test_an_interactive_program_in_the_shared_shell_is_typed_to(tmp_path: 
     """What is in front there is read by its own profile, and by what the kernel says it waits for."""
     async with typing_routes(tmp_path, tmux) as d:
         await d.tool("tmux", action="send", text=f"{sys.executable} -q -i -E")
-        await d.tool("tmux", action="wait_ready", pattern="^>>> $", timeout=8)
+        await d.tool("tmux", action="wait_ready", pattern="^>>> $", timeout=30)
         await d.tool("tmux", action="send", text="for n in range(2):\n\tprint('n is', n)")
         await wait_for_text(tmux, (await d.reach.shared.open(tmp_path)).pane, "n is 1")
         await d.tool("tmux", action="send", text="exit()")
-        await d.tool("tmux", action="wait_ready", pattern=r"[$#] $", timeout=8)
+        await d.tool("tmux", action="wait_ready", pattern=r"[$#] $", timeout=30)
         await d.tool("tmux", action="send", text="sh -c 'printf \"Your name: \"; read n; echo hello-$n'")
-        await d.tool("tmux", action="wait_ready", pattern="name: ?$", timeout=8)
+        await d.tool("tmux", action="wait_ready", pattern="name: ?$", timeout=30)
         await d.tool("tmux", action="send", text="ann")
         await wait_for_text(tmux, (await d.reach.shared.open(tmp_path)).pane, "\nhello-ann")

@@ -35,7 +35,7 @@ async def harness(tmp_path: Path) -> AsyncIterator[Open]:
 async def again(here: AgentHarness, prompt: str, text: str) -> TurnFinished:
     """Deliver it as the relay does, and wait for the end that is told."""
     here.bus.publish(PromptSubmitted(prompt=prompt, agent="main", text=text))
-    finished = await here.bus.wait_for(TurnFinished, timeout=8)
+    finished = await here.bus.wait_for(TurnFinished, timeout=30)
     await here.bus.drained()
     return finished
 
