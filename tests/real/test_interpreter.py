@@ -48,6 +48,14 @@ async def soon(look: Callable[[], object]) -> None:
     await eventually(looked)
 
 
+def is_alive(process: psutil.Process) -> bool:
+    """Whether it runs; it may end while it is looked at."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 both = pytest.mark.parametrize("sandboxed", [True, False], ids=["sandbox", "outside"])
 
 
@@ -291,7 +299,7 @@ async def test_it_ends_with_its_owner_also_after_kill_9(tmp_path: Path, sandboxe
     owner.send_signal(signal.SIGKILL)
     await owner.wait()
     await soon(lambda: not processes_mentioning(seconds))
-    await soon(lambda: not [one for one in below if one.is_running() and one.status() != psutil.STATUS_ZOMBIE])
+    await soon(lambda: not [one for one in below if is_alive(one)])
 
 
 async def test_the_sandbox_holds_it(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ async def open_window() -> AsyncGenerator[WindowHarness]:
             runtime.mkdir(mode=0o700)
             env = {
                 "HOME": str(folder / "home"),
+                "GSH_UI__FIRST_QUESTIONS": "false",
                 "PATH": os.environ["PATH"],
                 "PYTHONPATH": str(ROOT),
                 "SHELL": "/bin/sh",

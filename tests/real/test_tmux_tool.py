@@ -82,9 +82,21 @@ async def test_texts_of_two_agents_never_mix(terminals: TerminalTools) -> None:
     row = await terminals.add_agent()
     await terminals.run("tmux", action="wait_ready", pane=row.id, pattern="repl>", timeout=30)
     words = [f"{agent} says {number}" for agent in ("ann", "bob") for number in range(3)]
-    await asyncio.gather(
-        *(terminals.run("tmux", agent=word[:3], action="send", pane=row.id, text=word) for word in words)
-    )
+
+    async def send(word: str) -> None:
+        """Say it until it is taken: what the program has not read yet stands in the way of the next text."""
+
+        async def taken() -> bool:
+            try:
+                await terminals.run("tmux", agent=word[:3], action="send", pane=row.id, text=word)
+            except CommandError as error:
+                assert "without submitting it" in str(error)
+                return False
+            return True
+
+        await eventually(taken)
+
+    await asyncio.gather(*map(send, words))
     await eventually(
         lambda: screen_text(terminals.server, row.pane),
         until=lambda seen: all(f"answer to {word}\n" in seen for word in words),

@@ -35,6 +35,12 @@ async def test_three_questions_and_nothing_without_an_answer(home: Home, monkeyp
         def sets() -> list[tuple[str, str]]:
             return [(call.key, call.value) for call in hub.ran if isinstance(call, SetSetting)]
 
+        async def carried_out() -> None:
+            await app.workers.wait_for_complete(worker for worker in app.workers if worker.group == "settings")
+
+        app.part(SettingsFeature).ask_first(unless=lambda: True)
+        await carried_out()
+        assert not isinstance(app.screen, Picker), "the person has begun to type"
         app.part(SettingsFeature).ask_first()
         await asked("Which provider")
         await pilot.press("down", "enter")
@@ -45,7 +51,7 @@ async def test_three_questions_and_nothing_without_an_answer(home: Home, monkeyp
         assert dialog.bottom < app.bench.input.region.y, "the input is in sight"
         assert app.screen.query_one(".dialog-hint").region.bottom < dialog.bottom, "and how to go on"
         await pilot.press("escape")
-        await app.workers.wait_for_complete(worker for worker in app.workers if worker.group == "settings")
+        await carried_out()
         assert sets() == [("agent.default_provider", "openai")] and app.theme == "gsh-dark"
         assert [event.provider for event in hub.said if isinstance(event, ModelChangeRequested)] == ["openai"]
         monkeypatch.delenv("OPENAI_API_KEY")  # one provider: nothing to choose
@@ -55,5 +61,5 @@ async def test_three_questions_and_nothing_without_an_answer(home: Home, monkeyp
         await asked("your shells")
         assert len(sets()) == 1 and startup.read_text("utf-8") == "alias ll='ls -l'\n"
         await pilot.press("down", "enter")
-        await app.workers.wait_for_complete(worker for worker in app.workers if worker.group == "settings")
+        await carried_out()
     assert startup.read_text("utf-8").startswith("alias ll='ls -l'\n[[ ! -r ")

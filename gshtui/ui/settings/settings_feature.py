@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -70,11 +70,15 @@ class SettingsFeature(Feature):
             self._screen = SettingsScreen(rows, change=self._change, reset=self._reset, check=self._check)
             self.window.push_screen(self._screen)
 
-    def ask_first(self) -> None:
-        """Ask the questions of the very first start."""
-        self._work(self._ask_first())
+    def ask_first(self, *, unless: Callable[[], object] = bool) -> None:
+        """Ask the questions of the very first start, once it is known which are to be asked.
 
-    async def _ask_first(self) -> None:
+        Args:
+            unless: then none is, if this is true by then: the person has begun to type.
+        """
+        self._work(self._ask_first(unless))
+
+    async def _ask_first(self, unless: Callable[[], object]) -> None:
         import os
 
         from gshtui.providers.selection import usable
@@ -82,7 +86,8 @@ class SettingsFeature(Feature):
 
         settings = self.window.bridge.settings
         found = await usable(settings, os.environ) if settings is not None else []
-        await FirstStart(self._host, [one.name for one in found], self._choose_first).ask()
+        if not unless():
+            await FirstStart(self._host, [one.name for one in found], self._choose_first).ask()
 
     async def _choose_first(self, key: str, value: str) -> None:
         from gshtui.bus.events.agent_events import ModelChangeRequested

@@ -154,7 +154,7 @@ class Workbench(ThemedApp[int], AppBase):
         self.apply_settings(settings)
         self.bench.centre.connect()
         if self.is_first and settings.ui.first_questions and not self._presses:
-            self.part(SettingsFeature).ask_first()
+            self.part(SettingsFeature).ask_first(unless=lambda: self._presses)
         if not self.bridge.opening.session:
             await self.offer_last()
         elif self.edited is not None:
