@@ -1,8 +1,9 @@
 """What a model cannot take of pictures, documents and sounds, and what it is sent instead. Pure.
 
-Single files fit every provider when they are attached; what is limited here is what one request holds:
-platform.claude.com/docs/en/build-with-claude/vision and …/pdf-support, platform.openai.com/docs/guides/images-vision
-and …/pdf-files, ai.google.dev/gemini-api/docs/image-understanding and …/document-processing.
+Single files fit every provider when they are attached; what is limited here is what one request holds. Published are
+Anthropic's 32 MB, 100 pictures and 100 pages (platform.claude.com/docs/en/build-with-claude/vision and …/pdf-support),
+and Gemini's 3,600 pictures (ai.google.dev/gemini-api/docs/image-understanding). The other numbers are estimates: what a
+provider takes less of, it refuses with an error of its own.
 """
 
 from __future__ import annotations
