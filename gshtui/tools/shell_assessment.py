@@ -105,22 +105,24 @@ def leads_to(command: str, folder: Path, project: Path) -> tuple[str, ...]:
 
 def _reach(command: str, folder: Path, root: Path) -> Iterator[tuple[bool, str]]:
     """Warn of words that look like paths outside the project, or like secrets; with each, whether it is a secret."""
+    looked_at = {"", *_HARMLESS}
     for word in _words(command):
         if _ADDRESS.fullmatch(word):
             continue  # what it names is on another machine
-        for part in {word, word.rpartition("=")[2], word.rpartition("@")[2], word.rpartition(":")[2]}:
-            if not part or part in _HARMLESS or len(part) > 4096:
+        for part in {word, word.rpartition("=")[2], word.rpartition("@")[2], word.rpartition(":")[2]} - looked_at:
+            looked_at.add(part)
+            if len(part) > 4096:
                 continue
             path = os.path.expandvars(os.path.expanduser(part))  # noqa: PTH111 - words are no paths yet
             if path.startswith(_PROGRAMS) and os.access(path, os.X_OK):
                 continue
-            is_path = path.startswith("/") or ".." in path or os.path.lexists(folder / path)
-            real = Path(os.path.realpath(folder / path))
+            named = os.path.join(folder, path)  # noqa: PTH118 - a Path for each word costs more than the rest
+            exists = os.path.lexists(named)
+            real = Path(os.path.realpath(named) if exists or "/" in path or path in (".", "..") else named)
             if secret := sensitive_paths.secret(real):
                 yield True, f"may touch {secret}: {one_line(literal(str(real)))}"
-            elif is_path and not real.is_relative_to(root):
-                named = Path(os.path.normpath(folder / path))
-                behind = f" behind {one_line(literal(part), 100)}" if named != real else ""
+            elif (exists or path.startswith("/") or ".." in path) and not real.is_relative_to(root):
+                behind = f" behind {one_line(literal(part), 100)}" if os.path.normpath(named) != str(real) else ""
                 yield False, f"reaches outside the project: {one_line(literal(str(real)))}{behind}"
 
 

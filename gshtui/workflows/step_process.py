@@ -152,20 +152,21 @@ async def run_shell(place: StepPlace, call: StepCall, action: ShellAction) -> St
     terminal = action.terminal and place.lend_terminal is not None
     stdin = templates.render(action.stdin, call.values).encode("utf-8", "replace") if action.stdin else b""
 
-    def prepare() -> tuple[Location, Assessment, tuple[str, ...]]:
+    def prepare() -> tuple[Location, Assessment]:
         folder = locate(invocation, wanted)
         if not folder.real.is_dir():
             raise CommandError(f"The folder {folder.shown} does not exist, so the step cannot run there.")
         assessed = assess_line(script, folder, place.project, own_shell=action.shell == "zsh")
-        return folder, _with_variables(assessed, variables), leads_to(script, folder.real, place.project)
+        return folder, _with_variables(assessed, variables)
 
-    folder, assessment, ends = await asyncio.to_thread(prepare)
+    folder, assessment = await asyncio.to_thread(prepare)
     environ = _environment(place, variables, terminal=terminal)
     argv = _shell_words(action.shell, script)
 
     def changed() -> str:
         again = locate(invocation, wanted)
-        fresh = [end for end in leads_to(script, folder.real, place.project) if end not in ends]
+        ends = leads_to(script, folder.real, place.project)
+        fresh = [end for end in ends if end not in assessment.warnings]
         if again.real != folder.real:
             return f"{folder.shown} leads elsewhere now"
         return fresh[0] if fresh else ""
