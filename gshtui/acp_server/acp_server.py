@@ -13,29 +13,21 @@ from typing import Any
 
 import acp
 from acp.schema import (
-    AgentCapabilities,
     AuthenticateResponse,
     CloseSessionResponse,
-    Implementation,
     InitializeResponse,
     ListSessionsResponse,
     LoadSessionResponse,
-    McpCapabilities,
     NewSessionResponse,
-    PromptCapabilities,
     PromptResponse,
     ResumeSessionResponse,
-    SessionCapabilities,
-    SessionCloseCapabilities,
     SessionInfo,
-    SessionListCapabilities,
-    SessionResumeCapabilities,
     SetSessionConfigOptionResponse,
     SetSessionModeResponse,
 )
 
-import gshtui
 from gshtui.acp_server import session_updates
+from gshtui.acp_server.acp_greeting import GREETING
 from gshtui.acp_server.acp_session import AcpSession, OpenHub
 from gshtui.acp_server.session_servers import client_servers
 from gshtui.bus.events.hub_events import Noticed
@@ -45,7 +37,6 @@ from gshtui.system.expected_error import ExpectedError
 from gshtui.system.tasks import end_all
 from gshtui.text.sanitise import one_line
 
-PROTOCOL = 1
 Passed = Sequence[Any] | None
 """The MCP servers of a client, as the SDK's models."""
 _LISTED = 100
@@ -68,22 +59,8 @@ class AcpServer:
         self._client = conn
 
     async def initialize(self, protocol_version: int, **_: Any) -> InitializeResponse:
-        """Agree on version 1, whatever the client asks for; it decides whether it goes on."""
-        return InitializeResponse(
-            protocol_version=PROTOCOL,
-            agent_info=Implementation(name="gsh-tui", title="gsh-tui", version=gshtui.__version__),
-            agent_capabilities=AgentCapabilities(
-                load_session=True,
-                mcp_capabilities=McpCapabilities(http=True, sse=False),
-                prompt_capabilities=PromptCapabilities(image=True, audio=True, embedded_context=True),
-                session_capabilities=SessionCapabilities(
-                    list=SessionListCapabilities(),
-                    resume=SessionResumeCapabilities(),
-                    close=SessionCloseCapabilities(),
-                ),
-            ),
-            auth_methods=[],
-        )
+        """Agree on our version; the client decides whether it goes on."""
+        return InitializeResponse.model_validate(GREETING)
 
     async def authenticate(self, method_id: str, **_: Any) -> AuthenticateResponse:
         """There is nothing to log in to: keys come from the environment or a keyring."""

@@ -13,7 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gshtui.acp_server.acp_greeting import greeting
 from gshtui.headless import exits
+from gshtui.headless.early_answer import EarlyAnswer
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
 
@@ -40,12 +42,15 @@ def serve_acp(options: AcpOptions) -> int:
 
 
 async def _serve(options: AcpOptions, stop: Stop) -> int:
-    out = os.dup(1)
-    os.dup2(2, 1)
+    try:
+        early = EarlyAnswer(greeting)
+    except OSError as error:
+        complain(f"standard input or output cannot be used: {error.strerror}.")
+        return exits.ERROR
     from acp.agent.connection import AgentSideConnection
 
     from gshtui.acp_server.acp_server import AcpServer
-    from gshtui.programs.acp.acp_transport import LineTransport
+    from gshtui.acp_server.client_transport import ClientTransport
 
     async def open_hub(cwd: Path, session: str, servers: ClientServers) -> Hub:
         return await _open_hub(options, cwd, session, servers)
@@ -54,8 +59,8 @@ async def _serve(options: AcpOptions, stop: Stop) -> int:
         return await _open_store(options)
 
     server: Any = AcpServer(open_hub, open_store)
-    reader, writer = await _streams(out)
-    transport = LineTransport(reader, writer, pace=_no_wait, noted=_note)
+    reader, writer = await _streams(early)
+    transport = ClientTransport(reader, writer, _note, early.is_second)
     connection = AgentSideConnection(server, transport, listening=False, use_unstable_protocol=True)
     listening = asyncio.ensure_future(connection.listen())
     asked = asyncio.ensure_future(stop.asked.wait())
@@ -117,17 +122,15 @@ def _held(hub: Hub) -> str:
     return "This conversation is open in another window or process; close it there first."
 
 
-async def _streams(out: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+async def _streams(early: EarlyAnswer) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(os.dup(0), "rb"))
-    sink = os.fdopen(out, "wb", closefd=False)
+    reader.feed_data(await early.beginning())
+    source = os.fdopen(early.input, "rb")
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
+    sink = os.fdopen(early.output, "wb", closefd=False)
     transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, sink)
     return reader, asyncio.StreamWriter(transport, protocol, None, loop)
-
-
-async def _no_wait() -> None:
-    return None
 
 
 def _note(line: str) -> None:

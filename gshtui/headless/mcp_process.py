@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
+import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable
@@ -10,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gshtui.headless import exits, streams
-from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+from gshtui.headless.early_answer import EarlyAnswer, ResumedInput
 from gshtui.headless.runner import Stop, run_command
 from gshtui.headless.streams import complain
-from gshtui.hub.hub_options import HubOptions
+from gshtui.mcp_server.mcp_greeting import greeting
 from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.tasks import cancel_and_wait, start_job
@@ -22,6 +25,8 @@ _PARTS = frozenset({"store", "guard", "providers", "fleet"})
 _KEY = "agent.auto_approve"
 Serve = Callable[[socket.socket, str, asyncio.Event], Awaitable[None]]
 """Serves on a socket those who have a token, until asked to stop."""
+ServeLines = Callable[[io.RawIOBase, Callable[[str], None]], Awaitable[None]]
+"""Serves one program, whose lines are read there and answered by the function, until it leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,15 @@ def serve_commands(options: McpServeOptions) -> int:
 
 
 async def _run(options: McpServeOptions, stop: Stop) -> int:
+    early: EarlyAnswer | None = None
+    if not options.http:
+        try:
+            early = EarlyAnswer(greeting)
+        except OSError as error:
+            complain(f"standard input or output cannot be used: {error.strerror}.", "Or serve with --http.")
+            return exits.ERROR
+    from gshtui.headless.command_hub import load_settings, running_hub, working_folder
+    from gshtui.hub.hub_options import HubOptions
     from gshtui.mcp_server.mcp_face import McpFace
     from gshtui.mcp_server.served_commands import ServedCommands
 
@@ -66,15 +80,25 @@ async def _run(options: McpServeOptions, stop: Stop) -> int:
         commands = ServedCommands(hub, frozenset(options.allowed), start)
         face = McpFace(commands)
         try:
-            if options.http:
+            if early is None:
                 return await _serve_http(face.serve_http, options, stop) if await commands.ready() else exits.ERROR
-            serving = start_job(face.serve_stdio(), "the MCP server")
+            serving = start_job(_serve_lines(face.serve_lines, early), "the MCP server")
             stopping = asyncio.ensure_future(stop.asked.wait())
             await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
             await cancel_and_wait(serving, stopping, within=2.0)
         finally:
             await commands.started()
     return exits.DONE
+
+
+async def _serve_lines(serve: ServeLines, early: EarlyAnswer) -> None:
+    def write_line(text: str) -> None:
+        if not early.is_second(json.loads(text)):
+            data = text.encode()
+            while data:
+                data = data[os.write(early.output, data) :]
+
+    await serve(ResumedInput(await early.beginning(), early.input), write_line)
 
 
 async def _serve_http(serve: Serve, options: McpServeOptions, stop: Stop) -> int:

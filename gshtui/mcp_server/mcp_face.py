@@ -5,30 +5,44 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import io
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Generator, MutableMapping
 from typing import Any, cast
 
+import anyio
+import anyio.to_thread
 import mcp_types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp_types import CLIENT_INFO_META_KEY
 
-from gshtui import __version__
 from gshtui.commands.declaration import Effect
+from gshtui.mcp_server.mcp_greeting import INSTRUCTIONS, NAME, VERSION
 from gshtui.mcp_server.served_commands import ServedCommands
 from gshtui.system.tasks import cancel_and_wait, start_job
 
-_INSTRUCTIONS = """\
-Agents of gsh-tui, a terminal workbench: list and read them, search the shell history and past conversations, and, \
-where the person allowed it, start, prompt and interrupt agents. An agent's own questions are answered by its person."""
 _ALIVE_EVERY = 5.0
 """Seconds between two signs of life of a long call."""
 _ENDS_WITHIN = 5.0
 Scope = MutableMapping[str, Any]
 AsgiApp = Callable[[Scope, Any, Any], Awaitable[None]]
+
+
+class _Output:
+    """What the SDK takes for an open file."""
+
+    def __init__(self, write_line: Callable[[str], None]) -> None:
+        self._write_line = write_line
+
+    async def write(self, text: str) -> None:
+        """Write one message."""
+        await anyio.to_thread.run_sync(self._write_line, text)
+
+    async def flush(self) -> None:
+        """Nothing is held back."""
 
 
 class McpFace:
@@ -37,17 +51,23 @@ class McpFace:
     def __init__(self, commands: ServedCommands) -> None:
         self._commands = commands
         self._server: Server[Any] = Server(
-            "gsh-tui",
-            version=__version__,
-            instructions=_INSTRUCTIONS,
+            NAME,
+            version=VERSION,
+            instructions=INSTRUCTIONS,
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
         )
 
-    async def serve_stdio(self) -> None:
-        """Serve until standard input ends."""
+    async def serve_lines(self, lines: io.RawIOBase, write_line: Callable[[str], None]) -> None:
+        """Serve until these lines end.
+
+        Args:
+            lines: what the program says.
+            write_line: writes a message for it, and may block.
+        """
         _quiet()
-        async with stdio_server() as (read, write):
+        given = anyio.wrap_file(io.TextIOWrapper(io.BufferedReader(lines), encoding="utf-8", errors="replace"))
+        async with stdio_server(given, cast("Any", _Output(write_line))) as (read, write):
             await self._server.run(read, write, self._server.create_initialization_options())
 
     async def serve_http(self, listener: socket.socket, token: str, stop: asyncio.Event) -> None:

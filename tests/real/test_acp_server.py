@@ -6,6 +6,7 @@ import asyncio
 import base64
 import contextlib
 import itertools
+import json
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
@@ -26,12 +27,17 @@ from acp.schema import (
     SseMcpServer,
 )
 
+from gshtui.acp_server.acp_greeting import GREETING
+from gshtui.acp_server.acp_server import AcpServer
 from tests.kit.command import ROOT, environment
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Think
 
 COVERS = (
     "gshtui.acp_server.acp_session",
+    "gshtui.acp_server.client_transport",
+    "gshtui.acp_server.acp_greeting",
+    "gshtui.headless.early_answer",
     "gshtui.acp_server.session_servers",
     "gshtui.acp_server.session_options",
     "gshtui.acp_server.session_updates",
@@ -43,6 +49,8 @@ PNG = base64.b64encode(
         "0000000c4944415408d763f8cfc000000301010018dd8db00000000049454e44ae426082"
     )
 ).decode()
+FLOOD = 3_000
+NEVER: Any = None
 pytestmark = pytest.mark.timeout(180)
 
 
@@ -148,6 +156,10 @@ async def test_a_whole_turn_with_a_question_a_diff_and_thoughts(tmp_path: Path) 
         assert started.tool_call_id == ended.tool_call_id == call.tool_call_id
         assert ended.status == "completed" and ended.content[0].path == str(tmp_path / "made.txt")
         assert (tmp_path / "made.txt").read_text("utf-8") == "made\n"
+        # It was answered while the program was loading, and is not answered again.
+        assert sum(message.get("result") == GREETING for message in at.raw) == 1
+        agreed = await AcpServer(NEVER, NEVER).initialize(1)
+        assert agreed.model_dump(mode="json", by_alias=True, exclude_unset=True) == GREETING
 
 
 async def test_a_refused_question_writes_nothing_and_a_client_without_an_answer_neither(tmp_path: Path) -> None:
@@ -329,5 +341,9 @@ async def test_a_request_before_initialize_and_garbage_do_no_harm(tmp_path: Path
     process.stdin.write(lines)
     answers = [await asyncio.wait_for(process.stdout.readline(), 20) for _ in range(2)]
     assert b"-32601" in answers[0] and b'"protocolVersion":1' in answers[1]
+    flood = b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"nonsense"}\n' % number for number in range(FLOOD))
+    process.stdin.write(flood)  # and nothing is read meanwhile
+    told = [json.loads(await asyncio.wait_for(process.stdout.readline(), 60))["id"] for _ in range(FLOOD)]
+    assert sorted(told) == list(range(FLOOD))
     process.stdin.close()
     assert await asyncio.wait_for(process.wait(), 30) == 0

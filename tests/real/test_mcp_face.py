@@ -16,11 +16,21 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from gshtui.headless.early_answer import ResumedInput
+from gshtui.mcp_server.mcp_face import McpFace
+from gshtui.mcp_server.mcp_greeting import greeting
 from gshtui.settings import paths
 from tests.kit.command import environment, run_gsh, start_gsh
 
-COVERS = ("gshtui.cli.mcp_serve", "gshtui.headless.mcp_process", "gshtui.mcp_server.served_commands")
+COVERS = (
+    "gshtui.cli.mcp_serve",
+    "gshtui.headless.mcp_process",
+    "gshtui.mcp_server.mcp_greeting",
+    "gshtui.mcp_server.served_commands",
+    "gshtui.headless.early_answer",
+)
 
 
 @asynccontextmanager
@@ -66,11 +76,45 @@ async def test_a_program_reads_and_searches(tmp_path: Path) -> None:
         assert long.structured_content == {"text": text(long)}
 
 
-async def test_what_was_not_allowed_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    async with served(tmp_path) as client:
-        refused = await client.call_tool("agent_spawn", {"prompt": "hello"})
-        assert refused.is_error
-        assert "--allow agent_spawn" in text(refused)
+def initialize(version: str, **params: object) -> dict[str, Any]:
+    told = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}} | params
+    return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": told}
+
+
+def test_a_handshake_is_answered_once_and_what_was_not_allowed_refused_with_what_to_do(tmp_path: Path) -> None:
+    asked = (
+        initialize("2025-06-18"),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+         "params": {"name": "agent_spawn", "arguments": {"prompt": "hello"}}},
+    )  # fmt: skip
+    with start_gsh("mcp", "serve", cwd=tmp_path, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write("".join(f"{json.dumps(message)}\n" for message in asked).encode())
+        process.stdin.flush()
+        first, second = (json.loads(process.stdout.readline()) for _ in range(2))
+        process.stdin.close()
+        assert (first["id"], second["id"]) == (1, 2) and not process.stdout.read()
+        assert first["result"] == greeting(asked[0])
+        assert second["result"]["isError"] and "--allow agent_spawn" in second["result"]["content"][0]["text"]
+
+
+async def test_the_early_answer_is_that_of_the_sdk() -> None:
+    """For each version on which they agree by `initialize`; all else is left to it."""
+    commands: Any = None
+    for version in HANDSHAKE_PROTOCOL_VERSIONS:
+        asked, said = initialize(version), list[str]()
+        lines = ResumedInput(f"{json.dumps(asked)}\n".encode(), os.open(os.devnull, os.O_RDONLY))
+        await McpFace(commands).serve_lines(lines, said.append)
+        assert [json.loads(line)["result"] for line in said] == [greeting(asked)]
+    for other in (
+        initialize("2099-01-01"),
+        initialize("2025-06-18", clientInfo={"name": 1, "version": "1"}),
+        initialize("2025-06-18", capabilities=None),
+        initialize("2025-06-18") | {"method": "ping"},
+        {"id": 1, "method": "initialize"},
+    ):
+        assert greeting(other) is None
 
 
 async def test_no_program_can_widen_anything(tmp_path: Path) -> None:

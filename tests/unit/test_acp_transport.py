@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from gshtui.acp_server.client_transport import MOST_UNANSWERED, ClientTransport
 from gshtui.programs.acp.acp_transport import MOST_GARBAGE, LineTransport
 
 
@@ -58,3 +59,29 @@ async def test_nothing_is_read_while_the_reader_is_behind() -> None:
     assert not reading.done()
     gate.set()
     assert await reading == {"a": 1}
+
+
+async def test_a_client_that_reads_no_answers_is_read_no_further() -> None:
+    reader = asyncio.StreamReader()
+    reader.feed_data(b"".join(b'{"id": %d, "method": "x"}\n' % number for number in range(MOST_UNANSWERED + 5)))
+    sent = bytearray()
+
+    class Writer:
+        def write(self, data: bytes) -> None:
+            sent.extend(data)
+
+        async def drain(self) -> None: ...
+
+    writer: Any = Writer()
+    seconds = iter((True, *(False for _ in range(MOST_UNANSWERED))))
+    transport = ClientTransport(reader, writer, lambda line: None, lambda message: next(seconds))
+    for _ in range(MOST_UNANSWERED):
+        assert await transport.receive() is not None
+    waiting = asyncio.create_task(transport.receive())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    await transport.send({"id": 0, "result": {}})
+    assert (await waiting or {})["id"] == MOST_UNANSWERED and not sent
+    await transport.send({"id": 1, "result": {}})
+    assert sent == b'{"id":1,"result":{}}\n'

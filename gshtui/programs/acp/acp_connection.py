@@ -109,9 +109,6 @@ class AcpConnection:
         Raises:
             AcpError: it cannot be started, ends at once, does not answer in time, or speaks another version.
         """
-        await asyncio.to_thread(_load)
-        from acp.connection import Connection
-
         if await asyncio.to_thread(self._found) is None:
             raise AcpError(
                 "missing",
@@ -139,6 +136,9 @@ class AcpConnection:
         self._transport = LineTransport(
             process.stdout, process.stdin, pace=self._port.caught_up, noted=self._note_garbage
         )
+        await asyncio.to_thread(_load)  # while the program starts, which takes as long
+        from acp.connection import Connection
+
         self._connection = Connection(self._handle, self._transport)
         answer = await self._request(
             "initialize",
