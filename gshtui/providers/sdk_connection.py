@@ -17,6 +17,7 @@ from gshtui.providers.catalog import Catalog, Model
 from gshtui.providers.port import Capabilities, Completed, ProviderError
 from gshtui.providers.provider_errors import ErrorOrigin, cut_short, garbled, silent, timed_out, unreachable
 from gshtui.providers.retry import Backoff
+from gshtui.providers.sdk_packages import load_by_pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,9 @@ class Endpoint:
 
 
 async def imported(name: str, origin: ErrorOrigin) -> Any:
-    """A module, imported in a thread. Raises `ProviderError` where it is not installed whole."""
+    """An SDK, imported in a thread, by pieces. Raises `ProviderError` where it is not installed whole."""
     try:
+        load_by_pieces(name.partition(".")[0])
         return await asyncio.to_thread(importlib.import_module, name)
     except ImportError as error:
         message = f"{origin.label} needs the Python package {name}, which cannot be loaded: {error}"
