@@ -190,12 +190,15 @@ class CliSession:
     async def obstacle(self, *, even_busy: bool = False) -> SessionError | None:
         """What prevents typing now; `None` if nothing does. Raises `SessionError` (busy, terminal).
 
-        What a killed process has left half typed in the input is removed, and is no obstacle.
+        What a killed process has left half typed in the input is removed, and is no obstacle; a text that was sent, and
+        that the program has yet to read, is one only until it has.
         """
         trouble = self._view.obstacle(await self._view.read_drawn(), even_busy=even_busy)
-        if trouble is not None and trouble.kind == "draft" and await self.writer.take_back() == "taken_back":
+        if trouble is None or trouble.kind != "draft":
+            return trouble
+        if await self.writer.take_back() == "taken_back":
             return self._view.obstacle(await self._view.read_screen(), even_busy=even_busy)
-        return trouble
+        return await self.writer.unread() or trouble
 
     async def send(self, text: str, *, told: Callable[[State], None] | None = None, even_busy: bool = False) -> Sent:
         """Type a text and enter it. Raises `SessionError`; see `PaneWriter.write`."""

@@ -147,8 +147,11 @@ class PaneWriter:
         async with self._turn() as record:
             seen = await self.view.read_drawn()
             behind = behind or bool(aside)
-            if not behind and seen.draft and await self._take_back(record, seen):
-                seen = await self.view.read_screen()
+            if not behind and seen.draft:
+                if await self._take_back(record, seen):
+                    seen = await self.view.read_screen()
+                elif self._is_unread(record, seen):
+                    seen = await self._read(record)
             if trouble := self.view.obstacle(seen, even_busy=even_busy, elsewhere=elsewhere, behind=behind):
                 raise trouble
             words = await self._worded(seen, text, enter)
@@ -205,6 +208,27 @@ class PaneWriter:
             back = await self._take_back(record, await self.view.read_screen())
             # Of an Enter nobody knows what came of it, even if the text still stands there.
             return "taken_back" if back and was.step == "typing" else "unknown"
+
+    async def unread(self) -> SessionError | None:
+        """What prevents the next text while the program has yet to read the one before. Raises as `take_back` does."""
+        async with self._turn() as record:
+            return self._later() if self._is_unread(record, await self.view.read_screen()) else None
+
+    async def _read(self, record: TypingRecord) -> Seen:
+        """The look after the program has read what was entered before. Raises `SessionError` (busy, terminal)."""
+        seen = await self.view.wait_until(lambda now: not self._is_unread(record, now))
+        if seen is None:
+            raise self._later()
+        return seen
+
+    def _later(self) -> SessionError:
+        message = f"{self.view.name} has not read the text that was sent to it before."
+        return SessionError("busy", message, "Wait until it has.")
+
+    @staticmethod
+    def _is_unread(record: TypingRecord, seen: Seen) -> bool:
+        was = record.read()
+        return was is not None and was.is_unread(seen.draft)
 
     async def _take_back(self, record: TypingRecord, seen: Seen) -> bool:
         """Clear the input if nothing is in it but what a killed process typed; returns whether it did."""

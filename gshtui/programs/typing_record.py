@@ -2,7 +2,7 @@
 
 A file beside the lock for typing, which only the holder of that lock reads and writes. It tells our own unfinished text
 in an input line from what a person has half typed there, and a message that was accepted from one that was not. The
-text is in it only until it was accepted.
+text is in it only until it was accepted; what is kept of it then tells whether a slow program still has it to read.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ class TypedText(msgspec.Struct, frozen=True):
     """As they were typed."""
     shown: str = ""
     """The draft that was seen after that."""
+    traces: tuple[str, ...] = ()
+    """What tells the drafts that an accepted text can look like from others."""
 
     def is_draft(self, draft: str) -> bool:
         """Whether a draft is this text and nothing else: all of it, as it was seen then, or the end of a long one."""
@@ -40,6 +42,10 @@ class TypedText(msgspec.Struct, frozen=True):
         if not seen or self.step == "accepted":
             return False
         return seen == whole or seen == _packed(self.shown) or (len(seen) >= _SURE and whole.endswith(seen))
+
+    def is_unread(self, draft: str) -> bool:
+        """Whether a draft is this text, which was accepted, but which the program has not read yet."""
+        return self.step == "accepted" and bool(draft) and text_key(_packed(draft)) in self.traces
 
 
 class TypingRecord:
@@ -63,7 +69,10 @@ class TypingRecord:
 
     def accepted(self) -> None:
         """Note that the program took it; the text is no longer kept."""
-        self._advance(step="accepted", words="", shown="")
+        if self._now is not None:
+            drafts = (self._now.words, self._now.words.rpartition("\n")[2], self._now.shown)
+            traces = tuple(dict.fromkeys(text_key(packed) for draft in drafts if (packed := _packed(draft))))
+            self._advance(step="accepted", words="", shown="", traces=traces)
 
     def drop(self) -> None:
         """Note that nothing of it is left to be done here."""
@@ -79,7 +88,7 @@ class TypingRecord:
         except (OSError, msgspec.DecodeError):
             return None
 
-    def _advance(self, **changes: str) -> None:
+    def _advance(self, **changes: str | tuple[str, ...]) -> None:
         if self._now is not None:
             with contextlib.suppress(OSError):  # then less is known later, and a person decides
                 self._write(msgspec.structs.replace(self._now, **changes))

@@ -84,13 +84,13 @@ async def test_texts_of_two_agents_never_mix(terminals: TerminalTools) -> None:
     words = [f"{agent} says {number}" for agent in ("ann", "bob") for number in range(3)]
 
     async def send(word: str) -> None:
-        """Say it until it is taken: what the program has not read yet stands in the way of the next text."""
+        """Say it until it is taken: a slow program may have yet to read the text before."""
 
         async def taken() -> bool:
             try:
                 await terminals.run("tmux", agent=word[:3], action="send", pane=row.id, text=word)
             except CommandError as error:
-                assert "without submitting it" in str(error)
+                assert "without submitting it" not in str(error), "nobody else types here"
                 return False
             return True
 

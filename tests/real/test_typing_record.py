@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,6 +14,8 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.letter import Letter
+from gshtui.programs import profile as profiles
+from gshtui.programs.cli_session import CliSession
 from gshtui.programs.pane_view import SessionError
 from gshtui.programs.typing_record import TypedText, TypingRecord, text_key
 from gshtui.tmux.server import TmuxServer
@@ -216,6 +219,42 @@ def test_which_draft_is_ours(draft: str, step: str, is_ours: bool) -> None:
     assert text.is_draft(draft) is is_ours
 
 
+SLOW = """
+import sys
+with open(sys.argv[1]) as gate:
+    while True:
+        print("repl> ", end="", flush=True)
+        gate.readline()
+        print("answer to " + sys.stdin.readline().strip(), flush=True)
+"""
+"""An interactive program that reads a line of its input for each line that comes through a pipe."""
+
+
+async def test_what_a_slow_program_has_not_read_yet_is_nobodys_draft(tmp_path: Path, tmux: TmuxServer) -> None:
+    pipe = tmp_path / "gate"
+    os.mkfifo(pipe)
+    info = await tmux.spawn("gsh-agent-0001", [sys.executable, "-c", SLOW, str(pipe)], cwd=tmp_path, env={})
+    row = AgentRow(id="0001", name="slow", kind="cli", pane=info.pane, pid=info.pid)
+    ann, bob = (CliSession(tmux, row, profiles.load(tmp_path).get("repl")) for _ in range(2))
+    with await asyncio.to_thread(pipe.open, "w") as gate:
+        await wait_for_text(tmux, row.pane, "repl>")
+        await ann.send("ann says this")
+        assert (obstacle := await bob.obstacle()) is not None
+        assert obstacle.kind == "busy"
+        with pytest.raises(SessionError, match="has not read the text that was sent to it before") as refused:
+            await bob.send("bob says that")
+        assert refused.value.kind == "busy"
+        gate.write("\n")
+        gate.flush()
+        await wait_for_text(tmux, row.pane, "answer to ann says this")
+        assert await bob.obstacle() is None
+        await tmux.type_bytes(row.pane, b"by hand")
+        await wait_for_text(tmux, row.pane, "by hand")
+        with pytest.raises(SessionError, match="Somebody has typed") as typed:
+            await bob.send("bob says that")
+        assert typed.value.kind == "draft"
+
+
 def test_of_a_long_text_its_end_is_enough_and_its_middle_is_not() -> None:
     words = " ".join(f"word{number}" for number in range(200))
     text = TypedText("k", "typing", words)
@@ -234,6 +273,11 @@ def test_the_record_keeps_no_text_once_it_was_accepted(tmp_path: Path) -> None:
     assert TypingRecord(file).read() == TypedText(text_key("secret leaf"), "typing", "secret leaf", "secret leaf")
     record.accepted()
     assert "leaf" not in file.read_text()
+    accepted = record.read()
+    assert accepted is not None
+    assert accepted.is_unread("secret\n leaf")
+    assert not accepted.is_unread("another")
+    assert not accepted.is_unread("")
     assert file.stat().st_mode & 0o077 == 0
     file.write_text("{")
     assert record.read() is None
