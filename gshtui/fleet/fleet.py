@@ -21,7 +21,15 @@ from gshtui.bus.letter import Letter
 from gshtui.fleet.accounts import Accounts
 from gshtui.fleet.agent_programs import Programs
 from gshtui.fleet.agent_terminals import AgentTerminals
-from gshtui.fleet.fleet_context import AgentRows, FleetContext, from_store_error, is_away, is_over, out_of_reach
+from gshtui.fleet.fleet_context import (
+    AgentRows,
+    FleetContext,
+    from_store_error,
+    is_away,
+    is_over,
+    is_recoverable,
+    out_of_reach,
+)
 from gshtui.fleet.handlers import FleetHandlers, Reports
 from gshtui.fleet.ports import (
     FleetError,
@@ -519,7 +527,10 @@ class Fleet:
         return await self._recoverer.recover(await self.find(id))
 
     async def recover_all(self) -> RecoveredAgents:
-        """Restore every lost agent of this folder, one at a time; stops when two do not come up."""
+        """Restore every lost agent of this folder, one at a time; stops when two do not come up.
+
+        One that could not be restored before is tried again, after the others.
+        """
         return await self._recoverer.recover_all(await self._lost())
 
     async def plan_recovery(self, id: str = "") -> list[RecoveryPlan]:
@@ -529,7 +540,7 @@ class Fleet:
 
     async def _lost(self) -> list[AgentRow]:
         await self.refresh()
-        return [row for row in self.rows(everywhere=False) if row.status == "lost"]
+        return [row for row in self.rows(everywhere=False) if is_recoverable(row)]
 
     async def remove(self, id: str) -> None:
         """Remove an ended agent from the roster, and close its terminal; its conversation is kept."""

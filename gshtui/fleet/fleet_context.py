@@ -262,6 +262,11 @@ def is_over(row: AgentRow) -> bool:
     return bool(row.ended) and row.status in ENDED_STATUSES
 
 
+def is_recoverable(row: AgentRow) -> bool:
+    """Whether it is lost, or was and could not be recovered."""
+    return row.status == "lost" or (row.status == "failed" and row.failures > 0)
+
+
 def is_away(row: AgentRow) -> bool:
     """Whether the machine that it is on cannot be reached now; nothing else is known of it meanwhile."""
     return bool(row.host) and row.status == "lost" and not row.ended

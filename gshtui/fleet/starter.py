@@ -16,7 +16,7 @@ from gshtui.bus.events.fleet_events import AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import Noticed
 from gshtui.fleet.agent_programs import Programs, is_known
 from gshtui.fleet.agent_terminals import begin_of, session_mark, socket_name
-from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_away, is_over, out_of_reach
+from gshtui.fleet.fleet_context import FleetContext, from_store_error, is_away, is_over, is_recoverable, out_of_reach
 from gshtui.fleet.forks import Forks
 from gshtui.fleet.killer import Killer
 from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
@@ -453,7 +453,7 @@ class Recoverer:
         """Bring a lost agent back. Raises `FleetError` when it is not lost, has no memory left, or fails."""
         if is_away(row):
             raise out_of_reach(row)
-        if row.status != "lost":
+        if not is_recoverable(row):
             hint = f"`agent restart {row.id}` restarts it anyway."
             raise FleetError("invalid", f"{row.name} ({row.id}) is not lost; its status is {row.status}.", hint=hint)
         async with self._turn:
@@ -498,7 +498,8 @@ class Recoverer:
         if not trouble:
             return RevivedAgent(await self._context.rows.change(back.row.id, failures=0), back.how)
         fresh = await self._context.rows.change(back.row.id, failures=row.failures + 1)
-        times = f", {fresh.failures} times in a row" if trouble == ENDED_AT_ONCE else ""
+        again = trouble == ENDED_AT_ONCE and fresh.failures > 1
+        times = f", {fresh.failures} times in a row" if again else ""
         raise FleetError(
             "failed",
             f"{row.name} ({row.id}) was restarted but {trouble}{times}".rstrip(".") + ".",

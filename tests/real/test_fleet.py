@@ -262,6 +262,9 @@ async def test_recovering_all_stops_when_two_do_not_come_up(harness: FleetHarnes
         left = "m2 (0003), m3 (0004), m4 (0005)"
         assert told[-1] == f"2 agents could not be recovered; 3 more were not tried: {left}."
         assert [row.failures for row in fleet.rows()] == [1, 1, 0, 0, 0]
+        assert len(await fleet.plan_recovery()) == 5, "those that were tried in vain are not left out"
+        with pytest.raises(FleetError, match="ended at once, 2 times in a row"):
+            await fleet.recover("0001")
 
 
 async def mode_of(connection: TmuxConnection) -> str:
