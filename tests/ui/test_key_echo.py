@@ -1,4 +1,5 @@
-"""The row that is written at a key, before the frame, is a full refresh's row; so is the screen after the frame."""
+"""The row that is written at a key, before the frame, is a full refresh's row; so is the screen after the frame. What
+is written before the key is even handled is the row that its handling makes."""
 
 from __future__ import annotations
 
@@ -9,16 +10,19 @@ from typing import Any
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from textual import events
 from textual.pilot import Pilot
 from textual.screen import Screen
 
 from gshtui.ui.kit import folding_area
+from gshtui.ui.kit.textual import letter_echo
+from gshtui.ui.kit.textual.letter_echo import LetterEcho
 from gshtui.ui.kit.textual.painting import echo_now
 from gshtui.ui.prompt.prompt_input import PromptInput
 from tests.kit.cells import Cells
 from tests.kit.seen_window import Seen, rested, whole
 
-COVERS = ("gshtui.ui.kit.textual.painting",)
+COVERS = ("gshtui.ui.kit.textual.letter_echo", "gshtui.ui.kit.textual.painting")
 
 KEYS = (
     *"abz 字👍é/?@!", "backspace", "delete", "left", "right", "up", "down", "home", "end", "shift+left", "shift+right",
@@ -32,6 +36,7 @@ Step = tuple[str, Any]
 STEPS = st.one_of(
     st.tuples(st.just("key"), st.sampled_from(KEYS)),
     st.tuples(st.just("key"), st.sampled_from("word 字")),
+    st.tuples(st.just("typed"), st.lists(st.sampled_from((*"lett ers/é", "backspace")), min_size=3, max_size=12)),
     st.tuples(st.just("keys"), st.lists(st.sampled_from("burst 表"), min_size=2, max_size=6)),
     st.tuples(st.just("paste"), st.sampled_from(PASTES)),
     st.tuples(st.just("resize"), st.sampled_from(SIZES)),
@@ -48,6 +53,22 @@ class Echoed(Seen):
         self.echoes = 0
         self.echoing = False
         self.rows: set[int] = set()
+        self.foreseen = 0
+
+    def letters(self) -> LetterEcho:
+        """The echo of the input."""
+        area = self.query_one(PromptInput)
+        return LetterEcho(self, area, area, self.keys_rested)
+
+    def foresee(self, name: str) -> None:
+        """Show on the terminal what a key will do, where that is certain."""
+        key = events.Key("space" if name == " " else name, name if len(name) == 1 else None)
+        self.foreseen += self.letters().show(key)
+
+    def write_ahead(self, _: object, data: str) -> bool:
+        """Put it on the terminal."""
+        self.terminal.write(data)
+        return True
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         if self.echoing and renderable is not None:
@@ -79,7 +100,20 @@ async def do(app: Echoed, pilot: Pilot[int], step: Step) -> None:
     kind, what = step
     area = app.query_one(PromptInput)
     if kind == "key":
+        app.foresee(what)
         await pilot.press(what)
+    elif kind == "typed":
+        for key in what:
+            before = app.foreseen
+            app.foresee(key)
+            expected = app.terminal.cells.copy() if app.foreseen > before else None
+            await pilot.press(key)
+            await rested(pilot)
+            place = area.content_region
+            if expected is not None:
+                for y in range(place.y, place.bottom):
+                    found = row(app.terminal, y, place.x, place.right)
+                    assert found == [expected.get((y, x)) for x in range(place.x, place.right)], (key, area.text)
     elif kind == "keys":
         await pilot.press(*what)
     elif kind == "vi":
@@ -96,11 +130,14 @@ async def do(app: Echoed, pilot: Pilot[int], step: Step) -> None:
         assert app.terminal.cells == whole(app).cells, step
 
 
-async def session(steps: list[Step]) -> int:
-    """Take the steps in a window of their own; returns how many rows were written at keys."""
+async def session(steps: list[Step]) -> tuple[int, int]:
+    """Take the steps in a window of their own; returns how many rows were written at keys, and how many before."""
     app = Echoed()
     before: Callable[[Any], bool] = folding_area.echo_now
+    written_ahead: Callable[[Any, str], bool] = letter_echo.write_ahead
     folding_area.echo_now = app.echo  # pyright: ignore[reportPrivateImportUsage]
+    letter_echo.write_ahead = app.write_ahead  # pyright: ignore[reportPrivateImportUsage]
+    check, letter_echo.CHECK = letter_echo.CHECK, 1_000.0  # a drawing between two keys is for another test
     try:
         async with app.run_test(size=(100, 30)) as pilot:
             await rested(pilot)
@@ -114,7 +151,8 @@ async def session(steps: list[Step]) -> int:
                 assert app.terminal.cells == whole(app).cells
     finally:
         folding_area.echo_now = before
-    return app.echoes
+        letter_echo.write_ahead, letter_echo.CHECK = written_ahead, check
+    return app.echoes, app.foreseen
 
 
 @settings(max_examples=3, deadline=None, phases=(Phase.explicit, Phase.generate))
@@ -124,7 +162,27 @@ def test_what_a_key_writes_at_once_is_what_a_full_refresh_writes(steps: list[Ste
 
 
 async def test_letters_are_written_at_once() -> None:
-    assert await session([("keys", list("hello 字 world")), ("key", "backspace")]) >= 10
+    echoes, _ = await session([("keys", list("hello 字 world")), ("key", "backspace")])
+    assert echoes >= 10
+
+
+async def test_letters_are_written_before_their_keys_are_handled() -> None:
+    _, foreseen = await session([("typed", [*"hello ж w", "backspace", "backspace", "é"])])
+    assert foreseen == 11, "all but the first, which takes the place of the hint"
+
+
+async def test_what_a_key_did_not_do_is_gone_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = Echoed()
+    monkeypatch.setattr(letter_echo, "write_ahead", app.write_ahead)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await rested(pilot)
+        await pilot.press("a", "b")
+        await rested(pilot)
+        app.foresee("c")
+        assert app.foreseen == 1
+        assert app.terminal.cells != whole(app).cells
+        while app.terminal.cells != whole(app).cells:
+            await pilot.pause()
 
 
 async def test_nothing_is_written_at_once_while_something_moves(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import threading
+import tty
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -12,6 +15,7 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.drivers.headless_driver import HeadlessDriver
 from textual.geometry import Size
+from textual.message import Message
 from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
@@ -215,6 +219,52 @@ async def test_write_sequence(monkeypatch: pytest.MonkeyPatch) -> None:
         write_sequence(app, clean_text("\a"))
         assert driver.written == ["\a"]
         monkeypatch.undo()
+
+
+async def test_the_loop_takes_over_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is lost or told twice at the change, an escape alone is a key in time, and the end is one."""
+    found: list[Message] = []
+    came = asyncio.Event()
+
+    def take(_: object, message: Message) -> None:
+        found.append(message)
+        came.set()
+
+    async def keys(count: int) -> list[str]:
+        while len(found) < count:
+            came.clear()
+            await asyncio.wait_for(came.wait(), 20)
+        return [message.key for message in found if isinstance(message, events.Key)]
+
+    ours, theirs = os.openpty()
+    tty.setraw(theirs)
+    app: App[None] = App()
+    async with app.run_test():
+        driver = ReadingDriver(app)
+        monkeypatch.setattr(ReadingDriver, "process_message", take)
+        driver.fileno = theirs
+        driver._key_thread = threading.Thread(target=driver.run_input_thread)
+        driver._key_thread.start()
+        typed = "abcdefgh"
+        for at, letter in enumerate(typed):
+            os.write(ours, letter.encode())
+            if at == 3:
+                driver.read_in_loop()
+            await keys(at + 1)
+        assert not driver._key_thread.is_alive()
+        os.write(ours, b"\x1b")
+        assert await keys(9) == [*typed, "escape"]
+        os.write(ours, b"\x1b[")
+        await asyncio.sleep(0)
+        os.write(ours, b"A")
+        assert (await keys(10))[-1] == "up"
+        driver.disable_input()
+        os.write(ours, b"not read")
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert len(found) == 10
+        os.close(ours)
+        os.close(theirs)
 
 
 async def test_writing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

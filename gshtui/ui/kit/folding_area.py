@@ -189,6 +189,34 @@ class FoldingArea(TextArea, inherit_bindings=True):
         if not self.read_only:
             self.replace(text, start, end, maintain_selection_offset=False)
 
+    # What a key will do (see `letter_echo`)
+
+    def appends(self, key: events.Key) -> bool:
+        """Whether this key adds its character behind the last of the line, which has one, and does nothing else."""
+        return key.is_printable and "+" not in key.key and self._ends_line() and not self._keys.action(self, key.key)
+
+    def shortens(self, key: events.Key) -> bool:
+        """Whether this key takes the last character of the line, which has more, and does nothing else."""
+        row, column = self.selection.end
+        return (
+            self._keys.action(self, key.key) == "delete_left"
+            and column > 1
+            and self._ends_line()
+            and not self.wrapped_document.get_offsets(row)
+        )
+
+    def _ends_line(self) -> bool:
+        start, (row, column) = self.selection
+        plain = not (self.read_only or self.suggestion or self.folds)
+        return plain and start == (row, column) and column == len(self.document[row]) and column > 0
+
+    @property
+    def cursor_offset(self) -> tuple[int, int]:
+        """Column and row of the cursor in what can be seen of the text."""
+        column, row = self.wrapped_document.location_to_offset(self.cursor_location)
+        left, top = self.scroll_offset
+        return column - left, row - top
+
     def changed(self) -> None:
         """The text has changed. Called at every keystroke, for subclasses."""
 

@@ -216,6 +216,16 @@ class PromptInput(FoldingArea):
             return False
         return await super().run_bound(key, action)
 
+    def appends(self, key: events.Key) -> bool:
+        return self._types() and super().appends(key)
+
+    def shortens(self, key: events.Key) -> bool:
+        return self._types() and super().shortens(key)
+
+    def _types(self) -> bool:
+        """Whether keys go into the text, and none does something else first."""
+        return not (self._sheet.display or self._history.searching or (self._vi is not None and not self._vi.types))
+
     async def on_key(self, event: events.Key) -> None:
         if self._sheet_takes(event):
             event.stop()

@@ -33,6 +33,11 @@ class ViEditing:
         self._begun = undo_steps(self._area)
         self._show()
 
+    @property
+    def types(self) -> bool:
+        """Whether letters go into the text."""
+        return self.state.mode == "insert"
+
     def takes(self, event: events.Key) -> bool:
         """Handle a key; False: it means nothing here, and the input or the window may have it."""
         key = self._key(event)

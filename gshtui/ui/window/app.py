@@ -28,12 +28,14 @@ from gshtui.system.faults import Fault
 from gshtui.ui.conversation.conversation_feature import ConversationFeature
 from gshtui.ui.kit.bridge import Bridge, EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature
+from gshtui.ui.kit.folding_area import FoldingArea
 from gshtui.ui.kit.hub_port import MakeHub, OpenRequest
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.tabs import Deck
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input
 from gshtui.ui.kit.textual.key_order import Typed
+from gshtui.ui.kit.textual.letter_echo import LetterEcho
 from gshtui.ui.kit.textual.typed_app import takes_every_key
 from gshtui.ui.kit.themes import ThemedApp
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
@@ -128,7 +130,9 @@ class Workbench(ThemedApp[int], AppBase):
 
     @on(WorkbenchScreen.Ready)
     def _takes_keys(self) -> None:
-        release_input(self, self.bench.input)
+        area = self.bench.input
+        foresee = LetterEcho(self, area, area, self.keys_rested).show if isinstance(area, FoldingArea) else None
+        release_input(self, area, foresee)
 
     def on_ready(self) -> None:
         self.call_after_refresh(self._first_frame_is_there)

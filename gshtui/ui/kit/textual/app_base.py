@@ -42,6 +42,10 @@ class AppBase(IsolatingApp):
         else:
             await super().on_event(event)
 
+    def keys_rested(self) -> bool:
+        """Whether all keys that have come are done."""
+        return self._key_order.rested
+
     async def route_key(self, event: Typed) -> None:
         """Hand a key to the widget that has the focus, once the keys before it are done."""
         await super().on_event(event)

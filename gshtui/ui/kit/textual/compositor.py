@@ -25,7 +25,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 T = TypeVar("T")
-Shown = dict[tuple[int, int], str]
+Shown = dict[tuple[int, int], Strip]
 """What was written last at a row and column; of a piece as wide as the layout makes it there."""
 
 
@@ -40,6 +40,17 @@ class ScreenPiece(NamedTuple):
     """Of the widget."""
     seen: Region
     """What of it is not clipped by what it stands in."""
+
+
+class WrittenRow(NamedTuple):
+    """A row of a widget on the terminal."""
+
+    y: int
+    x: int
+    """Where it begins on the screen."""
+    hidden: int
+    """Cells of the widget left of that, which cannot be seen."""
+    strip: Strip
 
 
 class FaultHandler(Protocol):
@@ -88,9 +99,11 @@ class PiecesUpdate(CompositorUpdate):
                 if self._drawing is None:
                     raise
                 self._drawing.lost(error)
-                text = " " * strip.cell_length
-            if shown.get((y, x)) != text:
-                shown[y, x] = text
+                strip = Strip.blank(strip.cell_length)
+                text = strip.render(console)
+            before = shown.get((y, x))
+            shown[y, x] = strip
+            if before is None or before.render(console) != text:
                 if any(_obeyed(segment) for segment in strip):
                     text = Strip(map(_inert, strip), strip.cell_length).render(console)
                 out.append(f"\x1b[{y + 1};{x + 1}H{text}")
@@ -207,21 +220,45 @@ class PieceCompositor(Compositor):
 
         Nothing is taken as drawn by this: the next frame draws the row, too.
         """
+        if (crop := self._crop_of(widget, y)) is None:
+            return None
+        (strip,) = _filling(Widget.render_lines(widget, crop), widget, crop)
+        widget._styles_cache.set_dirty(crop)  # pyright: ignore[reportPrivateUsage]
+        left, on_screen = self._visible(widget).x + crop.x, self._visible(widget).y + y
+        pieces = (piece for piece in self._row(on_screen) if piece.widget is widget)
+        strips = [(on_screen, piece.start, strip.crop(piece.start - left, piece.end - left)) for piece in pieces]
+        return PiecesUpdate(strips, self._shown, self.drawing)
+
+    def written_row(self, widget: Widget, y: int) -> WrittenRow | None:
+        """What is on the terminal of a widget's row; `None` where that is unknown, or something covers part of it."""
+        if (crop := self._crop_of(widget, y)) is None:
+            return None
+        place = self._visible(widget)
+        on_screen, left = place.y + y, place.x + crop.x
+        pieces = [(piece.start, piece.end) for piece in self._row(on_screen) if piece.widget is widget]
+        strip = self._shown.get((on_screen, left))
+        if strip is None or pieces != [(left, left + crop.width)]:
+            return None
+        return WrittenRow(on_screen, left, crop.x, strip)
+
+    def wrote(self, row: WrittenRow, strip: Strip) -> None:
+        """The row has become this one on the terminal: a frame that draws the same does not write it again."""
+        self._shown[row.y, row.x] = strip
+
+    def _visible(self, widget: Widget) -> Region:
+        """Where a widget is that is on the screen."""
+        return self.visible_widgets[widget][0]
+
+    def _crop_of(self, widget: Widget, y: int) -> Region | None:
+        """What can be seen of a widget's row, in its own columns; `None` as in `row_of`."""
         layout = self._visible_widgets
         if layout is None or layout is not self._laid_out or self._laid_out_for != self.size or widget not in layout:
             return None
         if self.drawing is not None and widget in self.drawing.failing:
             return None
         region, clip = layout[widget]
-        seen, on_screen = region.intersection(clip).intersection(self.size.region), region.y + y
-        if not seen.y <= on_screen < seen.bottom:
-            return None
-        crop = Region(seen.x - region.x, y, seen.width, 1)
-        (strip,) = _filling(Widget.render_lines(widget, crop), widget, crop)
-        widget._styles_cache.set_dirty(crop)  # pyright: ignore[reportPrivateUsage]
-        pieces = (piece for piece in self._row(on_screen) if piece.widget is widget)
-        strips = [(on_screen, piece.start, strip.crop(piece.start - seen.x, piece.end - seen.x)) for piece in pieces]
-        return PiecesUpdate(strips, self._shown, self.drawing)
+        seen = region.intersection(clip).intersection(self.size.region)
+        return Region(seen.x - region.x, y, seen.width, 1) if seen.y <= region.y + y < seen.bottom else None
 
     def drawn(self) -> list[Strip]:
         """The rows of the screen as they stand now."""

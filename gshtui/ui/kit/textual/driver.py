@@ -6,17 +6,20 @@ nothing, and at the end the terminal is what it was before the first frame.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import select
 import selectors
 from codecs import getincrementaldecoder
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from threading import Lock
+from contextvars import Context
+from threading import Lock, Thread, current_thread
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS, SYNC_END, SYNC_START
+from textual._context import active_app
 from textual._parser import ParseError
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
@@ -63,32 +66,99 @@ class CountedFile:
 
 
 class ReadingDriver(LinuxDriver):
-    """Textual's driver with our reading of the input."""
+    """Textual's driver with our reading of the input: by a thread, or by the loop once that is free."""
 
     typed = b""
     """What was read of the terminal before the driver started."""
     parser: InputParser | None = None
     """Reads what comes, once it runs."""
+    _decode: Callable[[bytes], str]
+    _loop_wanted = False
+    """The loop shall read, as soon as the thread has seen it."""
+    _in_loop = False
+    _tick: asyncio.TimerHandle | None = None
 
     def run_input_thread(self) -> None:
-        """Read, parse and pass on, until the driver stops."""
+        """Read, parse and pass on, until the driver stops or the loop takes over."""
         parser = self.parser = InputParser(self._debug)
-        decode = getincrementaldecoder("utf-8")("replace").decode
-        if text := decode(self.typed):
+        self._decode = getincrementaldecoder("utf-8")("replace").decode
+        if text := self._decode(self.typed):
             self._pass_on(parser.feed(text))
         self.typed = b""
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
+                if self._loop_wanted:
+                    self._loop.call_soon_threadsafe(self._take_over, current_thread())
+                    return
                 if not selector.select(ESCAPE_WAITS / 5 if parser.waits else _LOOK):
                     # Only now: a machine that was busy may have left unread what follows an escape.
                     self._pass_on(parser.tick())
-                    continue
-                data = os.read(self.fileno, _READ)
-                if not data:  # the other end is gone
+                elif not self._read(parser):
                     break
-                if text := decode(data):
-                    self._pass_on(parser.feed(text))
+        self._end(parser)
+
+    def read_in_loop(self) -> None:
+        """Read in the loop from soon on, which spares each key the way from one thread to another.
+
+        Where the loop cannot watch the terminal's file, the thread goes on.
+        """
+        try:
+            self._loop.add_reader(self.fileno, self._take_over, None)
+            self._loop.remove_reader(self.fileno)
+        except OSError:
+            return
+        self._loop_wanted = True
+
+    def _take_over(self, thread: Thread | None) -> None:
+        """The thread has ended its reading."""
+        parser = self.parser
+        if not self._loop_wanted or thread is not self._key_thread or parser is None:
+            return  # the driver was stopped meanwhile
+        self._in_loop = True
+        context = Context()  # not that of the message which is handled now
+        context.run(active_app.set, self._app)
+        context.run(self._loop.add_reader, self.fileno, self._readable, parser)
+        self._tick_soon(parser)
+
+    def _readable(self, parser: InputParser) -> None:
+        if self._read(parser):
+            self._tick_soon(parser)
+        else:
+            self._leave_loop()
+            self._end(parser)
+
+    def _tick_soon(self, parser: InputParser) -> None:
+        if parser.waits and self._tick is None:
+            self._tick = self._loop.call_later(ESCAPE_WAITS / 5, self._tick_now, parser)
+
+    def _tick_now(self, parser: InputParser) -> None:
+        self._tick = None
+        if not select.select((self.fileno,), (), (), 0)[0]:  # as in the thread
+            self._pass_on(parser.tick())
+        self._tick_soon(parser)
+
+    def _leave_loop(self) -> None:
+        self._in_loop = False
+        self._loop.remove_reader(self.fileno)
+        if self._tick is not None:
+            self._tick.cancel()
+            self._tick = None
+
+    def disable_input(self) -> None:
+        self._loop_wanted = False
+        if self._in_loop:
+            self._leave_loop()
+        super().disable_input()
+
+    def _read(self, parser: InputParser) -> bool:
+        """Read what there is; False: the other end is gone."""
+        data = os.read(self.fileno, _READ)
+        if text := self._decode(data):
+            self._pass_on(parser.feed(text))
+        return bool(data)
+
+    def _end(self, parser: InputParser) -> None:
         try:
             self._pass_on(parser.feed(""))
         except (EOFError, ParseError):
@@ -165,6 +235,8 @@ class WorkbenchDriver(ReadingDriver):
         self._painted = False
         self.at_once = False
         """Write from the loop's thread where nothing waits to be written before."""
+        self.foresee: Callable[[events.Key], object] | None = None
+        """Shows what a key will do, before it is handled."""
 
     def process_message(self, message: Message) -> None:
         with self._lock:  # this is the thread that reads; `release` is called in the loop's
@@ -174,11 +246,25 @@ class WorkbenchDriver(ReadingDriver):
                 return
             if isinstance(message, events.Resize) and message.size != self._line_size:
                 self._line = None  # it is elsewhere now
+        if self._in_loop and isinstance(message, events.Key):
+            self._foresee(message)
         super().process_message(message)
 
     def send_message(self, message: Message) -> None:
         # Textual makes a task of each: a key would wait for one more round of the loop.
-        self._loop.call_soon_threadsafe(self._app.post_message, message)
+        if self._in_loop:
+            self._app.post_message(message)
+        else:
+            self._loop.call_soon_threadsafe(self._app.post_message, message)
+
+    def _foresee(self, key: events.Key) -> None:
+        if self.foresee is None:
+            return
+        try:
+            self.foresee(key)
+        except Exception as error:  # the key itself goes its way
+            self.foresee = None
+            self._loop.call_exception_handler({"message": "a key's echo failed", "exception": error})
 
     def _echo(self, message: events.Key | events.Paste) -> None:
         """Show a key in the painted line, unless the first frame has done that."""
@@ -199,6 +285,7 @@ class WorkbenchDriver(ReadingDriver):
             held, self._held = self._held or [], None
             for message in held:
                 super().process_message(message)
+        self.read_in_loop()
 
     def start_application_mode(self) -> None:
         frame, type(self).first_frame = type(self).first_frame, None
@@ -214,6 +301,8 @@ class WorkbenchDriver(ReadingDriver):
             # there before.
             self.attrs_before = list[Any](frame.attributes)
             frame.handed_over()
+        if self._held is None:
+            self.read_in_loop()  # another program has had the terminal
 
     def write(self, data: str) -> None:
         # Entering the alternate screen again would clear it in some terminals, which flickers.
@@ -247,6 +336,10 @@ class WorkbenchDriver(ReadingDriver):
             rest = rest[os.write(fileno, rest) :]
         return True
 
+    def write_ahead(self, data: str) -> bool:
+        """Write from the loop's thread, where nothing waits to be written or covers the input; else False."""
+        return self._line is None and not self._marked and self._writes_now(data)
+
     def _with_line(self, data: str) -> str:
         """The painted line over what is written, so that what was typed does not vanish for a frame."""
         if self._line is None or not self._line.shown:
@@ -261,10 +354,14 @@ class WorkbenchDriver(ReadingDriver):
         self._line = None
 
 
-def release_input(app: App[Any], area: Widget) -> None:
-    """The app's input has the focus: hand it what was typed before, where its driver has held that back."""
+def release_input(app: App[Any], area: Widget, foresee: Callable[[events.Key], object] | None = None) -> None:
+    """The app's input has the focus: hand it what was typed before, where its driver has held that back.
+
+    `foresee` shows what a key will do, before it is handled.
+    """
     driver = app._driver  # pyright: ignore[reportPrivateUsage]
     if isinstance(driver, WorkbenchDriver):
+        driver.foresee = foresee
         driver.release()
         # Behind the keys in the app's queue, and then behind them in the input's.
         app.call_later(lambda: area.call_after_refresh(_end_line, driver, area))
@@ -287,6 +384,12 @@ def writing_at_once(app: App[Any]) -> Generator[None]:
         yield
     finally:
         driver.at_once = False
+
+
+def write_ahead(app: App[Any], data: str) -> bool:
+    """Write at once what belongs to no frame; False: it cannot be written now, or there is no terminal."""
+    driver = app._driver  # pyright: ignore[reportPrivateUsage]
+    return isinstance(driver, WorkbenchDriver) and driver.write_ahead(data)
 
 
 def sends_every_key(app: App[Any]) -> bool:

@@ -38,6 +38,11 @@ class KeyOrder:
         self._under_way = False
         self._deadline: asyncio.TimerHandle | None = None
 
+    @property
+    def rested(self) -> bool:
+        """Whether no key waits or is under way."""
+        return not self._under_way and not self._waiting
+
     async def deliver(self, event: Typed) -> None:
         """Route a key that has come in, now or once those before it are done."""
         self._waiting.append(event)
