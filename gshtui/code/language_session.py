@@ -175,15 +175,13 @@ class LanguageSession:
             self.client.notify("workspace/didChangeConfiguration", {"settings": dict(self._launch.entry.settings)})
 
     async def why_lost(self) -> str:
-        """How it ended, as the end of a sentence, with what it last said."""
+        """How it ended, as the end of a sentence, with what it last said and was refused."""
         if self.client.fault:
             return self.client.fault
         with contextlib.suppress(TimeoutError):
             async with time_limit(1.0):
                 await self.process.process.wait()
-        said = self.process.said
-        end = self.process.end or "it closed its output"
-        return f"{end}; it last said: {said[-1].rstrip('.')}" if said else end
+        return self.process.end
 
     async def ask(self, method: str, params: object, kind: Any, seconds: float) -> Any:
         """Ask the server something; its answer as a value of this type. Raises `LanguageServerError`."""

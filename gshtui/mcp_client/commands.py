@@ -408,10 +408,11 @@ class _Handlers:
             with contextlib.suppress(McpError):
                 connection = self._servers().connection(definition.name)
                 session = connection.session
+                said = [*connection.said, *(f"the sandbox: {each}" for each in connection.refused)]
                 return calls.ServerRow(
                     definition, pins, connection.state, connection.why or why, agreed, connection.started_in,
                     f"{session.about or 'it does not say what it is'} · MCP {session.protocol}" if session else "",
-                    connection.outside, tuple(connection.said), elsewhere,
+                    connection.outside, tuple(said), elsewhere,
                 )  # fmt: skip
         return calls.ServerRow(definition, pins, state, why, agreed, elsewhere=elsewhere)
 
@@ -456,6 +457,7 @@ class _Handlers:
         except McpError as error:
             lines = [str(error)]
             lines += [f"it said: {line}" for line in pool.said(name)[-5:]]
+            lines += [f"the sandbox: {each}" for each in pool.refused(name)]
             lines += await self._sandbox_hint(definition)
             return calls.ServerCheck(name, False, tuple(lines))
         session = connection.session

@@ -171,8 +171,7 @@ class SdkSession:
         with contextlib.suppress(TimeoutError):
             async with time_limit(_DEATH_WITHIN):
                 await self.process.process.wait()
-        said = self.process.said[-1:]
-        return (self.process.end or "it closed its output") + (f" (it said: {said[0]})" if said else "")
+        return self.process.end
 
     async def translated(self, work: Awaitable[T], events: SessionEvents) -> T:
         """Await work of the SDK.

@@ -86,6 +86,7 @@ class ServerConnection:
         self._events: SessionEvents | None = None
         self._callers: list[ToolCaller] = []
         self._said: list[str] = []
+        self._refused: list[str] = []
         self._owner: asyncio.Task[None] | None = None
         self._change = asyncio.Condition()
         self._closing = False
@@ -98,10 +99,20 @@ class ServerConnection:
         return self.definition.name
 
     @property
+    def _starts_within(self) -> float:
+        return self.definition.start_seconds(self._options.start_seconds)
+
+    @property
     def said(self) -> list[str]:
         """The last lines of its program's error output."""
         process = self._events.process if self._events is not None else None
         return process.said if process is not None else self._said
+
+    @property
+    def refused(self) -> list[str]:
+        """What the sandbox refused to its program, with what would allow that."""
+        process = self._events.process if self._events is not None else None
+        return process.refused if process is not None else self._refused
 
     @property
     def session(self) -> SdkSession | None:
@@ -124,7 +135,7 @@ class ServerConnection:
         if self._owner is None or self._owner.done():
             self.state, self.why = "starting", ""
             self._owner = start_job(self._own(), f"the MCP server {self.name}")
-        limit = self._options.start_seconds if within is None else within
+        limit = self._starts_within if within is None else within
         try:
             async with time_limit(limit), self._change:
                 await self._change.wait_for(lambda: self._usable() is not None or self.state == "failed")
@@ -242,7 +253,7 @@ class ServerConnection:
             pause = min(pause * 2, _LONGEST_PAUSE)
 
     def _note_end(self, inner: asyncio.Future[None]) -> None:
-        self._said = self.said
+        self._said, self._refused = self.said, self.refused
         self._session = self._events = None
         error = None if inner.cancelled() else inner.exception()
         if isinstance(error, McpError):
@@ -267,7 +278,7 @@ class ServerConnection:
         )  # fmt: skip
         try:
             async with contextlib.AsyncExitStack() as starting:
-                limit = await starting.enter_async_context(time_limit(options.start_seconds))
+                limit = await starting.enter_async_context(time_limit(self._starts_within))
 
                 def wait_for_person(seconds: float) -> None:
                     self.why = f"The MCP server {self.name} waits for you to sign in."
@@ -287,7 +298,7 @@ class ServerConnection:
                 await self._watch(session, events)
         except TimeoutError:
             raise McpError(
-                f"The MCP server {self.name} did not start within {options.start_seconds:g} s.",
+                f"The MCP server {self.name} did not start within {self._starts_within:g} s.",
                 f"`gsh-tui mcp doctor {self.name}` checks it.",
             ) from None
         finally:

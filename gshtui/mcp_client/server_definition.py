@@ -25,6 +25,7 @@ _NAMED = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,127})(?::-([^}$]{0,1
 _PYPI, _NPM = ("pypi.org", "files.pythonhosted.org"), ("registry.npmjs.org",)
 _REGISTRIES = {"uvx": _PYPI, "uv": _PYPI, "npx": _NPM, "bunx": _NPM}
 """What launchers fetch a server from, each time they start it anew."""
+_FETCHED_WITHIN = 120.0
 ServerSource = Literal["yours", "project", "editor"]
 """editor: the client of this process has passed it on."""
 
@@ -75,8 +76,15 @@ class ServerDefinition:
     @property
     def hosts(self) -> list[str]:
         """The hosts that its program may reach from the sandbox; those of the registry where a launcher fetches it."""
-        fetched = _REGISTRIES.get(Path(self.settings.command).name, ())
-        return list(dict.fromkeys((*self.settings.hosts, *fetched)))
+        return list(dict.fromkeys((*self.settings.hosts, *self._registry)))
+
+    @property
+    def _registry(self) -> tuple[str, ...]:
+        return _REGISTRIES.get(Path(self.settings.command).name, ())
+
+    def start_seconds(self, usual: float) -> float:
+        """The seconds that its start may take: longer than usual where a launcher may have to fetch it first."""
+        return max(usual, _FETCHED_WITHIN) if self._registry else usual
 
     @property
     def mistake(self) -> str:

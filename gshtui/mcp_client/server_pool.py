@@ -236,6 +236,10 @@ class ServerPool:
         """The last lines that a server's program wrote to its error output."""
         return self._entries[name].connection.said if name in self._entries else []
 
+    def refused(self, name: str) -> list[str]:
+        """What the sandbox refused to a server's program, with what would allow that."""
+        return self._entries[name].connection.refused if name in self._entries else []
+
     async def close(self) -> None:
         """End all servers."""
         asking = [entry.asking for entry in self._entries.values()]

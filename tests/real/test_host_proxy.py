@@ -18,10 +18,11 @@ import pytest
 from gshtui.guard.sandbox import network_start
 from gshtui.guard.sandbox.host_proxy import HostProxy
 from gshtui.guard.sandbox.sandbox import ProjectSandbox, find_bubblewrap
+from gshtui.guard.sandbox.sandbox_refusal import refused_host
 from gshtui.guard.sandbox.sandbox_run import SandboxRun
 from gshtui.guard.sandbox.sandboxes import Sandboxes
 from gshtui.settings.settings_tables import Sandbox as SandboxSettings
-from gshtui.text.host_rules import Address, HostRules
+from gshtui.text.host_rules import Address, HostRules, target
 from gshtui.tools.workspace import ToolConfig
 from tests.kit.tool_harness import ToolHarness
 from tests.real.test_sandbox import in_sandbox
@@ -206,7 +207,13 @@ async def test_a_name_that_leads_to_a_private_address_is_not_followed(serve) -> 
     async with proxy(rules, resolve=resolve) as (made, port):
         for _ in range(2):
             assert b" 403 " in await said(port, b"CONNECT rebound.example:%d HTTP/1.1\r\n\r\n" % server.port)
-        assert "private network" in made.refused[f"rebound.example:{server.port}"]
+        for address in ("127.0.0.1", "169.254.169.254"):
+            why = made.refused[f"{address}:{server.port}"]
+            assert why.startswith("rebound.example") and "private network" in why
+            # What is said to allow it does.
+            host = refused_host(f"{address}:{server.port}", why).host
+            also = HostRules.parse([f"rebound.example:{server.port}", host])
+            assert also.covers_address(target(f"rebound.example:{server.port}"), ip_address(address))
     assert server.seen == []
 
 

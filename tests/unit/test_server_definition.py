@@ -78,4 +78,6 @@ def test_what_is_agreed_to_is_everything_that_decides_what_runs(tmp_path: Path) 
     ],
 )
 def test_a_launcher_reaches_the_registry_that_it_fetches_from(tmp_path: Path, command: str, hosts: list[str]) -> None:
-    assert ServerDefinition("one", McpServer(command=command, hosts=["a.example"]), tmp_path).hosts == hosts
+    one = ServerDefinition("one", McpServer(command=command, hosts=["a.example"]), tmp_path)
+    assert one.hosts == hosts
+    assert one.start_seconds(20.0) == (120.0 if len(hosts) > 1 else 20.0)

@@ -180,7 +180,8 @@ class HostProxy:
             found = await self.resolve(place.name, place.port)
         allowed = [address for address in found if self.rules.covers_address(place, address)]
         if found and not allowed:
-            self._note(str(place), f"it leads to {found[0]}, which is in a private network")
+            there = f"[{found[0]}]" if found[0].version == 6 else str(found[0])
+            self._note(f"{there}:{place.port}", f"{place} leads there, into a private network")
             raise _RefusedError(403, f"{place} leads to {found[0]}, which is covered by no rule of [sandbox] hosts")
         failed = OSError("it has no address")
         for address in allowed:

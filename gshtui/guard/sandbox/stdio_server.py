@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.system import environment, processes
@@ -17,6 +18,9 @@ from gshtui.system.ids import new_id
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
+
+if TYPE_CHECKING:
+    from gshtui.guard.sandbox.sandbox_run import SandboxRun
 
 FindSandbox = Callable[[Path, str], Awaitable[ProjectSandbox | str]]
 """(the project's real folder, conversation) → its sandbox, or why there is none, as the end of a sentence."""
@@ -41,6 +45,7 @@ class ServerProcess:
     _mark: str
     _surroundings: contextlib.AsyncExitStack
     _said: deque[str]
+    _run: SandboxRun | None = None
     listening: asyncio.Task[None] | None = None
 
     @property
@@ -49,12 +54,21 @@ class ServerProcess:
         return list(self._said)
 
     @property
+    def refused(self) -> list[str]:
+        """What the sandbox refused to it, with what would allow that."""
+        return [each.sentence for each in self._run.refusals] if self._run is not None else []
+
+    @property
     def end(self) -> str:
-        """How it ended, as the end of a sentence; empty: it has not."""
+        """How it ended, as the end of a sentence, with what it last said and what it was refused."""
         code = self.process.returncode
         if code is None:
-            return ""
-        return f"it was killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
+            how = "it closed its output"
+        else:
+            how = f"it was killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
+        told = [f"it said: {line.rstrip('.')}" for line in self.said[-1:]]
+        told += [f"the sandbox: {each}" for each in self.refused[:1]]
+        return f"{how} ({'; '.join(told)})" if told else how
 
     async def close(self, within: float = _CLOSES_WITHIN) -> None:
         """End it and everything that it started. May be called again.
@@ -125,7 +139,8 @@ async def start_server_process(
     if run is not None:
         run.started(process.pid)
     said: deque[str] = deque(maxlen=_STDERR_LINES)
-    started = ServerProcess(process, run is not None, "" if run is not None else str(sandbox), mark, surroundings, said)
+    outside = "" if run is not None else str(sandbox)
+    started = ServerProcess(process, run is not None, outside, mark, surroundings, said, run)
     assert process.stderr is not None
     started.listening = start_job(_listen(process.stderr, said), f"what {about} says")
     return started
