@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 import stat
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -34,6 +34,10 @@ MOST_FILES = 200_000
 _WITHIN = 120.0
 """Seconds for one call of git."""
 _LOCKED = 10.0
+_UNBORN = "ref: refs/heads/none"
+_STATUS = ("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--ignore-submodules=all")
+"""One look at the folder: git asks the kernel about known files in several threads, and reads no directory again that
+is as it was."""
 _CONFIGURATION = """\
 [core]
 	repositoryformatversion = 0
@@ -49,6 +53,8 @@ _CONFIGURATION = """\
 	hooksPath = /dev/null
 [index]
 	version = 4
+[status]
+	showUntrackedFiles = all
 [gc]
 	auto = 0
 """
@@ -77,8 +83,8 @@ class ShadowRepository:
         self._path = paths.data_dir(create=False) / FOLDER / f"{_name(folder)}.git"
         self._lock = asyncio.Lock()
         self._options: tuple[str, ...] | None = None
-        self._written: tuple[object, str] = (None, "")
-        """The state of the index when it was last written as a tree, and that tree."""
+        self._head = ("", "")
+        """The commit that HEAD names, and its tree: what the index was when it was last recorded."""
 
     async def record_files(self) -> str:
         """The tree of the files as they are now.
@@ -87,7 +93,8 @@ class ShadowRepository:
             ShadowError: git is missing, too much is new, or the folder cannot be read.
         """
         async with self._turn():
-            changed = await self._changed()
+            head = await self._head_tree()
+            changed, staged = await self._changed()
             if changed:
                 gone, there = await asyncio.to_thread(self._sorted, changed)
                 # What has gone makes room first: a folder may be where a file was, and the other way round.
@@ -97,15 +104,33 @@ class ShadowRepository:
                     await self._git(
                         "update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=_joined(there)
                     )
-            index = self._path / "index"
-            stamp, tree = self._written
-            if not tree or stamp != await asyncio.to_thread(_stamp, index):
-                tree = (await self._git("write-tree")).decode().strip()
-                self._written = (await asyncio.to_thread(_stamp, index), tree)
+                staged = staged or bool(gone or there)
+            tree = head if head and not staged else await self._record_index()
             ref = self._path / "refs" / "gsh" / tree
             if not ref.exists():
                 await asyncio.to_thread(_write_ref, ref, tree)
             return tree
+
+    async def _record_index(self) -> str:
+        """Write the index as a tree, and have HEAD name it, so that the next look tells what differs from it."""
+        tree = (await self._git("write-tree")).decode().strip()
+        who = {f"GIT_{role}_{part}": "gsh" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+        commit = (await self._git("commit-tree", tree, env=who)).decode().strip()
+        await asyncio.to_thread(private_files.write_whole, self._path / "HEAD", f"{commit}\n".encode())
+        self._head = (commit, tree)
+        return tree
+
+    async def _head_tree(self) -> str:
+        """The tree that HEAD names; empty: none that can be read."""
+        commit = (await asyncio.to_thread((self._path / "HEAD").read_text, "utf-8", "replace")).strip()
+        if commit != self._head[0]:
+            tree = ""
+            with contextlib.suppress(ShadowError):
+                tree = (await self._git("rev-parse", "-q", "--verify", "HEAD^{tree}")).decode().strip()
+            if not tree and commit != _UNBORN:
+                await asyncio.to_thread(private_files.write_whole, self._path / "HEAD", f"{_UNBORN}\n".encode())
+            self._head = (commit if tree else _UNBORN, tree)
+        return self._head[1]
 
     async def changes(self, now: str, then: str) -> list[FileRestore]:
         """What would make the files of the tree `now` those of the tree `then`. Raises `ShadowError`."""
@@ -190,25 +215,24 @@ class ShadowRepository:
         said = await self._git("ls-tree", "-r", "-z", "--name-only", tree)
         return set(said.decode("utf-8", "surrogateescape").split("\0"))
 
-    async def _changed(self) -> list[str]:
-        """Paths that differ from the index, each once."""
-        said = await self._git("ls-files", "-z", "-m", "-o", "-d", "--exclude-standard")
-        names = dict.fromkeys(said.decode("utf-8", "surrogateescape").split("\0"))
-        found = [name for name in names if name and not name.endswith("/")]
+    async def _changed(self) -> tuple[dict[str, bool], bool]:
+        """Paths that differ from the index, each with whether it is in it; whether the index differs from HEAD."""
+        entries = (await self._git(*_STATUS)).decode("utf-8", "surrogateescape").split("\0")
+        found = {one[3:]: one[:2] != "??" for one in entries if one[1:2].strip() and not one.endswith("/")}
         if len(found) > MOST_FILES:
             raise ShadowError(
                 f"{len(found):,} files are new or changed, which are too many for a checkpoint.",
                 "Add what is built to .gitignore.",
             )
-        return found
+        return found, any(one[:1] not in (" ", "?") for one in entries if one)
 
-    def _sorted(self, names: Sequence[str]) -> tuple[list[str], list[str]]:
-        """(what is not kept: it is no file or link any more, or too large; what is)"""
+    def _sorted(self, names: Mapping[str, bool]) -> tuple[list[str], list[str]]:
+        """(what is in the index and no longer kept: it is no file or link any more, or too large; what is kept)"""
         gone: list[str] = []
         there: list[str] = []
         folders: dict[str, bool] = {}
         new = 0
-        for name in names:
+        for name, known in names.items():
             place = os.path.join(self.folder, name)  # noqa: PTH118 - thousands of them
             above = os.path.dirname(place)  # noqa: PTH120
             if above not in folders:
@@ -216,10 +240,12 @@ class ShadowRepository:
             try:
                 found = os.lstat(place)
             except OSError:
-                gone.append(name)
+                gone += [name] if known else []
                 continue
             kept = stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_size <= MOST_BYTES)
-            (there if kept and folders[above] else gone).append(name)
+            kept = kept and folders[above]
+            if kept or known:
+                (there if kept else gone).append(name)
             new += found.st_size if kept else 0
         if new > MOST_NEW:
             raise ShadowError(
@@ -245,22 +271,21 @@ class ShadowRepository:
                 raise ShadowError(f"The files cannot be kept: {error.strerror or error}.") from error
 
     def _prepare(self) -> None:
-        """Create the repository; bring the rules of the person's own up to date."""
+        """Create the repository; bring its configuration and the rules of the person's own up to date."""
         if not self._path.joinpath("HEAD").exists():
             for part in ("objects/info", "objects/pack", "refs/heads", "refs/gsh", "info"):
                 private_files.make_folder(self._path / part)
-            (self._path / "config").write_text(_CONFIGURATION, "utf-8")
-            (self._path / "info" / "attributes").write_text(_ATTRIBUTES, "utf-8")
             (self._path / "description").write_text(f"{self.folder}\n", "utf-8", "surrogateescape")
-            (self._path / "HEAD").write_text("ref: refs/heads/none\n", "utf-8")
+            (self._path / "HEAD").write_text(f"{_UNBORN}\n", "utf-8")
         try:
             own = (self.folder / ".git" / "info" / "exclude").read_text("utf-8", "surrogateescape")
         except OSError:
             own = ""
         rules = f"{own.rstrip()}\n{_ALWAYS_LEFT_OUT}"
-        exclude = self._path / "info" / "exclude"
-        if not exclude.exists() or exclude.read_text("utf-8", "surrogateescape") != rules:
-            private_files.write_whole(exclude, rules.encode("utf-8", "surrogateescape"))
+        for name, text in {"config": _CONFIGURATION, "info/attributes": _ATTRIBUTES, "info/exclude": rules}.items():
+            path = self._path / name
+            if not path.exists() or path.read_text("utf-8", "surrogateescape") != text:
+                private_files.write_whole(path, text.encode("utf-8", "surrogateescape"))
 
     def _clear(self) -> None:
         """Remove what a call that was killed left: whoever holds our lock is alone."""
@@ -312,15 +337,6 @@ class ShadowRepository:
 
 def _name(folder: Path) -> str:
     return hashlib.blake2b(os.fsencode(folder), digest_size=12).hexdigest()
-
-
-def _stamp(path: Path) -> object:
-    """The same as long as a file is not written anew."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _write_ref(path: Path, tree: str) -> None:

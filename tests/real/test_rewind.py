@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.bus.messages import Message, Text
+from gshtui.settings import paths
 from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.tools import shadow_repository
@@ -63,7 +64,7 @@ async def restored(shadow: ShadowRepository, tree: str) -> list[str]:
 async def test_whatever_happened_to_the_files_a_restore_brings_them_back(project: Path) -> None:
     """Files, links, folders in the place of files and the other way round, odd names, foreign bytes, modes."""
     chance = random.Random(7)
-    shadow = ShadowRepository(project)
+    shadows = [ShadowRepository(project), ShadowRepository(project)]  # those of two processes
     (project / ".gitattributes").write_text("*.txt text eol=crlf ident\n*.bin filter=none\n")
     names = ["a.txt", "b/c.txt", "b/d/e.bin", "ü \n'\"x.txt", "-f", "b", "b/d", "link", "run.sh"]
     seen: list[tuple[str, dict[str, bytes | str]]] = []
@@ -86,9 +87,9 @@ async def test_whatever_happened_to_the_files_a_restore_brings_them_back(project
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(chance.randbytes(40) + b"\r\n\n$Id$\n")
                     path.chmod(chance.choice((0o644, 0o755)))
-        seen.append((await shadow.record_files(), files(project)))
+        seen.append((await chance.choice(shadows).record_files(), files(project)))
     for tree, expected in chance.sample(seen, len(seen)):
-        assert await restored(shadow, tree) == []
+        assert await restored(chance.choice(shadows), tree) == []
         assert files(project) == expected
     assert git(project, "log", "--format=%s").strip() == "first" and not (project / ".git" / "refs" / "gsh").exists()
 
@@ -136,12 +137,20 @@ async def test_too_much_is_refused_in_one_sentence(project: Path, monkeypatch: p
         await ShadowRepository(project).record_files()
 
 
-async def test_trees_that_nothing_uses_are_forgotten(project: Path) -> None:
+async def test_trees_that_nothing_uses_are_forgotten_and_what_a_kill_leaves_does_no_harm(project: Path) -> None:
     shadow = ShadowRepository(project)
     first = await shadow.record_files()
     (project / "a.txt").write_text("two\n")
+    with (project / "disk.img").open("wb") as image:
+        image.truncate(10_000_000_000)  # sparse: nothing reads it
     second = await shadow.record_files()
+    assert await shadow.record_files() == second
     await shadow.tidy({second})
+    [kept] = (paths.data_dir() / shadow_repository.FOLDER).iterdir()
+    for damage in ("index.lock", "restore-1", "restore-1.lock", "HEAD"):
+        (kept / damage).write_text("half of it")
+        assert await shadow.record_files() == second
+        assert await ShadowRepository(project).record_files() == second
     assert await shadow.changes(second, second) == []
     with pytest.raises(ShadowError):
         await shadow.changes(first, second)
