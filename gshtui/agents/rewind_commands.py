@@ -230,7 +230,7 @@ class _Family:
             if not 0 < at <= last:
                 raise UsageError(
                     f"There is no message {parameters.at}: the conversation has {last}.",
-                    hint="`session show all=true` shows them with their numbers.",
+                    hint="`session show all=true` (`--all`) shows them with their numbers.",
                 )
             folder, tree = session.cwd, ""
             if parameters.worktree:

@@ -336,6 +336,7 @@ COMMANDS = (
         FormValue('agent', '--agent', help="List only this agent's."),
         FormValue('provider', '--provider', help='List only those that used this provider last.'),
         FormValue('model', '--model', help='List only those whose last model has this in its name.'),
+        FormValue('cost', '--cost', 'float', help='List only those that cost so much or more.', metavar='DOLLARS', low=(0, False), high=(1000000, False)),
         FormValue('limit', '--limit', 'int', help='Maximum number of conversations.', low=(1, False), high=(10000, False), default=20),
         help="List this folder's conversations, newest first."),
     CommandForm('session rename', 'gshtui.store.session_calls', 'RenameSession',

@@ -113,7 +113,7 @@ class AgentLifecycle:
         if not parameters.yes and (unsaved := await self._fleet.unsaved(row.id)):
             raise Unconfirmed(
                 f"{row.name} ({row.id}) has unsaved work. {' '.join(unsaved)}",
-                hint=f"`agent kill {row.id} yes=true` kills it anyway.",
+                hint=f"`agent kill {row.id} yes=true` (`--yes`) kills it anyway.",
                 data={"agent": row.id, "unsaved": unsaved},
             )
         return await self._fleet.kill(row.id, now=parameters.now)

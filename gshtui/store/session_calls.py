@@ -40,7 +40,9 @@ class SessionList:
     everywhere: bool
     """Whether the conversations of every folder were listed."""
     numbered: bool = True
-    """Whether a conversation can be named by its position, counted from 1: all those of this folder are listed."""
+    """Whether a conversation can be named by its position, counted from 1: nothing of this folder is filtered out."""
+    more: bool = False
+    """Whether there are older ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,9 @@ class ListSessions(Parameters, Returns[SessionList]):
     agent: str = Field(default="", description="List only this agent's.")
     provider: str = Field(default="", description="List only those that used this provider last.")
     model: str = Field(default="", description="List only those whose last model has this in its name.")
+    cost: Annotated[float, ShellOption(metavar="DOLLARS")] = Field(
+        default=0.0, ge=0, le=1_000_000, description="List only those that cost so much or more."
+    )
     limit: int = Field(default=20, ge=1, le=10_000, description="Maximum number of conversations.")
 
 

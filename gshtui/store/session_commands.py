@@ -75,6 +75,9 @@ class SessionParameters(Parameters):
     agent: str = Field(default="", description="ls: only this agent's.")
     provider: str = Field(default="", description="ls: only those that used this provider last.")
     model: str = Field(default="", description="ls: only those whose last model has this in its name.")
+    cost: float = Field(
+        default=0.0, ge=0, le=1_000_000, description="ls: only those that cost so many US dollars or more."
+    )
     keep: int | None = Field(
         default=None,
         ge=0,
@@ -153,7 +156,7 @@ def _bindings(given: SessionParameters) -> Parameters:
     match given.action:
         case "ls":
             chosen = {"agent": given.agent, "provider": given.provider, "model": given.model}
-            return calls.ListSessions(everywhere=given.all, limit=given.limit, **chosen)
+            return calls.ListSessions(everywhere=given.all, limit=given.limit, cost=given.cost, **chosen)
         case "show":
             return calls.ShowSession(session=target, whole=given.all, limit=given.limit)
         case "resume":
@@ -236,16 +239,18 @@ class _Family:
         return [info.id for info in found if info.id.startswith(prefix)]
 
     async def _ls(self, invocation: Invocation, parameters: calls.ListSessions) -> calls.SessionList:
-        agent, provider, model = parameters.agent, parameters.provider, parameters.model
+        agent, provider, model, cost = parameters.agent, parameters.provider, parameters.model, parameters.cost
         found = await self._store.sessions.find_all(
             cwd=None if parameters.everywhere else str(invocation.cwd),
             agent=agent,
             provider=provider,
             model=model,
-            limit=parameters.limit,
+            cost=cost,
+            limit=parameters.limit + 1,
         )
-        numbered = not parameters.everywhere and not (agent or provider or model)
-        return calls.SessionList(found, parameters.everywhere, numbered)
+        numbered = not (parameters.everywhere or agent or provider or model or cost)
+        more = len(found) > parameters.limit
+        return calls.SessionList(found[: parameters.limit], parameters.everywhere, numbered, more)
 
     async def _show(self, invocation: Invocation, parameters: calls.ShowSession) -> calls.ShownSession:
         info = await self._wanted(invocation, parameters.session)
@@ -280,7 +285,8 @@ class _Family:
         """The conversations to remove."""
         if parameters.keep is None and not parameters.sessions:
             raise UsageError(
-                "The conversation to remove is missing.", hint="`session ls` lists them; `keep=N` keeps the newest N."
+                "The conversation to remove is missing.",
+                hint="`session ls` lists them; `keep=N` (`--keep N`) keeps the newest N.",
             )
         if parameters.keep is not None and parameters.sessions:
             raise UsageError("Name conversations or say how many to keep, not both.")
@@ -338,7 +344,7 @@ class _Family:
         raise StoreError(
             "unknown",
             "This folder has no conversations yet.",
-            hint="`session ls all=true` lists those of every folder.",
+            hint="`session ls all=true` (`--all`) lists those of every folder.",
         )
 
 
@@ -346,7 +352,9 @@ def _render_list(_invocation: Invocation, found: calls.SessionList) -> Outcome:
     text = sessions_text(found.sessions, folders=found.everywhere, numbered=found.numbered)
     if not found.sessions:
         text = "There are no conversations yet." if found.numbered or found.everywhere else "No conversation matches."
-        text += "" if found.everywhere else " `session ls all=true` lists those of other folders."
+        text += "" if found.everywhere else " `session ls all=true` (`--all`) lists those of other folders."
+    if found.more:
+        text += f"\n(the newest {len(found.sessions)}; `session ls limit=N` (`--limit N`) lists more)"
     return Outcome([_data(info) for info in found.sessions], text)
 
 
@@ -355,7 +363,8 @@ def _render_shown(_invocation: Invocation, shown: calls.ShownSession) -> Outcome
     data = {"session": _data(info), "messages": msgspec.to_builtins(shown.messages)}
     head = details_text(info)
     left_out = info.messages - len(shown.messages)
-    note = f"({left_out} earlier messages; `session show {info.id} all=true` shows them too)" if left_out > 0 else ""
+    hint = f"`session show {info.id} all=true` (`--all`) shows them too"
+    note = f"({left_out} earlier messages; {hint})" if left_out > 0 else ""
     said = [_numbered(stored) for stored in shown.messages]
     return Outcome(data, "\n".join(part for part in (head, note, *said) if part))
 
@@ -393,7 +402,8 @@ def _render_summary(_invocation: Invocation, made: calls.SessionSummary) -> Outc
 
 
 def _render_hits(_invocation: Invocation, found: calls.SessionHits) -> Outcome:
-    nothing = "Nothing found." + ("" if found.everywhere else " To search every folder, put all=true before the words.")
+    everywhere = " To search every folder, put all=true (`--all`) before the words."
+    nothing = "Nothing found." + ("" if found.everywhere else everywhere)
     return Outcome(msgspec.to_builtins(found.hits), hits_text(found.hits) if found.hits else nothing)
 
 

@@ -14,8 +14,8 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "m"))
 
 
 def sessions_text(found: Sequence[SessionInfo], *, folders: bool, numbered: bool = False) -> str:
-    """One line each: its number, id, age, messages, agent, model, cost, title, and where it is open; with its folder
-    if several are shown.
+    """One line each: its number, id, age, messages, agent, provider, model, cost, title, and where it is open; with its
+    folder if several are shown.
     """
     rows = [
         (
@@ -24,13 +24,14 @@ def sessions_text(found: Sequence[SessionInfo], *, folders: bool, numbered: bool
             age(info.updated),
             str(info.messages),
             single_line(info.agent),
+            single_line(info.provider) or "-",
             single_line(info.model) or "-",
             "-" if info.cost is None else f"${info.cost:.2f}",
             _title(info) + (f"  {single_line(info.cwd)}" if folders else ""),
         )
         for number, info in enumerate(found, start=1)
     ]
-    sides = (">" if numbered else "") + "<>><<>"
+    sides = (">" if numbered else "") + "<>><<<>"
     widths = [max((cells.width(row[at]) for row in rows), default=0) for at in range(len(sides))]
 
     def padded(row: Sequence[str], at: int) -> str:

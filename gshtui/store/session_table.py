@@ -30,9 +30,10 @@ _BEING_OPENED = 60.0
 EMPTY_KEPT = 7 * 86_400.0
 """Seconds after which a conversation without messages is deleted."""
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_COST = "(SELECT CASE WHEN sum(cost IS NULL) THEN NULL ELSE sum(cost) END FROM usage WHERE session = sessions.id)"
 _USED = (
     "(SELECT coalesce(sum(input + output + cache_read + cache_write), 0) FROM usage WHERE session = sessions.id),"
-    " (SELECT CASE WHEN sum(cost IS NULL) THEN NULL ELSE sum(cost) END FROM usage WHERE session = sessions.id)"
+    f" {_COST}"
 )
 _FIELDS = f"id, title, cwd, agent, provider, model, parent, created, updated, messages, {_USED}"
 _NEXT_TOUCH = "(SELECT coalesce(max(touched), 0) + 1 FROM sessions)"
@@ -229,6 +230,7 @@ def list_sessions(
     agent: str = "",
     provider: str = "",
     model: str = "",
+    cost: float = 0.0,
     limit: int,
     empty: bool,
 ) -> list[SessionInfo]:
@@ -244,6 +246,9 @@ def list_sessions(
         if value:
             conditions.append(condition)
             parameters.append(clean_text(value))
+    if cost:
+        conditions.append(f"{_COST} >= ?")
+        parameters.append(cost)
     found = connection.execute(
         f"SELECT {_FIELDS} FROM sessions WHERE {' AND '.join(conditions)} ORDER BY touched DESC LIMIT ?",
         (*parameters, limit),
@@ -398,6 +403,7 @@ class SessionTable(Table):
         agent: str = "",
         provider: str = "",
         model: str = "",
+        cost: float = 0.0,
         limit: int = 100,
         empty: bool = False,
     ) -> list[SessionInfo]:
@@ -408,10 +414,11 @@ class SessionTable(Table):
             agent: only this agent's.
             provider: only those that used this provider last.
             model: only those whose last model has this in its name, in letters of either case.
+            cost: only those that are known to have cost so much or more, in US dollars.
             limit: the most.
             empty: those without messages, too.
         """
-        chosen = {"cwd": cwd, "agent": agent, "provider": provider, "model": model}
+        chosen: dict[str, Any] = {"cwd": cwd, "agent": agent, "provider": provider, "model": model, "cost": cost}
         return await self._read(partial(list_sessions, **chosen, limit=limit, empty=empty))
 
     async def latest_of(self, agent: str, parent: str) -> SessionInfo | None:

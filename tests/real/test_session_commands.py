@@ -260,15 +260,20 @@ async def test_ls_shows_agent_model_and_cost_and_is_filtered(shell: Shell) -> No
         (free, None, 120),
         (dear, 0.5, 120),
     ]
-    assert [line.split()[5:7] for line in outcome.text.splitlines()] == [
-        ["m1", "-"],
-        ["local", "-"],
-        ["Opus-5", "$0.50"],
+    assert [line.split()[5:8] for line in outcome.text.splitlines()] == [
+        ["-", "m1", "-"],
+        ["p", "local", "-"],
+        ["anthropic", "Opus-5", "$0.50"],
+    ]
+    assert (await shell.run("session ls limit=2")).text.splitlines()[2:] == [
+        "(the newest 2; `session ls limit=N` (`--limit N`) lists more)"
     ]
     for words, wanted in (
         ("agent=fixer", [fixer]),
         ("provider=anthropic", [dear]),
         ("model=opus", [dear]),
+        ("cost=0.5", [dear]),
+        ("cost=0.51", []),
         ("model=opus agent=fixer", []),
     ):
         found = await shell.run(f"session ls {words}")
