@@ -49,6 +49,20 @@ async def test_a_prompt_suggests_and_never_waits(home: Home) -> None:
         await asyncio.to_thread(_suggests, shell, "pri", 'nt "grüße %22 \\d"'.encode())
         assert GREY.search(shell.output)
         assert "grüße %22 d" in await asyncio.to_thread(shell.output_of, "\x06")
+        await asyncio.to_thread(_suggests, shell, "pri", 'nt "grüße %22 \\d"'.encode())
+        start = len(shell.output)
+        await asyncio.to_thread(shell.press_keys, "\x03")
+        await asyncio.to_thread(shell.press_keys, "\x15")  # zsh in the midst of an answer waits for one more key
+        await asyncio.to_thread(shell.wait_for_prompt)
+        left = shell.output[start:].partition(b"\n")[0]
+        assert re.search(rb"\x1b\[(?:[JK]|\d+D)", left), "ctrl+c wipes the suggestion away"
+        assert "INT" not in await asyncio.to_thread(shell.output_of, "functions TRAPINT; trap")
+        await asyncio.to_thread(shell.run, "trap 'print mine' INT")
+        await asyncio.to_thread(_suggests, shell, "pri", b"nt")
+        await asyncio.to_thread(shell.press_keys, "\x03")
+        await asyncio.to_thread(shell.wait_for_text, b"mine\r\n")
+        assert "trap -- 'print mine' INT" in await asyncio.to_thread(shell.output_of, "\x15trap")
+        await asyncio.to_thread(shell.run, "trap - INT")
         await asyncio.to_thread(shell.run, f"\x15cd {other}")
         await asyncio.to_thread(_suggests, shell, "pri", b"nt other")
         hub.send_signal(signal.SIGSTOP)

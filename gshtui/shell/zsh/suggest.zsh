@@ -72,7 +72,33 @@ _gsh_show_ghost() {
         _gsh_ghost_mark="$#BUFFER $(( $#BUFFER + $#1 )) "
         region_highlight+=("$_gsh_ghost_mark${ZSH_AUTOSUGGEST_HIGHLIGHT_STYLE:-$_gsh_ghost_style}")
     fi
+    _gsh_catch_interrupt
 }
+
+# ctrl+c ends a line without any hook, and leaves on the screen what was there: so we catch it for as long as a suggestion
+# is shown, hide that, and have zsh go on as it does without us. A trap of the person's own stays, and the suggestion too.
+_gsh_catch_interrupt() {
+    builtin setopt local_options no_local_traps
+    if [[ -z $_gsh_ghost ]]; then
+        [[ ${functions[TRAPINT]-} != *_gsh_interrupted* ]] || builtin unfunction TRAPINT
+    elif (( ! $+functions[TRAPINT] && _gsh_own_trap != 1 )); then
+        (( _gsh_own_trap >= 0 )) || _gsh_find_trap
+        (( _gsh_own_trap != 0 )) || TRAPINT() { _gsh_interrupted; return $(( 128 + $1 )) }
+    fi
+}
+
+# Looks for a trap of the person's own, once a line. Only a file tells without a fork.
+_gsh_find_trap() {
+    local file=$_gsh_state/traps-${sysparams[pid]-$$} set=INT
+    builtin zmodload -F zsh/files b:zf_rm b:zf_mkdir || return 0
+    [[ -d $_gsh_state ]] || builtin zf_mkdir -p -m 700 -- $_gsh_state
+    builtin trap >|$file && set=$(<$file)
+    builtin zf_rm -f -- $file
+    _gsh_own_trap=$(( ${#${(M)${(f)set}:#*INT}} > 0 ))
+} 2>/dev/null
+typeset -gi _gsh_own_trap=-1  # -1: not looked for yet
+
+_gsh_interrupted() { ! zle || zle _gsh_suggest_finish }
 
 # Whether the cursor is where a suggestion belongs.
 _gsh_at_end() { [[ $KEYMAP == vicmd ]] && (( CURSOR >= $#BUFFER - 1 )) || (( CURSOR == $#BUFFER )) }
@@ -92,7 +118,11 @@ _gsh_suggest_redraw() {
         _gsh_ghost_line=$BUFFER
         return 0
     fi
-    [[ $BUFFER != $_gsh_ghost_line ]] || return 0
+    if [[ $BUFFER == $_gsh_ghost_line ]]; then
+        # A plugin that colours the line may have thrown our colour away with its own.
+        [[ -z $_gsh_ghost || -n ${(M)region_highlight:#$_gsh_ghost_mark*} ]] || _gsh_show_ghost "$_gsh_ghost"
+        return 0
+    fi
     local REPLY whole=$_gsh_ghost_line$_gsh_ghost
     _gsh_ghost_line=$BUFFER
     # What was the best for a part of the line is the best for more of it, if it still fits.
@@ -161,7 +191,7 @@ _gsh_stop_asking() {
 
 _gsh_suggest_finish() {
     [[ -z $_gsh_ghost ]] || _gsh_show_ghost ''
-    _gsh_ghost_line=
+    _gsh_ghost_line= _gsh_own_trap=-1
     _gsh_stop_asking
 }
 
@@ -258,6 +288,7 @@ _zsh_autosuggest_strategy_gsh() {
     fi
     builtin autoload -Uz add-zle-hook-widget && autoload +X add-zle-hook-widget 2>/dev/null || return 0
     zle -N _gsh_suggest_hear
+    zle -N _gsh_suggest_finish
     add-zle-hook-widget line-pre-redraw _gsh_suggest_redraw
     add-zle-hook-widget line-finish _gsh_suggest_finish
     _gsh_wrap _gsh_take_all forward-char vi-forward-char end-of-line vi-end-of-line vi-add-eol
