@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -101,7 +100,7 @@ class Catalog:
         Args:
             additions: the user's file; by default the one in the configuration folder.
         """
-        shipped = tomllib.loads(resources.files("gshtui.providers").joinpath("catalog.toml").read_text("utf-8"))
+        shipped = tomllib.loads(Path(__file__).with_name("catalog.toml").read_text("utf-8"))
         models, problems = _entries(shipped, "catalog.toml")
         path = additions if additions is not None else config_dir() / USER_FILE
         mine: list[Model] = []

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -31,6 +33,8 @@ PluginState = Literal["approved", "new", "changed"]
 _LARGEST = 1 << 20
 """Bytes of the approvals that are read."""
 _OWN = "gsh-tui"
+_METADATA = (".dist-info", ".egg-info", "egg-info")
+"""Ends of the names of folders that say what a package is."""
 
 
 class PluginError(ExpectedError):
@@ -115,15 +119,42 @@ def find_plugins() -> list[Plugin]:
     Raises:
         PluginError: the approvals cannot be read.
     """
-    from importlib.metadata import distributions  # with readers of mail and archives, for those who look
-
     approved = read_approvals().approved
+    if not _some_bring():
+        return []
+    from importlib.metadata import distributions  # with readers of mail and archives, where there is one
+
     found: dict[str, Plugin] = {}
     for distribution in distributions():
         plugin = _plugin(distribution, approved)
         if plugin is not None:
             found.setdefault(plugin.name, plugin)
     return sorted(found.values(), key=lambda one: one.name)
+
+
+def _some_bring() -> bool:
+    """Whether an installed package may be a plugin. Most often none is, and what reads metadata takes a megabyte."""
+    if any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder):
+        return True
+    for place in dict.fromkeys(sys.path):
+        try:
+            listed = [folder for folder in Path(place or ".").iterdir() if folder.name.lower().endswith(_METADATA)]
+        except NotADirectoryError:
+            return True  # an archive
+        except OSError:
+            continue
+        if any(map(_brings, listed)):
+            return True
+    return False
+
+
+def _brings(folder: Path) -> bool:
+    """Whether the entry points in a folder of metadata name a group of ours."""
+    try:
+        text = (folder / "entry_points.txt").read_bytes()
+    except OSError:
+        return False
+    return f"[{PREFIX}".encode() in text
 
 
 def approve(name: str) -> Plugin:

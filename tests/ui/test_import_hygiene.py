@@ -48,12 +48,14 @@ late_modules.put_off_tls()
 late_modules.look_for_no_plugins()
 import asyncio, json, sys
 from pathlib import Path
+from gshtui.settings import plugins
 from gshtui.ui.kit.hub_port import OpenRequest
 from gshtui.ui.window.lazy_imports import make_hub
 
 async def main():
     hub = await make_hub(OpenRequest(Path.cwd()))
     await hub.start()
+    plugins.announced()
     json.dump([*sys.modules, *("failed: " + part for part in hub.failed)], sys.stdout)
     await hub.stop()
 
@@ -62,6 +64,7 @@ asyncio.run(main())
 NOT_AT_REST = (
     "_ssl",
     "importlib.metadata",
+    "zipfile",
     "yaml",
     "http.client",
     "email.message",
