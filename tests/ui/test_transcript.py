@@ -21,10 +21,13 @@ from gshtui.ui.kit.transcript.entries import (
     Entry,
     NoticeEntry,
     PromptEntry,
+    Put,
+    Stream,
     ThoughtEntry,
     ToolEntry,
 )
 from gshtui.ui.kit.transcript.entry_blocks import CACHED_LINES
+from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
 from gshtui.ui.kit.transcript.transcript import Transcript
 from tests.kit.transcript_host import TranscriptHost, screen_rows, wait_until_drawn
 
@@ -70,6 +73,25 @@ async def test_it_follows_the_end() -> None:
         await wait_until_drawn(pilot, view)
         assert screen_rows(view)[-1] == "line 59"
         assert view.viewport.following and view.viewport.unseen == 0
+
+
+async def test_markdown_is_held_until_its_parser_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawn before, it would hold the window up for the import that a thread is busy with."""
+    app = TranscriptHost([])
+    async with app.run_test(size=(60, 12)) as pilot:
+        view = app.transcript
+        monkeypatch.setattr(parser_loading, "under_way", True)
+        view.feed.apply([Put(PromptEntry("p", "a question")), Put(AnswerEntry("a", "", live=True))])
+        view.feed.apply(
+            [Stream("a", "an *answer*\n\n"), Put(NoticeEntry("n", "info", "a notice")), Stream("a", "more")]
+        )
+        while not any("a question" in row for row in screen_rows(view)):
+            await pilot.pause()
+        assert view.document.get("a") is None
+        monkeypatch.setattr(parser_loading, "under_way", False)
+        await wait_until_drawn(pilot, view)
+        rows = " ".join(" ".join(screen_rows(view)).split())
+        assert rows.index("a question") < rows.index("an answer more") < rows.index("a notice")
 
 
 async def test_it_follows_the_end_while_what_is_below_it_comes_and_goes() -> None:

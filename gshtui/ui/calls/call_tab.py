@@ -22,7 +22,7 @@ from gshtui.ui.calls.call_entries import empty_words, message_entry, title_line
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry, Prepend, Put
-from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
+from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
 from gshtui.ui.kit.transcript.searched_transcript import SearchedTranscript
 from gshtui.ui.kit.transcript.transcript import Transcript
 
@@ -140,7 +140,7 @@ class CallTab(TabPane):
 
     async def _load_page(self) -> None:
         try:
-            await load_markdown_parser()
+            await parser_loading.begin()
             page = await self._load(self._oldest, PAGE)
         except Exception as error:  # whatever is wrong with the record, show it and go on
             report_unexpected("the older messages of a call", error)

@@ -24,7 +24,7 @@ from gshtui.system.tasks import report_unexpected
 from gshtui.ui.conversation.conversation_state import CONSUMES, ConversationState, older_operations
 from gshtui.ui.kit.hub_port import Stored
 from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry
-from gshtui.ui.kit.transcript.markdown_renderer import load_markdown_parser
+from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
 from gshtui.ui.kit.transcript.searched_transcript import SearchedTranscript
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import EditPrompt, ForContext
@@ -136,7 +136,7 @@ class ConversationPane(Vertical):
         transcript = self.transcript
         if not self._warm and any(isinstance(event, TurnStarted) for event in events):
             self._warm = True  # not before there is something to draw: the parser takes memory too
-            self.run_worker(load_markdown_parser(), exit_on_error=False, group="warm")
+            parser_loading.begin()
         for event in events:
             if self._held is not None:
                 self._held.append(event)
@@ -186,7 +186,7 @@ class ConversationPane(Vertical):
 
     async def _load_page(self, session: str) -> None:
         try:
-            await load_markdown_parser()
+            await parser_loading.begin()
             stored = await self._load_older(session, self._oldest, PAGE)
             ran = await self._ran(session, stored)
             cuts = await self._cuts(session, stored)

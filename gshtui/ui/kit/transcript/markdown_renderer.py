@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
@@ -233,7 +233,7 @@ _BRACKETS, _CELLS = 300, 1_500
 
 @lru_cache(maxsize=1)
 def markdown_parser() -> MarkdownIt:
-    """The parser. Importing it takes 0.1 s; see `load_markdown_parser`."""
+    """The parser. Importing it takes 0.1 s; see `ParserLoading`."""
     from markdown_it import MarkdownIt
 
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": 40}).enable(["table", "strikethrough"])
@@ -241,9 +241,29 @@ def markdown_parser() -> MarkdownIt:
     return made.disable(["reference", "html_block", "html_inline"])
 
 
-async def load_markdown_parser() -> None:
-    """Import the parser in a thread: not before the first frame, and never in the window's own thread."""
-    await asyncio.to_thread(markdown_parser)
+class ParserLoading:
+    """The import of the parser in a thread: not before the first frame, and never in the window's own thread.
+
+    Who needs the parser meanwhile would wait for the lock of its import; `under_way` says so.
+    """
+
+    def __init__(self) -> None:
+        self.under_way = False
+
+    def begin(self) -> Awaitable[None]:
+        """Have it loaded. To be called in the loop; waiting for what is returned is optional."""
+        self.under_way = markdown_parser.cache_info().currsize == 0
+        return asyncio.get_running_loop().run_in_executor(None, self._load)
+
+    def _load(self) -> None:
+        try:
+            markdown_parser()
+        finally:
+            self.under_way = False
+
+
+parser_loading = ParserLoading()
+"""Of this process."""
 
 
 @lru_cache(maxsize=1)

@@ -16,6 +16,7 @@ from gshtui.ui.kit.transcript.cursor_parts import folding_in_turn
 from gshtui.ui.kit.transcript.document import TranscriptDocument
 from gshtui.ui.kit.transcript.entries import (
     FOLDING,
+    AnswerEntry,
     Entry,
     Operation,
     OutcomeEntry,
@@ -26,6 +27,7 @@ from gshtui.ui.kit.transcript.entries import (
     ThoughtEntry,
     ToolEntry,
 )
+from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
 from gshtui.ui.kit.transcript.sheet import Sheet
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
 from gshtui.ui.kit.transcript.viewport import BlockCursor, Viewport
@@ -105,20 +107,38 @@ class TranscriptFeed:
         self._schedule = schedule
         self._all_open = False
         self._streaming: dict[str, Sheet] = {}
+        self._held: list[Operation] = []
+        """The first Markdown, and what is behind it, until its parser is loaded: drawing would wait for that."""
 
     def apply(self, operations: Iterable[Operation]) -> None:
         """Carry out the operations of a conversation's reducer."""
         for operation in operations:
-            if isinstance(operation, Stream):
-                self.stream(operation.id, operation.text)
-            elif isinstance(operation, Put):
-                self.put(operation.entry)
-            elif isinstance(operation, Remove):
-                self.remove(operation.id)
-            elif isinstance(operation, Prepend):
-                self.prepend(operation.entries)
+            if self._held or (parser_loading.under_way and _is_markdown(operation)):
+                self._held.append(operation)
+                self._schedule()
             else:
-                self.clear()
+                self._carry_out(operation)
+
+    def _carry_out(self, operation: Operation) -> None:
+        if isinstance(operation, Stream):
+            self.stream(operation.id, operation.text)
+        elif isinstance(operation, Put):
+            self.put(operation.entry)
+        elif isinstance(operation, Remove):
+            self.remove(operation.id)
+        elif isinstance(operation, Prepend):
+            self.prepend(operation.entries)
+        else:
+            self.clear()
+
+    def _release(self) -> None:
+        """Carry out what was held, unless the parser is still being loaded."""
+        if parser_loading.under_way:
+            self._schedule()
+            return
+        held, self._held = self._held, []
+        for operation in held:
+            self._carry_out(operation)
 
     def put(self, entry: Entry) -> None:
         """Show an entry at the end, or replace the one with its id."""
@@ -203,6 +223,8 @@ class TranscriptFeed:
 
     def cut(self, deadline: float) -> None:
         """Split the source so far into blocks, until a time of `time.perf_counter`."""
+        if self._held:
+            self._release()
         document = self._document
         for id, sheet in list(self._streaming.items()):
             if isinstance(sheet.entry, ThoughtEntry) and not sheet.opened:
@@ -215,3 +237,7 @@ class TranscriptFeed:
             if time.perf_counter() > deadline:
                 break
             document.lay_out(sheet, max(0.001, deadline - time.perf_counter()))
+
+
+def _is_markdown(operation: Operation) -> bool:
+    return isinstance(operation, Stream) or (isinstance(operation, Put) and isinstance(operation.entry, AnswerEntry))
