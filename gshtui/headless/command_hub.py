@@ -16,7 +16,7 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.hub_events import FaultReported
 from gshtui.bus.loop_faults import in_words
 from gshtui.headless import exits
-from gshtui.headless.streams import STDERR, complain, is_terminal, point_at
+from gshtui.headless.streams import ANYWAY, STDERR, complain, is_terminal, point_at
 from gshtui.settings.paths import FolderError
 from gshtui.system.time_limit import time_limit
 
@@ -119,7 +119,7 @@ async def _result_or_code(
     except Denied as denied:
         said, code = str(denied), exits.DENIED
     except Unconfirmed as error:
-        said, code = f"{error.message} `--yes` does it anyway.", exits.DENIED
+        said, code = f"{error.message} {ANYWAY}", exits.DENIED
     except UsageError as error:
         said, code, position = str(error), exits.USAGE, error.position
     except CommandError as error:

@@ -223,6 +223,9 @@ def _print(said: dict[str, Any]) -> int:
         if level == "warning" or streams.is_terminal(streams.STDERR):
             streams.complain(text)
     if "failed" in said:
+        if said.get("unconfirmed"):
+            streams.complain(said["failed"], streams.ANYWAY)
+            return exits.DENIED
         streams.complain(said["failed"])
         return exits.USAGE if said["usage"] else exits.ERROR
     if said.get("refused"):

@@ -23,6 +23,8 @@ ShownBytes = NewType("ShownBytes", bytes)
 """What may be printed on a stream: sanitised if that is a terminal or a pipe. Made in this module alone."""
 
 STDOUT, STDERR = 1, 2
+ANYWAY = "`--yes` does it anyway."
+"""What a command that asks before it acts adds where nobody can be asked."""
 _C1 = re.compile(r"[\x7f-\x9f]")
 """Controls that JSON lets stand as they are."""
 

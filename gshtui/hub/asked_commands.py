@@ -29,6 +29,7 @@ from gshtui.commands.declaration import (
     Invocation,
     Outcome,
     Question,
+    Unconfirmed,
     UsageError,
 )
 from gshtui.commands.shell_form import ShellForm
@@ -110,8 +111,10 @@ class AskedCommands(NoHost):
             answer = await self._answer(connection, request)
         except Declined as declined:
             answer = {"declined": str(declined)}
+        except Unconfirmed as error:
+            answer = {"failed": error.message, "usage": False, "unconfirmed": True}
         except CommandError as error:
-            answer = {"failed": str(error), "usage": isinstance(error, UsageError)}
+            answer = {"failed": str(error), "usage": isinstance(error, UsageError), "unconfirmed": False}
         finally:
             alive.cancel()
         _send(connection, answer)

@@ -88,8 +88,9 @@ class FinishedWorktree:
 
     @property
     def text(self) -> str:
-        done = f"{self.base} has {count(self.commits, 'commit')} of {self.branch} and is at {self.commit[:8]}"
-        same = f"{self.base} already had everything of {self.branch}"
+        are = "is" if self.commits == 1 else "are"
+        done = f"{count(self.commits, 'commit')} of {self.branch} {are} in {self.base}, now at {self.commit[:8]}"
+        same = f"Everything of {self.branch} was in {self.base} already"
         gone = f"the worktree {one_line(literal(self.path), 4096)} and the branch (at {self.tip[:8]}) are removed"
         return " ".join((f"{done if self.commits else same}; {gone}.", *self.notes))
 
@@ -197,7 +198,7 @@ async def finish_worktree(
             raise CommandError(_uncommitted(left))
         if left:  # by the command; a commit that no branch refers to keeps it for a while
             kept = await _paper_commit(tree, f"What the tear-down command of {tree.branch} left", limit)
-            notes.append(f"The tear-down command left {_listed(left)}; `git show {kept[:8]}` has them.")
+            notes.append(f"The tear-down command left {_listed(left)}, which `git show {kept[:8]}` shows.")
         if await _commit_of(folder, "HEAD", limit) != now.tip:
             raise CommandError("a commit was added meanwhile")
         # Every commit and file is in the base now; what else would be lost, the plan has named.

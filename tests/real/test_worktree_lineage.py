@@ -298,8 +298,8 @@ async def test_the_tear_down_command_runs_only_with_consent_and_its_output_is_ke
     assert fork.is_dir() and (project / "x").exists()
     ok.touch()
     done = await finish_worktree(await plan_finish(tree), teardown=script, agreed=True, output=output)
-    assert done.commits == 0 and "already had everything" in done.text and "succeeded" in done.text
-    told_of = re.search(r"left left by it; `git show (\w+)` has them", done.text)
+    assert done.commits == 0 and "Everything of fork was in main already" in done.text and "succeeded" in done.text
+    told_of = re.search(r"left left by it, which `git show (\w+)` shows", done.text)
     assert told_of is not None and not fork.exists(), "what the command leaves keeps no worktree, and is not lost"
     assert run_git(project, "show", f"{told_of[1]}:left by it") == "dumped"
     assert [f"down {fork}" in path.read_text() for path in output.iterdir()] == [True, True]
