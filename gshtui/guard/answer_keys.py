@@ -2,8 +2,10 @@
 
 Pure: callers tell it what is on the screen and which key was pressed when, and it says what the key means. An answer
 always belongs to a question that the person could read: a key counts only if its run of typing began after the question
-had been on the screen for a moment, and contains no words. All other keys are swallowed until typing pauses. While a
-reason is being typed, every key belongs to it. Uses no clock, keyboard or screen.
+had been on the screen for a moment, and contains no words. All other keys are swallowed until typing pauses. A question
+that took the place of another one is answered only once the person has gone to it, or has been told: however long it
+has been on the screen, they may still have the other one in mind. While a reason is being typed, every key belongs to
+it. Uses no clock, keyboard or screen.
 """
 
 from __future__ import annotations
@@ -179,6 +181,8 @@ class AnswerKeys:
         self._question = ""
         self._choices: Collection[str] = frozenset()
         self._waits = False
+        self._replaced = False
+        """Whether the question took another one's place, and the person has not gone to it since."""
         self._readable = math.inf
         """From when on a run of typing may be about the question on the screen."""
         self._seen_at = -math.inf
@@ -216,6 +220,11 @@ class AnswerKeys:
         return bool(self._reason) and self._reason == self._question
 
     @property
+    def replaced(self) -> bool:
+        """Whether the person may not know yet that this is another question: nothing answers it before they do."""
+        return self._replaced
+
+    @property
     def readable(self) -> float:
         """When the question on the screen can first be answered; infinite if there is none."""
         return max(self._readable, self._seen_at + READ)
@@ -229,16 +238,19 @@ class AnswerKeys:
 
     def expect_question(self) -> None:
         """Note that another question comes next and is not on the screen yet."""
+        self._replaced = self._replaced or bool(self._question)
         self._question, self._waits, self._readable = "", True, math.inf
 
     def show_question(self, question: str, choices: Collection[str], at: float) -> None:
         """Note that this question was drawn with these answers. Redrawing it does not make it a new question."""
         self._waits, self._choices = True, choices
         if question != self._question:
+            self._replaced = self._replaced or bool(self._question)
             self._question, self._readable = question, at + READ
 
     def clear_question(self) -> None:
         """No question waits any more."""
+        self._replaced = False
         self._question, self._waits, self._readable = "", False, math.inf
 
     def question_seen(self, at: float) -> None:
@@ -248,7 +260,11 @@ class AnswerKeys:
     def person_arrived(self, at: float) -> None:
         """The person's own key went to the question: it begins a run of typing."""
         self._began = self._last = self._opened = at
-        self._run = "fresh"
+        self._run, self._replaced = "fresh", False
+
+    def person_turned(self) -> None:
+        """The person brought this question to the front."""
+        self._replaced = False
 
     # What is typed
 
@@ -271,14 +287,14 @@ class AnswerKeys:
             return Passed("panel")
         if self._run == "words":
             return Passed("input")
-        too_soon = self._run == "spoilt" or self._began < self.readable or not self._question
+        too_soon = self._run == "spoilt" or self._began < self.readable or not self._question or self._replaced
         if meaning == "reason":
             # Never dropped: the letters behind it would be taken for something else.
             self._reason = "" if too_soon else self._question
             return ReasonBegun(self._reason)
         if too_soon or (meaning not in ("move", "words") and at - self._opened < HAND):
             said, self._run = self._run != "spoilt", "spoilt"
-            return Swallowed(TOO_SOON if said else "")
+            return Swallowed((CHANGED if self._replaced else TOO_SOON) if said else "")
         if meaning == "move":
             return Passed("panel")
         if meaning == "words":
@@ -291,10 +307,11 @@ class AnswerKeys:
     def begin_line(self, at: float) -> str:
         """Handle the key that starts a line, where answers and other text share one input: the question it may answer.
 
-        Empty if the key belongs to earlier typing, or if the question was not readable yet.
+        Empty if the key belongs to earlier typing, if the question was not readable yet, or if it is another one than
+        the person knows of.
         """
         begins = self._record_key(at)
-        return self._question if begins and at >= self.readable else ""
+        return self._question if begins and at >= self.readable and not self._replaced else ""
 
     def continue_line(self, at: float) -> None:
         """Another key of such a line."""
@@ -303,6 +320,9 @@ class AnswerKeys:
     def submit_line(self, choice: str, question: str) -> Outcome:
         """Handle such a line: an answer to the question that was there when the line was started."""
         counts = bool(question) and question == self._question
+        if self._replaced and choice != "reason":
+            self._replaced = False  # they are told now
+            return Swallowed(CHANGED)
         if choice == "reason":
             self._reason = question if counts else ""
             return ReasonBegun(self._reason)
@@ -313,6 +333,9 @@ class AnswerKeys:
     def click(self, choice: str, question: str, at: float) -> Outcome:
         """An answer was clicked; `at`: when the button of the mouse went down, on the answers to `question`."""
         if not question or question != self._question:
+            return Swallowed(CHANGED)
+        if self._replaced:
+            self._replaced = False  # they are told now
             return Swallowed(CHANGED)
         if at < self._readable:
             return Swallowed(TOO_SOON)

@@ -1,10 +1,11 @@
 """What a person meant, worked out from the whole story and not from what any face made of it: was this asked for?
 
 A run was asked for if it follows from a key of which all of these are true: the place of the questions had the keys,
-the question could be seen for `READ` when the run of typing began that the key belongs to, it was still there when the
-key was pressed, the key is that of the answer, no reason was being written, and no words were typed in that run of
-typing before it. To always allow takes a second key, once the rule could be read for `READ`. A run of typing ends with
-a pause, and the person's own key to the question begins a new one.
+the question could be seen for `READ` when the run of typing began that the key belongs to, it was still there when
+the key was pressed, the key is that of the answer, no reason was being written, and no words were typed in that run
+of typing before it. Where the question took the place of one that could be seen, the person has gone to it since. To
+always allow takes a second key, once the rule could be read for `READ`. A run of typing ends with a pause, and the
+person's own key to the question begins a new one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class IntentOracle:
 
     shown: dict[str, float] = field(default_factory=dict[str, float])
     """Question → since when it can be seen, while it can."""
+    unaware: bool = False
+    """Whether a question that could be seen was withdrawn, another one is there, and the person has not gone to it."""
     runs: int = 0
     unasked: list[str] = field(default_factory=list[str])
     _ruled: dict[str, float] = field(default_factory=dict[str, float])
@@ -38,6 +41,7 @@ class IntentOracle:
 
     def record_key(self, key: str, at: float, *, own: bool = False) -> None:
         """A key goes to the place of the questions. `own`: it is the person's own key to them."""
+        self.unaware = self.unaware and not own
         self._begins = own or at - self._last >= PAUSE
         if self._begins:
             self._began, self._worded = at, False
@@ -57,6 +61,8 @@ class IntentOracle:
         if decision == "deny":
             return
         self.runs += 1
+        if self.unaware:
+            self.unasked.append(f"{question} {decision} by {key!r} at {at:.3f}, for the one before it")
         since = self.shown.get(question)
         if decision == "always":
             ruled = self._ruled.get(question, math.inf)

@@ -58,12 +58,15 @@ async def test_nothing_runs_unasked_in_the_panel(number: int) -> None:
                     app.feed(make_question(asked, **chance.choice(({}, {"rule": ""}))))
                     await pilot.pause()
                 case 1 if (front := app.area.approvals.state.shown) is not None:
+                    left = len(app.area.approvals.state.waiting) > 1
+                    app.story.unaware = left and (app.story.unaware or front.approval in app.story.shown)
                     app.feed(
                         ApprovalSettled(approval=front.approval, agent="main", call=front.call, decision="withdrawn")
                     )
                     await pilot.pause()
                 case 2:
-                    if app.focused is not app.area.approvals and app.area.approvals.display:
+                    away = app.focused is not app.area.approvals
+                    if (away or app.story.unaware) and app.area.approvals.display:
                         app.story.record_key("ctrl+g", clock.now, own=True)
                     app.keyboard.post("ctrl+g", 0)
                     await pilot.pause()

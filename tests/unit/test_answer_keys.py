@@ -107,6 +107,24 @@ def test_a_click_is_on_the_question_that_was_there() -> None:
     assert keys.click("once", "q", 6.0) == Swallowed(CHANGED)
 
 
+def test_a_question_in_the_place_of_another_one_is_answered_only_once_the_person_knows() -> None:
+    keys = shown()
+    keys.expect_question()
+    keys.show_question("r", {"once"}, 1.0)
+    assert keys.replaced and keys.press("once", 60.0) == Swallowed(CHANGED)
+    assert keys.press("once", 70.0) == Swallowed(CHANGED)
+    keys.person_arrived(80.0)
+    assert keys.press("once", 80.1) == KeyChosen("r", "once")
+    keys.show_question("s", {"once"}, 90.0)  # an answered one was not taken away
+    assert keys.press("once", 91.0) == KeyChosen("s", "once")
+
+    for ask in (lambda k: k.click("once", "r", 60.0), lambda k: k.submit_line("once", k.begin_line(60.0))):
+        keys = shown()
+        keys.show_question("r", {"once"}, 1.0)
+        assert ask(keys) == Swallowed(CHANGED)
+        assert keys.click("once", "r", 70.0) == KeyChosen("r", "once")
+
+
 class Desk:
     """The window's panel and its input line as they use the keys, without a window."""
 
@@ -140,7 +158,9 @@ class Desk:
     def settle(self) -> None:
         if self.waiting:
             first = self.chance.random() < 0.7
+            seen = (first or len(self.waiting) == 1) and self.waiting[0] in self.story.shown
             self.waiting.pop(0 if first else -1)
+            self.story.unaware = bool(self.waiting) and (self.story.unaware or seen)
             if first or not self.waiting:
                 self.front()
 
@@ -174,7 +194,7 @@ class Desk:
             self.focused = False
 
     def go(self, own: bool) -> None:
-        if self.waiting and not self.focused:
+        if self.waiting and (not self.focused or (own and self.keys.replaced)):
             self.focused = True
             if own:
                 self.keys.person_arrived(self.now)

@@ -99,6 +99,7 @@ class ApprovalsPane(Vertical, can_focus=True):
     Args:
         home: the widget to focus when there is nowhere to go back to.
         typed: receives letters typed here that were clearly meant for the input line.
+        appears: told whether the panel is shown now.
         clock: monotonic seconds, the clock that Textual stamps keys with.
     """
 
@@ -143,6 +144,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self,
         home: Callable[[], Widget | None] = lambda: None,
         typed: Callable[[str], None] = lambda _: None,
+        appears: Callable[[bool], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(id="approvals")
@@ -152,6 +154,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.display = False
         self._home = home
         self._typed = typed
+        self._appears = appears
         self._clock = clock
         self._bound = BoundKeys()
         self._keys = AnswerKeys()
@@ -191,13 +194,17 @@ class ApprovalsPane(Vertical, can_focus=True):
             return
         request = state.shown
         if state.front != before.front:
-            self.display = request is not None or self.writing
+            self._appear(request is not None or self.writing)
             if request is not None:
                 self.query_one(QuestionView).ask(question_parts(request), request.subject)
             self._front_changed(request)
         self.draw()
 
     # What is on the screen
+
+    def _appear(self, shown: bool) -> None:
+        self.display = shown
+        self._appears(shown)
 
     def _front_changed(self, request: ApprovalRequested | None) -> None:
         """Nobody has seen this question yet. A reason being written stays open, but denies nothing."""
@@ -256,9 +263,9 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.set_class(height < 9, "-tiny")
         inner = max(8, self.content_size.width or width - 4)
         low = height < 16
-        rows = self.query_one(Answers).offer(
-            request.approval, self.state.offered, inner, low=low, marks=self.screen.focused is self
-        )
+        known = not self._keys.replaced
+        marks = self.screen.focused is self and known
+        rows = self.query_one(Answers).offer(request.approval, self.state.offered, inner, low=low, marks=marks)
         roomy = height >= _ROOMY
         self.set_class(roomy, "-roomy")
         frame = 0 if low else 2 + roomy
@@ -273,7 +280,7 @@ class ApprovalsPane(Vertical, can_focus=True):
             request, self.state.place, len(self.state.waiting), self.state.names.get(request.agent, "")
         )
         heading += f" · {subject}" if subject else ""
-        tail = "" if self.has_focus_within else f" · {key_of(self, 'approval.focus')} answers"
+        tail = "" if self.has_focus_within and known else f" · {key_of(self, 'approval.focus')} answers"
         room = width - 4 - len(tail)
         most = max(1, most - 1 - frame - rows)
         named = request.effect == "write" and subject == request.subject and cell_len(heading) <= room
@@ -302,6 +309,8 @@ class ApprovalsPane(Vertical, can_focus=True):
     def action_turn(self, by: int) -> None:
         """Bring another question to the front."""
         self.become(turned_to(self.state, by))
+        self._keys.person_turned()
+        self.draw()
 
     def action_mark(self, step: int) -> None:
         """Mark another answer."""
@@ -324,12 +333,20 @@ class ApprovalsPane(Vertical, can_focus=True):
     # Focus
 
     def review(self) -> None:
-        """Focus the question in front; after the answer the focus returns to where it is now."""
-        if not self.display or self.screen.focused is self:
+        """Focus the question in front; after the answer the focus returns to where it is now.
+
+        In the panel already, the person goes to the question that has taken the place of theirs.
+        """
+        here = self.screen.focused is self
+        if not self.display or (here and not self._keys.replaced):
             return
-        self._coming = bool(self.region.height)
-        if self._coming:
+        painted = bool(self.region.height)
+        if painted:
             self._keys.person_arrived(self._clock())
+        if here:
+            self.show_message("")
+            return
+        self._coming = painted
         self.screen.set_focus(self)
 
     def _noticed(self, focused: Widget | None) -> None:
@@ -469,8 +486,10 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.become(not_answered(self.state, f"{agent}/{question}"))
 
     def show_agent(self, agent: str) -> None:
-        """Bring an agent's question to the front, if it asks one."""
+        """Bring an agent's question to the front, if it asks one, as the person wishes."""
         self.become(turned_to_agent(self.state, agent))
+        self._keys.person_turned()
+        self.draw()
 
     def _leave_question(self, left: ApprovalsState) -> None:
         """Show what waits besides the answered question, and give the focus back."""
@@ -493,7 +512,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         if self.state.shown is None and self.display:  # it was closed while the reason was being written
             if isinstance(outcome, Swallowed) and outcome.why:
                 self.notify(f"{outcome.why[:1].upper()}{outcome.why[1:]}.", markup=False)
-            self.display = False
+            self._appear(False)
             if back:
                 self.action_back()
         else:
@@ -522,7 +541,7 @@ class ApprovalsPane(Vertical, can_focus=True):
         self.said = ""
         await self._take(outcome)
         if self.state.shown is None and self.display:  # it was closed while the rule was being looked at
-            self.display = False
+            self._appear(False)
             if back:
                 self.action_back()
         else:

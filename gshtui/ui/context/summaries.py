@@ -167,7 +167,7 @@ class SummariesPane(Widget, can_focus=True):
         return Content("\n").join([line.truncate(width, ellipsis=True) for line in lines])
 
     def _answers(self) -> Content:
-        if not self.has_focus:
+        if not self.has_focus or self._keys.replaced:
             return Content.styled(f"{key_of(self, 'approval.focus')} or click to answer", "$foreground-muted")
         names = {"accept": "accept", "edit": "edit", "reject": "reject", "open": "read all", "back": "later"}
         shown = [(f"{key_of(self, f'summary.{name}')} {words}") for name, words in names.items()]
@@ -186,9 +186,14 @@ class SummariesPane(Widget, can_focus=True):
 
     def action_review(self) -> None:
         """Focus the summary in front; the person pressed the key."""
-        if self.screen.focused is not self:
+        here = self.screen.focused is self
+        if here and not self._keys.replaced:
+            return
+        self._keys.person_arrived(time.monotonic())
+        if here:
+            self.refresh()
+        else:
             self._coming = True
-            self._keys.person_arrived(time.monotonic())
             self.screen.set_focus(self)
 
     def on_focus(self) -> None:

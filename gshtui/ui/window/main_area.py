@@ -65,9 +65,9 @@ def _nothing_waits(_: str) -> Sequence[Event]:
 
 
 FRAMED = 20
-"""Rows of the window from which on the input has a frame."""
+"""Rows of the window from which on the input has a frame, and an empty row above it while nothing is asked."""
 ROOMY = 30
-"""Rows from which on the input has three rows at rest, and an empty one above it."""
+"""Rows from which on the input has three rows at rest."""
 
 
 class MainArea(msgspec.Struct, frozen=True):
@@ -174,7 +174,7 @@ class PromptArea(Vertical):
             keys=self.keys,
             keep_drafts=keep_drafts,
         )
-        self.approvals = ApprovalsPane(home=self._input, typed=self._type, clock=clock)
+        self.approvals = ApprovalsPane(home=self._input, typed=self._type, appears=self._ask, clock=clock)
         self.tasks = TasksStrip(agent)
         self.queue = QueuePane(home=self._input, typed=self._type)
         self.status = PromptStatus(agent, now)
@@ -224,6 +224,10 @@ class PromptArea(Vertical):
         self.status.display = height >= 8
         if self.tasks.state.tasks:
             self.tasks.draw()
+
+    def _ask(self, asking: bool) -> None:
+        """A question gets the empty row above the input where there are few."""
+        self.set_class(asking, "-asking")
 
     def _input(self) -> Widget | None:
         return self.input
