@@ -43,6 +43,12 @@ async def test_three_questions_and_nothing_without_an_answer(home: Home, monkeyp
         assert not isinstance(app.screen, Picker), "the person has begun to type"
         app.part(SettingsFeature).ask_first()
         await asked("Which provider")
+        await pilot.press(*"open a file")  # "open" could be an answer, what follows is none
+        await carried_out()
+        assert app.screen is app.bench and app.bench.centre.typed() == "open a file" and not sets()
+        await pilot.press("ctrl+c")
+        app.part(SettingsFeature).ask_first()
+        await asked("Which provider")
         await pilot.press("down", "enter")
         await asked("Which theme")
         await pilot.resize_terminal(80, 24)

@@ -1,7 +1,8 @@
 """The questions of the very first start: provider, theme, and whether the person's shell reports to the window.
 
 Three at most, one list each; what is there already is not asked. Each is answered by `enter`, which alone changes
-something; `escape` leaves them all for good.
+something; `escape` leaves them all for good, and so do words that no answer has: they are a prompt, and go on in the
+input line.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
 
@@ -20,6 +21,31 @@ if TYPE_CHECKING:
 _OFFLINE = "offline"
 _SHORT_HINT = "enter chooses · escape asks no more"
 _HINT = f"{_SHORT_HINT}; alt+g shows all settings"
+
+
+class FirstQuestion(Picker):
+    """A question that leaves as soon as something else is typed.
+
+    Args:
+        typed: receives what was typed, in pieces.
+    """
+
+    def __init__(
+        self, title: str, choices: Sequence[PickerChoice], typed: Callable[[str], None], **options: Any
+    ) -> None:
+        super().__init__(title, choices, empty="", **options)
+        self._typed_words = typed
+        self._given = 0
+        """Characters that were handed on."""
+
+    def fill(self) -> None:
+        super().fill()
+        if self._given or (self.words and self.chosen is None):
+            leaves = not self._given
+            self._typed_words(self.words[self._given :])
+            self._given = len(self.words)
+            if leaves:
+                self.dismiss(None)
 
 
 class FirstStart:
@@ -44,14 +70,14 @@ class FirstStart:
                 return
         self._host.notify("`gsh-tui replay tour` shows the window in two minutes.", markup=False, timeout=8)
 
-    async def _answer(self, picker: Picker) -> str | None:
+    async def _answer(self, title: str, choices: Sequence[PickerChoice], **options: Any) -> str | None:
         answered: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
         def take(answer: str | None) -> None:
             if not answered.done():
                 answered.set_result(answer)
 
-        self._host.push_screen(picker, take)
+        self._host.push_screen(FirstQuestion(title, choices, self._host.write, **options), take)
         return await answered
 
     async def _provider(self) -> bool:
@@ -59,7 +85,7 @@ class FirstStart:
         if len(self._providers) < 2:
             return True
         choices = [PickerChoice(name, name, "can be used now") for name in self._providers]
-        chosen = await self._answer(Picker("Welcome. Which provider's model answers?", choices, empty="", hint=_HINT))
+        chosen = await self._answer("Welcome. Which provider's model answers?", choices, hint=_HINT)
         if chosen is not None:
             await self._set("agent.default_provider", chosen)
         return chosen is not None
@@ -67,11 +93,8 @@ class FirstStart:
     async def _theme(self) -> bool:
         before = self._host.theme
         choices = [PickerChoice(name, name, current=name == before) for name in self._host.themes()]
-        picker = Picker(
-            "Welcome. Which theme do you like?", choices, empty="", hint=_SHORT_HINT,
-            preview=self._host.preview_theme,
-        )  # fmt: skip
-        chosen = await self._answer(picker)
+        title = "Welcome. Which theme do you like?"
+        chosen = await self._answer(title, choices, hint=_SHORT_HINT, preview=self._host.preview_theme)
         if chosen is None:
             self._host.preview_theme(before)
         elif chosen != before:
@@ -96,7 +119,7 @@ class FirstStart:
                 PickerChoice("yes", f"Yes: add one line to {file}", "a copy of the old file is kept beside it"),
             ]
             title = "Shall agents know what you run in your shells?"
-            chosen = await self._answer(Picker(title, choices, empty="", hint=_HINT))
+            chosen = await self._answer(title, choices, hint=_HINT)
             if chosen == "yes":
                 await asyncio.to_thread(startup_file.add, shell, file)
                 self._host.notify(f"New shells report here. {file} has one more line.", markup=False, timeout=6)
