@@ -17,6 +17,7 @@ import msgspec
 from gshtui.settings import paths, plugins, trust
 from gshtui.settings.definition_folder import definition_entries
 from gshtui.text.front_matter import has_front_matter, parse
+from gshtui.text.similar_names import known_names
 
 MAX_BYTES = 64 * 1024
 MAX_FILES = 200
@@ -96,7 +97,7 @@ class Personas:
         if (persona := self.found.get(name)) is not None:
             return persona
         bad = next((problem for problem in self.problems if f"/{name}." in problem), "")
-        raise KeyError(f"There is no persona {name[:80]!r}. {bad or 'There are: ' + ', '.join(self.found) + '.'}")
+        raise KeyError(f"There is no persona {name[:80]!r}. {bad or known_names('personas', self.found)}")
 
 
 def is_persona_name(name: str) -> bool:

@@ -183,7 +183,7 @@ class CallMount:
             raise FileError(
                 "missing",
                 "You are in no call whose context this could be.",
-                "`join call=NAME` enters one; the lobby's is /calls/lobby/context.",
+                "`join NAME` enters one; the lobby's is /calls/lobby/context.",
             )
         if (call.name != name and not here) or (caller.is_guest and not self._is_in(caller, call)):
             raise missing((name,))

@@ -159,9 +159,7 @@ class CallService:
         """Leave a call, and be in the lobby again. Raises `CommandError`."""
         call = await self.find(name, who)
         if call.name == LOBBY:
-            raise CommandError(
-                "Nobody leaves the lobby.", hint="`join call=NAME` enters another call; `calls` lists them."
-            )
+            raise CommandError("Nobody leaves the lobby.", hint="`join NAME` enters another call; `calls` lists them.")
         try:
             if not await self._store.calls.remove_member(call.name, who.id):
                 raise CommandError(f"You are not in the call {call.name}.")
@@ -413,7 +411,7 @@ class CallService:
                 hint="Write it to a file, and send the file's name.",
             )
         if call.name != LOBBY and call.member(who.id) is None:
-            raise CommandError(f"You are not in the call {call.name}.", hint=f"`join call={call.name}` enters it.")
+            raise CommandError(f"You are not in the call {call.name}.", hint=f"`join {call.name}` enters it.")
         if in_reply_to >= call.messages:
             raise CommandError(f"There is no message {in_reply_to} in the call {call.name}.")
         asked = self.delivery.asked(call, who, text, to, alone=alone)

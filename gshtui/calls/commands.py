@@ -222,7 +222,7 @@ class _Calls:
             parameters.call, who, topic=parameters.topic, branch_of=parameters.branch, at=parameters.at
         )
         begun = f", with messages 0 to {call.branched_at} of {call.branched_from}" if call.branched_from else ""
-        return Outcome(call_json(call), f"Created the call {call.name}{begun}. `join call={call.name}` enters it.")
+        return Outcome(call_json(call), f"Created the call {call.name}{begun}. `join {call.name}` enters it.")
 
     async def join(self, invocation: Invocation, parameters: JoinParameters) -> Outcome:
         return _render_joined(invocation, await self.join_call(invocation, JoinCall(call=parameters.call)))
@@ -422,7 +422,7 @@ def is_in(call: CallInfo, who: Principal) -> bool:
 def _refuse_outsider(invocation: Invocation, call: CallInfo, who: Principal) -> None:
     """Raise `CommandError` for a guest who is not in the call."""
     if invocation.caller.is_guest and not is_in(call, who):
-        raise CommandError(f"You are not in the call {call.name}.", hint=f"`join call={call.name}` enters it.")
+        raise CommandError(f"You are not in the call {call.name}.", hint=f"`join {call.name}` enters it.")
 
 
 def call_json(call: CallInfo, who: str = "") -> dict[str, Any]:

@@ -64,8 +64,9 @@ class AgentOutcomes:
         return Outcome(self._revived(made), said, plain=row.id, aside=said)
 
     def killed(self, _invocation: Invocation, row: AgentRow) -> Outcome:
-        undo = "" if row.ended else f" `agent undo {row.id}` restores it within {self._fleet.grace:.0f} s."
-        return Outcome(agent_tables.row_json(row), f"{row.name} ({row.id}) was killed.{undo}")
+        said = f"{row.name} ({row.id}) was killed."
+        undo = "" if row.ended else f"`agent undo {row.id}` restores it within {self._fleet.grace:.0f} s."
+        return Outcome(agent_tables.row_json(row), f"{said} {undo}".rstrip(), plain=said, aside=undo)
 
     def recovered(self, _invocation: Invocation, found: calls.RecoveryReport) -> Outcome:
         if found.plans is not None:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import select
+import shlex
 import stat
 import sys
 import threading
@@ -27,6 +28,8 @@ ANYWAY = "`--yes` does it anyway."
 """What a command that asks before it acts adds where nobody can be asked."""
 _C1 = re.compile(r"[\x7f-\x9f]")
 """Controls that JSON lets stand as they are."""
+_NAMED = re.compile(r"`([a-z][a-z0-9_-]*(?: [^`\n]*)?)`")
+"""What may be the line of a command."""
 
 
 def is_terminal(number: int) -> bool:
@@ -129,7 +132,26 @@ def complaint(text: str, hint: str = "") -> ShownBytes:
     """The line that `complain` prints."""
     if hint:
         text = f"{text}{'' if text.endswith(('.', '!', '?', ':')) else '.'} {hint}"
-    return shown(f"gsh-tui: {text}\n", STDERR)
+    return shown(f"gsh-tui: {as_typed_here(text)}\n", STDERR)
+
+
+def as_typed_here(text: str) -> str:
+    """Our own words to a person at a shell: a command that they name is written as it is typed there."""
+    if "`" not in text:
+        return text
+    from gshtui.commands.known_tools import NO_TOOLS, SHELL_FORMS
+
+    def typed(found: re.Match[str]) -> str:
+        words = found[1]
+        first, *others = words.split(" ")
+        has_form = first in SHELL_FORMS or " ".join((first, *others[:1])) in SHELL_FORMS
+        if has_form and "=" not in words:
+            return f"`gsh-tui {words}`"
+        if has_form or first in NO_TOOLS:
+            return f"`gsh-tui run {shlex.quote(words)}`"
+        return found[0]  # a tool, which a model uses, or no command
+
+    return _NAMED.sub(typed, text)
 
 
 def ask_yes_no(question: str) -> bool:

@@ -234,8 +234,9 @@ def _change(profile: Profile, remove: bool, yes: bool) -> Outcome:
             f"This is everything that would change; {profile.title}'s own settings are not touched, and the change has "
             "an effect only in agents that gsh-tui starts."
         )
-        after = f"To do it: program_hooks {verb} {profile.name} yes"
-        text, plain = (f"{before}\n\n{diff}\n\n{after}" for diff in (fenced(what.diff), what.diff))
+        line = f"program_hooks {verb} {profile.name} yes"
+        text = f"{before}\n\n{fenced(what.diff)}\n\n`/{line}` does it."
+        plain = f"{before}\n\n{what.diff}\n\n`gsh-tui run '{line}'` does it."
         return Outcome(data, text, plain=plain, diff=what.diff)
     backups = [str(path) for path in hooks.apply_plan(what)]
     data |= {"done": True, "backups": backups}

@@ -17,6 +17,7 @@ import msgspec
 
 from gshtui.settings import paths, plugins
 from gshtui.text.linear_regex import LinearError, compile_linear
+from gshtui.text.similar_names import known_names
 
 GENERIC = "repl"
 """The profile for programs without their own."""
@@ -265,8 +266,8 @@ class LoadedProfiles:
     def get(self, name: str) -> Profile:
         """The profile with this name. Raises `ProfileError` if there is none."""
         if name not in self.profiles:
-            known = ", ".join(sorted(self.profiles))
-            raise ProfileError(f"There is no profile {name[:40]!r}; the profiles are {known}.")
+            known = known_names("profiles", sorted(self.profiles))
+            raise ProfileError(f"There is no profile {name[:40]!r}. {known}")
         return self.profiles[name]
 
     def for_argv(self, argv: Sequence[str]) -> Profile:

@@ -44,9 +44,7 @@ _encoder = msgspec.json.Encoder()
 def add_call(connection: sqlite3.Connection, call: CallInfo) -> CallInfo:
     """Create a call, with its members. Raises `StoreError` (invalid: the name is taken)."""
     if connection.execute("SELECT 1 FROM calls WHERE name = ?", (call.name,)).fetchone():
-        raise StoreError(
-            "invalid", f"There is a call {call.name!r} already.", hint=f"`join call={call.name}` enters it."
-        )
+        raise StoreError("invalid", f"There is a call {call.name!r} already.", hint=f"`join {call.name}` enters it.")
     call = msgspec.structs.replace(call, created=call.created or time.time())
     connection.execute(
         f"INSERT INTO calls (name, created, data, messages, revision) VALUES (?, ?, ?, 0, {_NEXT_REVISION})",

@@ -49,6 +49,7 @@ class Answer:
 
     data: Any = None
     text: str = ""
+    full: str = ""
     is_error: bool = False
     intent: Event | None = None
     shown: bool = False

@@ -93,7 +93,7 @@ async def test_a_document_is_pinned_in_the_call_that_one_is_in(files: Files) -> 
     assert await files.names("ls context/pinned") == []
     await files.hub.run("leave")
     why = await files_error(files, "write to=context/pinned/goals.md content=x")
-    assert "in no call" in why and "join call=NAME" in why
+    assert "in no call" in why and "join NAME" in why
     assert not (files.project / "context").exists()
     (files.project / "context").mkdir()
     await files.hub.run("join audio")

@@ -183,7 +183,7 @@ def test_a_projects_personas_count_once_it_is_trusted_and_replace_none(tmp_path:
 async def test_an_unknown_persona_starts_nothing(tmp_path: Path) -> None:
     row = AgentRow(id="0001", name="x", cwd=str(tmp_path), home=str(tmp_path))
     command_lines = CommandLines(paths.data_dir(), LaunchTerms())
-    with pytest.raises(FleetError, match=r"There is no persona 'nobody'\. There are: explore, test, build"):
+    with pytest.raises(FleetError, match=r"There is no persona 'nobody'\. Known personas: explore, test, build"):
         await command_lines.start(row, SpawnRequest(persona="nobody"))
     assert not spec_path(paths.data_dir(), "0001").exists()
 

@@ -84,7 +84,7 @@ def test_a_bad_profile_is_told_in_a_sentence_and_the_others_stay(tmp_path: Path,
 
 
 def test_a_name_that_is_none_says_which_there_are() -> None:
-    with pytest.raises(profiles.ProfileError, match="the profiles are aider, amp, claude"):
+    with pytest.raises(profiles.ProfileError, match="Known profiles: aider, amp, claude"):
         LOADED.get("clode")
 
 

@@ -14,6 +14,7 @@ from gshtui.cli.declared import command, named, values
 from gshtui.cli.declared_forms import COMMANDS
 from gshtui.cli.root import root
 from gshtui.commands.declaration import option_of
+from gshtui.headless import streams
 from tests.kit import shell_forms
 
 COVERS = ("gshtui.cli.by_hand", "gshtui.cli.command_form", "gshtui.cli.declared", "gshtui.cli.form_projection")
@@ -23,6 +24,15 @@ async def test_the_written_forms_and_tools_are_those_of_the_declarations(tmp_pat
     declared = await shell_forms.declared(tmp_path)
     for path, text in zip((shell_forms.WRITTEN, shell_forms.TOOLS), declared, strict=True):
         assert text == path.read_text(encoding="utf-8"), "run `python -m tests.kit.shell_forms`"
+
+
+def test_a_hint_names_commands_as_the_shell_has_them() -> None:
+    said = "`agent ls`, `agent undo 12`, `session ls all=true`, `agents`, `mcp add NAME …`; `read` and `x y` are none"
+    assert streams.as_typed_here(said) == (
+        "`gsh-tui agent ls`, `gsh-tui run 'agent undo 12'`, `gsh-tui run 'session ls all=true'`, `gsh-tui run agents`,"
+        " `gsh-tui mcp add NAME …`; `read` and `x y` are none"
+    )
+    assert streams.as_typed_here("`gsh-tui doctor` and an odd `") == "`gsh-tui doctor` and an odd `"
 
 
 def test_commas_separate_values_except_where_they_may_be_in_one() -> None:

@@ -16,6 +16,7 @@ from gshtui.settings.toml_file import read_bytes
 from gshtui.system.expected_error import ExpectedError
 from gshtui.text.front_matter import FrontMatterError, parse
 from gshtui.text.sanitise import one_line, plain
+from gshtui.text.similar_names import known_names
 
 FILE = "SKILL.md"
 MAX_BYTES = 64 * 1024
@@ -64,7 +65,7 @@ class SkillStore:
             bad = next((problem for problem in self.problems if f"/{name}/" in problem), "")
             raise SkillError(
                 f"There is no skill {name[:MAX_NAME]!r}.",
-                bad or f"There are: {', '.join(sorted(self.found)) or 'none'}.",
+                bad or known_names("skills", sorted(self.found)),
             )
         return skill
 

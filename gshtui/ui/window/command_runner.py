@@ -40,6 +40,8 @@ SHORT = 160
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
 """The Markdown that is stripped from an outcome shown as a toast."""
 
+_OWN_LINES = 3
+"""Line ends in an outcome of our own words, at most; what has more, or was printed by something, stays as it is."""
 _NAMED = re.compile(r"`([a-z][a-z0-9_-]*)(?=[ `])")
 """A word in backticks that may be the name of a command."""
 
@@ -217,6 +219,8 @@ class CommandRunner:
                 self._app.publish(intent)
             return
         text = outcome.text.strip()
+        if not outcome.full and text.count("\n") < _OWN_LINES:
+            text = self._as_typed(text)
         match outcome.view:
             case AttachView(agent):
                 self._app.post_message(OpenTerminal(agent, attach=True))
@@ -229,13 +233,13 @@ class CommandRunner:
             case None if typed and text and self._app.show_outcome(_slashed(title), text, failed=outcome.is_error):
                 pass
             case None if outcome.is_error:
-                self._app.notify(self._as_typed(text), title=title, severity="error", markup=False, timeout=8)
+                self._app.notify(text, title=title, severity="error", markup=False, timeout=8)
             case None if len(text) > SHORT or text.count("\n") > 2:
                 from gshtui.ui.kit.transcript.text_screen import TextScreen
 
                 self._app.push_screen(TextScreen(title, text))
             case None if text:
-                self._app.notify(self._as_typed(_BOLD.sub(r"\1", text)), markup=False)
+                self._app.notify(_BOLD.sub(r"\1", text), markup=False)
             case _:
                 pass
 
