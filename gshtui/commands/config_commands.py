@@ -403,13 +403,22 @@ def _render_schema(found: calls.SettingsSchema) -> Outcome:
 
 def _render_changed(done: calls.ChangedSetting) -> Outcome:
     data = {"key": done.key, "value": done.value, "file": str(done.file)}
-    return Outcome(data, f"{done.key} = {_short(done.value)} is in {done.file}.")
+    return Outcome(data, f"{done.key} = {_short(done.value)} {_applies(done.key)}; it is kept in {done.file}.")
 
 
 def _render_reset(done: calls.ResetValue) -> Outcome:
     data = {"key": done.key, "found": done.found, "file": str(done.file)}
-    said = f"{done.key} is no longer in {done.file}." if done.found else f"{done.key} was not set in {done.file}."
-    return Outcome(data, said)
+    if not done.found:
+        return Outcome(data, f"{done.key} was not set in {done.file}.")
+    return Outcome(data, f"{done.key} is no longer in {done.file}; its default {_applies(done.key)}.")
+
+
+_AT_ONCE = ("keybindings", "notify", "ui.diff_columns", "ui.fps", "ui.notifications", "ui.result_lines", "ui.theme")
+"""Settings and tables of settings that an open window takes from `SettingChanged`."""
+
+
+def _applies(key: str) -> str:
+    return "applies now" if any(_is_under(key, one) for one in _AT_ONCE) else "applies from the next start"
 
 
 def _render_file(found: calls.ConfigFile) -> Outcome:

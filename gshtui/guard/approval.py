@@ -365,7 +365,7 @@ def _explained(assessment: Assessment) -> list[str]:
     would do, each part with its verdict and, where there are several, its rule.
     """
     lines: list[str] = []
-    if assessment.why:
+    if assessment.why and assessment.why not in assessment.warnings:
         lines.append(f"It asks because {_line(assessment.why)}.")
     if assessment.sandbox:
         reach = f": {_line(assessment.reach)}" if assessment.reach else ""

@@ -105,7 +105,8 @@ def question_parts(request: ApprovalRequested) -> QuestionParts:
     said = (request.subject.strip(), f"{request.tool} {request.subject}".strip())
     words = request.detail
     if "\n" not in request.subject and request.subject.strip():  # it stands above, whole
-        words = words.removesuffix(f"\n{request.subject}")
+        for one in said:
+            words = words.removesuffix(f"\n{one}").rstrip("\n")
     detail: list[QuestionLine] = []
     if words and words.strip() not in said:
         detail.append(QuestionLine("label", ""))

@@ -459,6 +459,7 @@ async def test_notices_and_failed_parts() -> None:
         await settled(pilot)
         app.feed(
             Noticed(level="info", text=f"saved {NASTY}", hint="go on"),
+            Noticed(level="warning", text="a row of the chat, which is in front", about="main"),
             Noticed(level="error", text=f"bad {NASTY}\x1b[2J", hint="fix it"),
             PartFailed(part="store", why="disk full", hint="make room"),
         )

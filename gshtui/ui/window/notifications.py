@@ -23,6 +23,7 @@ from gshtui.system.faults import Fault
 from gshtui.ui.kit.textual.driver import write_sequence
 from gshtui.ui.kit.textual.isolation import in_words
 from gshtui.ui.kit.workbench_port import WorkbenchPort
+from gshtui.ui.window.pane_layout import CHAT
 
 if TYPE_CHECKING:
     from gshtui.hub.person_notifier import PersonNotifier
@@ -183,6 +184,8 @@ class Notices:
         match event:
             case Noticed(level="error"):
                 bench.banner.add_notice(_line(event.text), _line(event.hint))
+            case Noticed() if event.about == self._app.front and bench.deck.front == CHAT and bench.deck.is_on_screen:
+                pass  # it is a row of the conversation that the person looks at
             case Noticed():
                 text = f"{_line(event.text)} {_line(event.hint)}".rstrip()
                 severity = "warning" if event.level == "warning" else "information"
