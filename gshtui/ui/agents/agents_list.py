@@ -6,11 +6,13 @@ programs chose. No line is wider than the pane, so that a click hits the right a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 
 import msgspec
 from msgspec.structs import replace
+from rich.cells import cell_len
 from textual.content import Content
 
 from gshtui.ui.agents.agents_state import AgentsState, AgentView
@@ -296,11 +298,17 @@ def _rest(agent: AgentView, left: str, full: bool, width: int) -> list[Content]:
         what = "message" if agent.terminal else "prompt"
         lines.append(Content.styled(f"1 {what} waiting" if waits == 1 else f"{waits} {what}s waiting", "$warning"))
     mode = f"{agent.mode} mode" if agent.mode not in (None, "ask") else ""
-    kind = " · ".join(_clean(word) for word in (agent.made_of, agent.model, mode) if word)
+    model = _clean(agent.model)
+    kinds = [
+        " · ".join(word for word in (_clean(agent.made_of), name, mode) if word)
+        for name in (model, model.partition(" ")[2] or model)  # the maker's name comes first
+    ]
+    kind = kinds[0]
     if full and kind:
-        lines.append(Content.styled(kind, _MUTED))
+        lines.append(Content.styled(_longest_that_fits(kinds, width), _MUTED))
     spent = spending(agent)
     if full:
+        spent = _longest_that_fits((spent, spending(agent, window=False)), width)
         lines.append(Content.assemble(*_meter(agent, width - len(spent)), (spent, _MUTED)))
     else:
         lines.append(Content.styled(" · ".join(filter(None, (spent, kind))), _MUTED))
@@ -316,14 +324,19 @@ def _meter(agent: AgentView, room: int) -> list[tuple[str, str]]:
     return [(bar, colour), (f"{'─' * (_METER - len(bar))} ", _MUTED)]
 
 
-def spending(agent: AgentView) -> str:
-    """Tokens in the window and money spent, in words."""
+def _longest_that_fits(wordings: Sequence[str], width: int) -> str:
+    """The first of these that fits, the longest first; none does: the last, which is cut."""
+    return next((words for words in wordings if cell_len(words) <= width), wordings[-1])
+
+
+def spending(agent: AgentView, *, window: bool = True) -> str:
+    """Tokens in the context, of how many where there is room for that, and money spent, in words."""
     if agent.row.kind == "cli" and not agent.row.tokens and not agent.row.context:
         return "cost unknown"
     estimate = "" if agent.exact or not agent.row.context else "~"
-    window = f"/{figures.tokens(agent.row.window)}" if agent.row.window else ""
+    size = f"/{figures.tokens(agent.row.window)}" if agent.row.window and window else ""
     cost = figures.dollars(agent.known_cost, known=agent.cost_known)
-    return f"{estimate}{figures.tokens(agent.row.context)}{window} · {cost}"
+    return f"{estimate}{figures.tokens(agent.row.context)}{size} · {cost}"
 
 
 def _clean(text: str) -> str:
