@@ -34,7 +34,7 @@ from gshtui.fleet.fleet_context import is_over
 from gshtui.hosts.host_checks import HostFinding, examine_host
 from gshtui.hosts.host_link import HostLink, HostLinks
 from gshtui.text import markdown_table
-from gshtui.text.similar_names import similar_names
+from gshtui.text.similar_names import known_names, similar_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def commands(hosts: HostLinks, rows: Callable[[], Awaitable[Sequence[AgentRow]]]
         if name in hosts.settings:
             return hosts.link(name)
         names = similar_names(name, hosts.settings) or sorted(hosts.settings)[:8]
-        hint = f"There is {', '.join(names)}." if names else "Add [hosts.NAME] to your configuration."
+        hint = known_names("hosts", names) if names else "Add [hosts.NAME] to your configuration."
         raise CommandError(f"There is no host {name!r} in the configuration.", hint=hint)
 
     async def state(link: HostLink) -> HostState:
@@ -236,4 +236,4 @@ def _render_findings(_: Invocation, examined: ExaminedHost) -> Outcome:
 
 
 def _shown(data: object, table: str, *, is_error: bool = False) -> Outcome:
-    return Outcome(data, table, is_error, plain=markdown_table.padded(table).replace("`", ""))
+    return Outcome(data, table, is_error, plain=markdown_table.padded(table.replace("`", "")))

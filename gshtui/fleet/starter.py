@@ -25,7 +25,7 @@ from gshtui.programs.acp.acp_commands import program_name
 from gshtui.settings.settings_tables import HostSettings
 from gshtui.store.store_errors import StoreError
 from gshtui.system.tasks import cancel_and_wait, start_job
-from gshtui.text.similar_names import similar_names
+from gshtui.text.similar_names import known_names, similar_names
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.server import TmuxServer
 from gshtui.tmux.tmux_errors import TmuxError
@@ -72,7 +72,7 @@ def check_host(request: SpawnRequest, hosts: Mapping[str, HostSettings]) -> None
     """
     if request.host not in hosts:
         names = similar_names(request.host, hosts) or sorted(hosts)[:8]
-        hint = f"There is {', '.join(names)}." if names else "Add [hosts.NAME] to your configuration."
+        hint = known_names("hosts", names) if names else "Add [hosts.NAME] to your configuration."
         raise FleetError("unknown", f"There is no host {request.host!r} in the configuration.", hint=hint)
     if not (request.cli or request.profile):
         what = "An agent over ACP" if request.acp else "One of our own agents"

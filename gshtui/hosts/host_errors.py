@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Literal
 
 from gshtui.system.expected_error import ExpectedError
@@ -32,7 +33,7 @@ SSH_MESSAGES: tuple[tuple[str, Kind, str, str], ...] = (
         r"REMOTE HOST IDENTIFICATION HAS CHANGED|host key for .* has changed",
         "key_changed",
         "The host key of {host} has changed.",
-        "Ask whoever runs it why. Only if that is expected, remove the old key with `ssh-keygen -R {where}`.",
+        "Ask whoever runs it why. Only if that is expected, remove the old key with `{remove}`.",
     ),
     (
         r"Host key verification failed|No .* host key is known|authenticity of host",
@@ -80,10 +81,20 @@ def from_ssh(host: str, where: str, ssh: str, errors: bytes) -> HostError:
     for pattern, kind, message, hint in SSH_MESSAGES:
         if match := re.search(pattern, text, re.IGNORECASE):
             line = next((line for line in lines if match.group() in line), match.group())
-            told = {"host": host, "where": where, "ssh": ssh, "said": _reason(line)}
+            told = {"host": host, "ssh": ssh, "said": _reason(line), "remove": _removal(text, where)}
             return HostError(kind, message.format(**told), hint.format(**told))
     said = _reason(lines[-1]) if lines else "ssh ended without a word"
     return HostError("unreachable", f"{host} cannot be reached: {said}.", f"`{ssh} true` shows more.")
+
+
+_REMOVAL = re.compile(r"""^\s*ssh-keygen -f "([^"\n]+)" -R "([^"\n]+)"\s*$""", re.MULTILINE)
+
+
+def _removal(text: str, where: str) -> str:
+    """The command that removes the old key: the file and the name that ssh looked in, which its aliases hide."""
+    found = _REMOVAL.search(text)
+    words = ["-f", found[1], "-R", found[2]] if found else ["-R", where]
+    return one_line(shlex.join(["ssh-keygen", *words]), 300)
 
 
 def _reason(line: str) -> str:

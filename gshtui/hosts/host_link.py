@@ -17,16 +17,21 @@ import signal
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gshtui.hosts.host_errors import HostError, from_ssh
 from gshtui.hosts.remote_shell import MarkedOutput, new_mark, remote_line
+from gshtui.settings import paths
 from gshtui.settings.settings_tables import HostSettings
 from gshtui.system.file_lock import LockHeld, file_lock
 from gshtui.system.processes import kill_child, start_child
 from gshtui.system.time_limit import time_limit
+
+if TYPE_CHECKING:
+    from gshtui.settings.loader import Loaded
 
 DEADLINE = 15.0
 """Seconds that a short script on the other machine may take."""
@@ -76,20 +81,37 @@ class HostLink:
         failure: why the last attempt to connect failed; `None` after a success.
     """
 
-    def __init__(self, name: str, settings: HostSettings | None, runtime: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: HostSettings | None,
+        runtime: Path,
+        *,
+        look_up: Callable[[], object] = lambda: None,
+    ) -> None:
         """
         Args:
             settings: its table; `None`: there is none (any more).
             runtime: private folder for the shared connection's socket.
+            look_up: calls `configure` if the configuration has changed; asked before each attempt to connect.
         """
         self.name = name
         self.settings = settings or HostSettings()
         self.failure: HostError | None = None
         self._known = settings is not None
         self._runtime = runtime
+        self._look_up = look_up
         self._wait = _FIRST
         self._again = 0.0
         self._connecting: asyncio.Task[None] | None = None
+
+    def configure(self, settings: HostSettings | None) -> None:
+        """Take its present table; what is connected stays so. `None`: there is none any more."""
+        known = settings is not None
+        if (known, settings or HostSettings()) == (self._known, self.settings):
+            return
+        self._known, self.settings = known, settings or HostSettings()
+        self.failure, self._wait, self._again = None, _FIRST, 0.0
 
     @property
     def destination(self) -> str:
@@ -129,6 +151,7 @@ class HostLink:
 
     async def connect(self) -> None:
         """See to it that there is a connection. Raises `HostError`."""
+        self._look_up()
         if not self._known:
             hint = f"Add [hosts.{self.name}] to your configuration; `host ls` lists them."
             raise HostError("unknown", f"There is no host {self.name!r} in the configuration.", hint)
@@ -318,17 +341,65 @@ class HostLink:
 class HostLinks:
     """The hosts of the configuration; one link for each."""
 
-    def __init__(self, settings: dict[str, HostSettings], runtime: Callable[[], Path]) -> None:
-        """`runtime`: gives the private folder for sockets; asked when the first host is used."""
-        self.settings = settings
+    def __init__(
+        self,
+        settings: Mapping[str, HostSettings],
+        runtime: Callable[[], Path],
+        *,
+        changed: Callable[[], Mapping[str, HostSettings] | None] = lambda: None,
+    ) -> None:
+        """
+        Args:
+            runtime: gives the private folder for sockets; asked when the first host is used.
+            changed: gives the hosts anew if the configuration has changed since it was last asked.
+        """
+        self._settings = settings
         self._runtime = runtime
+        self._changed = changed
         self._links: dict[str, HostLink] = {}
+
+    @property
+    def settings(self) -> Mapping[str, HostSettings]:
+        """The hosts' tables, as the configuration has them now."""
+        self._look_up()
+        return self._settings
 
     def link(self, name: str) -> HostLink:
         """The way to a host; one that the configuration does not name fails at its first use."""
         if name not in self._links:
-            self._links[name] = HostLink(name, self.settings.get(name), self._runtime())
+            table = self.settings.get(name)
+            self._links[name] = HostLink(name, table, self._runtime(), look_up=self._look_up)
         return self._links[name]
+
+    def _look_up(self) -> None:
+        if (settings := self._changed()) is not None:
+            self._settings = settings
+            for link in self._links.values():
+                link.configure(settings.get(link.name))
+
+
+def changed_hosts(loaded: Loaded) -> Callable[[], Mapping[str, HostSettings] | None]:
+    """What tells `HostLinks` of changes to the user's file, which processes that stay for days would not notice.
+
+    A file that is no TOML now, as while it is edited, changes nothing: the machines in use stay reachable.
+    """
+    seen: tuple[int, int] | None = None
+
+    def changed() -> Mapping[str, HostSettings] | None:
+        nonlocal seen
+        try:
+            found = paths.config_file().stat()
+            now = found.st_mtime_ns, found.st_size
+        except OSError:
+            now = 0, 0
+        if now == seen:
+            return None
+        seen = now
+        fresh = loaded.again()
+        unreadable = any(one.level != "info" and not one.key for one in fresh.problems)
+        return None if unreadable else fresh.settings.hosts
+
+    return changed
 
 
 def _no_ssh() -> HostError:

@@ -280,9 +280,9 @@ class CommandOffers:
     @functools.cached_property
     def hosts(self) -> HostLinks:
         """The other machines of the configuration; one connection to each for all of this hub."""
-        from gshtui.hosts.host_link import HostLinks
+        from gshtui.hosts.host_link import HostLinks, changed_hosts
 
-        return HostLinks(self._settings.hosts, paths.runtime_dir)
+        return HostLinks(self._settings.hosts, paths.runtime_dir, changed=changed_hosts(self._loaded))
 
     def _redactor(self) -> Redactor:
         from gshtui.agents.telemetry import redactor

@@ -33,6 +33,7 @@ from gshtui.hosts.host_files import MOST, read_remote_file, run_remote_command, 
 from gshtui.hosts.host_link import HostLink, HostLinks
 from gshtui.text import unified_diff
 from gshtui.text.sanitise import literal, one_line
+from gshtui.text.similar_names import known_names
 from gshtui.tools import file_access, path_location
 from gshtui.tools.command_output import Spool, output_text, show_output
 from gshtui.tools.path_location import Location
@@ -155,9 +156,9 @@ class SshTool:
     def _link(self, invocation: Invocation, given: SshParameters) -> HostLink:
         """The host. Raises `CommandError` for an unknown one, what its rules deny, and a call that lacks something."""
         if given.host not in self._hosts.settings:
-            names = ", ".join(sorted(self._hosts.settings)) or "none"
             asked = one_line(literal(given.host), 60)
-            raise CommandError(f"There is no host {asked!r} in the configuration.", hint=f"There is: {names}.")
+            hint = known_names("hosts", sorted(self._hosts.settings))
+            raise CommandError(f"There is no host {asked!r} in the configuration.", hint=hint)
         link = self._hosts.link(given.host)
         if invocation.caller.is_agent and link.settings.rules == "deny":
             hint = "Ask the person to do it."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
@@ -16,9 +17,12 @@ from gshtui.commands.declaration import Caller, CommandError, Invocation
 from gshtui.fleet.host_commands import HostParameters, commands
 from gshtui.fleet.ports import FleetError
 from gshtui.hosts.host_errors import HostError
+from gshtui.hosts.host_link import HostLinks, changed_hosts
 from gshtui.programs.pane_view import PaneView, SessionError
 from gshtui.programs.pane_writer import PaneWriter
 from gshtui.programs.profile import load as load_profiles
+from gshtui.settings import paths
+from gshtui.settings.loader import load
 from gshtui.tmux import control_client
 from gshtui.tmux.attach_client import words_for
 from gshtui.tmux.mirror import Mirror
@@ -194,6 +198,33 @@ async def test_a_connection_that_does_not_come_about_is_one_clear_sentence(
         await link.run("true")
     assert told.value.kind == kind
     assert told.value.hint
+    if fault == "changed":  # where ssh looked, whatever the host is called here
+        assert f"`ssh-keygen -f {host.folder}/known_hosts -R '[127.0.0.1]:{port}'`" in told.value.hint
+
+
+async def test_a_host_that_is_configured_later_is_reached_by_what_runs_already(host: SshHost) -> None:
+    """A keeper runs for days: what it was started with is not what there is."""
+    file = paths.config_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    (host.folder / "run").mkdir(mode=0o700)
+    file.write_text("")
+    links = HostLinks({}, lambda: host.folder / "run", changed=changed_hosts(load(host.folder, flags={})))
+    link = links.link("far")  # of an agent that another process has started there
+    with pytest.raises(HostError, match="no host 'far'"):
+        await link.connect()
+    table = host.settings().model_dump(mode="json", exclude_unset=True)
+    lines = [f"{key} = {json.dumps(value)}" for key, value in table.items()]
+    file.write_text("\n".join(["[hosts.far]", *lines, ""]).replace(f"port = {host.port}", "port = 1"))
+    with pytest.raises(HostError, match="Connection refused"):
+        await link.connect()
+    file.write_text("\n".join(["[hosts.far]", *lines, ""]))  # corrected: tried at once, not after a pause
+    assert (await link.run("echo up")).output == b"up\n"
+    file.write_text("[hosts.far")
+    assert list(links.settings) == ["far"], "a file that is being edited ends nothing"
+    file.write_text("")
+    await link.disconnect()
+    with pytest.raises(HostError, match="no host 'far'"):
+        await link.connect()
 
 
 async def test_a_call_that_is_cut_ends_with_an_error_and_the_next_one_connects_again(host: SshHost, gate: Gate) -> None:
@@ -254,7 +285,7 @@ async def test_a_host_is_listed_shown_and_examined(host: SshHost, tmp_path: Path
         assert examined.is_error
         with pytest.raises(TmuxError, match=r"too old|There is no"):
             await TmuxServer("gsh-ssh", link=links.link("far")).version()
-    with pytest.raises(CommandError, match="There is far"):
+    with pytest.raises(CommandError, match="Known hosts: far"):
         await command.handler(invocation, HostParameters(action="doctor", name="fra"))
 
 
