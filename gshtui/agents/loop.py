@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,11 +27,12 @@ from gshtui.bus.events.agent_events import (
     UsageReported,
 )
 from gshtui.bus.events.hub_events import Noticed
-from gshtui.bus.messages import Medium, Message, Stop, ToolResult, Usage, user_message
+from gshtui.bus.messages import Medium, Message, Stop, Text, ToolResult, Usage, user_message
 from gshtui.context.call_pairing import distinct
 from gshtui.context.engine import ContextDraft, ContextEngine, Prepared
 from gshtui.context.views import ContextError
 from gshtui.media.attachment import AttachmentError, attach
+from gshtui.media.mentions import MOST_ATTACHED
 from gshtui.providers import media_notes
 from gshtui.providers.port import Capabilities, Completed, ProviderError
 from gshtui.providers.request_hash import hash_of_body
@@ -44,12 +45,16 @@ _WHOLE = ("end", "tool_use")
 """How an answer ends that the model ended itself."""
 
 
-def attachment_blocks(paths: Iterable[str]) -> tuple[Medium, ...]:
+def attachment_blocks(paths: Sequence[str]) -> tuple[Medium, ...]:
     """Read the files. Blocks.
 
     Raises:
-        ProviderError: (`bad_request`) one can't be read, is too large, or is of a kind that no provider takes.
+        ProviderError: (`bad_request`) one can't be read, is too large, or is of a kind that no provider takes; or
+            there are too many.
     """
+    if len(paths) > MOST_ATTACHED:
+        text = f"The prompt names more than {MOST_ATTACHED} pictures, PDFs and sounds, so it was not sent."
+        raise ProviderError("bad_request", text, hint="Send some of them with a prompt of their own.")
     try:
         return tuple(attach(Path(path)) for path in paths)
     except AttachmentError as error:
@@ -220,9 +225,13 @@ class Turn:
             handle = self._model()
             abilities = handle.provider.capabilities(handle.model)
             earlier = [b for message in messages for b in message.blocks if isinstance(b, Medium)] if media else []
-            for note in attachment_notes(media, handle.label or handle.model, abilities, earlier):
+            notes = attachment_notes(media, handle.label or handle.model, abilities, earlier)
+            mentioned: tuple[Text, ...] = ()
+            if prompt.source == "person":
+                mentioned = await self._toolbox.mentioned(prompt.text)
+                notes += await self._toolbox.missing_files(prompt.text)
+            for note in notes:
                 self._bus.publish(Noticed(level="warning", text=note, about=self._agent))
-            mentioned = await self._toolbox.mentioned(prompt.text) if prompt.source == "person" else ()
             message = user_message(prompt.text, id=prompt.id, turn=self._id, extra=(*media, *mentioned))
             await self._conversation.append(msgspec.structs.replace(message, agent=prompt.source))
         if not self._conversation.titled:

@@ -35,9 +35,10 @@ from gshtui.commands.line_values import LANGUAGE, Variables
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.tool_search import FIND_TOOL
 from gshtui.guard.approval import Call, Gate
+from gshtui.media.mentions import missing
 from gshtui.python.python_blocks import TOOL, block_calls
 from gshtui.system.ids import new_id
-from gshtui.text.sanitise import one_line
+from gshtui.text.sanitise import literal, one_line
 from gshtui.text.truncation import is_too_long, original_size, shorten
 
 _WITHIN = "within-"
@@ -136,6 +137,13 @@ class Toolbox:
             texts = [self._redact(text) for text in texts]
         most = self.max_output_bytes
         return tuple(Text(shorten(text, most) if is_too_long(text, most) else text) for text in texts)
+
+    async def missing_files(self, prompt: str) -> list[str]:
+        """A sentence for each picture, PDF or sound that a person's prompt names and that is not there."""
+        if "@" not in prompt:
+            return []
+        names = await asyncio.to_thread(missing, prompt, self._dirs.cwd, self._dirs.project)
+        return [f"There is no file {one_line(literal(name), 120)}, so it did not go with the prompt." for name in names]
 
     def limit_mode(self, mode: GuardMode | Literal[""], source: str = "") -> None:
         """Hold the agent to a mode for a turn that another agent asked for; empty: no longer.

@@ -58,7 +58,9 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
         piped = await piped_input()
         text, is_cut = piped.text, piped.cut
         if piped.file:
-            os.unlink(piped.file)  # noqa: PTH108 - pathlib is not loaded
+            import shutil
+
+            shutil.rmtree(os.path.dirname(piped.file), ignore_errors=True)  # noqa: PTH120 - pathlib is not loaded
             complain("standard input is no text.", "Lines of commands are read from it.")
             return exits.USAGE
         lines = [line for line in text.splitlines() if line.strip()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -118,12 +119,12 @@ async def _turn(options: PromptOptions, stop: Stop, deadline: float | None, repo
 
 @contextmanager
 def _removed(file: str) -> Generator[None]:
-    """Remove the file in the end, if there is one."""
+    """Remove the file with its folder in the end, if there is one."""
     try:
         yield
     finally:
         if file:
-            Path(file).unlink(missing_ok=True)
+            shutil.rmtree(Path(file).parent, ignore_errors=True)
 
 
 async def _with_input(

@@ -226,7 +226,7 @@ class PipedInput:
     cut: bool = False
     """The text was longer than `LIMIT`."""
     file: str = ""
-    """The private file that holds a picture, PDF or sound. Its reader removes it."""
+    """The private file that holds a picture, PDF or sound. Its reader removes it, with its folder."""
 
 
 async def piped_input(most: int = LIMIT) -> PipedInput:
@@ -269,11 +269,13 @@ def _read_any(most: int) -> tuple[bytes, str]:
     from gshtui.media.media_kind import HEAD, media_type
 
     head = _read(HEAD)
-    if not media_type(head):
+    kind = media_type(head)
+    if not kind:
         return head + (_read(most - len(head)) if len(head) > HEAD else b""), ""
-    descriptor, path = tempfile.mkstemp(prefix="gsh-stdin-")
+    # Its name is what people and models are told, and some providers want a PDF's to end like one.
+    path = f"{tempfile.mkdtemp(prefix='gsh-stdin-')}/standard input.{kind.partition('/')[2]}"
     size = len(head)
-    with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
+    with open(path, "wb") as file:  # noqa: PTH123 - pathlib is not loaded
         file.write(head)
         while size <= MOST_BYTES and (part := _read_part()):
             file.write(part)

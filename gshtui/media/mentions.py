@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from gshtui.media.attachment import NAMED, media_type_of
 
 MOST_ATTACHED = 20
+"""Files that go with one prompt."""
 _LONGEST = 4_096
 """Characters of a path."""
 _MENTION = re.compile(r'(?:^|(?<=[\s(\[{,;:]))@(?:"([^"\n]+)"|([^\s"]+))')
@@ -42,9 +43,10 @@ def dropped(text: str) -> str:
 
 
 def attachments(text: str, folder: Path) -> tuple[str, ...]:
-    """Real paths of the pictures, PDFs and sounds that the text mentions and that exist; at most `MOST_ATTACHED`.
+    """Real paths of the pictures, PDFs and sounds that the text mentions and that exist.
 
-    Told by their content; a file whose name alone promises one is among them, so that it is refused, not passed over.
+    Told by their content; a file whose name alone promises one is among them, so that it is refused, not passed over,
+    and so is the first beyond `MOST_ATTACHED`.
     """
     found: list[str] = []
     for name in mentions(text):
@@ -54,4 +56,17 @@ def attachments(text: str, folder: Path) -> tuple[str, ...]:
                 found.append(str(path))
         except (OSError, ValueError, RuntimeError):
             continue
-    return tuple(found[:MOST_ATTACHED])
+    return tuple(found[: MOST_ATTACHED + 1])
+
+
+def missing(text: str, *folders: Path) -> list[str]:
+    """The mentions that promise a picture, a PDF or a sound, of which there is no file in any of the folders."""
+    found: list[str] = []
+    for name in mentions(text):
+        try:
+            path = Path(name).expanduser()
+            if path.suffix.lower() in NAMED and not any((folder / path).exists() for folder in folders):
+                found.append(name)
+        except (OSError, ValueError, RuntimeError):
+            found.append(name)
+    return found[:MOST_ATTACHED]

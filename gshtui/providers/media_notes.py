@@ -1,9 +1,11 @@
 """What a model cannot take of pictures, documents and sounds, and what it is sent instead. Pure.
 
 Single files fit every provider when they are attached; what is limited here is what one request holds. Published are
-Anthropic's 32 MB, 100 pictures and 100 pages (platform.claude.com/docs/en/build-with-claude/vision and …/pdf-support),
-and Gemini's 3,600 pictures (ai.google.dev/gemini-api/docs/image-understanding). The other numbers are estimates: what a
-provider takes less of, it refuses with an error of its own.
+Anthropic's 32 MB, 100 pictures and pages, 600 for windows above 200,000 tokens
+(platform.claude.com/docs/en/build-with-claude/vision and …/pdf-support), and Gemini's 100 MB in base64, 50 MB for a PDF
+(ai.google.dev/gemini-api/docs/file-input-methods) and 3,600 pictures (…/image-understanding); OpenAI's sounds
+(developers.openai.com/api/docs/models/gpt-audio-1.5). OpenAI's numbers of pictures and bytes and Gemini's of pages are
+estimates: what a provider takes less of, it refuses with an error of its own.
 """
 
 from __future__ import annotations
@@ -37,15 +39,15 @@ class RequestLimits:
     pages: int = 0
 
 
-_LARGE_WINDOW = 1_000_000
-"""Tokens of a window from which Anthropic takes six times as many pictures and pages."""
+_SMALL_WINDOW = 200_000
+"""Tokens of a window; for larger ones Anthropic takes six times as many pictures and pages."""
 
 
 def request_limits(abilities: Capabilities) -> RequestLimits:
     """What a request to this model may hold."""
     match abilities.api:
         case "anthropic":
-            most = 600 if abilities.window >= _LARGE_WINDOW else 100
+            most = 600 if abilities.window > _SMALL_WINDOW else 100
             return RequestLimits(22_000_000, most, most)
         case "openai":
             return RequestLimits(36_000_000, 500)

@@ -68,7 +68,7 @@ def _user(blocks: tuple[Block, ...]) -> list[dict[str, Any]]:
                 url = f"data:{block.media_type};base64,{block.data}"
                 content.append({"type": "image_url", "image_url": {"url": url}})
             case Audio():
-                form = "wav" if block.media_type == "audio/wav" else "mp3"
+                form = "mp3" if block.media_type == "audio/mpeg" else block.media_type.partition("/")[2]
                 content.append({"type": "input_audio", "input_audio": {"data": block.data, "format": form}})
             case Document():
                 name = text(block.name) or "document.pdf"

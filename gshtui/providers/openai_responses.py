@@ -1,6 +1,7 @@
 """GPT, through OpenAI's SDK and its Responses API: always streamed, nothing stored at the provider.
 
-Makes requests and reads answers and failures; never sends an unstreamed request.
+Makes requests and reads answers and failures; never sends an unstreamed request. The Responses API takes no sound: a
+model that hears is asked by chat completions (developers.openai.com/api/docs/models/gpt-audio).
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
-from gshtui.bus.messages import Audio, Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
+from gshtui.bus.messages import Block, Document, Image, Stop, Text, Thinking, ToolCall, ToolResult, Usage
 from gshtui.providers import wire_history
 from gshtui.providers.answer_builder import AnswerBuilder
 from gshtui.providers.catalog import Model
+from gshtui.providers.openai_chat import OpenAIChat
 from gshtui.providers.openai_client import OpenAIClient, in_stream
 from gshtui.providers.port import Capabilities, Delta, ProviderError, Request
 from gshtui.providers.request_hash import hash_of_response
@@ -65,9 +67,6 @@ def _user(blocks: tuple[Block, ...]) -> list[dict[str, Any]]:
                 content.append({"type": "input_text", "text": block.text})
             case Image():
                 content.append({"type": "input_image", "detail": "auto", "image_url": _url(block)})
-            case Audio():
-                form = "wav" if block.media_type == "audio/wav" else "mp3"
-                content.append({"type": "input_audio", "input_audio": {"data": block.data, "format": form}})
             case Document():
                 name = text(block.name) or "document.pdf"
                 content.append({"type": "input_file", "filename": name, "file_data": _url(block)})
@@ -219,6 +218,7 @@ class OpenAIResponses:
     def __init__(self, place: Endpoint) -> None:
         self._place = place
         self._client = OpenAIClient(place)
+        self._hearing = OpenAIChat(place)
 
     @property
     def name(self) -> str:
@@ -228,9 +228,13 @@ class OpenAIResponses:
         return self._place.capabilities(API, model)
 
     def stream(self, request: Request) -> AsyncIterator[Delta]:
+        if self._place.model(API, request.model).audio:
+            return self._hearing.stream(request)
         return retried(self._attempt, request, self._place.backoff, self._relieved)
 
     def body(self, request: Request) -> dict[str, Any]:
+        if self._place.model(API, request.model).audio:
+            return self._hearing.body(request)
         return request_body(request, self._place.model(API, request.model), wire_history.tool_names(request))
 
     async def warm_up(self) -> None:
@@ -238,6 +242,7 @@ class OpenAIResponses:
 
     async def close(self) -> None:
         await self._client.close()
+        await self._hearing.close()
 
     async def _attempt(self, request: Request) -> AsyncGenerator[Delta, None]:
         origin = self._client.origin(request.model)

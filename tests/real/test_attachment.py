@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import tempfile
 import wave
 import zlib
 from pathlib import Path
@@ -24,10 +25,11 @@ from gshtui.providers.port import Capabilities
 from gshtui.providers.wire_history import turns
 from gshtui.text.png_picture import read_png
 from tests.kit.command import run_gsh
+from tests.kit.loopback.apis import loopback
 from tests.kit.loopback.script import Say
 from tests.kit.pdf import pdf
 from tests.kit.png import png
-from tests.kit.providers import APIS, make_message, make_request, provider_with_loopback, receive_stream
+from tests.kit.providers import APIS, make_message, make_provider, make_request, provider_with_loopback, receive_stream
 
 COVERS = (
     "gshtui.media.media_files",
@@ -204,6 +206,24 @@ async def test_each_api_gets_it_in_its_own_form_or_is_told_why_not(api: str, tmp
         assert str(one) in said, one
 
 
+async def test_a_model_of_openai_that_hears_gets_sounds_by_chat_completions(tmp_path: Path) -> None:
+    sound = attach(put(tmp_path / "b.wav", wav()))
+    async with loopback("openai-chat", [[Say("heard")]]) as server:
+        provider = make_provider("openai", server.url)
+        try:
+            assert provider.capabilities("gpt-audio-1.5").audio
+            request = make_request("openai", make_message("user", "listen", sound), model="gpt-audio-1.5")
+            answer = await receive_stream(provider, request)
+        finally:
+            await provider.close()
+        (asked,) = server.chats
+    raw = base64.b64encode((tmp_path / "b.wav").read_bytes()).decode()
+    assert {"type": "input_audio", "input_audio": {"data": raw, "format": "wav"}} in asked.body["messages"][-1][
+        "content"
+    ]
+    assert answer.text == "heard"
+
+
 def test_a_request_holds_no_more_than_its_provider_takes() -> None:
     """The newest files are sent; for each of the others there is a sentence."""
     claude = Capabilities(window=200_000, images=True, documents=True, api="anthropic")
@@ -250,6 +270,8 @@ def test_a_picture_on_standard_input_and_by_name_reach_the_turn(tmp_path: Path) 
         kinds = [block["type"] for block in said["blocks"]]
         assert kinds == ["text", *["image"] * count] and said["blocks"][1]["data"] == ""
         assert "cannot see images" in run.err  # the offline provider
+    assert "The image standard input.png was left out" in both.err and "There is no file none.png" in both.err
+    assert not list(Path(tempfile.gettempdir()).glob("gsh-stdin-*"))
     assert len(list(media_files.folder().iterdir())) == 4  # two pictures, each with its small copy
     wrong = run_gsh("prompt", "see @a.png", cwd=put_fake(tmp_path))
     assert wrong.code != 0 and "not what its name says" in wrong.err and "Traceback" not in wrong.err

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from gshtui.agents.loop import attachment_blocks
 from gshtui.bus.agent_data import ProgramCommand
 from gshtui.commands.line_parser import parse_line
 from gshtui.commands.line_syntax import Argument, TextNode
-from gshtui.media.mentions import MOST_ATTACHED, attachments, dropped, mentions
+from gshtui.media.mentions import MOST_ATTACHED, attachments, dropped, mentions, missing
+from gshtui.providers.port import ProviderError
 from gshtui.ui.kit.widget_messages import OpenTerminal
 from gshtui.ui.prompt.addressee import Addressee
 from gshtui.ui.prompt.prompt_routing import (
@@ -140,12 +142,16 @@ def test_pictures_and_documents_go_along(tmp_path: Path) -> None:
     (tmp_path / "folder.png").mkdir()
     text = '@shot.PNG @"my plan.pdf" @code.py @missing.png @folder.png @../../etc/passwd'
     assert attachments(text, tmp_path) == (str(tmp_path / "shot.PNG"), str(tmp_path / "my plan.pdf"))
+    assert missing(f"{text} @a\0b.png @gone.py", tmp_path / "elsewhere", tmp_path) == ["missing.png", "a\0b.png"]
 
 
 def test_not_more_than_a_model_takes(tmp_path: Path) -> None:
     for n in range(30):
         (tmp_path / f"{n}.png").write_text("x")
-    assert len(attachments(" ".join(f"@{n}.png" for n in range(30)), tmp_path)) == MOST_ATTACHED
+    given = attachments(" ".join(f"@{n}.png" for n in range(30)), tmp_path)
+    assert len(given) == MOST_ATTACHED + 1
+    with pytest.raises(ProviderError, match="more than 20 pictures"):  # not the first of them, in silence
+        attachment_blocks(given)
 
 
 def test_a_name_that_no_system_takes(tmp_path: Path) -> None:

@@ -127,7 +127,9 @@ def _check_content(content: Any, where: str) -> None:
         return
     need(content, f"{where}: empty content")
     for part in content:
-        need(part["type"] in ("text", "image_url", "file"), f"{where}: unknown part {part['type']}")
+        need(part["type"] in ("text", "image_url", "file", "input_audio"), f"{where}: unknown part {part['type']}")
+        if part["type"] == "input_audio":
+            need(part["input_audio"]["format"] in ("wav", "mp3"), f"{where}: unknown format of a sound")
         if part["type"] == "image_url":
             url = part["image_url"]["url"]
             need(re.match(r"data:image/\w+;base64,[A-Za-z0-9+/=]+\Z", url), f"{where}: invalid image")
