@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -14,7 +16,7 @@ from gshtui.bus.events.fleet_events import AgentEnded, AgentKilled
 from gshtui.hub.person_notifier import PersonNotifier
 from gshtui.settings.model import Settings
 from gshtui.settings.settings_tables import Notify
-from gshtui.ui.window.notifications import Attention
+from gshtui.ui.window.notifications import AWAY, Attention
 from tests.kit.recorded_contexts import COMPACTED
 from tests.kit.recorded_fleet import CLAUDE, SEARCH, changed
 from tests.kit.window import Window
@@ -25,8 +27,8 @@ TURN = TurnFinished(agent="0001", session="s", turn="t", stop="end")
 class Noting(Attention):
     """Notes what it would draw attention to."""
 
-    def __init__(self, app: Window) -> None:
-        super().__init__(app)
+    def __init__(self, app: Window, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(app, clock=clock)
         self.called: list[str] = []
 
     def call(self, text: str, agent: str) -> None:
@@ -151,3 +153,32 @@ async def test_nobody_is_called_about_a_muted_agent() -> None:
         app.app_focus = False
         watch.consume([TURN, msgspec.structs.replace(TURN, agent="main")])
         assert watch.called == ["main is done"]
+        watch.seen()
+        watch.consume([TURN])
+        watch.seen()  # nothing has called about it, so it is told at the return
+        assert app.told == ["0001 is done\nmain is done", "0001 is done"]
+
+
+async def test_where_the_terminal_reports_no_focus_a_person_without_keys_is_elsewhere() -> None:
+    """As in tmux, whose `focus-events` is off unless somebody sets it."""
+    app = Telling()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        now = 0.0
+        watch = Noting(app, clock=lambda: now)
+        now = AWAY - 1
+        watch.consume([TURN])
+        assert watch.called == []
+        now = AWAY + 1
+        watch.consume([TURN, TURN])
+        assert watch.called == ["0001 is done"] * 2
+        watch.pressed()
+        assert app.told == ["0001 is done\n0001 is done"]
+        watch.consume([TURN])
+        now += AWAY + 1
+        watch.reports_focus = True  # it has the focus, and says so
+        watch.consume([TURN])
+        assert len(watch.called) == 2
+        presses = app._attention._pressed_at  # pyright: ignore[reportPrivateUsage]
+        await pilot.press("a")
+        assert app._attention._pressed_at > presses  # pyright: ignore[reportPrivateUsage]

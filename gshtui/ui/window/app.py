@@ -91,8 +91,9 @@ class Workbench(ThemedApp[int], AppBase):
         self.bench = WorkbenchScreen(layout, project, branch, self.front, self.make_centre(), self.clock)
         self.parts = [make(self) for make in FEATURES]
         """The features."""
+        self._attention = Attention(self)
         watchers = (watcher for part in self.parts for watcher in part.watchers())
-        self._watchers: tuple[EventConsumer, ...] = (Notices(self), Attention(self), *watchers)
+        self._watchers: tuple[EventConsumer, ...] = (Notices(self), self._attention, *watchers)
         self._runner: CommandRunner | None = None
         self._presses = 0
         """Keys, pastes and clicks so far."""
@@ -207,10 +208,12 @@ class Workbench(ThemedApp[int], AppBase):
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.MouseDown) and not event.is_forwarded:
             self._presses += 1
+            self._attention.pressed()
         await super().on_event(event)
 
     async def route_key(self, event: Typed) -> None:
         self._presses += 1  # two escapes belong together if nothing was pressed between them
+        self._attention.pressed()
         await super().route_key(event)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -311,9 +314,12 @@ class Workbench(ThemedApp[int], AppBase):
 
     @on(events.AppFocus)
     def _looks_again(self) -> None:
-        for watcher in self._watchers:
-            if isinstance(watcher, Attention):
-                watcher.seen()
+        self._attention.reports_focus = True
+        self._attention.seen()
+
+    @on(events.AppBlur)
+    def _looks_away(self) -> None:
+        self._attention.reports_focus = True
 
     # What features need from the window
 

@@ -7,7 +7,8 @@ first; no markup. The bridge feeds both like panes.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from textual.app import App
@@ -34,10 +35,16 @@ PUSH_TITLE: Final = "\x1b[22;2t"
 POP_TITLE: Final = "\x1b[23;2t"
 _DIGEST = 8
 """Lines of what a person missed."""
+AWAY = 60.0
+"""Seconds without a key or a click after which a person is away, where the terminal does not report its focus."""
 
 
 class Attention:
-    """Watches for turns that end and for questions while the terminal has no focus."""
+    """Watches for turns that end and for questions while the person is elsewhere.
+
+    Where they are, the terminal says when it gets and loses the focus. Some never do, as tmux with its defaults; there
+    a person is elsewhere who has pressed nothing for a while.
+    """
 
     CONSUMES: ClassVar[tuple[type[Event], ...]] = (
         *EVENTS,
@@ -46,14 +53,20 @@ class Attention:
         TurnFinished,
     )
 
-    def __init__(self, app: App[Any]) -> None:
+    def __init__(self, app: App[Any], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._app = app
+        self._clock = clock
+        self._pressed_at = clock()
+        self.reports_focus = False
+        """The terminal has said that it got or lost the focus."""
         self.ways: Sequence[str] = ("badge", "bell")
         """`badge`, `bell`, `desktop_notification`, as configured."""
         self.notifier: PersonNotifier | None = None
         """Decides whether to call, and calls by other means; `None` until the hub is up."""
         self._missed: list[str] = []
         """What the person was not there for."""
+        self._untold = False
+        """Of some of it, nothing has called them."""
         self._badged = False
         # What the keeper, or a window of another folder, looks after, it tells of.
         self._news = AgentNews(lambda row: row.owner in (0, os.getpid()))
@@ -79,11 +92,18 @@ class Attention:
                     pass
 
     def _elsewhere(self, text: str, agent: str) -> None:
-        if self._app.app_focus:
+        if self._is_here():
             return
         self._missed.append(text)
         if self.notifier is None or self.notifier.is_wanted(agent):
             self.call(text, agent)
+        else:
+            self._untold = True
+
+    def _is_here(self) -> bool:
+        if not self._app.app_focus:
+            return False
+        return self.reports_focus or self._clock() - self._pressed_at < AWAY
 
     def _everywhere(self, call: AgentCall) -> None:
         """Notify even a person who is looking at this window: the agent may be behind another tab."""
@@ -107,10 +127,17 @@ class Attention:
             self._write(clean_text(before, "\x1b]2;● gsh-tui: ", words, "\x07"))
             self._badged = True
 
+    def pressed(self) -> None:
+        """A key or a click: the person is here."""
+        self._pressed_at = self._clock()
+        if self._missed and not self.reports_focus:
+            self.seen()
+
     def seen(self) -> None:
-        """The person is back: remove the badge, and say what they missed, if it is more than one thing."""
+        """The person is back: remove the badge, and say what they missed, unless one call has said it all."""
         missed, self._missed = self._missed, []
-        if len(missed) > 1:
+        untold, self._untold = self._untold, False
+        if len(missed) > 1 or untold:
             self._app.notify(digest(missed), title="While you were away", markup=False, timeout=15)
         if self._badged:
             from gshtui.text.sanitise import clean_text
