@@ -117,6 +117,16 @@ class ReplayPlayer:
         self._job: asyncio.Task[None] | None = None
 
     @property
+    def now(self) -> float:
+        """The time of day that it was then, in seconds since the epoch; a shortened silence is skipped in the end."""
+        events, times = self.recorded.events, self.recorded.times
+        if not events:
+            return time.time()
+        last = max(0, self._next - 1)
+        later = events[self._next].at if self._next < len(events) else events[last].at
+        return max(events[last].at, min(events[last].at + max(0.0, self.time - times[last]), later))
+
+    @property
     def position(self) -> int:
         """How many events have been played."""
         return self._next

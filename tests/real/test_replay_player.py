@@ -82,6 +82,9 @@ async def test_wherever_one_goes_the_same_has_been_told(home: Home, tmp_path: Pa
         assert told[opened + 1 :] == list(found.events[: player.position])
         assert all(at <= player.time for at in found.times[: player.position])
         assert all(at > player.time for at in found.times[player.position :]) or player.time == 0
+        played, left = found.events[: player.position], found.events[player.position :]
+        assert max((one.at for one in played), default=1_000.0) <= player.now
+        assert player.now <= min((one.at for one in left), default=player.now)
     await bus.close()
 
 
@@ -130,6 +133,7 @@ async def test_the_window_plays_it_also_from_a_damaged_record(home: Home, tmp_pa
         await pilot.press("end")
         await shown(f"answer {TURNS - 1}")
         await shown("question 0")
+        assert app.clock() == 1_002.0 + 3_600 * (TURNS - 1), "ages are those of then"
         await pilot.press("home")
         await shown("answer 0", there=False)
         assert app.focused is bar

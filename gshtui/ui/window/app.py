@@ -110,7 +110,7 @@ class Workbench(ThemedApp[int], AppBase):
         """The widgets of the centre; a test's window has others."""
         from gshtui.ui.window.main_area import make_main_area
 
-        return make_main_area(self.bridge)
+        return make_main_area(self.bridge, self.clock)
 
     def get_default_screen(self) -> Screen[Any]:
         return self.bench

@@ -311,10 +311,10 @@ class PromptArea(Vertical):
         app_of(self).push_screen(FoldScreen(message.title, message.text))
 
 
-def make_main_area(bridge: Bridge) -> MainArea:
-    """The centre of a window whose hub is behind this bridge."""
+def make_main_area(bridge: Bridge, now: Callable[[], float]) -> MainArea:
+    """The centre of a window whose hub is behind this bridge. `now`: seconds since the epoch."""
     agent = bridge.opening.agent or "main"
-    area = PromptArea(agent, project=bridge.opening.cwd)
+    area = PromptArea(agent, project=bridge.opening.cwd, now=now)
     area.input.add_source(ProgramCommandSource(lambda: area.input.addressee.commands, lambda: area.input.commands))
     area.input.add_source(CommandSource(bridge.complete, area.input.past.commands))
 

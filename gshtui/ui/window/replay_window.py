@@ -141,6 +141,11 @@ class ReplayWindow(Workbench):
 
         super().__init__(OpenRequest(cwd, session, agent), make)
 
+    def clock(self) -> float:
+        """The time of the recording: what ran then has run for as long as it had then."""
+        player = self._replay.player if self._replay is not None else None
+        return player.now if player is not None else super().clock()
+
     async def _start_hub(self) -> None:
         if isinstance(self.bench.input, TextArea):
             self.bench.input.clear()  # of what was typed before there was a replay
