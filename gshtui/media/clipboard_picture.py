@@ -1,7 +1,7 @@
 """The picture on the clipboard of this machine's desktop, as a private file, by the program there that reads it.
 
-Asked for by a person's key alone. Over SSH the clipboard is another machine's, which only a terminal could give; so
-there is none. Blocks: call it in a thread.
+Asked for by a person's key alone. Over SSH the clipboard is another machine's, which only a terminal can give
+(`ui/kit/textual/terminal_clipboard.py`). Blocks: call it in a thread.
 """
 
 from __future__ import annotations
@@ -22,13 +22,17 @@ from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 
-_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp", "image/tiff")
+PICTURE_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "image/bmp", "image/tiff")
 """Best first."""
 _WITHIN = 5.0
 """Seconds that a program may take."""
 _HEX = re.compile(rb"\xc2\xabdata PNGf([0-9A-F]+)\xc2\xbb")
 """How AppleScript prints a picture."""
 _APPLE = "get the clipboard as \xabclass PNGf\xbb"
+
+
+class NoClipboardError(ExpectedError):
+    """No program here reads the clipboard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +65,32 @@ def save_clipboard_picture(environ: Mapping[str, str]) -> Path | None:
     """Write the picture on the clipboard into a private file, which lasts as long as the login; `None`: there is none.
 
     Raises:
-        ExpectedError: no program here reads the clipboard, or the picture is too large or cannot be kept.
+        NoClipboardError: no program here reads the clipboard.
+        ExpectedError: the picture is too large or cannot be kept.
     """
     program = clipboard_program(environ)
     if program is None:
-        raise ExpectedError(
+        raise NoClipboardError(
             "No program here reads pictures from the clipboard.", "Install wl-clipboard, xclip or pngpaste."
         )
     kind = "image/png"
     if program.types:
         offered = _printed(program.types).decode("utf-8", "replace").split()
-        kind = next((one for one in _TYPES if one in offered), "")
+        kind = next((one for one in PICTURE_TYPES if one in offered), "")
         if not kind:
             return None
     data = _printed(tuple(word.replace("{}", kind) for word in program.read))
     if found := _HEX.search(data):
         data = bytes.fromhex(found[1].decode())
+    return keep_picture(data)
+
+
+def keep_picture(data: bytes) -> Path | None:
+    """Write what was on a clipboard into a private file, which lasts as long as the login; `None`: it is no picture.
+
+    Raises:
+        ExpectedError: it cannot be kept.
+    """
     kind = media_type(data[:HEAD])
     if kind not in PICTURES:
         return None

@@ -260,13 +260,24 @@ class PromptInput(FoldingArea):
         self.run_worker(self._paste_picture(), exit_on_error=False, group="paste", exclusive=True)
 
     async def _paste_picture(self, *, quiet: bool = False) -> None:
-        from gshtui.media.clipboard_picture import save_clipboard_picture  # few people paste any
+        from gshtui.media.clipboard_picture import (  # few people paste any
+            NoClipboardError,
+            keep_picture,
+            save_clipboard_picture,
+        )
         from gshtui.media.mentions import dropped
         from gshtui.system.expected_error import ExpectedError
 
         file, why = None, "There is no picture on the clipboard."
         try:
-            file = await asyncio.to_thread(save_clipboard_picture, os.environ)
+            try:
+                file = await asyncio.to_thread(save_clipboard_picture, os.environ)
+            except NoClipboardError:
+                from gshtui.ui.kit.textual.terminal_clipboard import read_terminal_picture
+
+                if (data := await read_terminal_picture(app_of(self))) is None:
+                    raise
+                file = await asyncio.to_thread(keep_picture, data)
         except ExpectedError as error:
             why = f"{error.message} {error.hint}".strip()
         if file is not None:

@@ -8,7 +8,7 @@ and types the letters of what fits none. Refuses to type a terminal's answers, a
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS
@@ -21,6 +21,9 @@ START = "\x1b[200~"
 END = "\x1b[201~"
 _LONGEST = 32
 """Characters of a sequence that may mean something."""
+_CLIPBOARD = "\x1b]5522;"
+_LONGEST_ANSWER = 1_000_000
+"""Characters of an answer about the clipboard: terminals send it in pieces of a few thousand."""
 
 
 class InputParser(XTermParser):
@@ -31,6 +34,10 @@ class InputParser(XTermParser):
         self._paste: list[str] | None = None
         """Pieces of the paste that is coming in; `None`: none is."""
         self._in_answer = False
+        self._clipboard: list[str] | None = None
+        """Pieces of the answer about the clipboard that is coming in, while one is wanted."""
+        self.clipboard: Callable[[str], object] | None = None
+        """Takes what the terminal says of its clipboard (OSC 5522), an answer a call; `None`: nobody has asked."""
         self._held = ""
         """The end of what came, where it may be the beginning of something."""
         self._held_at = 0.0
@@ -66,7 +73,7 @@ class InputParser(XTermParser):
     def _give_up(self) -> Iterable[Message]:
         held, self._held = self._held, ""
         if self._in_answer:
-            self._in_answer = False
+            self._in_answer, self._clipboard = False, None
         elif held == "\x1b":
             yield events.Key("escape", "\x1b")
         elif held:
@@ -87,9 +94,20 @@ class InputParser(XTermParser):
     def _skip_answer(self, data: str) -> str:
         if (end := ANSWERED.search(data)) is None:
             self._held = "\x1b" if data.endswith("\x1b") else ""
+            self._keep_answer(data.removesuffix("\x1b"))
             return ""
+        self._keep_answer(data[: end.start()])
         self._in_answer = False
+        pieces, self._clipboard = self._clipboard, None
+        if pieces is not None and self.clipboard is not None:
+            self.clipboard("".join(pieces))
         return data[end.end() :]
+
+    def _keep_answer(self, text: str) -> None:
+        if self._clipboard is not None:
+            self._clipboard.append(text)
+            if sum(map(len, self._clipboard)) > _LONGEST_ANSWER:
+                self._clipboard = None
 
     def _read_keys(self, data: str) -> Generator[Message, None, str]:
         """Read up to the end of the next sequence. Returns the rest."""
@@ -106,6 +124,7 @@ class InputParser(XTermParser):
             return ""
         if answer := ANSWER.match(data):
             self._in_answer = True
+            self._clipboard = [] if self.clipboard is not None and answer.group() == _CLIPBOARD else None
             return data[answer.end() :]
         if sequence := SEQUENCE.match(data):
             yield from self._sequence(sequence.group())
