@@ -143,3 +143,8 @@ async def test_a_native_agent_whose_budget_is_spent_asks_without_a_window(place:
         assert (row.status, row.owner) == ("waiting", keeper.process.pid)
         assert "needs you" in place.run("agent", "ls")
         assert len(provider.chats) == 1, "nothing was asked of the model beyond it"
+        said = place.run("agent", "answer", "thrifty")
+        assert "continue beyond its budget" in said
+        place.run("agent", "answer", "thrifty", "1")
+        await place.row(lambda row: row.status == "idle" and not row.needs_you)
+        assert len(provider.chats) == 2, "it goes on with the answer"

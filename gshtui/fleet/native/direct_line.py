@@ -37,6 +37,8 @@ from gshtui.system.time_limit import time_limit
 
 _WITHIN = 8.0
 """Seconds within which the agent must have found the line; it looks about every two."""
+_SAID_WITHIN = 3.0
+"""Seconds within which an agent that waits for an answer must have said what it asked before it found the line."""
 _TOLD = (AgentStatusChanged, ProgramSessionChanged, ApprovalRequested, ApprovalSettled)
 _SENT = (QuestionAnswered, ProgramOptionRequested, ApprovalAnswered)
 
@@ -51,6 +53,8 @@ class DirectLine:
         """The agent has said how it is."""
         self.question: OpenQuestion | None = None
         """What the agent's program asks now, if it is one over ACP."""
+        self._waits = False
+        self._heard = asyncio.Event()
         self._spec = spec
         self._connection: HubConnection | None = None
         self._opened = time.time()
@@ -61,6 +65,16 @@ class DirectLine:
         self._subscription.unsubscribe()
         await self.approvals.close()
         await self.bus.close(timeout=1.0)
+
+    async def hear(self) -> None:
+        """Wait for what the agent asks, if it waits: what no window has heard comes only behind how the agent is."""
+        await self.bus.drained()
+        with contextlib.suppress(TimeoutError):
+            async with time_limit(_SAID_WITHIN):
+                while self._waits and self.question is None and not self.approvals.state.of_agent(self._spec.agent):
+                    await self._heard.wait()
+                    self._heard.clear()
+                    await self.bus.drained()
 
     # Called by the listener
 
@@ -82,7 +96,7 @@ class DirectLine:
         if known and (not number or event.at >= self._opened or isinstance(event, ApprovalRequested | ApprovalSettled)):
             self.bus.publish(event)
         if isinstance(event, AgentStatusChanged) and not number:  # the last of what it says first
-            self.question = event.question
+            self.question, self._waits = event.question, event.status == "waiting"
             self.connected.set()
 
     def asked(self, connection: HubConnection, fields: dict[str, Any]) -> None:
@@ -93,6 +107,7 @@ class DirectLine:
 
     def batch_done(self, connection: HubConnection) -> None:
         """Nothing is acknowledged."""
+        self._heard.set()
 
     def disconnected(self, connection: HubConnection) -> None:
         """It has ended, or the link broke."""
@@ -133,7 +148,7 @@ async def direct_line(data: Path, row: AgentRow, within: float = _WITHIN) -> Asy
             raise _unreachable(row, error.message) from error
         except TimeoutError:
             raise _unreachable(row, f"it did not connect within {within:g} s.") from None
-        await line.bus.drained()
+        await line.hear()
         yield line
     finally:
         await listener.stop()
