@@ -1,7 +1,8 @@
 """The floors: the least that a Textual app can be, started as `python -m tests.bench.bare KIND`.
 
-`input` and `textarea`: a log and a line to type in. `log`: an answer into a `Log` once enter is pressed, with the
-variables of `tests.bench.synthetic`.
+`input` and `textarea`: a log and a line to type in. `libraries`: the same, beside what our window needs of others.
+`echo`: a loop that writes back what it reads, which is less than any app can do. `log`: an answer into a `Log` once
+enter is pressed, with the variables of `tests.bench.synthetic`.
 Kept as plain as Textual's own examples: what ours is compared with is Textual, not our skill with it.
 """
 
@@ -10,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import tty
+from importlib import import_module
 from pathlib import Path
 
 from textual.app import App, ComposeResult
@@ -71,7 +74,30 @@ class Streaming(App[None]):
         watch.write(Path(os.environ["BENCH_REPORT"]))
 
 
-KINDS: dict[str, type[App[None]]] = {"input": WithInput, "textarea": WithTextArea, "log": Streaming}
+class WithLibraries(WithTextArea):
+    """Imports, once it is drawn, what the window imports of others before anything is asked of it."""
+
+    def on_ready(self) -> None:
+        for name in ("msgspec", "pydantic", "pydantic_settings", "aiosqlite", "watchfiles", "tomllib"):
+            import_module(name)
+
+
+async def write_back() -> None:
+    """Write each byte at the place of a cursor, as long as there is a terminal."""
+    tty.setraw(0)
+    os.write(1, b"type here, if you like")
+    asyncio.get_running_loop().add_reader(0, lambda: os.write(1, b"\x1b[2;3H" + os.read(0, 1 << 16)))
+    await asyncio.get_running_loop().create_future()
+
+
+KINDS: dict[str, type[App[None]]] = {
+    "input": WithInput,
+    "textarea": WithTextArea,
+    "libraries": WithLibraries,
+    "log": Streaming,
+}
 
 if __name__ == "__main__":
+    if sys.argv[1] == "echo":
+        asyncio.run(write_back())
     KINDS[sys.argv[1]]().run()

@@ -18,16 +18,17 @@ SIZE = 60_000
 
 def run(report: Report, place: Place) -> None:
     """At rest, then twice while an answer streams: the window alone, and all of the program."""
-    found: dict[str, list[float]] = {"bare": [], "ours": []}
+    found: dict[str, list[float]] = {"loop": [], "bare": [], "ours": []}
     for _ in range(ROUNDS):
-        for name, command in (("bare", bare("textarea")), ("ours", ours())):
+        for name, command in (("loop", bare("echo")), ("bare", bare("textarea")), ("ours", ours())):
             with Probe(command, environ=place.environ, cwd=place.project) as probe:
                 probe.first_frame()
                 probe.rest(2.5)
                 found[name] += probe.echoes(KEYS)
     floor50, floor95 = 1e3 * median(found["bare"]), 1e3 * p95(found["bare"])
-    report.add("key to echo at rest, median", 1e3 * median(found["ours"]), "ms", floor=floor50)
-    report.add("key to echo at rest, p95", 1e3 * p95(found["ours"]), "ms", floor=floor95, limit=1.3)
+    loop = f"a loop that only writes back: {1e3 * median(found['loop']):.2f}, p95 {1e3 * p95(found['loop']):.2f} ms"
+    report.add("key to echo at rest, median", 1e3 * median(found["ours"]), "ms", floor=floor50, limit=0.4, note=loop)
+    report.add("key to echo at rest, p95", 1e3 * p95(found["ours"]), "ms", floor=floor95, limit=1.0)
 
     environ = place.also(BENCH_MESSAGES=2000, BENCH_SIZE=SIZE, BENCH_RATE=200)
     add_streaming(report, "a made-up hub", streaming(place, synthetic(), environ), floor50, floor95)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.bench.figures import Report, median
-from tests.bench.place import Place, bare, ours
+from tests.bench.place import Place, bare, libraries, ours
 from tests.bench.pty_probe import Probe
 
 ROUNDS = 5
@@ -45,4 +45,8 @@ def run(report: Report, place: Place) -> None:
     note = f"a letter every 20 ms from the first frame on; bare loses {median(lost['bare']):g}"
     report.add("  letters typed before that are lost", median(lost["ours"]), "letters", limit=0, note=note)
     report.add("resident memory at rest", median(memory["ours"]), "MB", floor=median(memory["bare"]), limit=2.0)
+    with Probe(libraries(), environ=place.environ, cwd=place.project) as probe:
+        probe.first_frame()
+        probe.rest(4.0)
+        report.add("  of that, bare Textual with the libraries that it needs", probe.memory(), "MB")
     report.add("idle, of one core", median(idle["ours"]), "%", note=f"bare {median(idle['bare']):.2f} %")

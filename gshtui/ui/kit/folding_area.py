@@ -150,6 +150,8 @@ class FoldingArea(TextArea, inherit_bindings=True):
     def __init__(self, *, id: str, placeholder: str = "") -> None:
         self.folds = Folds()
         self._keys = BoundKeys()
+        self.foreseen: events.Key | None = None
+        """The last key whose letter was written before it was handled."""
         super().__init__(id=id, placeholder=placeholder, highlight_cursor_line=False, compact=True)
         self.cursor_blink = False  # no blinking cursor: an idle window costs nothing
         self.match_cursor_bracket = False
@@ -246,7 +248,7 @@ class FoldingArea(TextArea, inherit_bindings=True):
         if action is not None:
             if await self.run_bound(key, action):
                 event.stop()
-                echo_now(self)
+                self._echo(event)
             event.prevent_default()
             return
         typed = _TYPED.get(key) or (event.character if event.is_printable and "+" not in key else None)
@@ -254,6 +256,11 @@ class FoldingArea(TextArea, inherit_bindings=True):
         if typed and not self.read_only:
             event.stop()
             self.insert_typed(typed)
+            self._echo(event)
+
+    def _echo(self, event: events.Key) -> None:
+        """Write the row at once, unless the letter is there already."""
+        if event is not self.foreseen:
             echo_now(self)
 
     async def run_bound(self, key: str, action: str) -> bool:

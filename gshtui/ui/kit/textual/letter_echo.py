@@ -27,11 +27,14 @@ _LETTER = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02af\u0391-\u03a9\u03b1-\u03ff\
 """Characters of one cell that stand beside each other and never in one another."""
 
 CHECK = 0.25
-"""Seconds after which the area is drawn anyway, should a key have become something else."""
+"""Seconds after the last key in which the area is drawn anyway, should a key have become something else."""
 
 
 class GrowingText(Protocol):
     """A text area that can say what a key would do."""
+
+    foreseen: events.Key | None
+    """The last key that was written; set here."""
 
     def appends(self, key: events.Key) -> bool:
         """Whether this key adds its character behind the last of the line, which has one, and does nothing else."""
@@ -57,6 +60,7 @@ class LetterEcho:
         self._text = text
         self._rested = rested
         self._check: asyncio.TimerHandle | None = None
+        self._due = 0.0
 
     def show(self, key: events.Key) -> bool:
         """Write what the key will do, where that is certain; returns whether it was."""
@@ -83,15 +87,19 @@ class LetterEcho:
         line = f"\x1b[{written.y + 1};"
         if not write_ahead(app, f"{line}{start + 1}H{cells}{line}{start + 1 + (not deletes)}H"):
             return False
+        self._text.foreseen = key
         compositor.wrote(written, Strip(change.row, written.strip.cell_length))
+        loop = asyncio.get_running_loop()
+        self._due = loop.time() + CHECK
         if self._check is None:
-            self._check = asyncio.get_running_loop().call_later(CHECK, self._draw_again)
+            self._check = loop.call_at(self._due, self._draw_again)
         return True
 
     def _draw_again(self) -> None:
-        """Whatever has become of the keys: draw what stands there."""
-        self._check = None
-        if self._area.is_attached:
+        """Whatever has become of the keys: draw what stands there, once nobody types."""
+        loop = asyncio.get_running_loop()
+        self._check = loop.call_at(self._due, self._draw_again) if loop.time() < self._due else None
+        if self._check is None and self._area.is_attached:
             self._area.refresh()
 
     def _is_free(self) -> bool:
