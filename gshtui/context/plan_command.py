@@ -28,6 +28,7 @@ from gshtui.commands.declaration import (
     Outcome,
     Parameters,
     Returns,
+    ToastView,
 )
 from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
@@ -164,7 +165,7 @@ def plan_command(
         _bind,
         Action(ShowPlan, Plan, show, _render, access=Access.HUMAN_ONLY),
         Action(EditPlan, Plan, show, _render_edit, access=Access.HUMAN_ONLY),
-        Action(RewritePlan, Plan, write, _render, access=Access.HUMAN_ONLY, effect=Effect.WRITE),
+        Action(RewritePlan, Plan, write, _render, shows=_said, access=Access.HUMAN_ONLY, effect=Effect.WRITE),
         Action(StartPlan, Plan, go, _render_go, access=Access.HUMAN_ONLY, effect=Effect.WRITE),
     )
     return Command(
@@ -247,6 +248,12 @@ def _render(_invocation: Invocation, plan: Plan) -> Outcome:
         else "There is no plan yet. In plan mode (`/mode plan`) the agent writes one."
     )
     return Outcome(_data(plan), text)
+
+
+async def _said(_invocation: Invocation, plan: Plan) -> ToastView:
+    if not plan.left:
+        return ToastView("The plan is saved. No step of it is left to do.")
+    return ToastView(f"The plan is saved: {plan.left} step{'s' if plan.left > 1 else ''} to do. `/plan go` starts it.")
 
 
 def _render_edit(_invocation: Invocation, plan: Plan) -> Outcome:

@@ -14,7 +14,7 @@ from gshtui.bus.context_data import Task
 from gshtui.bus.events.agent_events import PromptSubmitted
 from gshtui.bus.events.context_events import PlanEditRequested, TasksChanged
 from gshtui.bus.events.session_events import SessionOpened
-from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, UsageError
+from gshtui.commands.declaration import Caller, CommandError, Invocation, Outcome, ToastView, UsageError
 from gshtui.commands.language import validate
 from gshtui.context import task_list
 from gshtui.context.plan_command import EditPlan, RewritePlan, StartPlan, plan_command
@@ -124,7 +124,9 @@ async def test_a_plan_is_edited_and_started(tmp_path: Path) -> None:
         await tools.todo(action="write", tasks=[{"text": "read"}, {"text": "write", "state": "active"}])
         wanted = (await run(EditPlan())).intent
         assert isinstance(wanted, PlanEditRequested) and "- [>] 2. write" in wanted.text
-        await run(RewritePlan(agent="main", text=wanted.text.replace("[ ] 1. read", "[x] 1. read all") + "test\n"))
+        edited = wanted.text.replace("[ ] 1. read", "[x] 1. read all") + "test\n"
+        saved = (await run(RewritePlan(agent="main", text=edited))).view
+        assert saved == ToastView("The plan is saved: 2 steps to do. `/plan go` starts it.")
         assert (await tools.todo()).text == "- ☑ 1. read all\n- ▶ 2. write\n- ☐ 3. test"
         with pytest.raises(CommandError, match="no step"):
             await run(RewritePlan(agent="main", text="- [x]"))
