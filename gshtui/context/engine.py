@@ -289,7 +289,8 @@ class ContextEngine:
             return
         self.cutter.assembler.history.log.update(messages)
         room = limits(draft.provider.capabilities(draft.model), self.settings).hard // _ALONG
-        for along in (fitted(along, room * 4) for c in contributed for along in c.along):
+        latest = {along.source: along for c in contributed for along in c.along}  # a source says one thing
+        for along in (fitted(along, room * 4) for along in latest.values()):
             if along.text and is_news(along, self.cutter.plan, self.cutter.assembler.history.log):
                 await self.cutter.decisions.add(SideNote(message=prompt.id, source=along.source, text=along.text))
             if along.told is not None:

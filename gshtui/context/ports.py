@@ -38,7 +38,10 @@ class ContextStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SideText:
-    """A text that accompanies a person's message; it is sent again only if it has changed."""
+    """A text that accompanies a person's message; it is sent again only if it has changed.
+
+    Of several with one source, the last is sent.
+    """
 
     source: str
     text: str

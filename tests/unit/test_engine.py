@@ -441,7 +441,8 @@ async def test_a_preview_does_nothing() -> None:
 
 async def test_facts_go_along_with_a_prompt_and_only_when_they_changed() -> None:
     store = MemoryContextStore()
-    here = harness(200_000, store=store, along=(SideText("environment", "branch: main"),))
+    twice = (SideText("environment", "branch: an earlier word"), SideText("environment", "branch: main"))
+    here = harness(200_000, store=store, along=twice)
     here.add_prompt("one")
     assert (await here.next_request_text()).startswith("branch: main\none")
     here.add_answer("yes")
