@@ -170,8 +170,8 @@ class _Maker:
             ok=style("success"),
             warning=style("warning"),
             error=style("error"),
-            added=style("success", on=self._panel("success", 0.12)),
-            removed=style("error", on=self._panel("error", 0.12)),
+            added=style("success", on=self._panel("success", 0.18)),
+            removed=style("error", on=self._panel("error", 0.18)),
             added_word=self._word("success"),
             removed_word=self._word("error"),
             cursor=style("primary", how=_BOLD),
@@ -187,7 +187,7 @@ class _Maker:
         """Over a word that differs: a stronger background, or underlined where there are no shades."""
         if self._ansi:
             return Style(bold=True, underline=True)
-        return Style(bgcolor=self._panel(name, 0.3), bold=True)
+        return Style(bgcolor=self._panel(name, 0.36), bold=True)
 
     def _reverse(self, name: str, share: float) -> Style:
         if self._ansi:
