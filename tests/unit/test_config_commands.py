@@ -98,6 +98,18 @@ async def test_others_hear_of_a_change(project: Path) -> None:
         await execution.call(registry, ShowSettings(key="agnet"), here(project))
 
 
+async def test_a_change_says_when_it_applies(project: Path) -> None:
+    registry = Registry(commands(load(project)))
+
+    async def said(line: str) -> str:
+        return (await evaluation.run_line(registry, line, here(project))).text
+
+    assert 'ui.theme = "gsh-light" applies now' in await said("config set ui.theme gsh-light")
+    assert "agent.max_steps = 9 applies from the next start" in await said("config set agent.max_steps 9")
+    assert "its default applies now" in await said("config unset ui.theme")
+    assert "was not set" in await said("config unset ui.theme")
+
+
 async def test_agents_look_and_change_nothing(project: Path) -> None:
     registry = Registry(commands(load(project)))
     agent = Invocation(Caller("main", is_agent=True), project, project)

@@ -58,6 +58,7 @@ def test_no_pattern_no_offer() -> None:
 
 def test_a_detail_that_says_the_same_is_not_said_twice() -> None:
     assert shown(subject="ls", detail="ls\n", rule="") == "ls"
+    assert shown(subject="a.md", detail="in the sandbox\n\nbash a.md", rule="") == "a.md\n\nin the sandbox"
 
 
 def test_hidden_characters_are_seen() -> None:
