@@ -70,6 +70,14 @@ async def test_it_runs_reads_writes_and_copies_there_and_cut_off_it_leaves_nothi
             await running
         await eventually(lambda: asyncio.to_thread(processes_mentioning, "sleep 4712"), until=lambda left: not left)
 
+        # No more room there, as on a full disk: the old file stays, and nothing is left beside it.
+        (host.home / ".bashrc").write_text("trap '' XFSZ\nulimit -f 100\n")
+        harness.cancelled.clear()
+        with pytest.raises(CommandError, match="File too large"):
+            await harness.run("ssh", host="far", action="put", path=f"{host.home}/sub.bin", local="back.bin")
+        assert (host.home / "sub.bin").read_bytes() == data
+        assert [path.name for path in host.home.iterdir() if "gsh-" in path.name] == []
+
 
 async def _allowed(assessment: Assessment, rules: str = "", **arguments: object) -> bool:
     """Whether it runs where nobody can be asked."""
