@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
@@ -141,10 +142,15 @@ async def _states(host: SshHost, line: str) -> list[str]:
 
 async def _hidden(host: SshHost) -> list[str]:
     """The hidden sessions there."""
+    return [name for name in await _sessions(host) if name.startswith(HIDDEN)]
+
+
+async def _sessions(host: SshHost) -> list[str]:
+    """All sessions there."""
     tmux = ["tmux", "-S", str(next(host.folder.glob("tmux/*/gsh-ssh"))), "list-sessions", "-F", "#{session_name}"]
     process = await asyncio.create_subprocess_exec(*tmux, stdout=asyncio.subprocess.PIPE)
     said, _ = await process.communicate()
-    return [name for name in said.decode().split() if name.startswith(HIDDEN)]
+    return said.decode().split()
 
 
 async def test_a_hidden_session_whose_connection_broke_ends_by_itself(
@@ -331,6 +337,37 @@ async def test_a_text_is_entered_once_or_not_at_all_wherever_the_connection_brea
             assert right, f"{pieces}: {outcome}, but typed {typed} and run {ran} times:\n{screen}"
     finally:
         await server.close()
+
+
+async def test_an_agent_is_followed_or_not_there_wherever_the_connection_breaks(
+    host: SshHost, gate: Gate, tmp_path: Path
+) -> None:
+    """None runs there that nobody knows of, and none is said to have ended that goes on."""
+    links = host.links(gate.port, connect_seconds=2)
+    harness = FleetHarness(tmp_path, TmuxServer(socket_path=tmp_path / "s"), hosts=links)
+    async with harness.start_hub() as fleet:
+
+        async def differ() -> str:
+            await fleet.refresh()
+            known = {row.tmux_session for row in fleet.rows() if not row.ended}
+            there = {line for line in await _sessions(host) if not line.startswith(HIDDEN)}
+            return "" if known == there else f"known: {known}; there: {there}"
+
+        await fleet.spawn(SpawnRequest(cli=("cat",), host="far"), by_person=True)
+        for pieces in (7, 10, 11, 12, 14):
+            gate.cut_after(pieces)
+            with contextlib.suppress(FleetError):
+                await fleet.spawn(SpawnRequest(cli=("cat",), host="far"), by_person=True)
+            gate.cut()
+            gate.reopen()
+            await eventually(differ, until=lambda why: not why, within=30)
+        for pieces, row in zip((3, 7, 11), [row for row in fleet.rows() if not row.ended], strict=False):
+            gate.cut_after(pieces)
+            with contextlib.suppress(FleetError):
+                await fleet.kill(row.id, now=True)
+            gate.cut()
+            gate.reopen()
+            await eventually(differ, until=lambda why: not why, within=30)
 
 
 async def _in_the_way(writer: PaneWriter, server: TmuxServer) -> str:
