@@ -58,9 +58,9 @@ def as_text(findings: Sequence[Finding], install: str) -> str:
         mark = _MARKS[finding.status]
         if finding.status in ("missing", "problem") and not finding.needed:
             mark += " (optional)"
-        lines.append(f"  {finding.name:14} {mark:18} {finding.detail}".rstrip())
+        lines.append(f"  {finding.name:15} {mark:18} {finding.detail}".rstrip())
         if finding.fix:
-            lines.append(f"  {'':14} {'':18} → {finding.fix}")
+            lines.append(f"  {'':15} {'':18} → {finding.fix}")
     if install:
         lines += ["", f"Install everything that is missing: {install}"]
     stops = [finding.name for finding in findings if finding.stops]
