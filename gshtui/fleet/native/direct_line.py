@@ -66,7 +66,7 @@ class DirectLine:
         await self.approvals.close()
         await self.bus.close(timeout=1.0)
 
-    async def hear(self) -> None:
+    async def wait_for_question(self) -> None:
         """Wait for what the agent asks, if it waits: what no window has heard comes only behind how the agent is."""
         await self.bus.drained()
         with contextlib.suppress(TimeoutError):
@@ -148,7 +148,7 @@ async def direct_line(data: Path, row: AgentRow, within: float = _WITHIN) -> Asy
             raise _unreachable(row, error.message) from error
         except TimeoutError:
             raise _unreachable(row, f"it did not connect within {within:g} s.") from None
-        await line.hear()
+        await line.wait_for_question()
         yield line
     finally:
         await listener.stop()
