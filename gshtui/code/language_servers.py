@@ -252,6 +252,14 @@ class LanguageServers:
             if any((project / mark).exists() for mark in entry.roots)
         ]
 
+    async def refusal(self, project: Path) -> str:
+        """Why no server may be started for this project, and what to do about it; empty: they may."""
+        try:
+            await self._check_allowed(project)
+        except LanguageServerError as error:
+            return f"{error.message} {error.hint}".strip()
+        return ""
+
     async def _check_allowed(self, project: Path) -> None:
         """Raises `LanguageServerError`: no server may be started for this project."""
         if not self.settings.enabled:

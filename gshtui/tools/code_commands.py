@@ -98,6 +98,8 @@ class CodeServers:
 
     rows: list[LanguageServerRow]
     enabled: bool
+    refused: str = ""
+    """Why none of them starts in this folder, as a sentence; empty: they may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,10 +326,10 @@ class _CodeHandlers:
             wanted.name, await code_queries.hover(self._servers(), await self._asked(invocation, wanted))
         )  # fmt: skip
 
-    async def list_servers(self, _invocation: Invocation, _wanted: ListLanguageServers) -> CodeServers:
+    async def list_servers(self, invocation: Invocation, _wanted: ListLanguageServers) -> CodeServers:
         """Never raises."""
         servers = self._servers()
-        return CodeServers(await servers.rows(), servers.settings.enabled)
+        return CodeServers(await servers.rows(), servers.settings.enabled, await servers.refusal(invocation.project))
 
     async def restart(self, _invocation: Invocation, wanted: RestartLanguageServers) -> ServersRestarted:
         """Raises `CommandError`: there is no such server."""
@@ -446,7 +448,7 @@ def _hover_text(invocation: Invocation, found: CodeHover) -> Outcome:
 
 
 def _servers_text(_: Invocation, found: CodeServers) -> Outcome:
-    data = {"enabled": found.enabled, "servers": [asdict(row) for row in found.rows]}
+    data = {"enabled": found.enabled, "servers": [asdict(row) for row in found.rows], "refused": found.refused}
     if not found.rows:
         return Outcome(data, "No language server is installed.")
     rows = [
@@ -455,7 +457,7 @@ def _servers_text(_: Invocation, found: CodeServers) -> Outcome:
         for row in found.rows
     ]  # fmt: skip
     text = markdown_table.table(("server", "state", "memory", "for", ""), rows, right={2})
-    return Outcome(data, text if found.enabled else f"{text}\n\nThey are switched off by `code.enabled`.")
+    return Outcome(data, f"{text}\n\n{found.refused}" if found.refused else text)
 
 
 def _cell(text: str) -> str:

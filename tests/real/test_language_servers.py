@@ -228,10 +228,12 @@ async def test_where_no_server_may_run_an_edit_is_as_it_was(tmp_path: Path) -> N
         assert await code.write("a.fake", "BAD\n") == ""
         with pytest.raises(CommandError, match="not trusted"):
             await code.code("diagnostics", name="a.fake")
+        assert "This folder is not trusted" in await code.code("servers")
         assert code.starts == 0
     async with code_of(tmp_path / "off", "usual", enabled=False) as code:
         assert await code.write("a.fake", "BAD\n") == ""
         assert await code.write("a.txt", "BAD\n") == ""
+        assert "switched off by `code.enabled`" in await code.code("servers")
         assert code.starts == 0
 
 

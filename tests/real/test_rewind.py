@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import shutil
@@ -190,6 +191,15 @@ async def test_a_fork_has_the_messages_up_to_any_of_them_and_outlives_the_origin
         await store.sessions.delete(gone)
         assert await said(left) == before
     assert await said(low.id) == ["a", "b"]
+    # One that is being written: a fork has what was there at some moment, and no gap.
+    growing = await store.sessions.create(cwd="/x", agent="main")
+    await say(growing.id, "0")
+    made = await asyncio.gather(
+        *(fork(growing.id, 99) for _ in range(3)), say(growing.id, *"123456"), fork(growing.id, 99)
+    )
+    whole = await said(growing.id)
+    for one in made:
+        assert one is None or whole[: one.messages] == await said(one.id) != []
     await store.close()
 
 
