@@ -87,7 +87,7 @@ def from_ssh(host: str, where: str, ssh: str, errors: bytes) -> HostError:
     return HostError("unreachable", f"{host} cannot be reached: {said}.", f"`{ssh} true` shows more.")
 
 
-_REMOVAL = re.compile(r"""^\s*ssh-keygen -f "([^"\n]+)" -R "([^"\n]+)"\s*$""", re.MULTILINE)
+_REMOVAL = re.compile(r"""^[ \t]*ssh-keygen -f "([^"\n]+)" -R "([^"\n]+)"[ \t\r]*$""", re.MULTILINE)
 
 
 def _removal(text: str, where: str) -> str:
