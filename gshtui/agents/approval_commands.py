@@ -37,6 +37,7 @@ from gshtui.commands.family import Family
 from gshtui.commands.registry import AnyCommand
 from gshtui.context.retrieval.result_text import when
 from gshtui.guard.open_approvals import OpenApprovals, SessionGrant
+from gshtui.guard.question_text import asked_words
 from gshtui.guard.rule_draft import coverage, grant_rule
 from gshtui.guard.rule_file import RuleFileError, add_rule, own_file, remove_rule
 from gshtui.guard.rules import GuardRule, RuleBook, RuleFiles
@@ -316,7 +317,7 @@ def _waiting_data(row: AgentRow) -> dict[str, object]:
 
 
 def _question_words(request: ApprovalRequested, names: dict[str, str]) -> str:
-    asked = f"{_agent_words(request.agent, names)}: {request.tool} {request.subject}"
+    asked = f"{_agent_words(request.agent, names)}: {asked_words(request.tool, request.subject)}"
     since = f" (since {when(request.at, '%H:%M')})" if request.at else ""
     return one_line(literal(f"{asked}{since}"), 400)
 

@@ -23,6 +23,19 @@ PROGRAM = "ask"
 EFFECTS = {"write": "write", "execute": "execute", "network": "reach the network", "read": "read"}
 BUDGET = "budget"
 """Used instead of a tool's name when an agent asks to continue beyond its budget."""
+_OWN_WORDS = {
+    "mcp_server": "asks whether to trust an MCP server",
+    "mcp_question": "passes on a question from an MCP server",
+    "mcp_sampling": "asks whether an MCP server may use its model",
+    "mcp_sign_in": "asks you to sign in to an MCP server",
+    "spawn_agent": "asks to start an agent",
+    "workflow_continue": "asks whether to go on after a failed step",
+    "worktree_setup": "asks to run the setup of a worktree",
+    "worktree_setup_outside": "asks to run the setup of a worktree outside the sandbox",
+}
+"""Questions that are about no tool of an agent, by the name that stands for one: what is asked."""
+_SENTENCES = frozenset(("mcp_server", "mcp_question", "mcp_sampling", "mcp_sign_in", "workflow_continue"))
+"""Those of them whose subject says it all."""
 DECISIONS = {
     "once": "allowed once",
     "session": "this exact call allowed for the session",
@@ -48,7 +61,8 @@ def question_title(request: ApprovalRequested, place: int = 1, count: int = 1, n
     Args:
         name: what the agent is called, where it is known by a number.
     """
-    from gshtui.text.sanitise import one_line  # not before the first letter
+    from gshtui.guard.rules import SERVER_TOOL  # not before the first letter
+    from gshtui.text.sanitise import one_line
 
     effect = "continue" if request.tool == BUDGET else EFFECTS.get(request.effect, one_line(request.effect, 40))
     who = one_line(request.agent, 40)
@@ -57,7 +71,16 @@ def question_title(request: ApprovalRequested, place: int = 1, count: int = 1, n
     of = f" · {place} of {count}" if count > 1 else ""
     if request.effect == PROGRAM:
         return f"{who} asks · {one_line(request.tool, 40)}{of}"
+    if request.tool in _OWN_WORDS:
+        return f"{who} {_OWN_WORDS[request.tool]}{of}"
+    if SERVER_TOOL in request.tool:
+        effect = "use"
     return f"{who} asks to {effect} · {one_line(request.tool, 40)}{of}"
+
+
+def asked_words(tool: str, subject: str) -> str:
+    """What a question is about, where one line tells of it; not sanitised."""
+    return subject if tool in _SENTENCES else f"{tool} {subject}".strip()
 
 
 def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:

@@ -44,7 +44,7 @@ async def test_what_happens_is_told(tmp_path: Path) -> None:
     seen = {name: json.loads((tmp_path / f"{name}.json").read_text()) for name in NAMES}
     assert (seen["SessionStart"]["session_id"], seen["SessionStart"]["source"]) == ("s1", "resume")
     assert seen["SessionEnd"]["session_id"] == "s1"
-    assert "main waits for your approval of bash make" in seen["Notification"]["message"]
+    assert "main waits for your answer: bash make" in seen["Notification"]["message"]
     assert (seen["SubagentStop"]["agent"], seen["SubagentStop"]["report"]) == ("0001", "all done")
     assert (seen["PostCompact"]["kind"], seen["PostCompact"]["trigger"]) == ("prune", "threshold")
     await bus.close()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from gshtui.guard.question_text import QuestionLine, question_lines, question_title, shortened
+from gshtui.guard.question_text import QuestionLine, asked_words, question_lines, question_title, shortened
 from gshtui.headless.agent_pane import pane_lines
 from gshtui.headless.approval_prompt import question_text
 from gshtui.ui.approvals.question_view import wrapped_question
@@ -97,6 +97,18 @@ def test_a_command_that_stands_above_whole_is_not_said_twice() -> None:
 
 def test_a_budget_that_is_used_up_is_a_question_about_going_on() -> None:
     assert question_title(make_question(1, tool="budget"), 1, 1) == "main asks to continue · budget"
+
+
+def test_a_question_about_no_tool_is_asked_in_words_of_its_own() -> None:
+    titles = {
+        "bash": "main asks to execute · bash",
+        "git__log": "main asks to use · git__log",
+        "mcp_question": "main passes on a question from an MCP server",
+        "workflow_continue": "main asks whether to go on after a failed step",
+    }
+    assert {tool: question_title(make_question(1, tool=tool, effect="execute")) for tool in titles} == titles
+    assert asked_words("bash", "ls") == "bash ls"
+    assert asked_words("mcp_question", "The server asks: why?") == "The server asks: why?"
 
 
 def test_every_face_asks_in_the_same_words() -> None:

@@ -17,6 +17,7 @@ from gshtui.bus.events.approval_events import ApprovalRequested
 from gshtui.bus.events.context_events import ContextCut
 from gshtui.bus.events.fleet_events import AgentEnded
 from gshtui.bus.events.session_events import SessionClosed, SessionOpened
+from gshtui.guard.question_text import asked_words
 from gshtui.system.tasks import cancel_and_wait, start_job
 
 _WIND_DOWN = 5.0
@@ -59,7 +60,8 @@ class HookWatch:
                 case SessionClosed() if self._open.pop(event.agent, "") == event.session:
                     self._tell("SessionEnd", event.agent, event.session, {"reason": "other"}, "other")
                 case ApprovalRequested():
-                    said = f"{event.agent} waits for your approval of {event.tool} {event.subject}".strip()
+                    about = asked_words(event.tool, event.subject)
+                    said = f"{event.agent} waits for your answer: {about}"
                     given: dict[str, object] = {"message": said, "notification_type": "permission_prompt"}
                     self._tell("Notification", event.agent, event.session, given, "permission_prompt")
                 case AgentEnded():
