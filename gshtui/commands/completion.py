@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from gshtui.commands.declaration import Invocation, UsageError
@@ -103,6 +103,10 @@ async def _arguments(command: AnyCommand, invocation: Invocation, stage: OpenSta
     given = {one.name for one in finished if one.name}
     free = [name for name in signature(command).positions if name not in given]
     places = sum(1 for one in finished if not one.name)
+    unnamed = iter(free)
+    so_far = {one.name or next(unnamed, ""): one.value for one in finished}
+    texts = {name: value.text for name, value in so_far.items() if isinstance(value, TextNode)}
+    invocation = replace(invocation, given=texts)
     found: list[Completion] = []
     if places < len(free):
         for value in await _values(command, invocation, free[places], prefix):

@@ -201,6 +201,8 @@ class Invocation:
     """The variables of the conversation or face, for the command language."""
     run_stage: RunStage | None = None
     """Runs a command of a line as a call of its own, past the same questions; `None`: nothing asks here."""
+    given: Mapping[str, str] = field(default_factory=dict[str, str])
+    """While a line is completed: its parameters so far, by name."""
     output_bytes: int | None = None
     """Most bytes of an answer to the caller; 0: no limit, `None`: the settings decide."""
 

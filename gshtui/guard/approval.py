@@ -16,6 +16,7 @@ from gshtui.bus.events.hub_events import Noticed
 from gshtui.commands.declaration import Assessment, Effect, RuleScope, SandboxUse
 from gshtui.guard import sensitive_paths
 from gshtui.guard.modes import AgentModes
+from gshtui.guard.question_text import waiting_words
 from gshtui.guard.rule_paths import escaped
 from gshtui.guard.rules import GuardRule, RuleBook, RuleMatter, line_matter, parse_rules
 from gshtui.system.ids import new_id
@@ -249,7 +250,7 @@ class Gate:
         self._waiting[request.approval] = (request, answer_to_come)
         self._bus.publish(request)
         self._bus.publish(
-            AgentStatusChanged(agent=call.agent, status="waiting", doing=f"approval of {call.tool} {request.subject}")
+            AgentStatusChanged(agent=call.agent, status="waiting", doing=waiting_words(call.tool, request.subject))
         )
         try:
             async with time_limit(self._timeout):

@@ -83,6 +83,11 @@ def asked_words(tool: str, subject: str) -> str:
     return subject if tool in _SENTENCES else f"{tool} {subject}".strip()
 
 
+def waiting_words(tool: str, subject: str) -> str:
+    """What an agent waits for that asks this, as its status says it; not sanitised."""
+    return subject if tool in _SENTENCES else f"approval of {asked_words(tool, subject)}"
+
+
 def program_request(row: AgentRow, question: OpenQuestion) -> ApprovalRequested:
     """A program's question in the form of our own ones. Its id names the agent and the question."""
     partial = ("Its beginning is above the screen: open its tab to read all of it.",) if question.partial else ()

@@ -143,16 +143,20 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
         ),
     )
 
-    async def complete(_: Invocation, parameter: str, prefix: str) -> list[str]:
+    async def complete(invocation: Invocation, parameter: str, prefix: str) -> list[str]:
         library = await service().library()
         names = sorted(library.found)
         if parameter == "action":
             return [word for word in (*_WORDS, *names) if word.startswith(prefix)]
-        if not prefix.startswith("-"):
-            found = names + [row.id[:8] for row in await service().runs(limit=10)]
-            return [word for word in found if word.startswith(prefix)]
-        parameters = dict.fromkeys(f"--{option(name)}" for one in library.found.values() for name in one.parameters)
-        return [word for word in parameters if word.startswith(prefix)]
+        action = invocation.given.get("action", "")
+        if action in library.found or prefix.startswith("-"):
+            chosen = [library.found[action]] if action in library.found else library.found.values()
+            parameters = dict.fromkeys(f"--{option(name)}" for one in chosen for name in one.parameters)
+            return [word for word in parameters if word.startswith(prefix)]
+        found = list[str]() if action in ("resume", "cancel") else names
+        if action != "run":
+            found = found + [row.id[:8] for row in await service().runs(limit=10)]
+        return [word for word in found if word.startswith(prefix)]
 
     return [
         Command(

@@ -256,7 +256,7 @@ class WorkflowRun:
         self._cancelled.set()  # those beside it end, too
         await self._end_others(going, [])
         result = self._results[step.number]
-        said = result.error or f"{step.name} ended with exit code {result.exit_code}"
+        said = result.error or f"it ended with exit code {result.exit_code}"
         return self._ended("failed", result.exit_code or 1, f"Step {step.number} ({step.name}): {said}", step)
 
     async def _end_others(

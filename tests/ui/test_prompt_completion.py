@@ -69,6 +69,12 @@ async def test_enter_sends_a_whole_name() -> None:
         await pilot.pause()
         assert app.lines == ["help"]
         assert not app.area.popup.display
+        # What is offered for a word that nobody has begun is not taken either.
+        await pilot.press(*"/model ")
+        assert await shown(app, pilot) == ["name="]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.lines == ["help", "model"]
 
 
 async def test_the_list_is_above_the_input_and_covers_no_layout() -> None:

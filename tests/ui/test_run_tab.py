@@ -108,6 +108,7 @@ def test_events_make_what_the_record_holds() -> None:
     read = loaded(replace(ROW, state="failed", exit_code=3, error="Step 2"), {1: done, 2: FAILED})
     assert [(one.state, one.printed) for one in view.steps] == [(one.state, one.printed) for one in read.steps]
     assert (view.row, view.at, view.ended) == (read.row, 1, 2)
+    assert loaded(ROW, {}, here=True).here and not read.here
 
 
 async def test_a_run_is_followed_live_cancelled_and_resumed() -> None:

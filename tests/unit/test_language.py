@@ -63,6 +63,11 @@ async def _broken(_: Invocation, __: Parameters) -> Outcome:
     raise RuntimeError("boom")
 
 
+async def _targets(invocation: Invocation, parameter: str, _prefix: str) -> list[str]:
+    """What fits depends on what the line has so far."""
+    return [f"what to {invocation.given.get('action')}"] if parameter == "target" else []
+
+
 @pytest.fixture
 def registry() -> Registry:
     registry = Registry(
@@ -77,6 +82,7 @@ def registry() -> Registry:
                 positions=("action", "target"),
                 access=Access.HUMAN_ONLY,
                 elsewhere={"open": "read"},
+                complete=_targets,
             ),
             Command("boom", "Fail", Parameters, _broken),
         ]
@@ -177,6 +183,8 @@ async def test_completion(registry: Registry, here: Invocation) -> None:
     assert await values("/re") == ["read"]
     assert await values("item ") == ["list", "remove", "action=", "target="]
     assert await values("item re") == ["remove"]
+    assert await values("item remove ") == ["'what to remove'", "action=", "target="]
+    assert await values("item action=list w") == ["'what to list'"]
     assert await values("read deep=") == ["deep=true", "deep=false"]
     assert await values("read 'unclosed st") == []
     assert await values("nothing ") == []

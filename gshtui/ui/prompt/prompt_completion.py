@@ -302,12 +302,13 @@ class WordCompletion:
 
     @property
     def wants_enter(self) -> bool:
-        """Whether enter is for the list: a candidate was chosen by key, or it would change the word."""
+        """Whether enter is for the list: a candidate was chosen by key, or it would change a word that was begun."""
         chosen = self._popup.chosen
         if chosen is None or self._completer.pending:
             return False
         row, column = self._area.cursor_location
-        return self._popup.moved or self._area.document[row][chosen.start : column] != chosen.insert
+        word = self._area.document[row][chosen.start : column]
+        return self._popup.moved or word not in ("", chosen.insert)
 
     def complete(self) -> None:
         """Insert the marked candidate, the first one as soon as it is known, or look for some."""

@@ -79,10 +79,16 @@ class RunView(msgspec.Struct, frozen=True):
         return sum(step.state not in ("waiting", "running") for step in self.steps)
 
 
-def loaded(row: WorkflowRunRow, results: Mapping[int, StepResult], before: RunView | None = None) -> RunView:
-    """The run as the record has it; what running steps have printed here so far is kept."""
+def loaded(
+    row: WorkflowRunRow, results: Mapping[int, StepResult], before: RunView | None = None, *, here: bool = False
+) -> RunView:
+    """The run as the record has it; what running steps have printed here so far is kept.
+
+    Args:
+        here: this process runs it.
+    """
     live = {step.head.number: step for step in before.steps} if before is not None else {}
-    here = before is not None and before.here
+    here = here or (before is not None and before.here)
     steps: list[RunStep] = []
     for head in row.steps:
         result, known = results.get(head.number), live.get(head.number)

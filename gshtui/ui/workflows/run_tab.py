@@ -13,6 +13,7 @@ from textual.content import Content
 
 from gshtui.bus.event import Event
 from gshtui.bus.workflow_data import StepResult, StepState, WorkflowRunRow
+from gshtui.system.process_identity import this_process
 from gshtui.text.sanitise import one_line, plain
 from gshtui.ui.kit import figures
 from gshtui.ui.kit.key_table import bind
@@ -84,7 +85,9 @@ class RunTab(ListTab[RunStep]):
         found = await self._read()
         if found is None or found.run is None:
             return None
-        self._become(loaded(found.run, dict(found.results), self.view))
+        own = this_process()
+        here = (found.run.machine, found.run.pid) == (own.machine, own.pid)
+        self._become(loaded(found.run, dict(found.results), self.view, here=here))
         return None
 
     def consume(self, events: Sequence[Event]) -> None:
