@@ -16,6 +16,7 @@ import msgspec
 
 from gshtui.settings import paths, plugins, trust
 from gshtui.settings.definition_folder import definition_entries
+from gshtui.system.struct_types import learned
 from gshtui.text.front_matter import has_front_matter, parse
 from gshtui.text.similar_names import known_names
 
@@ -239,7 +240,7 @@ def _persona(file: Path, fields: dict[str, Any]) -> Persona:
             "budget_usd": float(given.get("budget_usd", 0.0)),
             "source": str(file),
         },
-        Persona,
+        learned(Persona),
     )
 
 

@@ -24,6 +24,7 @@ from gshtui.bus.events import (
     shell_events,
     workflow_events,
 )
+from gshtui.system.struct_types import learned
 
 VERSION = 2
 """Raised by what an older reader would refuse: a new kind of block in a message, a field of another type. 2: sounds."""
@@ -131,7 +132,7 @@ def from_plain(fields: dict[str, Any]) -> Event:
         return Unknown(name=name, fields=fields, at=float(at) if isinstance(at, int | float) else 0.0)
     beyond = {key: fields.pop(key) for key in list(fields) if key not in _known_fields[name]}
     try:
-        event = msgspec.convert(fields, kind)
+        event = msgspec.convert(fields, learned(kind))
     except msgspec.ValidationError as error:
         raise WireError(f"{name}: {error}") from error
     return msgspec.structs.replace(event, beyond=beyond) if beyond else event

@@ -26,6 +26,7 @@ from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system import private_files
 from gshtui.system.folder_watch import FolderWatch
+from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, keep_on
 from gshtui.system.time_limit import time_limit
 
@@ -191,7 +192,7 @@ class DraftReader:
                     head, newline, rest = data.partition(b"\n")
                     if not newline:
                         return  # it is being written
-                    reading.head = msgspec.json.decode(head, type=DraftHead)
+                    reading.head = msgspec.json.decode(head, type=learned(DraftHead))
                     reading.offset += len(data)
                     data = rest
                 else:

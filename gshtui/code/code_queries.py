@@ -36,6 +36,7 @@ from gshtui.code.lsp_types import (
     units,
     uri_of,
 )
+from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import literal, one_line, visible
 
 MOST_PLACES = 60
@@ -157,10 +158,10 @@ async def _document_symbols(session: LanguageSession, path: Path, seconds: float
     symbols: list[DocumentSymbol] = []
     for one in (found or [])[:_MOST_TAKEN]:
         try:
-            symbols.append(msgspec.convert(one, DocumentSymbol))
+            symbols.append(msgspec.convert(one, learned(DocumentSymbol)))
         except (msgspec.ValidationError, RecursionError):
             try:
-                flat = msgspec.convert(one, SymbolInformation)
+                flat = msgspec.convert(one, learned(SymbolInformation))
             except (msgspec.ValidationError, RecursionError):
                 continue
             symbols.append(DocumentSymbol(flat.name, flat.kind, flat.location.range, flat.location.range))
@@ -206,10 +207,10 @@ def _located(server: LanguageServer, session: LanguageSession, answer: Any) -> l
     for item in items[:_MOST_TAKEN]:
         try:
             if "targetUri" in item:
-                link = msgspec.convert(item, LocationLink)
+                link = msgspec.convert(item, learned(LocationLink))
                 place = LspLocation(link.target_uri, link.target_selection_range)
             else:
-                place = msgspec.convert(item, LspLocation)
+                place = msgspec.convert(item, learned(LspLocation))
         except (msgspec.ValidationError, TypeError, RecursionError):
             raise LanguageServerError(f"The language server {server.entry.name} answered what it must not.") from None
         path = path_of(place.uri)

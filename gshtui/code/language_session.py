@@ -36,6 +36,7 @@ from gshtui.code.lsp_types import (
 from gshtui.code.problems import CodeProblem, problems_of
 from gshtui.guard.sandbox.sandbox import ProjectSandbox
 from gshtui.guard.sandbox.stdio_server import ServerProcess, start_server_process
+from gshtui.system.struct_types import learned
 from gshtui.system.tasks import start_job
 from gshtui.system.time_limit import time_limit
 
@@ -191,7 +192,7 @@ class LanguageSession:
     def converted(self, raw: Raw, kind: Any) -> Any:
         """A result of this type. Raises `LanguageServerError`."""
         try:
-            return msgspec.json.decode(raw, type=kind)
+            return msgspec.json.decode(raw, type=learned(kind))
         except (ValueError, RecursionError):
             raise LanguageServerError(f"The language server {self._name} answered what it must not.") from None
 
@@ -331,7 +332,7 @@ class LanguageSession:
     def _take(self, method: str, params: Raw) -> None:
         if method == "textDocument/publishDiagnostics":
             try:
-                published = msgspec.json.decode(params, type=PublishedDiagnostics)
+                published = msgspec.json.decode(params, type=learned(PublishedDiagnostics))
             except (ValueError, RecursionError):
                 return
             self._keep(published)

@@ -20,6 +20,7 @@ from msgspec import UNSET, Raw
 
 from gshtui.code.lsp_types import Envelope, ResponseError
 from gshtui.system.expected_error import ExpectedError
+from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait, start_job
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
@@ -268,7 +269,7 @@ class LspClient:
 
     def _take(self, body: bytes) -> None:
         try:
-            message = msgspec.json.decode(body, type=Envelope)
+            message = msgspec.json.decode(body, type=learned(Envelope))
         except (ValueError, RecursionError):
             self._invalid += 1
             return
@@ -288,7 +289,7 @@ class LspClient:
             answer.set_result(message.result if isinstance(message.result, Raw) else Raw(b"null"))
             return
         try:
-            error = msgspec.json.decode(message.error, type=ResponseError)
+            error = msgspec.json.decode(message.error, type=learned(ResponseError))
         except (ValueError, RecursionError, TypeError):
             error = ResponseError()
         said = one_line(literal(error.message or "it gave no reason"), 300).rstrip(".")
@@ -340,6 +341,6 @@ class _Items(msgspec.Struct):
 
 def _sections(params: Raw) -> list[str]:
     try:
-        return [item.section for item in msgspec.json.decode(params, type=_Items).items[:100]]
+        return [item.section for item in msgspec.json.decode(params, type=learned(_Items)).items[:100]]
     except (ValueError, RecursionError):
         return []

@@ -16,6 +16,7 @@ from gshtui.bus.agent_data import EffortChoice
 from gshtui.bus.context_data import Receipt, Task
 from gshtui.context.ports import ContextStore
 from gshtui.system.ids import new_id
+from gshtui.system.struct_types import learned
 
 
 class _Overlay(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True):
@@ -144,7 +145,7 @@ Overlay = (
     | SideNote
 )
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Overlay, strict=False)
+_decoder = msgspec.json.Decoder(learned(Overlay), strict=False)
 
 
 def encode(overlay: Overlay) -> str:

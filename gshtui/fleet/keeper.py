@@ -23,6 +23,7 @@ from gshtui.system import private_files
 from gshtui.system.environment import program_environment
 from gshtui.system.file_lock import try_lock
 from gshtui.system.process_identity import Process, is_alive, this_process
+from gshtui.system.struct_types import learned
 from gshtui.system.time_limit import time_limit
 from gshtui.tmux.panes import KEEPER
 from gshtui.tmux.server import TmuxServer
@@ -55,7 +56,7 @@ def running_keeper(data: Path) -> KeeperState | None:
     try:
         descriptor = private_files.open_existing(data / _STATE)
         with os.fdopen(descriptor, "rb") as file:
-            state = msgspec.json.decode(file.read(_STATE_LIMIT), type=KeeperState)
+            state = msgspec.json.decode(file.read(_STATE_LIMIT), type=learned(KeeperState))
     except (OSError, msgspec.DecodeError):
         return None
     return state if is_alive(state.process) else None

@@ -15,6 +15,7 @@ from gshtui.bus.agent_data import SpawnRequest
 from gshtui.commands.declaration import Mark, Parameters, UsageError
 from gshtui.commands.shell_form import ShellOption
 from gshtui.programs.acp.acp_commands import command_for
+from gshtui.system.struct_types import learned
 
 
 class SpawnParameters(Parameters):
@@ -75,4 +76,4 @@ class SpawnParameters(Parameters):
             raise UsageError(f"`acp` is not a valid command line: {error}.", hint="Close every quote.") from error
         if argv and spoken:
             raise UsageError("An agent is either a program in its terminal (cli) or one over ACP (acp), not both.")
-        return msgspec.convert({**vars(self), "cli": argv, "acp": command_for(spoken)}, SpawnRequest)
+        return msgspec.convert({**vars(self), "cli": argv, "acp": command_for(spoken)}, learned(SpawnRequest))

@@ -18,6 +18,8 @@ from typing import Literal
 
 import msgspec
 
+from gshtui.system.struct_types import learned
+
 Kind = Literal["path", "text", "number", "rev"]
 """The kind of a word. path: inside the project, not secret. rev: a git revision or a path."""
 Role = Literal[
@@ -150,7 +152,7 @@ def refusals() -> tuple[tuple[list[str], str], ...]:
 
 @cache
 def _shipped() -> _Table:
-    return msgspec.convert(tomllib.loads(_FILE.read_text("utf-8")), _Table)
+    return msgspec.convert(tomllib.loads(_FILE.read_text("utf-8")), learned(_Table))
 
 
 def read_table(text: str) -> dict[str, Program]:
@@ -159,7 +161,7 @@ def read_table(text: str) -> dict[str, Program]:
     Raises:
         ValueError: it is not well formed; `msgspec.ValidationError` and `tomllib.TOMLDecodeError` are such.
     """
-    table = msgspec.convert(tomllib.loads(text), _Table)
+    table = msgspec.convert(tomllib.loads(text), learned(_Table))
     found: dict[str, Program] = {}
     for row in table.program:
         program = _program(row, table.sets)
@@ -181,7 +183,7 @@ def _program(row: _Row, sets: Mapping[str, str]) -> Program:
             raise ValueError(f"{row.names[0]}: {flag} is no flag of the table's form")
         name, sign, kind = match.groups()
         if sign:
-            (valued if sign == ":" else behind)[name] = msgspec.convert(kind, Kind)
+            (valued if sign == ":" else behind)[name] = msgspec.convert(kind, learned(Kind))
         if sign is None or sign == "[=":
             alone.add(name)
     if len(row.operands) > 2 or (row.check and row.check not in _CHECKS):

@@ -38,6 +38,7 @@ from gshtui.settings import paths
 from gshtui.settings.loader import Loaded, load
 from gshtui.shell.hub_listener import HubConnection, NoHost
 from gshtui.shell.line_stream import BadLine
+from gshtui.system.struct_types import learned
 from gshtui.system.tasks import start_job
 from gshtui.text.truncation import shorten
 from gshtui.text.verbatim import bare
@@ -94,7 +95,7 @@ class AskedCommands(NoHost):
             run.answers.put_nowait(fields.get("go", fields.get("answer")) is True)
             return
         try:
-            request = msgspec.convert(fields, CommandRequest)
+            request = msgspec.convert(fields, learned(CommandRequest))
         except msgspec.ValidationError as error:
             raise BadLine(str(error)) from error
         self._runs[connection] = _Run(start_job(self._serve(connection, request), f"the command {request.run[:40]}"))

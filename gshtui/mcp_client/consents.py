@@ -9,6 +9,7 @@ import msgspec
 from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.file_lock import blocking_lock
+from gshtui.system.struct_types import learned
 
 
 class _Agreed(msgspec.Struct):
@@ -34,7 +35,7 @@ def agree(project: Path, server: str, digest: str) -> None:
 
 def _read() -> _Agreed:
     try:
-        return msgspec.json.decode(_file().read_bytes(), type=_Agreed)
+        return msgspec.json.decode(_file().read_bytes(), type=learned(_Agreed))
     except (OSError, msgspec.DecodeError):
         return _Agreed()
 

@@ -17,6 +17,7 @@ import msgspec
 
 from gshtui.settings import paths
 from gshtui.system import private_files
+from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import one_line, plain
 
 _MOST_DESCRIPTION = 1_000
@@ -104,7 +105,7 @@ def read_pins(server: str) -> ServerPins:
         file = _file(server)
         if file.stat().st_size > _LARGEST:
             return ServerPins()
-        return msgspec.json.decode(file.read_bytes(), type=ServerPins)
+        return msgspec.json.decode(file.read_bytes(), type=learned(ServerPins))
     except (OSError, msgspec.DecodeError):
         return ServerPins()
 

@@ -16,6 +16,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from gshtui.settings import paths, plugins
+from gshtui.system.struct_types import learned
 from gshtui.text.linear_regex import LinearError, compile_linear
 from gshtui.text.similar_names import known_names
 
@@ -378,7 +379,7 @@ def read(path: Path) -> Profile:
         raise ProfileError(f"{path} is not a profile: it is nested too deeply.") from error
     data.setdefault("name", path.stem)
     try:
-        profile = msgspec.convert(data, Profile)
+        profile = msgspec.convert(data, learned(Profile))
     except msgspec.ValidationError as error:
         raise ProfileError(f"{path} is not a profile: {error}.") from error
     if wrong := _wrong(profile):

@@ -16,6 +16,7 @@ from typing import Literal
 import msgspec
 
 from gshtui.system import private_files
+from gshtui.system.struct_types import learned
 
 _LIMIT = 1024 * 1024
 _SURE = 100
@@ -84,7 +85,7 @@ class TypingRecord:
         """The last text that was typed into the pane, by whatever process; `None`: nothing is known."""
         try:
             with os.fdopen(private_files.open_existing(self._path), "rb") as file:
-                return msgspec.json.decode(file.read(_LIMIT), type=TypedText)
+                return msgspec.json.decode(file.read(_LIMIT), type=learned(TypedText))
         except (OSError, msgspec.DecodeError):
             return None
 

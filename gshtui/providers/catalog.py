@@ -18,6 +18,7 @@ import msgspec
 
 from gshtui.providers.port import Capabilities
 from gshtui.settings.paths import config_dir
+from gshtui.system.struct_types import learned
 from gshtui.text.similar_names import similar_names
 
 API = Literal["anthropic", "openai", "gemini", "ollama", "offline"]
@@ -164,12 +165,12 @@ def _entries(raw: Any, where: str) -> tuple[list[Model], list[str]]:
     found: list[Model] = []
     problems: list[str] = []
     try:
-        items = msgspec.convert(raw, _File).model
+        items = msgspec.convert(raw, learned(_File)).model
     except msgspec.ValidationError as error:
         return [], [f"{where}: every model needs its own [[model]] table ({error})."]
     for number, item in enumerate(items, 1):
         try:
-            model = msgspec.convert(item, Model)
+            model = msgspec.convert(item, learned(Model))
         except msgspec.ValidationError as error:
             name = item.get("name", "") if isinstance(item, dict) else ""  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
             problems.append(f"{where}: model {name or number} is ignored: {error}.")

@@ -18,6 +18,7 @@ from urllib.parse import quote
 import msgspec
 
 from gshtui.bus.shell_data import ShellNote, ShellRecord
+from gshtui.system.struct_types import learned
 
 
 class Numbers:
@@ -144,7 +145,7 @@ _NOTES = {
     "usernote": ("note", ("content", "text")),
     "note": ("note", ("content", "text")),
 }
-_decoder = msgspec.json.Decoder(ShellRecord, strict=False)
+_decoder = msgspec.json.Decoder(learned(ShellRecord), strict=False)
 
 
 def export_line(record: ShellRecord) -> bytes:

@@ -20,6 +20,7 @@ from gshtui.settings import paths
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.file_lock import blocking_lock
+from gshtui.system.struct_types import learned
 
 _PATH_LIMIT = 104 if sys.platform == "darwin" else 108
 """Most bytes of a socket's path, including the final zero."""
@@ -138,7 +139,7 @@ def hubs(where: Path) -> list[HubEntry]:
     with contextlib.suppress(OSError):
         for file in where.glob("hub-*.json"):
             with contextlib.suppress(OSError, msgspec.DecodeError, RecursionError):
-                entry = msgspec.json.decode(_read(file), type=HubEntry)
+                entry = msgspec.json.decode(_read(file), type=learned(HubEntry))
                 if entry.socket == str(file.with_suffix(".sock")):
                     found.append(entry)
     return sorted(found, key=lambda entry: entry.since, reverse=True)

@@ -19,6 +19,7 @@ from gshtui.store.encoding import clean_text, decoder
 from gshtui.store.store_errors import StoreError
 from gshtui.store.table import Table
 from gshtui.system.process_identity import Process, is_alive, this_process
+from gshtui.system.struct_types import learned
 from gshtui.text.plain_name import shape
 
 NAME_LENGTH = 40
@@ -87,7 +88,7 @@ def update_agent(
         changes = changes | {"name": _free_name(connection, word(str(changes["name"])) or row.name, people, but=row.id)}
     try:
         fields = msgspec.to_builtins(row) | changes
-        fresh = msgspec.convert(fields, AgentRow)
+        fresh = msgspec.convert(fields, learned(AgentRow))
     except msgspec.ValidationError as error:
         raise StoreError("invalid", f"The record refused the agent's row: {error}.") from error
     if fresh != row:

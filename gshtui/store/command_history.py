@@ -17,6 +17,7 @@ from gshtui.bus.shell_data import ShellRecord
 from gshtui.store import encoding as plain
 from gshtui.store import output_table
 from gshtui.store.encoding import clean_text
+from gshtui.system.struct_types import learned
 
 COLUMNS = (
     "shell",
@@ -183,7 +184,7 @@ def _half(connection: sqlite3.Connection, record: ShellRecord) -> ShellRecord | 
     row = connection.execute(
         "DELETE FROM shell_halves WHERE shell = ? AND number = ? RETURNING data", (record.shell, record.number)
     ).fetchone()
-    return None if row is None else msgspec.json.decode(row[0], type=ShellRecord)
+    return None if row is None else msgspec.json.decode(row[0], type=learned(ShellRecord))
 
 
 def sound(at: float) -> float:

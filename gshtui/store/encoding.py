@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from gshtui.bus.messages import Message, ToolResult
+from gshtui.system.struct_types import learned
 
 MAX_DEPTH = 100
 """Levels of lists and objects in one value; deeper content is replaced by a sentence."""
@@ -31,7 +32,7 @@ def decoder(kind: type[T], *, strict: bool = True) -> msgspec.json.Decoder[T]:
 
 @cache
 def _decoder(kind: Any, strict: bool) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind, strict=strict)
+    return msgspec.json.Decoder(learned(kind), strict=strict)
 
 
 def clean_text(text: str) -> str:

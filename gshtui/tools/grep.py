@@ -21,6 +21,7 @@ from gshtui.commands.schema import FOR_PEOPLE, PLAIN, RARE, ToolParameters, rena
 from gshtui.guard import sensitive_paths
 from gshtui.guard.child_environment import command_environment
 from gshtui.system import processes
+from gshtui.system.struct_types import learned
 from gshtui.system.tasks import cancel_and_wait
 from gshtui.system.time_limit import time_limit
 from gshtui.text.glob_pattern import PatternError, compile_glob
@@ -66,7 +67,7 @@ class _Line(msgspec.Struct):
     data: _Data
 
 
-_decode = msgspec.json.Decoder(_Line).decode
+_decode = msgspec.json.Decoder(learned(_Line)).decode
 
 
 class Matches:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from gshtui.system import private_files
+from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import plain
 
 _RECORD_LIMIT = 64 * 1024
@@ -46,7 +47,7 @@ def find(folder: Path, worktree: Path) -> SetupRecord | None:
     """The last one of this worktree; `None` where there is none that can be read."""
     try:
         with os.fdopen(private_files.open_existing(_file(folder, worktree)), "rb") as file:
-            return msgspec.json.decode(file.read(_RECORD_LIMIT), type=SetupRecord)
+            return msgspec.json.decode(file.read(_RECORD_LIMIT), type=learned(SetupRecord))
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -23,6 +23,7 @@ from gshtui.settings.settings_tables import HookEntry, Hooks
 from gshtui.settings.toml_file import read_bytes
 from gshtui.system import private_files
 from gshtui.system.file_lock import blocking_lock
+from gshtui.system.struct_types import learned
 from gshtui.text.linear_regex import Linear, LinearError, compile_linear
 from gshtui.text.sanitise import one_line
 
@@ -302,7 +303,7 @@ def _change(change: Callable[[_Approved], object]) -> None:
 def _read_approved() -> _Approved:
     """An unreadable file approves nothing."""
     try:
-        return msgspec.json.decode(_file().read_bytes(), type=_Approved)
+        return msgspec.json.decode(_file().read_bytes(), type=learned(_Approved))
     except (OSError, msgspec.DecodeError):
         return _Approved()
 

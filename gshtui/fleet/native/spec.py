@@ -22,6 +22,7 @@ from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
 from gshtui.system import private_files
 from gshtui.system.expected_error import ExpectedError
 from gshtui.system.ids import new_id
+from gshtui.system.struct_types import learned
 
 if TYPE_CHECKING:
     from gshtui.fleet.ports import LaunchTerms
@@ -192,7 +193,7 @@ def read_spec(path: Path) -> Spec:
     if len(raw) > MAX_BYTES:
         raise SpecError(f"The spec {path} is longer than {MAX_BYTES:,} bytes.")
     try:
-        spec = msgspec.json.decode(raw, type=Spec)
+        spec = msgspec.json.decode(raw, type=learned(Spec))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SpecError(f"The spec {path} is not valid: {error}.") from error
     if spec.version != _VERSION:

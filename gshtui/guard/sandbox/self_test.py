@@ -18,6 +18,7 @@ import msgspec
 
 from gshtui.guard.sandbox.sandbox import PYTHON, ProjectSandbox
 from gshtui.system import processes
+from gshtui.system.struct_types import learned
 
 _WITHIN = 10.0
 _SCRIPT = Path(__file__).with_name("escapes.py")
@@ -91,7 +92,7 @@ async def _run(sandbox: ProjectSandbox, argv: list[str], project: Path) -> str:
         await processes.kill_child(child)
         return f"it took longer than {_WITHIN:g} s"
     try:
-        worked = msgspec.json.decode(output, type=list[str])
+        worked = msgspec.json.decode(output, type=learned(list[str]))
     except msgspec.DecodeError:
         return f"it does not start: {said.decode('utf-8', 'replace').strip()[:200] or f'exit code {child.returncode}'}"
     return f"a command in it can {' and '.join(worked)}" if worked else ""

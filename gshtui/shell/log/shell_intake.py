@@ -22,6 +22,7 @@ from gshtui.shell.log.virtual_shells import PROGRAM
 from gshtui.shell.pairing import Pairing, PairingRules, ShellInfo
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+from gshtui.system.struct_types import learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class ShellIntake:
         shells: list[ShellInfo] = []
         for data in known.values():
             with contextlib.suppress(msgspec.DecodeError):
-                info = msgspec.json.decode(data, type=ShellInfo)
+                info = msgspec.json.decode(data, type=learned(ShellInfo))
                 shells += [info] if info.program != PROGRAM else []  # windows are looked for by themselves
         running = [row for row in await self._store.shells.running() if row.source == "shell"]
         self.pairing.restore_shells(shells, running)

@@ -19,6 +19,7 @@ from gshtui.shell.log.liveness import gone_shells, process_name
 from gshtui.shell.pairing import ShellInfo
 from gshtui.store.command_history import HistoryQuery
 from gshtui.store.store import Store
+from gshtui.system.struct_types import learned
 
 PROGRAM = "hub"
 _SOURCES = ("run", "agent")
@@ -67,5 +68,5 @@ class VirtualShells:
         left = {one.shell for one in running if one.source in _SOURCES} - known.keys()
         for data in known.values():
             with contextlib.suppress(msgspec.DecodeError):
-                own.append(msgspec.json.decode(data, type=ShellInfo))
+                own.append(msgspec.json.decode(data, type=learned(ShellInfo)))
         return left | set(await asyncio.to_thread(gone_shells, [info for info in own if info.program == PROGRAM]))

@@ -19,6 +19,7 @@ import msgspec
 from gshtui.settings.paths import state_dir
 from gshtui.system import private_files
 from gshtui.system.file_lock import blocking_lock
+from gshtui.system.struct_types import learned
 from gshtui.text.diff_rows import DiffRow
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class CommentFile:
         except FileNotFoundError:
             return ()
         try:
-            found = msgspec.convert(json.loads(raw), tuple[LineComment, ...])
+            found = msgspec.convert(json.loads(raw), learned(tuple[LineComment, ...]))
             return tuple(one for one in found if one.rows and all(row.kind in _SIGNS for row in one.rows))
         except (ValueError, RecursionError, msgspec.ValidationError):
             path.replace(path.with_suffix(".corrupt"))

@@ -22,6 +22,7 @@ from textual.widgets import Button, Static
 
 from gshtui.bus.context_data import Fate, Item, Receipt
 from gshtui.commands.declaration import CommandError
+from gshtui.system.struct_types import learned
 from gshtui.text import units
 from gshtui.text.sanitise import one_line
 from gshtui.ui.context.outline import EntryWords, OutlineEntry, StyledPart, displayed
@@ -320,7 +321,7 @@ class ReceiptScreen(ModalScreen[ReceiptDecision | None]):
             self.notify("Move the cursor to an item that was cut.", markup=False)
         elif self._fits(action):
             about = item.block if action == "restore" and item is not None else ""
-            self.dismiss(msgspec.convert({"action": action, "about": about}, ReceiptDecision))
+            self.dismiss(msgspec.convert({"action": action, "about": about}, learned(ReceiptDecision)))
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -1,0 +1,70 @@
+"""Types of msgspec are learned in one thread, and everything that decodes into one says so."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+
+from tests.kit import source
+
+RACE = '''
+import sys, threading, types
+import msgspec
+from gshtui.system.struct_types import learned
+sys.setswitchinterval(1e-6)
+SOURCE = """
+from __future__ import annotations
+import msgspec
+class Inner(msgspec.Struct):
+    number: int = 0
+    names: dict[str, list[str]] = {}
+class Row(msgspec.Struct):
+    names: list[str]
+    inner: list[Inner] = []
+class Table(msgspec.Struct):
+    rows: list[Row] = []
+    named: dict[str, Row] = {}
+"""
+DATA = {"rows": [{"names": ["a"], "inner": [{"number": 1}]}], "named": {"k": {"names": []}}}
+for number in range(100):
+    module = types.ModuleType(f"made{number}")
+    sys.modules[module.__name__] = module
+    exec(SOURCE, module.__dict__)
+    ready = threading.Barrier(4)
+    def decode(table=module.Table, ready=ready):
+        ready.wait()
+        assert msgspec.convert(DATA, learned(table)).rows[0].inner[0].number == 1
+    threads = [threading.Thread(target=decode) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+'''
+
+
+def test_two_threads_that_decode_a_type_first_crash_nothing() -> None:
+    ran = subprocess.run([sys.executable, "-c", RACE], cwd=source.ROOT, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_every_type_that_is_decoded_is_learned() -> None:
+    calls = [
+        f"{source.name(file)}:{node.lineno}"
+        for file in source.files()
+        if file.name != "struct_types.py"
+        for node in ast.walk(source.tree(file))
+        if isinstance(node, ast.Call) and _is_unlearned(node)
+    ]
+    assert calls == []
+
+
+def _is_unlearned(call: ast.Call) -> bool:
+    name = ast.unparse(call.func)
+    if name == "msgspec.json.Decoder":
+        kind = call.args[0]
+    elif name == "msgspec.convert":
+        kind = call.args[1]
+    elif name == "msgspec.json.decode":
+        kind = next((word.value for word in call.keywords if word.arg == "type"), None)
+    else:
+        return False
+    return kind is not None and not ast.unparse(kind).startswith(("learned(", "dict[str, Any]"))
