@@ -122,13 +122,13 @@ def commands(service: Callable[[], WorkflowService]) -> list[AnyCommand]:
         _bound,
         Action(ListWorkflows, WorkflowLibrary, ls, _library_text),
         Action(ShowWorkflow, ShownWorkflow, show, _shown_text),
-        Action(RunWorkflow, RunEnd, run, _end_text, access=Access.HUMAN_ONLY, effect=Effect.EXECUTE),
+        Action(RunWorkflow, RunEnd, run, end_text, access=Access.HUMAN_ONLY, effect=Effect.EXECUTE),
         Action(ListRuns, WorkflowRuns, runs, _runs_text),
         Action(
             ResumeRun,
             RunEnd,
             resume,
-            _end_text,
+            end_text,
             asks=asks_resume,
             access=Access.HUMAN_ONLY,
             effect=Effect.EXECUTE,
@@ -383,7 +383,8 @@ def end_data(end: RunEnd) -> dict[str, Any]:
     }
 
 
-def _end_text(_: Invocation, end: RunEnd) -> Outcome:
+def end_text(_: Invocation, end: RunEnd) -> Outcome:
+    """How a run ended, for a person; one that failed or was cancelled says how it goes on."""
     last = end.results[max(end.results)] if end.results else None
     if end.state == "done":
         said = last.stdout.rstrip() if last is not None and last.stdout.strip() else "Done."

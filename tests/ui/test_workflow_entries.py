@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from gshtui.bus.events.workflow_events import (
     WorkflowFinished,
     WorkflowStarted,
@@ -10,8 +12,11 @@ from gshtui.bus.events.workflow_events import (
     WorkflowStepStarted,
 )
 from gshtui.bus.workflow_data import StepHead, StepResult
+from gshtui.commands.declaration import Caller, Invocation
 from gshtui.ui.conversation.conversation_state import ConversationState
 from gshtui.ui.kit.transcript.entries import NoticeEntry, Put, ToolEntry
+from gshtui.workflows.commands import end_text
+from gshtui.workflows.workflow_run import RunEnd
 
 HEADS = (StepHead(1, "Look", "shell"), StepHead(2, "Say", "llm"))
 
@@ -50,16 +55,17 @@ def test_each_step_is_a_row_with_its_output() -> None:
     assert state.workflows.steps == {}
 
 
-def test_a_failed_run_says_how_it_goes_on() -> None:
+def test_how_a_run_failed_is_left_to_the_answer_of_its_command() -> None:
     state = ConversationState("main", "s")
-    found = entries(
+    begins, *more = entries(
         state,
         WorkflowStarted(run="r1", workflow="made", agent="main", steps=HEADS),
         WorkflowFinished(run="r1", workflow="made", state="failed", exit_code=3, error="Step 1 (Look): no"),
     )
-    last = found[-1]
-    assert isinstance(last, NoticeEntry)
-    assert ("Step 1 (Look): no" in last.text, last.hint) == (True, "`workflow resume r1` goes on from there.")
+    assert (isinstance(begins, NoticeEntry), more, state.workflows.names) == (True, [], {})
+    invocation = Invocation(Caller(), Path("/"), Path("/"))
+    answer = end_text(invocation, RunEnd("r1abcdefgh", "failed", 3, "Step 1 (Look): no"))
+    assert (answer.is_error, answer.text) == (True, "Step 1 (Look): no. `workflow resume r1abcdef` goes on from there.")
 
 
 def test_runs_of_others_are_left_out() -> None:

@@ -69,12 +69,8 @@ class ShownWorkflows:
                 known = self.steps.pop((run, event.step), None)
                 return [Put(self._ended(run, event.step, event.name, event.result, known))]
             case WorkflowFinished():
-                name, _ = self.names.pop(run)
-                if event.state == "done":
-                    return []
-                text = f"Workflow {name}: {event.error or event.state}"
-                hint = f"`workflow resume {run[:8]}` goes on from there."
-                return [Put(NoticeEntry(f"workflow {run} ended", "warning", text, hint))]
+                del self.names[run]  # how it ended is what its command answers
+                return []
             case _:
                 return []
 
