@@ -339,6 +339,12 @@ class _Handlers:
 
     async def restart(self, _invocation: Invocation, wanted: calls.RestartServer) -> calls.ServerAnswer:
         pool = self._pool()
+        definition = await self._definition(wanted.name)
+        await self._reconfigure()
+        if not definition.settings.enabled:
+            raise CommandError(
+                f"The MCP server {wanted.name} is switched off.", hint=f"`mcp enable {wanted.name}` switches it on."
+            )
         try:
             await pool.allow(wanted.name, "")
             connection = pool.connection(wanted.name)

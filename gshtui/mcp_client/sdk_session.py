@@ -33,12 +33,18 @@ T = TypeVar("T")
 _PAGES = 50
 _MOST_TOOLS = 1_000
 """Tools of one server that are looked at."""
+_NO_WAY_BACK = "no back-channel"
+"""What the SDK's servers say where a tool asks the client something in the manner of earlier versions of MCP."""
 _DEATH_WITHIN = 1.0
 """Seconds in which a process that closed its output is expected to end, so that one can say how."""
 
 
 def _no_time(_: float) -> None:
     """The default: its start has no limit that could be moved."""
+
+
+class HandshakeNeeded(McpError):
+    """The server asks something in a manner that only the handshake of earlier versions of MCP makes possible."""
 
 
 @dataclass(slots=True)
@@ -148,12 +154,28 @@ class SdkSession:
     async def call_tool(
         self, name: str, arguments: dict[str, Any], on_progress: Callable[[float, float | None, str], None]
     ) -> mcp_types.CallToolResult:
-        """Call a tool; its time is limited by the caller. Cancelling tells the server so."""
+        """Call a tool; its time is limited by the caller. Cancelling tells the server so.
+
+        Raises:
+            HandshakeNeeded: the tool asks something in the manner of earlier versions of MCP.
+        """
 
         async def note(progress: float, total: float | None, message: str | None) -> None:
             on_progress(progress, total, message or "")
 
-        return await self._client.call_tool(name, arguments, progress_callback=note)
+        result = await self._client.call_tool(name, arguments, progress_callback=note)
+        if result.is_error:
+            for block in result.content:
+                if isinstance(block, mcp_types.TextContent):
+                    self._check_way_back(block.text)
+        return result
+
+    def _check_way_back(self, said_of_failure: str) -> None:
+        """Raises `HandshakeNeeded`: it failed because the server can ask nothing on this connection."""
+        if self.is_modern and _NO_WAY_BACK in said_of_failure:
+            raise HandshakeNeeded(
+                f"The MCP server {self.name} asks in the manner of earlier versions of MCP, and cannot be reached so."
+            )
 
     async def probe(self) -> None:
         """Ask whether it is there. Raises as `translated` does."""
@@ -177,6 +199,7 @@ class SdkSession:
         """Await work of the SDK.
 
         Raises:
+            HandshakeNeeded: the server asks something in the manner of earlier versions of MCP.
             McpError: the server refused it, or is lost.
         """
         try:
@@ -185,6 +208,7 @@ class SdkSession:
             if error.code == mcp_types.CONNECTION_CLOSED:
                 events.lost.set()
                 raise McpError(f"The MCP server {self.name} is gone: {await self.why_lost()}.") from error
+            self._check_way_back(error.message)
             raise McpError(f"The MCP server {self.name} refused it: {said(error.message)}") from error
         except ValidationError as error:
             raise McpError(f"The MCP server {self.name} answered with something that is not MCP.") from error

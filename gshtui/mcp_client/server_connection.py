@@ -36,6 +36,8 @@ _STEADY = 60.0
 _PROBE_EVERY = 30.0
 _PROBE_WITHIN = 10.0
 _CLOSE_WITHIN = 6.0
+_OTHERS_WITHIN = 10.0
+"""Seconds that other calls get to end before a server is connected in another manner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,10 @@ class ServerConnection:
         self._session: SdkSession | None = None
         self._events: SessionEvents | None = None
         self._callers: list[ToolCaller] = []
+        self._unused = asyncio.Event()
+        """Set while nobody uses it."""
+        self._unused.set()
+        self._changing = asyncio.Lock()
         self._said: list[str] = []
         self._refused: list[str] = []
         self._owner: asyncio.Task[None] | None = None
@@ -166,11 +172,44 @@ class ServerConnection:
         return await self.run_watched(do, caller, CallWatch(seconds))
 
     async def run_watched(self, do: Callable[[SdkSession], Awaitable[T]], caller: ToolCaller, watch: CallWatch) -> T:
-        """As `run`; news of the work begin its time again (`watch.news`)."""
+        """As `run`; news of the work begin its time again (`watch.news`).
+
+        Where the server needs the handshake of earlier versions to ask something, it is connected so, and the work is
+        done again: nobody has been asked yet.
+        """
         session = await self.ready()
+        from gshtui.mcp_client.sdk_session import HandshakeNeeded  # loaded by now, with the SDK
+
+        try:
+            return await self._run_in(session, do, caller, watch)
+        except HandshakeNeeded:
+            session = await self._with_handshake(session)
+            watch.news()
+            return await self._run_in(session, do, caller, watch)
+
+    async def _with_handshake(self, before: SdkSession) -> SdkSession:
+        """Connect it by the handshake of earlier versions instead. Raises `McpError`: it does not know that."""
+        async with self._changing:
+            if self._session is before:
+                with contextlib.suppress(TimeoutError):
+                    async with time_limit(_OTHERS_WITHIN):
+                        await self._unused.wait()
+                self.legacy = True
+                try:
+                    await self.restart()
+                except McpError:
+                    self.legacy = False
+                    raise
+        return await self.ready()
+
+    async def _run_in(
+        self, session: SdkSession, do: Callable[[SdkSession], Awaitable[T]], caller: ToolCaller, watch: CallWatch
+    ) -> T:
         events = self._events
-        assert events is not None
+        if events is None:
+            raise McpError(self.why or f"The MCP server {self.name} is gone.", self.hint)
         self._callers.append(caller)
+        self._unused.clear()
         work = asyncio.ensure_future(session.translated(do(session), events))
         try:
             while not work.done():
@@ -185,6 +224,7 @@ class ServerConnection:
         finally:
             self._callers.remove(caller)
             if not self._callers:
+                self._unused.set()
                 for question in events.questions:  # nobody waits for what they are for any more
                     question.cancel()
             if not work.done():
