@@ -173,10 +173,10 @@ def permission(request: ApprovalRequested, cwd: Path) -> tuple[ToolCallUpdate, l
         content=content,
         raw_input=request.arguments,
     )
-    options = [
-        PermissionOption(option_id="once", name="Allow once", kind="allow_once"),
-        PermissionOption(option_id="session", name="Allow exactly this in this conversation", kind="allow_always"),
-    ]
+    options = [PermissionOption(option_id="once", name="Allow once", kind="allow_once")]
+    if request.repeatable:
+        name = "Allow exactly this in this conversation"
+        options.append(PermissionOption(option_id="session", name=name, kind="allow_always"))
     if request.rule and request.pattern:
         name = f"Always allow: {request.pattern}"[:200]
         options.append(PermissionOption(option_id="always", name=name, kind="allow_always"))

@@ -113,17 +113,29 @@ def root(context: click.Context, **options: Any) -> int | None:
 
 
 @root.command("help", hidden=True)
-@click.argument("command", required=False)
+@click.argument("command", nargs=-1)
 @click.pass_context
-def _help(context: click.Context, command: str | None) -> int:
-    """Show the help of a command."""
-    parent = context.parent or context
-    found = root.get_command(parent, command) if command else root
-    if found is None:
-        raise click.UsageError(f"there is no command {command!r}.")
-    with click.Context(found, info_name=command or "gsh-tui", parent=parent if command else None) as inner:
-        click.echo(found.get_help(inner))
+def _help(context: click.Context, command: tuple[str, ...]) -> int:
+    """Show the help of a command, such as `agent` or `agent send`."""
+    found: click.Command = root
+    inner = click.Context(root, info_name="gsh-tui")
+    for at, word in enumerate(command, 1):
+        one = found.get_command(inner, word) if isinstance(found, click.Group) else None
+        if one is None:
+            raise click.UsageError(_unknown(found, inner, command[:at]))
+        found, inner = one, click.Context(one, info_name=one.name or word, parent=inner)
+    click.echo(found.get_help(inner))
     return 0
+
+
+def _unknown(group: click.Command, context: click.Context, words: tuple[str, ...]) -> str:
+    """What is said of a command that is not in this group."""
+    import difflib  # only a mistake needs it
+
+    known = group.list_commands(context) if isinstance(group, click.Group) else []
+    near = difflib.get_close_matches(words[-1], known, n=2)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    return f"there is no command '{' '.join(words)}'.{hint}"
 
 
 def run(arguments: list[str]) -> int:

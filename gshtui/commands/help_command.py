@@ -1,21 +1,25 @@
-"""The `help` command: all commands by family, or one command with its parameters. Written from the declarations."""
+"""The `help` command: all commands by family, one command with its parameters, or one word of a family such as
+`worktree finish`. Written from the declarations."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from pydantic import Field
 
-from gshtui.commands.declaration import Command, Invocation, Outcome, Parameters
-from gshtui.commands.language import usage
-from gshtui.commands.registry import AnyCommand, Registry
+from gshtui.commands.declaration import AnyAction, Command, Invocation, Outcome, Parameters, UsageError
+from gshtui.commands.language import usage, usage_words
+from gshtui.commands.registry import AnyCommand, Registry, words_of
 from gshtui.commands.schema import tool_schema
+from gshtui.commands.shell_form import ShellForm
+from gshtui.text.similar_names import similar_names
 
 
 class HelpParameters(Parameters):
     """Parameters of `help`."""
 
-    command: str = Field("", description="The command to explain; empty lists all.")
+    command: str = Field("", description="The command to explain, such as `agent` or `agent send`; empty lists all.")
 
 
 def describe(command: AnyCommand) -> dict[str, Any]:
@@ -38,13 +42,68 @@ def explain(command: AnyCommand) -> str:
     lines = [f"**{command.name}** — {command.summary}", "", f"`{usage(command).removeprefix('Usage: ')}`", ""]
     if command.description:
         lines += [f"{command.description} {command.details}".strip(), ""]
-    for name, field in command.parameters.model_fields.items():
-        default = "" if field.is_required() else f" (default `{field.default!r}`)"
-        lines.append(f"- `{name}`: {field.description or ''}{default}")
+    lines += [_parameter(command, name, command.parameters) for name in command.parameters.model_fields]
     if command.aliases:
         lines += ["", f"Also called: {', '.join(command.aliases)}"]
     lines += ["", f"Access: {command.access.value} · effect: {command.effect.value}"]
     return "\n".join(lines)
+
+
+def _parameter(command: AnyCommand, name: str, said_by: type[Parameters]) -> str:
+    """One parameter of a line as Markdown. `said_by`: where it is described, if there is such a field."""
+    field = command.parameters.model_fields[name]
+    words = said_by.model_fields.get(name, field).description or field.description or ""
+    default = "" if field.is_required() else f" (default `{field.default!r}`)"
+    return f"- `{name}`: {words}{default}"
+
+
+def _describe_word(command: AnyCommand, word: str) -> Outcome:
+    """What one word of a family does, with those parameters of the line that it has. Raises `UsageError`."""
+    known = words_of(command)
+    word = known.get(word, word)
+    if word not in known:
+        own = [one for one in known if one]
+        if not own:
+            raise UsageError(
+                f"`{command.name}` has no commands of its own.", hint=f"`help {command.name}` explains it."
+            )
+        near = similar_names(word, own, most=2)
+        hint = f"Did you mean {' or '.join(near)}?" if near else f"It has {', '.join(own)}."
+        raise UsageError(f"There is no command '{command.name} {word}'.", hint=hint)
+    action = next((one for one in command.actions if word == one.parameters.WORD), None)
+    names = [name for name in command.parameters.model_fields if _belongs(command, name, action)]
+    summary, said = _said(action) if action is not None else (command.summary, "")
+    access, effect = (action or command).access.value, (action or command).effect.value
+    named = f"{command.name} {word}"
+    said_by = action.parameters if action is not None else command.parameters
+    lines = [f"**{named}** — {summary}", "", f"`{' '.join([named, *usage_words(command, names)])}`", ""]
+    lines += [said, ""] if said else []
+    lines += [_parameter(command, name, said_by) for name in names]
+    lines += ["", f"Access: {access} · effect: {effect}", "", f"`help {command.name}` lists what else it does."]
+    whole = describe(command)
+    schema = whole["parameters"]
+    kept = {name: one for name, one in schema.get("properties", {}).items() if name in names}
+    plain = {"name": named, "summary": summary, "description": said, "access": access, "effect": effect}
+    return Outcome({**whole, **plain, "parameters": {**schema, "properties": kept}}, "\n".join(lines))
+
+
+def _belongs(command: AnyCommand, name: str, action: AnyAction | None) -> bool:
+    """Whether a parameter of a family's line is one of this action's: under its name, or, in a position, under one
+    that the line alone uses."""
+    if name == command.positions[0]:
+        return False
+    if action is None or name in action.parameters.model_fields:
+        return True
+    return name in command.positions and not any(name in one.parameters.model_fields for one in command.actions)
+
+
+def _said(action: AnyAction) -> tuple[str, str]:
+    """An action's summary, and all that its declaration says besides."""
+    summary, _, rest = inspect.cleandoc(action.parameters.__doc__ or "").partition("\n\n")
+    shell = action.parameters.SHELL
+    if isinstance(shell, ShellForm) and shell.help:
+        summary, _, rest = shell.help.partition("\n\n")
+    return " ".join(summary.split()), rest.replace("\b\n", "").strip()
 
 
 def _overview(commands: list[AnyCommand]) -> str:
@@ -63,8 +122,13 @@ def commands(registry: Registry) -> list[AnyCommand]:
     """The help family, about the commands of this registry."""
 
     async def run(invocation: Invocation, parameters: HelpParameters) -> Outcome:
-        if parameters.command:
-            command = registry.get(parameters.command.removeprefix("/"))
+        if parameters.command.strip():
+            name, *words = parameters.command.removeprefix("/").split()
+            command = registry.get(name)
+            if words and (other := command.elsewhere.get(words[0])):
+                command, words = registry.get(other), words[1:]
+            if words:
+                return _describe_word(command, " ".join(words))
             return Outcome(describe(command), explain(command))
         visible = registry.visible(invocation.caller)
         return Outcome([describe(command) for command in visible], _overview(visible))

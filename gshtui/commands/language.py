@@ -9,7 +9,7 @@ import functools
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -485,8 +485,13 @@ def _complaint(command: AnyCommand, detail: ErrorDetails) -> str:
 
 def usage(command: AnyCommand) -> str:
     """One line that shows how it is used."""
-    parts: list[str] = []
-    for name, field in command.parameters.model_fields.items():
+    return f"Usage: {' '.join([command.name, *usage_words(command, command.parameters.model_fields)])}"
+
+
+def usage_words(command: AnyCommand, names: Iterable[str]) -> list[str]:
+    """How these of its parameters are written, one after the other."""
+    words: list[str] = []
+    for name in names:
         word = f"<{name}>" if name in command.positions else f"{name}=…"
-        parts.append(word if field.is_required() else f"[{word}]")
-    return f"Usage: {' '.join([command.name, *parts])}"
+        words.append(word if command.parameters.model_fields[name].is_required() else f"[{word}]")
+    return words

@@ -22,6 +22,7 @@ from gshtui.commands.declaration import (
     UsageError,
     Where,
 )
+from gshtui.commands.shell_form import ShellGroup
 from gshtui.text.similar_names import similar_names
 
 AnyCommand = Command[Any]
@@ -248,6 +249,15 @@ def _actions(command: AnyCommand) -> tuple[Any, ...]:
         return ()
     annotation = command.parameters.model_fields[command.positions[0]].annotation
     return typing.get_args(annotation) if typing.get_origin(annotation) is typing.Literal else ()
+
+
+def words_of(command: AnyCommand) -> dict[str, str]:
+    """The words that select an action of a family, in order, each with the one that it stands for, its own mostly."""
+    declared = (action.parameters.WORD for action in command.actions if action.parameters.WORD)
+    words = {str(word): str(word) for word in _actions(command) or declared if word}
+    shell = command.parameters.SHELL
+    also = shell.synonyms if isinstance(shell, ShellGroup) else ()
+    return {**{other: word for other, word in also if word in words}, **words} if words else {}
 
 
 def returned(parameters: type[Any]) -> Any:

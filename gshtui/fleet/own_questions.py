@@ -15,7 +15,7 @@ from gshtui.bus.events.agent_events import AgentStatusChanged, QuestionAnswered
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
 from gshtui.fleet.native.direct_line import elsewhere
 from gshtui.fleet.ports import FleetError
-from gshtui.guard.answer_keys import ANSWERS
+from gshtui.guard.answer_keys import offers
 from gshtui.guard.open_approvals import OpenApprovals
 from gshtui.guard.question_text import question_lines
 
@@ -48,6 +48,7 @@ class OwnQuestions:
         if row.question is not None and question in ("", row.question.id):
             return await self._choose(row, row.question, choice, reason)
         request = self._asked(row, question)
+        _check(choice, _shown(request))
         decision = _CHOICES[choice]
         if reason and decision != "deny":
             raise FleetError("invalid", "A reason goes with a denial only.", hint="For example: deny --reason '…'")
@@ -76,9 +77,7 @@ class OwnQuestions:
             raise elsewhere(row)
         if reason:
             raise FleetError("invalid", f"{row.name} ({row.id}) takes no reason.", hint="Choose one of its answers.")
-        if choice not in {one.key for one in asked.choices}:
-            offered = ", ".join(f"{one.key} {one.label}" for one in asked.choices) or "none"
-            raise FleetError("invalid", f"{choice} is not an answer here; these are: {offered}.")
+        _check(choice, asked)
 
         def gone(event: AgentStatusChanged) -> bool:
             return event.agent == row.id and (event.question is None or event.question.id != asked.id)
@@ -105,8 +104,15 @@ class OwnQuestions:
         return found
 
 
+def _check(choice: str, asked: OpenQuestion) -> None:
+    """Raises `FleetError` if the question has no such answer."""
+    if choice not in {one.key for one in asked.choices}:
+        offered = ", ".join(f"{one.key} {one.label}" for one in asked.choices) or "none"
+        raise FleetError("invalid", f"{choice} is not an answer here; these are: {offered}.")
+
+
 def _shown(request: ApprovalRequested) -> OpenQuestion:
     lines = [line.text for line in question_lines(request) if line.kind not in ("subject", "pattern")]
-    choices = (QuestionChoice(offer.key, offer.words[0]) for offer in ANSWERS if offer.key in _CHOICES)
+    choices = tuple(QuestionChoice(offer.key, offer.words[0]) for offer in offers(request) if offer.key in _CHOICES)
     subject = f"{request.tool} {request.subject}".strip()
-    return OpenQuestion(request.approval, subject, "\n".join(lines).strip("\n"), tuple(choices))
+    return OpenQuestion(request.approval, subject, "\n".join(lines).strip("\n"), choices)

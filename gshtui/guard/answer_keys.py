@@ -18,7 +18,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from gshtui.bus.agent_data import OpenQuestion
-    from gshtui.bus.events.approval_events import Decision
+    from gshtui.bus.events.approval_events import ApprovalRequested, Decision
 
 Choice = Literal["once", "session", "always", "deny", "reason"]
 
@@ -56,15 +56,16 @@ VALUES = "values"
 _FILL_IN = Offer("1", VALUES, ("fill in the form", "fill in", "fill in", ""))
 
 
-def offers(rule: str, *, form: bool = False) -> tuple[Offer, ...]:
-    """What can be answered; `always` only where there is a rule that it would save.
+def offers(request: ApprovalRequested, *, form: bool = False) -> tuple[Offer, ...]:
+    """What can be answered: `session` only where the call would be known again, `always` only where there is a rule.
 
     Args:
         form: the question asks for values, and this face can show a form.
     """
     if form:
         return (_FILL_IN, *(offer for offer in ANSWERS if offer.choice in ("deny", "reason")))
-    return tuple(offer for offer in ANSWERS if rule or offer.choice != "always")
+    absent = {"session": not request.repeatable, "always": not request.rule}
+    return tuple(offer for offer in ANSWERS if not absent.get(offer.choice))
 
 
 OPEN = "open"

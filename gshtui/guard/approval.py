@@ -240,6 +240,7 @@ class Gate:
             diff=assessment.diff,
             pattern=assessment.pattern if rule else "",
             rule=rule,
+            repeatable=bool(assessment.key),
             warnings=assessment.warnings,
             arguments=call.arguments,
         )

@@ -53,7 +53,7 @@ def question_text(request: ApprovalRequested) -> str:
 
 def key_hints(request: ApprovalRequested) -> str:
     """The keys that answer it, one below the other."""
-    return f"{list_of(offers(request.rule))}\n? "
+    return f"{list_of(offers(request))}\n? "
 
 
 def rule_text(rule: str) -> str:
@@ -80,7 +80,7 @@ class KeyReader:
             clock: the clock of `feed`.
         """
         self._request = request
-        self._offers = offers(request.rule)
+        self._offers = offers(request)
         self._rule = request.rule
         self._edit = edit
         self._clock = clock

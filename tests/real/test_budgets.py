@@ -82,6 +82,7 @@ async def test_it_warns_once_then_pauses_and_asks(harness: BudgetHarness) -> Non
     why = await budgets.stop(harness.session)
     assert why.startswith("The budget is used up: 1.1k tokens of the 1.0k tokens for this conversation.")
     assert "continue beyond its budget" in harness.asked[0].subject and harness.asked[0].pattern == ""
+    assert not harness.asked[0].repeatable, "there is nothing to remember, so it is not offered"
     assert harness.reached[-1].level == "reached"
 
 

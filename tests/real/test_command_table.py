@@ -5,6 +5,7 @@ One test for each projection, over all commands: language, help, completion, pal
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +20,7 @@ from gshtui.commands.declaration import Access, Caller, Parameters, UsageError
 from gshtui.commands.help_command import explain
 from gshtui.commands.language import parse, read_line
 from gshtui.commands.line_formatter import format_line
-from gshtui.commands.registry import AnyCommand, may_run
+from gshtui.commands.registry import AnyCommand, may_run, words_of
 from gshtui.commands.schema import tool_schema
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub import Hub
@@ -103,6 +104,31 @@ async def test_every_projection(hub: Hub) -> None:
         }
         wrong += [f"{name}: {what}" for what, holds in checks.items() if not holds]
     assert wrong == []
+
+
+async def test_help_explains_each_word_of_each_family(hub: Hub) -> None:
+    wrong, found = list[str](), 0
+    for command in all_of(hub):
+        for word, own in words_of(command).items():
+            said = await hub.run(f"help {command.name} {word}")
+            found += 1
+            shown = set(re.findall(r"^- `(\w+)`:", said.text, re.MULTILINE))
+            if not said.text.startswith(f"**{command.name} {own}**") or not shown <= set(
+                command.parameters.model_fields
+            ):
+                wrong.append(f"{command.name} {word}")
+        for word, other in command.elsewhere.items():
+            assert (await hub.run(f"help {command.name} {word}")).text == explain(hub.registry.get(other))
+    assert wrong == [] and found > 120
+    assert {"worktree finish", "agent send", "guard check"} <= {
+        f"{command.name} {word}" for command in all_of(hub) for word in words_of(command)
+    }
+    said = (await hub.run("help worktree finish")).text
+    assert "`into`" in said and "NAME is an agent, a branch" in said
+    with pytest.raises(UsageError, match="no command 'worktree finsh'"):
+        await hub.run("help worktree finsh")
+    with pytest.raises(UsageError, match="has no commands of its own"):
+        await hub.run("help read finish")
 
 
 def parses(hub: Hub, name: str) -> bool:

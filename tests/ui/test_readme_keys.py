@@ -1613,8 +1613,8 @@ async def back(here: Real) -> None:
 @told(
     "hub",
     "| `ctrl+g` | go to the waiting question: `up` and `down` mark an answer and `enter` gives it, or its number does: "
-    "`1` allow once, `2` this exact call for the session, `3` always, by a rule that you see and can edit first (where "
-    "one is offered), `4` deny, `5` deny with a reason; `n` and `N` go through a change |",
+    "`1` allow once, `2` this exact call for the session, `3` always, by a rule that you see and can edit first (2 "
+    "and 3 where they are offered), `4` deny, `5` deny with a reason; `n` and `N` go through a change |",
 )
 async def answered(here: Real) -> None:
     """Each answer, and what it means for the same call a second time."""

@@ -40,10 +40,17 @@ from tests.kit.native_agents import prepare_spec
 MANY, PANES, PROMPTS = 6_000, 2_000, 2_000
 
 
+def asks(rule: str, *, repeatable: bool = True) -> ApprovalRequested:
+    return ApprovalRequested(
+        approval="q", agent="a", session="s", call="c", tool="bash", effect="execute", subject="make",
+        rule=rule, repeatable=repeatable,
+    )  # fmt: skip
+
+
 def shown(at: float = 0.0, pattern: str = "make …") -> AnswerKeys:
     keys = AnswerKeys()
     keys.expect_question()
-    keys.show_question("q", choices(offers(pattern)), at)
+    keys.show_question("q", choices(offers(asks(pattern))), at)
     return keys
 
 
@@ -51,14 +58,17 @@ def test_the_words_and_keys_are_the_same_everywhere_and_always_needs_a_pattern()
     assert line_of(ANSWERS) == (
         "1 allow once  2 this exact call for the session  3 always, by a rule  4 deny  5 deny with a reason"
     )
-    assert list_of(offers("")) == (
+    assert list_of(offers(asks(""))) == (
         "  1 allow once\n  2 this exact call for the session\n  4 deny\n  5 deny with a reason"
     )
     assert list_of(ANSWERS, 24).split("\n")[1:3] == ["  2 for this session", "  3 always, by a rule"]
-    assert line_of(offers(""), 30) == "1 yes  2 session  4 no  5 why"
-    assert line_of(offers(""), 5) == "1  2  4  5"
-    assert choice_of("3", offers("")) is None and choice_of("3", offers("x")) == "always"
+    assert line_of(offers(asks("")), 30) == "1 yes  2 session  4 no  5 why"
+    assert line_of(offers(asks("")), 5) == "1  2  4  5"
+    assert choice_of("3", offers(asks(""))) is None and choice_of("3", offers(asks("x"))) == "always"
     assert shown(pattern="").press("always", 5.0) == Swallowed(NOT_OFFERED)
+    once = offers(asks("", repeatable=False))  # as a budget's question: nothing of it could be remembered
+    assert list_of(once) == "  1 allow once\n  4 deny\n  5 deny with a reason"
+    assert choice_of("2", once) is None
 
 
 def test_an_answer_is_to_what_could_be_read() -> None:
@@ -167,7 +177,7 @@ class Desk:
     def paint(self) -> None:
         if self.painting is not None and self.painting[1] <= self.now:
             question, at = self.painting
-            self.keys.show_question(question, choices(offers("p" if self.chance.random() < 0.5 else "")), at)
+            self.keys.show_question(question, choices(offers(asks("p" if self.chance.random() < 0.5 else ""))), at)
             self.story.shown[question] = at
             self.painting = None
 

@@ -12,7 +12,7 @@ from gshtui.cli import by_hand
 from gshtui.cli.command_form import CommandForm
 from gshtui.cli.declared import command, named, values
 from gshtui.cli.declared_forms import COMMANDS
-from gshtui.cli.root import root
+from gshtui.cli.root import root, run
 from gshtui.commands.declaration import option_of
 from gshtui.headless import streams
 from tests.kit import shell_forms
@@ -67,6 +67,17 @@ def test_each_command_is_found_by_its_words() -> None:
         if isinstance(found, click.Group):
             found = found.get_command(click.Context(found), word)
         assert found is not None and found.name == form.name.rpartition(" ")[2]
+
+
+def test_help_finds_each_command_by_its_words(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in sorted(leaves(root)):
+        assert run(["help", *words.split()]) == 0
+        assert capsys.readouterr().out.startswith(f"Usage: gsh-tui {words} "), words
+    assert run(["help", "agent", "list"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: gsh-tui agent ls "), "a synonym"
+    assert run(["help", "worktree", "finsh"]) == 2
+    assert "no command 'worktree finsh'. Did you mean finish?" in capsys.readouterr().err
+    assert run(["help", "prompt", "more"]) == 2
 
 
 BY_HAND = {

@@ -28,6 +28,8 @@ class ApprovalRequested(Event, frozen=True, kw_only=True):
     """What `always` would allow from now on, in words a person can judge; empty: `always` is not offered."""
     rule: str = ""
     """The rule that `always` would save, as TOML."""
+    repeatable: bool = True
+    """Whether the guard can know this exact call again, so that `session` is offered."""
     warnings: tuple[str, ...] = ()
     arguments: dict[str, Any] = {}
 

@@ -245,7 +245,7 @@ class AgentPane:
     def _offers(self, front: ApprovalRequested) -> tuple[Offer, ...]:
         """The answers to a question: a program's own ones, or ours."""
         asked = self._program if front.effect == PROGRAM else None
-        return offers(front.rule) if asked is None else program_choices(asked)
+        return offers(front) if asked is None else program_choices(asked)
 
     def _put_question(self) -> None:
         """Show the next question in full; it cannot be answered before it has been drawn."""

@@ -56,7 +56,7 @@ class ApprovalsState(msgspec.Struct, frozen=True):
         """The answers to the question in front."""
         if (asked := self.programs.get(self.front)) is not None:
             return program_offers(asked)
-        return offers(self.shown.rule, form=bool(asked_fields(self.shown))) if self.shown is not None else ()
+        return offers(self.shown, form=bool(asked_fields(self.shown))) if self.shown is not None else ()
 
     @property
     def place(self) -> int:
