@@ -52,7 +52,8 @@ def explain(command: AnyCommand) -> str:
 def _parameter(command: AnyCommand, name: str, said_by: type[Parameters]) -> str:
     """One parameter of a line as Markdown. `said_by`: where it is described, if there is such a field."""
     field = command.parameters.model_fields[name]
-    words = said_by.model_fields.get(name, field).description or field.description or ""
+    own = said_by.model_fields[name].description if name in said_by.model_fields else ""
+    words = own or field.description or ""
     default = "" if field.is_required() else f" (default `{field.default!r}`)"
     return f"- `{name}`: {words}{default}"
 
@@ -75,7 +76,7 @@ def _describe_word(command: AnyCommand, word: str) -> Outcome:
     summary, said = _said(action) if action is not None else (command.summary, "")
     access, effect = (action or command).access.value, (action or command).effect.value
     named = f"{command.name} {word}"
-    said_by = action.parameters if action is not None else command.parameters
+    said_by: type[Parameters] = action.parameters if action is not None else command.parameters
     lines = [f"**{named}** — {summary}", "", f"`{' '.join([named, *usage_words(command, names)])}`", ""]
     lines += [said, ""] if said else []
     lines += [_parameter(command, name, said_by) for name in names]

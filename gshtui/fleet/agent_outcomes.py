@@ -74,7 +74,7 @@ class AgentOutcomes:
         done = found.done
         names = [f"{_named(one.row)}{f', which {one.how}' if one.how else ''}" for one in done.back]
         lines = [f"Recovered: {'; '.join(names) or 'nobody'}."]
-        lines += [f"Not recovered: {_named(one.row)}. {one.why}" for one in done.lost if one.tried]
+        lines += [f"Not recovered: {_reason(one.row, one.why)}" for one in done.lost if one.tried]
         if left := [one for one in done.lost if not one.tried]:
             lines.append(f"Left: {', '.join(_named(one.row) for one in left)}. {left[0].why}")
         data = [self._revived(one) | {"recovered": True, "why": ""} for one in done.back]
@@ -90,6 +90,11 @@ class AgentOutcomes:
 
 def _named(row: AgentRow) -> str:
     return f"{row.name} ({row.id})"
+
+
+def _reason(row: AgentRow, why: str) -> str:
+    """Why something failed for an agent, which is named once."""
+    return why if why.startswith(_named(row)) else f"{_named(row)}. {why}"
 
 
 def _planned(plans: list[RecoveryPlan]) -> Outcome:

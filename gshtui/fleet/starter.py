@@ -463,7 +463,10 @@ class Recoverer:
                 raise from_store_error(error) from error
 
     async def recover_all(self, rows: list[AgentRow]) -> RecoveredAgents:
-        """Bring back as many as can be, one by one; stops after two that did not come up, and warns of them."""
+        """Bring back as many as can be, one by one; stops after two that did not come up.
+
+        The result says all of it, so there are no notices.
+        """
         done = RecoveredAgents()
         failures = 0
         rows = sorted(rows, key=lambda row: row.failures)  # one that failed before keeps no other from its turn
@@ -473,14 +476,10 @@ class Recoverer:
             except FleetError as error:
                 failures += 0 if error.kind in ("blank", "invalid") else 1
                 done.lost.append(FailedRecovery(row, f"{error.message} {error.hint}".rstrip()))
-                self._warn(f"{row.name} ({row.id}) could not be recovered: {error.message}", error.hint, row.id)
             left = rows[at + 1 :]
             if failures >= ENOUGH and left:
-                names = ", ".join(f"{one.name} ({one.id})" for one in left)
-                text = f"{failures} agents could not be recovered; {len(left)} more were not tried: {names}."
                 hint = "Find the common cause (a login, the network, a program), then `agent recover all` again."
                 done.lost.extend(FailedRecovery(one, f"It was not tried. {hint}", tried=False) for one in left)
-                self._warn(text, hint, "agents")
                 break
         return done
 
@@ -511,6 +510,3 @@ class Recoverer:
         server = self._context.terminals.server(row.socket)
         id = await self._programs.conversation(server, row, self._context.rows.all())
         return await self._context.rows.change(row.id, external_id=id) if id and id != row.external_id else row
-
-    def _warn(self, text: str, hint: str, about: str) -> None:
-        self._context.bus.publish(Noticed(level="warning", text=text, hint=hint, about=about))

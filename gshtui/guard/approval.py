@@ -266,9 +266,11 @@ class Gate:
         if answer.decision not in _ALLOWS:
             why = f" They say: {answer.reason}" if answer.reason else ""
             return self._settle(request, "deny", f"The person denied this call.{why}", said=answer.reason)
-        if answer.decision == "session" and assessment.key:
-            self._exact.add((call.session, call.tool, assessment.key))
         decision = answer.decision
+        if decision == "session" and assessment.key:
+            self._exact.add((call.session, call.tool, assessment.key))
+        elif decision == "session":
+            decision = "once"  # from a face that does not know that it is not offered
         if decision == "always" and not await self._saved(request, answer.rule):
             decision = "once"
         self._settle(request, decision, "")
