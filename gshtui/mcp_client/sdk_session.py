@@ -13,7 +13,7 @@ import httpx2
 import mcp_types
 from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext, IncomingMessage
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -33,6 +33,8 @@ T = TypeVar("T")
 _PAGES = 50
 _MOST_TOOLS = 1_000
 """Tools of one server that are looked at."""
+_MOST_PAGES = 5
+"""Pages that one call may have the person open."""
 _NO_WAY_BACK = "no back-channel"
 """What the SDK's servers say where a tool asks the client something in the manner of earlier versions of MCP."""
 _DEATH_WITHIN = 1.0
@@ -71,10 +73,18 @@ class SessionEvents:
 class SdkSession:
     """An open session. Made by `open_session`."""
 
-    def __init__(self, definition: ServerDefinition, client: Client, process: ServerProcess | None, state: StdioState):
+    def __init__(
+        self,
+        definition: ServerDefinition,
+        client: Client,
+        process: ServerProcess | None,
+        state: StdioState,
+        answers: _Answers,
+    ) -> None:
         self._definition = definition
         self._client = client
         self._state = state
+        self._answers = answers
         self.process = process
 
     @property
@@ -156,14 +166,26 @@ class SdkSession:
     ) -> mcp_types.CallToolResult:
         """Call a tool; its time is limited by the caller. Cancelling tells the server so.
 
+        A tool that needs the person to open a page first is called again once they have agreed.
+
         Raises:
+            McpError: the person does not open a page that it needs.
             HandshakeNeeded: the tool asks something in the manner of earlier versions of MCP.
         """
 
         async def note(progress: float, total: float | None, message: str | None) -> None:
             on_progress(progress, total, message or "")
 
-        result = await self._client.call_tool(name, arguments, progress_callback=note)
+        async def call() -> mcp_types.CallToolResult:
+            return await self._client.call_tool(name, arguments, progress_callback=note)
+
+        try:
+            result = await call()
+        except MCPError as error:
+            if error.code != mcp_types.URL_ELICITATION_REQUIRED:
+                raise
+            await self._answers.visit(UrlElicitationRequiredError.from_error(error.error).elicitations)
+            result = await call()
         if result.is_error:
             for block in result.content:
                 if isinstance(block, mcp_types.TextContent):
@@ -303,11 +325,11 @@ async def open_session(
             if not isinstance(found, Exception):
                 raise
             if isinstance(found, MCPError) and found.code == mcp_types.CONNECTION_CLOSED:
-                why = await SdkSession(definition, client, process, state).why_lost()
+                why = await SdkSession(definition, client, process, state, answers).why_lost()
                 raise McpError(f"The MCP server {definition.name} did not start: {why}.") from error
             why = said(str(found) or type(found).__name__)
             raise McpError(f"The MCP server {definition.name} cannot be reached: {why}") from error
-        yield SdkSession(definition, client, process, state)
+        yield SdkSession(definition, client, process, state, answers)
 
 
 class _Answers:
@@ -364,6 +386,13 @@ class _Answers:
         if values is None:
             return mcp_types.ElicitResult(action="decline")
         return mcp_types.ElicitResult(action="accept", content=dict(values))
+
+    async def visit(self, pages: list[mcp_types.ElicitRequestURLParams]) -> None:
+        """Have the person open the pages without which a call cannot go on. Raises `McpError`: they decline."""
+        for page in pages[:_MOST_PAGES]:
+            asked = Elicitation(page.message, url=page.url)
+            if await self._asked(self._host.elicit(self._server, self._events.caller(), asked)) is None:
+                raise McpError(f"The MCP server {self._server} goes on once the person has opened {said(page.url)}")
 
     async def handle_message(self, message: IncomingMessage) -> None:
         """News of the server."""

@@ -17,8 +17,9 @@ from typing import Annotated, Any, cast
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context, Elicit, Image, Resolve
+from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp.shared.message import SessionMessage
-from mcp_types import SamplingMessage, TextContent, ToolAnnotations
+from mcp_types import ElicitRequestURLParams, SamplingMessage, TextContent, ToolAnnotations
 from pydantic import BaseModel
 
 
@@ -118,6 +119,17 @@ def ordinary(changed: bool = False) -> MCPServer:
     ) -> str:
         """Ask the person for two colours at once."""
         return f"{first.colour}, {second.colour}"
+
+    opened: list[str] = []
+
+    @server.tool()
+    async def sign_up() -> str:
+        """Need a page that the person opens before the first call."""
+        if opened:
+            return "signed up"
+        opened.append("now")
+        page = ElicitRequestURLParams(message="Sign up first", url="https://kit.example/sign-up", elicitation_id="1")
+        raise UrlElicitationRequiredError([page])
 
     @server.tool()
     async def sample(ctx: Context) -> str:

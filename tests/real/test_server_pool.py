@@ -62,15 +62,18 @@ async def test_a_servers_question_is_answered_with_values_by_the_person(
     # On a connection of today the SDK cannot carry what this tool asks: the server is connected by the handshake then.
     configure(kit="tools")
     allow("kit__*")
-    script = [[Call("kit__ask_colour")], [Say("done")]]
+    script = [[Call("kit__ask_colour")], [Call("kit__sign_up")], [Say("done")]]
     async with agent_with(tmp_path, monkeypatch, script) as (hub, _, recorder):
         turn = asyncio.create_task(ask(hub))
         question = await hub.bus.wait_for(ApprovalRequested, timeout=WITHIN)
         assert "Which colour?" in question.subject
         assert "/mcp answer kit" in question.detail
+        page = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=WITHIN))
         await hub.run("mcp answer kit 'colour=red'")
+        assert "https://kit.example/sign-up" in (await page).detail
+        hub.bus.publish(ApprovalAnswered(approval=page.result().approval, decision="once"))
         await turn
-        assert finished(recorder)[0].content == "accept: red"
+        assert [call.content for call in finished(recorder)] == ["accept: red", "signed up"]
         pool = hub.mcp_servers()
         assert (pool.connection("kit").starts, pool.pins("kit").legacy) == (2, True)
         configure(kit="named")
