@@ -10,10 +10,10 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from gshtui.bus.workflow_data import StepResult, StepState
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation
@@ -21,6 +21,7 @@ from gshtui.guard.approval import Call, Gate, Verdict
 from gshtui.guard.child_environment import command_environment
 from gshtui.settings.settings_tables import Python as PythonSettings
 from gshtui.system.ids import new_id
+from gshtui.system.tasks import cancel_and_wait
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.truncation import shorten
@@ -280,7 +281,9 @@ async def _run(place: StepPlace, call: StepCall, invocation: Invocation, program
     if assessment.sandbox and (program.terminal or not await place.sandbox.exists()):
         assessment = replace(assessment, sandbox=False)
     asked = Call(place.agent, place.run, invocation.call, program.tool, dict(program.arguments))
-    verdict = await place.gate.review(asked, assessment)
+    verdict = await answered(place.gate.review(asked, assessment), call.cancelled)
+    if verdict is None:
+        return _cancelled()
     if not verdict.allowed:
         return _refused(verdict)
     # What was decided at once is run at once; a person took their time.
@@ -291,11 +294,29 @@ async def _run(place: StepPlace, call: StepCall, invocation: Invocation, program
     result, run = await _captured(place, call, invocation, program, verdict)
     use = run.sandbox_use
     if verdict.sandboxed and use is not None and use.refused and result.state == "failed":
-        wider = await place.gate.review_wider(asked, assessment, use)
-        if wider.allowed:
+        wider = await answered(place.gate.review_wider(asked, assessment, use), call.cancelled)
+        if wider is not None and wider.allowed:
             place.sandbox.grant(use.hosts)
             result, _ = await _captured(place, call, invocation, program, wider)
     return result
+
+
+async def answered(question: Coroutine[Any, Any, Verdict], cancelled: asyncio.Event) -> Verdict | None:
+    """What was decided; `None`: the run was cancelled before that, and the question is withdrawn."""
+    deciding = asyncio.ensure_future(question)
+    stopped = asyncio.ensure_future(cancelled.wait())
+    try:
+        await asyncio.wait({deciding, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        return deciding.result() if deciding.done() else None
+    finally:
+        stopped.cancel()
+        if not deciding.done():
+            await cancel_and_wait(deciding)
+
+
+def _cancelled() -> StepResult:
+    now = time.time()
+    return StepResult(state="cancelled", exit_code=130, started_at=now, ended_at=now)
 
 
 def _refused(verdict: Verdict) -> StepResult:

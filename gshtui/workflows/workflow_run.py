@@ -53,7 +53,7 @@ from gshtui.workflows.definition import (
     WorkflowStep,
     templates_in,
 )
-from gshtui.workflows.step_process import StepCall, StepPlace, Stream, run_python, run_shell, step_seconds
+from gshtui.workflows.step_process import StepCall, StepPlace, Stream, answered, run_python, run_shell, step_seconds
 from gshtui.workflows.templates import TemplateError
 from gshtui.workflows.tool_step import StepTools
 
@@ -340,7 +340,8 @@ class WorkflowRun:
             only_person=True,
         )
         call = Call(place.agent, place.run, new_id(), "workflow_continue", {"step": step.number})
-        return (await place.gate.review(call, assessment)).allowed
+        verdict = await answered(place.gate.review(call, assessment), self._cancelled)
+        return verdict is not None and verdict.allowed
 
     async def _attempt(self, step: WorkflowStep) -> StepResult:
         started = time.time()

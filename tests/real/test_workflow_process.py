@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
+from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from tests.kit.command import DEADLINE, ROOT, start_gsh
 from tests.kit.configuration import made_project, user_file
 from tests.kit.home import Home
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Say
+from tests.kit.mcp_turns import agent_with
 from tests.kit.tool_harness import processes_mentioning
 from tests.kit.warm_program import run_gsh
 
@@ -334,6 +336,25 @@ def test_another_process_ends_a_run(project: Path, home: Home) -> None:
     assert processes_mentioning(mark) == []
     again = run_gsh("workflow", "cancel", run, cwd=project)
     assert (again.code, "it is cancelled" in again.err) == (1, True)
+
+
+@pytest.mark.parametrize("step", ["{shell: {command: 'exit 7'}}", "{shell: {command: 'false'}, on_failure: ask}"])
+async def test_a_run_that_waits_for_a_person_is_cancelled_at_once(
+    project: Path, home: Home, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    workflow(home, f"      - {step}\n      - shell: {{command: 'touch never'}}\n")
+    async with agent_with(project, monkeypatch, [[Say("nothing")]]) as (hub, _, _):
+        run = asyncio.create_task(hub.run("workflow made"))
+        question = await hub.bus.wait_for(ApprovalRequested, timeout=DEADLINE)
+        if question.tool == "bash" and "ask" in step:
+            following = asyncio.create_task(hub.bus.wait_for(ApprovalRequested, timeout=DEADLINE))
+            hub.bus.publish(ApprovalAnswered(approval=question.approval, decision="once"))
+            question = await following
+        settled = asyncio.create_task(hub.bus.wait_for(ApprovalSettled, timeout=DEADLINE))
+        await hub.run("workflow cancel")
+        assert (await settled).approval == question.approval
+        assert "cancelled" in (await run).text
+    assert not (project / "never").exists()
 
 
 def test_a_variable_that_steers_programs_is_never_unasked(project: Path, home: Home) -> None:

@@ -101,12 +101,13 @@ def commands(read: Callable[[], HookSet]) -> list[AnyCommand]:
     async def asks(_: Invocation, wanted: AcceptHooks) -> Question | None:
         hooks = await chosen(wanted.id, approved=False)
         outside = wanted.outside or any(hook.is_own and not hook.sandbox for hook in hooks)
+        one = len(hooks) == 1
         where = "outside the sandbox, with all your rights" if outside else "in the sandbox, where that holds"
         return Question(
             wanted,
-            f"Let {'this hook' if len(hooks) == 1 else f'these {len(hooks)} hooks'} run?",
-            f"They run {where}, each time that it happens, until their command changes.",
-            "Let them run",
+            f"Let {'this hook' if one else f'these {len(hooks)} hooks'} run?",
+            f"{'It runs' if one else 'They run'} {where}, each time, until {'its' if one else 'a'} command changes.",
+            "Let it run" if one else "Let them run",
             quoted="\n".join(
                 f"{hook.event} {hook.matcher or '*'}: {literal(hook.command or hook.url)}" for hook in hooks
             ),
