@@ -140,6 +140,8 @@ class CliStatus:
         self._stirred = asyncio.Event()
         self._at_once = asyncio.Event()
         self._looked = float("-inf")
+        self._drafted = float("-inf")
+        """When its input was last seen to hold a draft, by the monotonic clock."""
         self._looks = 0
         self._moving = False
         self._task: asyncio.Task[None] | None = None
@@ -310,8 +312,15 @@ class CliStatus:
         early = hook is not None and hook.status == "idle" and self._now() < hook.at + _STIRRED
         return early and known.source == "hook" and known.status in WORKING
 
+    def _is_entering(self) -> bool:
+        """Whether its next output may be what an Enter leads to: its input, at rest, has just held a draft."""
+        reading = self._facts.reading
+        if not self._profile.ai or self._told() or reading.status != "idle":
+            return False
+        return time.monotonic() < self._drafted + _STIRRED
+
     def _apart(self) -> float:
-        if self._is_ending():
+        if self._is_ending() or self._is_entering():
             return _SOON
         self._looks += 1
         return uneven(_CLOSELY if self in self._pace.close else _LOOKS_APART, self._looks)
@@ -345,6 +354,8 @@ class CliStatus:
         # What a first look finds may have been so since the start: it is no news that came after a hook's.
         since = facts.since if stays or not self._lines else now
         asked = now if reading.status == "waiting" else facts.asked
+        if reading.status == "idle" and (reading.draft or facts.reading.draft):
+            self._drafted = time.monotonic()
         self._lines = lines
         self._facts = dataclasses.replace(
             facts,

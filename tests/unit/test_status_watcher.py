@@ -20,9 +20,9 @@ from gshtui.tmux.watcher import PaneChange
 from tests.kit.tmux import eventually
 
 SCREENS = next((Path(__file__).parents[1] / "fixtures" / "screens" / "claude").iterdir())
-IDLE, QUESTION, TOOL = (
+IDLE, DRAFT, BUSY, QUESTION, TOOL = (
     tuple((SCREENS / f"{name}.txt").read_text("utf-8").rstrip("\n").split("\n"))
-    for name in ("03-idle", "08-approval", "11-tool")
+    for name in ("03-idle", "04-draft", "06-busy", "08-approval", "11-tool")
 )
 
 
@@ -33,6 +33,10 @@ class SilentServer:
         self.watcher = self
         self.looks = 0
         self.shown = IDLE
+        self.cursor = (0, 0)
+
+    def show(self, shown: tuple[str, ...], column: int, row: int) -> None:
+        self.shown, self.cursor = shown, (column, row)
 
     def watch(self, pane: str, callback: Callable[[PaneChange], None]) -> Callable[[], None]:
         callback(PaneChange(pane, frozenset({"first"}), self._info()))
@@ -54,7 +58,9 @@ class SilentServer:
         return self._info(), shown
 
     def _info(self) -> PaneInfo:
-        return replace(unknown("%0"), dead=False, activity=float(int(time.time())), width=120, height=40)
+        column, row = self.cursor
+        now = float(int(time.time()))
+        return replace(unknown("%0"), dead=False, activity=now, width=120, height=40, cursor_x=column, cursor_y=row)
 
 
 async def test_what_changes_in_the_second_of_the_last_look_is_seen() -> None:
@@ -121,6 +127,29 @@ async def test_one_that_rests_is_looked_at_when_it_prints_and_not_before() -> No
         server.shown = QUESTION
         server.printed()
         await eventually(lambda: status_of(status), until=lambda status: status == "waiting")
+    finally:
+        await status.stop()
+
+
+async def test_what_comes_of_an_enter_is_seen_as_soon_as_its_screen_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How far apart other looks are plays no part while its input holds a draft, and just after that."""
+    monkeypatch.setattr("gshtui.programs.status_watcher._LOOKS_APART", 3600.0)
+    monkeypatch.setattr("gshtui.programs.status_watcher._CLOSELY", 3600.0)
+    row = AgentRow(id="0001", name="stand-in", kind="cli", pane="%0", created=time.time() - 60)
+    server = SilentServer()
+    claude = profiles.load(Path("/nonexistent")).get("claude")
+    status = CliStatus(server, row, claude, lambda _: None)
+    server.looks = 9
+    server.show(DRAFT, 16, 14)
+    await status.start()
+    try:
+        await eventually(lambda: status_of(status), until=lambda status: status == "idle")
+        for shown, row_of_cursor, said in ((IDLE, 14, "idle"), (BUSY, 30, "thinking")):
+            seen = server.looks
+            server.show(shown, 2, row_of_cursor)
+            server.printed()
+            await eventually(lambda: look(server), until=lambda looks, seen=seen: looks > seen)
+            await eventually(lambda: status_of(status), until=lambda status, said=said: status == said)
     finally:
         await status.stop()
 
