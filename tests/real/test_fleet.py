@@ -347,7 +347,7 @@ async def test_a_killed_agent_ends_with_all_it_started_when_its_while_is_over(ha
         await fleet.kill(row.id)
         ended = await wait_for_status(fleet, row.id, "done")
         assert (ended.killed, ended.doing) == (True, "killed")
-        assert process_tree.start_time(worker.pid) == 0
+        await eventually(lambda: asyncio.to_thread(process_tree.start_time, worker.pid), until=lambda at: at == 0)
         assert not process_tree.runs(row.pid, row.pid_started)
         with pytest.raises(FleetError, match="has already ended"):
             await fleet.undo_kill(row.id)
