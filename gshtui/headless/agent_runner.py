@@ -28,6 +28,7 @@ from gshtui.bus.events.agent_events import (
 )
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnFailed
 from gshtui.bus.events.hub_events import FaultReported, Noticed, PartFailed
+from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.bus.loop_faults import LoopFaults
 from gshtui.fleet.native.outcome import DONE, FAILED, INTERRUPTED, AgentOutcome, outcome_of, outcome_of_failure
 from gshtui.fleet.native.spec import TERMINAL, Spec, SpecError, read_spec, spec_path
@@ -283,8 +284,8 @@ class _Relay:
     def _is_relayed(self, event: Event) -> bool:
         if isinstance(event, InterruptRequested):
             return event.agent != self._agent  # of an agent that it started itself
-        if isinstance(event, FaultReported):
-            return True
+        if isinstance(event, FaultReported | ToolServerChanged):
+            return True  # they are about this process
         if isinstance(event, Noticed):
             return event.about in ("", self._agent)
         return getattr(event, "agent", self._agent) == self._agent

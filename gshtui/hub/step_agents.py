@@ -7,6 +7,7 @@ the settings. Without `tools: true` it has none.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -22,6 +23,8 @@ from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import AgentAdded, InterruptRequested, PromptSubmitted, TextDelta, TurnFinished
 from gshtui.bus.events.fleet_events import AgentRemoved
 from gshtui.bus.messages import Stop
+from gshtui.commands import execution
+from gshtui.commands.declaration import Caller
 from gshtui.commands.registry import Registry
 from gshtui.context.system_section import system_sections
 from gshtui.fleet.agent_calls import InterruptAgent, ShowAgent, WaitForAgent
@@ -214,7 +217,8 @@ class HubAgents:
         verdict = await hub.gate.review(call, spawn_assessment(wanted.request()))
         if not verdict.allowed:
             return AgentAnswer(state="denied", exit_code=4, error=verdict.reason)
-        row = await hub.call(wanted)
+        # Its report is the step's result: without a conversation that wants it, no agent is woken by it.
+        row = await execution.call(hub.registry, wanted, dataclasses.replace(hub.invocation(Caller()), session=""))
         request.output(f"agent {row.id} works in {row.tmux_session or 'its terminal'}\n")
         ended = ("idle", "done", "failed", "lost")
         try:

@@ -14,6 +14,7 @@ from gshtui.bus.agent_data import SpawnRequest
 from gshtui.bus.events.agent_events import AgentStatusChanged, PromptSubmitted, TurnFinished, TurnStarted
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.fleet_events import AgentEnded, AgentSpawned, AgentSpawnRequested
+from gshtui.bus.events.server_events import ToolServerChanged
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.letter import Letter
 from gshtui.commands.declaration import Caller, CommandError, UsageError
@@ -26,6 +27,7 @@ from gshtui.system.ids import new_id
 from gshtui.tmux.server import TmuxServer
 from tests.kit.command import ROOT, run_gsh
 from tests.kit.fleet_harness import echo_program
+from tests.kit.mcp_turns import configure
 from tests.kit.native_agents import EventLog
 from tests.kit.tmux import kill_server
 
@@ -66,6 +68,7 @@ async def window(folder: Path) -> AsyncGenerator[tuple[Hub, EventLog]]:
 
 
 async def test_spawned_asked_answered_reported(folder: Path) -> None:
+    configure("[mcp.servers.kit]\ncommand = 'no-such-program'\n")
     async with window(folder) as (hub, heard):
         asked = "run command echo from-the-pane"
         request = SpawnRequest(prompt=asked, provider="offline", background=True, name="Worker")
@@ -74,10 +77,14 @@ async def test_spawned_asked_answered_reported(folder: Path) -> None:
         assert (row.kind, row.runtime, row.name) == ("native", "tmux", "worker")
         await heard.wait_for(AgentStatusChanged, agent=row.id, source="event")
         asked = await heard.wait_for(ApprovalRequested, agent=row.id)
+        await heard.wait_for(ToolServerChanged, agent=row.id, server="kit", state="failed")
+        await hub.bus.drained()
+        assert hub.agent_states.servers("kit") == [("worker", "failed")]
         hub.bus.publish(ApprovalAnswered(approval=asked.approval, decision="once"))
         ended = await heard.wait_for(AgentEnded, agent=row.id)
         assert (ended.status, ended.exit_status) == ("done", 0)
         assert "from-the-pane" in ended.report
+        await heard.wait_for(ToolServerChanged, agent=row.id, server="kit", state="off")
 
 
 async def test_a_typed_command_answers_our_own_agent_and_no_agent_does(folder: Path) -> None:
