@@ -16,6 +16,7 @@ from gshtui.ui.agents.spawn_dialog import SpawnScreen
 from gshtui.ui.approvals.question_change import QuestionChange
 from gshtui.ui.changes.diff_pane import DiffPane, WorktreesScreen
 from gshtui.ui.kit.dialogs import ConfirmScreen
+from gshtui.ui.kit.diff_lines import is_split
 from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import OpenChanges
 from tests.kit import recorded
@@ -141,7 +142,7 @@ async def test_two_columns_where_there_is_room_and_the_place_is_kept() -> None:
         await pilot.press("alt+z", "n", "n")
         view = app.bench.deck.query_one(DiffPane).view
         assert not view.split and view.hunk == 2
-        await pilot.resize_terminal(150, 30)
+        await pilot.resize_terminal(136, 30)
         await settled(pilot)
         assert view.split and view.hunk == 2
         hidden = "an empty line has no token"
@@ -194,7 +195,7 @@ async def test_two_columns_are_switched_off_in_a_tab_by_a_key_and_everywhere_by_
         view = app.bench.deck.query_one(DiffPane).view
         assert not view.split
         page = app.query_one(Transcript).document.page
-        assert not page.two_columns and not replace(page, width=150).is_split
+        assert not page.two_columns and not is_split((), replace(page, width=150))
         question = QuestionChange(view, lambda: None)
         question.show(_EDIT, "a.py")
         question.fit(150)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given
@@ -20,11 +21,12 @@ from gshtui.text.diff_rows import (
     side_by_side,
     without_names,
 )
-from gshtui.ui.kit.diff_lines import DiffBody, diff_lines
+from gshtui.ui.kit.diff_lines import SIDE_BY_SIDE, DiffBody, diff_lines, is_split
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.page import Page, make_palette
 
 LINES = st.lists(st.text("ab +-@\t", max_size=6), max_size=12)
+LONG_LINES = st.lists(st.integers(0, 90).map(lambda length: ("word 字 " * 20)[:length]), max_size=4)
 
 
 def unified(before: list[str], after: list[str]) -> str:
@@ -104,6 +106,24 @@ def test_another_name_before_is_said() -> None:
     gone = "--- a/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
     assert next(row.text for row in diff_rows(gone)) == "old.py"
     assert without_names(list(diff_rows(diff)), "new.py")[0].text == "was old.py"
+
+
+@given(LONG_LINES, LONG_LINES, st.integers(40, SIDE_BY_SIDE - 1))
+def test_two_columns_wrap_nothing_that_one_would_hold_in_a_place_of_less_than_about_140(
+    before: list[str], after: list[str], width: int
+) -> None:
+    rows = list(diff_rows(unified(before, after)))
+    page = Page(width, make_palette({}, Color(0, 0, 0)), Highlighter())
+    one = diff_lines(rows, replace(page, two_columns=False))
+    assert len(diff_lines(rows, page)) <= len(one)
+
+
+def test_a_place_of_about_140_columns_has_two_and_a_smaller_one_where_each_line_fits() -> None:
+    page = Page(136, make_palette({}, Color(0, 0, 0)), Highlighter())
+    long = list(diff_rows(unified(["x" * 60], ["y" * 60])))
+    short = list(diff_rows(unified(["x" * 40], ["y" * 40])))
+    split = [[is_split(rows, replace(page, width=width)) for width in (136, 120, 100)] for rows in (long, short)]
+    assert split == [[True, False, False], [True, True, False]]
 
 
 @given(LINES, LINES, st.sampled_from([20, 60, 130]))

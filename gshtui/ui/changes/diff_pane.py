@@ -23,8 +23,8 @@ from gshtui.ui.changes.diff_document import ChangedFile, DiffDocument, make_docu
 from gshtui.ui.changes.diff_view import GUTTER, ChangesView
 from gshtui.ui.changes.line_comments import LineComment, rows_of
 from gshtui.ui.kit.dialogs import Picker, PickerChoice
+from gshtui.ui.kit.diff_lines import SIDE_BY_SIDE
 from gshtui.ui.kit.key_table import KEYS, bind
-from gshtui.ui.kit.page import SIDE_BY_SIDE
 from gshtui.ui.kit.row_actions import row_binding, row_bindings
 from gshtui.ui.kit.tabs import TabPane
 from gshtui.ui.kit.textual.typed_app import app_of

@@ -20,12 +20,12 @@ from textual.strip import Strip
 
 from gshtui.text.diff_rows import SideBySide, side_by_side
 from gshtui.ui.changes.diff_document import DiffDocument
-from gshtui.ui.kit.diff_lines import DiffPainter, half_of
+from gshtui.ui.kit.diff_lines import SIDE_BY_SIDE_WHOLE, DiffPainter, half_of, has_two_columns
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import overlay_styles, selected_span
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.language_loader import LanguageLoader
-from gshtui.ui.kit.page import SIDE_BY_SIDE, Page, ThemePalette, wants_columns
+from gshtui.ui.kit.page import Page, ThemePalette, wants_columns
 from gshtui.ui.kit.styled_lines import StyledLine
 
 GUTTER = 2
@@ -151,14 +151,15 @@ class ChangesView(ScrollView, inherit_bindings=False):
         self._renew()
         self.post_message(self.Moved())
 
-    @property
-    def _wants_columns(self) -> bool:
-        return wants_columns(self) if self._wanted is None else self._wanted
+    def _has_columns(self, room: int, longest: int) -> bool:
+        if self._wanted is not None:
+            return self._wanted and room >= SIDE_BY_SIDE_WHOLE
+        return wants_columns(self) and has_two_columns(room, longest)
 
     def action_columns(self) -> None:
         """Put what was and what is side by side, or below one another."""
-        if self.size.width - GUTTER < SIDE_BY_SIDE:
-            need = SIDE_BY_SIDE + GUTTER
+        if self.size.width - GUTTER < SIDE_BY_SIDE_WHOLE:
+            need = SIDE_BY_SIDE_WHOLE + GUTTER
             self.notify(f"Two columns need {need} cells; here are {self.size.width}.", timeout=3, markup=False)
             return
         self._wanted = not self.split
@@ -175,11 +176,11 @@ class ChangesView(ScrollView, inherit_bindings=False):
     def _measure(self) -> None:
         room = self.size.width - GUTTER
         row = self._row_at(self.scroll_offset.y)
-        was, wide = self.split, room >= SIDE_BY_SIDE and self._wants_columns
+        longest = min(WIDEST, self.document.longest + self.document.digits + 4)
+        was, wide = self.split, self._has_columns(room, longest)
         if wide != was:
             self._pairs = side_by_side(self.document.rows) if wide else []
             self._starts = [next(at for at in pair if at is not None) for pair in self._pairs]
-        longest = min(WIDEST, self.document.longest + self.document.digits + 4)
         # In two columns each scrolls sideways, by as much as its lines are longer than it.
         hidden = max(0, longest - (half_of(room) if self.split else room))
         width = max(room + hidden, 8)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
@@ -29,6 +30,10 @@ from gshtui.ui.kit.highlights import StyledRange, overlay_styles
 from gshtui.ui.kit.page import Page
 from gshtui.ui.kit.styled_lines import StyledLine, line_breaks, visible, wrapped
 
+SIDE_BY_SIDE = 132
+"""Cells from which a change is in two columns: a window of 140, less its frame and margins."""
+SIDE_BY_SIDE_WHOLE = 106
+"""Cells from which it is where each line fits into its half: nothing wraps that one column would hold."""
 _BETWEEN = " │ "
 _SIGNS = {"added": "+", "removed": "-", "same": " "}
 _WINDOW = 120
@@ -191,7 +196,7 @@ class DiffBody:
     def __init__(self, rows: Sequence[DiffRow], page: Page, path: str) -> None:
         self._painter = DiffPainter(rows, page, lambda _: path)
         self._width = page.width
-        self._pairs = side_by_side(rows) if page.is_split else []
+        self._pairs = side_by_side(rows) if is_split(rows, page) else []
         self._starts = [0]
         for at in range(len(self._pairs) or len(rows)):
             self._starts.append(self._starts[-1] + self._height(at))
@@ -228,9 +233,30 @@ def half_of(width: int) -> int:
     return (width - len(_BETWEEN)) // 2
 
 
+def has_two_columns(width: int, longest: int) -> bool:
+    """Whether a change is in two columns where it has this many cells; `longest`: of its lines, with their numbers."""
+    return width >= SIDE_BY_SIDE or (width >= SIDE_BY_SIDE_WHOLE and longest <= half_of(width))
+
+
+def is_split(rows: Sequence[DiffRow], page: Page) -> bool:
+    """Whether these rows are in two columns on the page."""
+    if not page.two_columns or page.width < SIDE_BY_SIDE_WHOLE:
+        return False
+    longest = 0
+    if page.width < SIDE_BY_SIDE:
+        lines = (visible(literal(row.text).expandtabs(4)) for row in rows if row.kind in _SIGNS)
+        longest = max(map(cell_len, lines), default=0) + _margin(rows)
+    return has_two_columns(page.width, longest)
+
+
+def _margin(rows: Sequence[DiffRow]) -> int:
+    """Cells before the text of a line: its number, as wide as the widest, and its sign."""
+    return len(str(max((row.number for row in rows), default=0))) + 3
+
+
 def diff_lines(rows: Sequence[DiffRow], page: Page, path: str = "") -> list[StyledLine]:
     """Rows of one file as lines, in two columns where the page is wide enough."""
     painter = DiffPainter(rows, page, lambda _: path)
-    if page.is_split:
+    if is_split(rows, page):
         return [line for pair in side_by_side(rows) for line in painter.side_lines(pair, page.width)]
     return [line for at in range(len(rows)) for line in painter.lines(at, page.width)]

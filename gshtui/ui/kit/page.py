@@ -224,8 +224,6 @@ NARROWEST = 8
 WIDEST = 120
 """Maximum width of a page in cells: longer lines are hard to read."""
 _INNERMOST = 4
-SIDE_BY_SIDE = 106
-"""Cells from which on a change is in two columns: a window of 140 columns has it beside a list of files."""
 ONE_COLUMN = "-one-column"
 """The app's class while the person wants changes in one column, however much room there is."""
 
@@ -250,11 +248,6 @@ class Page:
     """Whether what was and what is may stand side by side."""
     colours: bool = True
     """Whether there are enough colours for pictures in half blocks."""
-
-    @property
-    def is_split(self) -> bool:
-        """Whether changes are in two columns here."""
-        return self.two_columns and self.width >= SIDE_BY_SIDE
 
     def narrower(self, cells: int) -> Page:
         """The page inside an indent."""
