@@ -64,6 +64,8 @@ class CallMessage(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True)
     tokens: int = 0
     """Estimated."""
     asks: tuple[CallAsk, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Names after an `@` that nobody in the call has."""
     depth: int = 0
     """Messages of agents that led to it, itself included; 0 for a person's."""
     mode: GuardMode | Literal[""] = ""

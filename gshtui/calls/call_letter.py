@@ -17,6 +17,8 @@ from gshtui.text.sanitise import one_line, plain
 ALL = "all"
 """`@all` puts a message to every agent in the call."""
 _MENTION = re.compile(r"(?<![\w@/.])@([a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?)(?![\w-])", re.IGNORECASE)
+_FILE = re.compile(r"[/(]|\.\w")
+"""What follows a name after an `@` that is none: `@src/a.py`, `@README.md`, `@cache(…)`."""
 _QUOTED = 2_000
 """Most characters of one earlier message; the call has all of it."""
 
@@ -24,6 +26,22 @@ _QUOTED = 2_000
 def mentions(text: str) -> tuple[str, ...]:
     """The names after an `@`, each once, in lower case and in their order."""
     return tuple(dict.fromkeys(name.lower() for name in _MENTION.findall(text)))
+
+
+def unknown_names(call: CallInfo, text: str) -> tuple[str, ...]:
+    """The names after an `@` that nobody in the call has, as they are written."""
+    known = {ALL, *(name.lower() for one in call.members for name in (one.member, one.name))}
+    found = (one[1] for one in _MENTION.finditer(text) if not _FILE.match(text, one.end()))
+    return tuple(dict.fromkeys(name for name in found if name.lower() not in known))
+
+
+def unknown_words(message: CallMessage) -> str:
+    """Tells the writer of a message that it names somebody who is not there; empty: it does not."""
+    names = [f"@{name}" for name in message.unknown[:5]]
+    if not names:
+        return ""
+    said = " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    return f"There is no {said} in the call {message.call}. `who` lists its members."
 
 
 @dataclass(frozen=True, slots=True)

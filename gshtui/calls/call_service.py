@@ -33,7 +33,7 @@ from gshtui.bus.events.call_events import PresenceReported
 from gshtui.bus.letter import PERSON, Letter
 from gshtui.calls.call_delivery import CallDelivery, CallPost, Recipient
 from gshtui.calls.call_feed import CallFeed
-from gshtui.calls.call_letter import call_section
+from gshtui.calls.call_letter import call_section, unknown_names
 from gshtui.calls.call_summary import MOST_AT_ONCE, summary_prompt
 from gshtui.commands.command_errors import command_error
 from gshtui.commands.declaration import Caller, CommandError
@@ -425,6 +425,7 @@ class CallService:
             in_reply_to=in_reply_to,
             tokens=text_tokens(text),
             asks=tuple(CallAsk(member.member, new_id()) for member in asked),
+            unknown=unknown_names(await self.delivery.with_everyone(call), text),
             depth=await self._post.depth(who.id) if who.is_agent else 0,
             mode=(who.mode or self._post.mode_of(who.id)) if who.is_agent else (who.mode or ""),
         )

@@ -18,6 +18,7 @@ from pydantic import Field
 from gshtui.bus.call_data import LOBBY, CallInfo, CallMessage, CallWindow, Pin, Principal, WindowKind
 from gshtui.bus.events.call_events import CallOpenRequested
 from gshtui.bus.letter import PERSON
+from gshtui.calls.call_letter import unknown_words
 from gshtui.calls.call_service import CallService
 from gshtui.calls.call_values import (
     CallListing,
@@ -468,6 +469,8 @@ def message_json(message: CallMessage) -> dict[str, Any]:
         data["asked"] = [
             {"member": ask.member, **({"refused": ask.refused} if ask.refused else {})} for ask in message.asks
         ]
+    if message.unknown:
+        data["unknown"] = list(message.unknown)
     return data
 
 
@@ -574,9 +577,9 @@ def _render_page(_invocation: Invocation, page: CallPage) -> Outcome:
 
 
 def _render_post(_invocation: Invocation, message: CallMessage) -> Outcome:
-    """What was said is seen in the call; only a refusal needs words."""
-    refused = " ".join(ask.refused for ask in message.asks if ask.refused)
-    return Outcome(message_json(message), refused, shown=not refused)
+    """What was said is seen in the call; only a refusal or a wrong name needs words."""
+    words = " ".join([*(ask.refused for ask in message.asks if ask.refused), unknown_words(message)]).strip()
+    return Outcome(message_json(message), words, shown=not words)
 
 
 def _as_it_is(_invocation: Invocation, outcome: Outcome) -> Outcome:

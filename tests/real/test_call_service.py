@@ -14,6 +14,7 @@ from gshtui.bus.call_data import LOBBY, CallAsk, CallMember, CallMessage, CallWi
 from gshtui.bus.event import Event
 from gshtui.bus.events.call_events import CallChanged, CallMessageAdded, CallRemoved, PresenceReported
 from gshtui.calls.call_delivery import Recipient
+from gshtui.calls.call_letter import unknown_words
 from gshtui.calls.call_service import CallService
 from gshtui.commands.declaration import CommandError
 from gshtui.store.call_table import PIN_BYTES
@@ -116,7 +117,10 @@ async def test_a_lone_agent_is_asked_and_one_of_several_only_by_name(tmp_path: P
         assert (await m.calls.post_message(AMY, "", "and now?")).asks == ()
         assert [ask.member for ask in (await m.calls.post_message(AMY, "", "@two?")).asks] == [two.id]
         everyone = await m.calls.post_message(AMY, "", "@all?")
-        assert {ask.member for ask in everyone.asks} == {"main", two.id}
+        assert {ask.member for ask in everyone.asks} == {"main", two.id} and everyone.unknown == ()
+        wrong = await m.calls.post_message(AMY, "", "@Nobody, @two and @src/a.py, not @README.md or @cache(1)")
+        assert wrong.unknown == ("Nobody",) and [ask.member for ask in wrong.asks] == [two.id]
+        assert unknown_words(wrong) == "There is no @Nobody in the call audio. `who` lists its members."
 
 
 async def test_two_agents_that_answer_each_other_are_stopped_and_it_is_said(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from pydantic import Field
 from gshtui.bus.agent_data import AgentRow
 from gshtui.bus.call_data import LOBBY, CallMessage, Principal
 from gshtui.bus.letter import OPEN, PERSON, Letter
+from gshtui.calls.call_letter import unknown_words
 from gshtui.calls.call_service import CallService
 from gshtui.calls.commands import message_json
 from gshtui.commands.command_errors import command_error
@@ -429,6 +430,7 @@ class _Family:
         text = f"Said in {call.name} as message {message.seq}."
         text += f" {', '.join(asked)} will answer there." if asked else ""
         text += f" Not asked: {' '.join(refused)}" if refused else ""
+        text += f" {words}" if (words := unknown_words(message)) else ""
         return Outcome(message_json(message), text)
 
     async def report(self, invocation: Invocation, parameters: ReportParameters) -> Outcome:
