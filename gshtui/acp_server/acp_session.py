@@ -180,7 +180,7 @@ class AcpSession:
                 self._printed.pop(event.call, None)
                 return []
             case ContextAssembled() if event.agent == self._agent and event.window:
-                self._filled = event.tokens, event.window
+                self._filled = event.size, event.window
                 return [session_updates.window(*self._filled, self._cost)]
             case TurnFinished() if event.agent == self._agent and self._filled[1]:
                 return [session_updates.window(*self._filled, self._cost)]

@@ -70,11 +70,11 @@ def apply_event(row: AgentRow, event: Event) -> AgentRow:
                 commands=event.commands,
             )
         case ContextAssembled():
-            return replace(row, context=event.tokens, window=event.window or row.window)
+            return replace(row, context=event.size, window=event.window or row.window)
         case ContextCut():
-            return replace(row, context=event.receipt.tokens_after)
+            return replace(row, context=event.size)
         case CutUndone():
-            return replace(row, context=event.tokens or row.context)
+            return replace(row, context=event.size or row.context)
         case UsageReported():
             return _with_usage(row, event)
         case ProviderRetried():

@@ -133,6 +133,7 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True):
     """The trigger in one sentence."""
     turn: str = ""
     tokens_before: int = 0
+    """Of the whole request, as its provider would count them."""
     tokens_after: int = 0
     messages_before: int = 0
     messages_after: int = 0

@@ -78,10 +78,12 @@ class ContextEditor:
     async def _sizes(self, subject: ContextSubject) -> dict[str, Any]:
         """The next request as of now; nothing if it cannot be determined."""
         try:
-            assembly = (await self._queries.standing(subject)).assembly
+            now = await self._queries.standing(subject)
         except ContextError:
             return {}
-        return {"tokens": assembly.tokens, "sections": assembly.sections}
+        tokens = now.assembly.tokens
+        expected = now.cutter.expected(now.terms, tokens)
+        return {"tokens": tokens, "sections": now.assembly.sections, "expected": expected}
 
     async def restore(self, agent: str, block: str, *, by: str = "person") -> None:
         """Send one block in full again, until a later cut covers it; a dropped call returns with its results."""

@@ -262,8 +262,8 @@ class Cutter:
         return priced(
             msgspec.structs.replace(
                 overlay.receipt,
-                tokens_before=tokens,
-                tokens_after=other.tokens,
+                tokens_before=self.expected(terms, tokens),
+                tokens_after=self.expected(terms, other.tokens),
                 messages_before=counts,
                 messages_after=len(other.request.messages),
                 items=told,
@@ -282,10 +282,11 @@ class Cutter:
         if order.dry:
             return receipt
         await self.decisions.add(msgspec.structs.replace(overlay, receipt=receipt))
+        after = self.assemble(terms)
         self._bus.publish(
             ContextCut(
                 agent=terms.agent, session=terms.session, receipt=receipt, request=order.request,
-                sections=self.assemble(terms).sections,
+                sections=after.sections, expected=self.expected(terms, after.tokens),
             )
         )  # fmt: skip
         return receipt

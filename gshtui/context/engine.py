@@ -196,7 +196,7 @@ class ContextEngine:
         self._bus.publish(
             ContextAssembled(
                 agent=self.agent, session=self.session, turn=draft.turn, iteration=draft.iteration,
-                sections=assembly.sections, tokens=assembly.tokens,
+                sections=assembly.sections, tokens=assembly.tokens, expected=expected,
                 window=draft.provider.capabilities(draft.model).window, trigger=terms.limits.trigger, id=kept.id,
             )
         )  # fmt: skip

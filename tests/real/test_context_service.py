@@ -242,7 +242,7 @@ async def test_a_summary_waits_for_a_persons_word(opened: Open, monkeypatch: pyt
 
 
 async def test_what_is_told_of_the_size_is_true_at_once(opened: Open) -> None:
-    script: list[Answer] = [thinking(4_000), thinking(4_000), [Say(SUMMARY)], thinking()]
+    script: list[Answer] = [thinking(4_000), [*thinking(4_000), Spent(input=12_000)], [Say(SUMMARY)], thinking()]
     async with loopback("anthropic", script) as server:
         here = await opened("anthropic", server.url)
         await here.ask("The rule is 4711.")
@@ -255,16 +255,17 @@ async def test_what_is_told_of_the_size_is_true_at_once(opened: Open) -> None:
         receipt = await (await here.editor()).cut("main", "compact")
         await here.hub.bus.drained()
         (cut,) = here.recorder.of(ContextCut)
-        assert sum(section.tokens for section in cut.sections) == receipt.tokens_after
         view = await here.contexts.view("main")
-        assert view.tokens == receipt.tokens_after
+        assert sum(section.tokens for section in cut.sections) == view.tokens
+        assert cut.size == view.expected == receipt.tokens_after != view.tokens, "as the provider would count it"
         (entry,) = here.hub.agent_states.all()
         assert entry.row.context == receipt.tokens_after
         await (await here.editor()).undo("main", receipt.id)
         await here.hub.bus.drained()
         (undone,) = here.recorder.of(CutUndone)
-        assert undone.tokens == sum(section.tokens for section in undone.sections) == receipt.tokens_before
-        assert (await here.contexts.view("main")).tokens == receipt.tokens_before
+        view = await here.contexts.view("main")
+        assert undone.tokens == sum(section.tokens for section in undone.sections) == view.tokens
+        assert undone.size == view.expected == receipt.tokens_before
         assert here.hub.agent_states.all()[0].row.context == receipt.tokens_before
 
 

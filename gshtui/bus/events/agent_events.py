@@ -195,11 +195,18 @@ class ContextAssembled(Event, frozen=True, kw_only=True):
     sections: tuple[SectionSize, ...] = ()
     tokens: int = 0
     """Estimate: bytes / 4, plus 4 per message."""
+    expected: int = 0
+    """The estimate as the provider would count it; 0: unknown."""
     window: int = 0
     trigger: int = 0
     """Tokens at which a compaction starts; 0: unknown."""
     id: str = ""
     """`Iteration.id`, by which the request can be read."""
+
+    @property
+    def size(self) -> int:
+        """What is shown as the tokens of this context until the provider has counted them."""
+        return self.expected or self.tokens
 
 
 class TextDelta(Event, frozen=True, kw_only=True):

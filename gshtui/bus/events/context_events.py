@@ -44,6 +44,13 @@ class ContextCut(Event, frozen=True, kw_only=True):
     request: str = ""
     sections: tuple[SectionSize, ...] = ()
     """Sections of the next request, with the cut."""
+    expected: int = 0
+    """Tokens of that request as the provider would count them; 0: unknown."""
+
+    @property
+    def size(self) -> int:
+        """What is shown as the tokens of this context until the provider has counted them."""
+        return self.expected or self.receipt.tokens_after
 
 
 class CutFailed(Event, frozen=True, kw_only=True):
@@ -65,8 +72,15 @@ class CutUndone(Event, frozen=True, kw_only=True):
     cut: str
     by: str = "person"
     tokens: int = 0
-    """Tokens of the next request without the cut; 0: unknown."""
+    """Estimate of the next request without the cut; 0: unknown."""
     sections: tuple[SectionSize, ...] = ()
+    expected: int = 0
+    """Its tokens as the provider would count them; 0: unknown."""
+
+    @property
+    def size(self) -> int:
+        """What is shown as the tokens of this context until the provider has counted them; 0: unknown."""
+        return self.expected or self.tokens
 
 
 class PlanEditRequested(Event, frozen=True, kw_only=True):

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-import msgspec
-
 from gshtui.bus.context_data import Iteration, Receipt
 from gshtui.bus.event import Event
 from gshtui.bus.events.agent_events import MessageAppended, SectionSize, TurnFinished
@@ -256,8 +254,10 @@ class ContextFeature(Feature):
         for block in view.blocks:
             sizes[block.section] = sizes.get(block.section, 0) + block.tokens
         sections = tuple(SectionSize(name, tokens) for name, tokens in sizes.items())
-        receipt = msgspec.structs.replace(receipt, tokens_after=sum(sizes.values()))
-        cut = ContextCut(agent=receipt.agent, session=receipt.session, receipt=receipt, sections=sections)
+        size = view.expected or view.tokens
+        cut = ContextCut(
+            agent=receipt.agent, session=receipt.session, receipt=receipt, sections=sections, expected=size
+        )  # fmt: skip
         pane.consume([cut])
         self._app.show_cut(cut)
 

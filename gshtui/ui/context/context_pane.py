@@ -42,6 +42,9 @@ class ContextState(msgspec.Struct, frozen=True):
     sections: tuple[tuple[str, int], ...] = ()
     """Name and estimated tokens, in the order sent."""
     tokens: int = 0
+    """The estimate."""
+    expected: int = 0
+    """The estimate as the provider would count it; 0: unknown."""
     window: int = 0
     trigger: int = 0
     """Tokens at which a compaction starts; 0: unknown."""
@@ -62,8 +65,8 @@ class ContextState(msgspec.Struct, frozen=True):
 
     @property
     def used(self) -> int:
-        """The best known size: the provider's count, else the estimate."""
-        return self.usage.context if self.usage is not None else self.tokens
+        """The best known size: the provider's count, else the estimate as it would count."""
+        return self.usage.context if self.usage is not None else self.expected or self.tokens
 
     @property
     def sent(self) -> int:
@@ -82,6 +85,7 @@ def reduce(state: ContextState, event: Event) -> ContextState:
                 state,
                 sections=tuple((section.name, section.tokens) for section in event.sections),
                 tokens=event.tokens,
+                expected=event.size,
                 window=event.window or state.window,
                 trigger=event.trigger or state.trigger,
                 iteration=event.iteration,
@@ -90,7 +94,8 @@ def reduce(state: ContextState, event: Event) -> ContextState:
             )
         case ContextCut() | CutUndone() if event.sections:
             sections = tuple((section.name, section.tokens) for section in event.sections)
-            return replace(state, sections=sections, tokens=sum(tokens for _, tokens in sections), usage=None)
+            tokens = sum(tokens for _, tokens in sections)
+            return replace(state, sections=sections, tokens=tokens, expected=event.expected, usage=None)
         case UsageReported():
             usage = event.usage if event.iteration else state.usage
             return replace(state, usage=usage, total=state.total + event.usage, requests=state.requests + 1)

@@ -84,7 +84,7 @@ def reduce(state: TimelineState, event: Event) -> TimelineState:
         return state
     match event:
         case ContextAssembled():
-            mark = TimelineMark(event.turn, event.iteration, event.tokens, at=event.at, id=event.id, cuts=state.waiting)
+            mark = TimelineMark(event.turn, event.iteration, event.size, at=event.at, id=event.id, cuts=state.waiting)
             marks = _without(state.marks, event.turn, event.iteration)
             return replace(
                 state,
