@@ -150,7 +150,7 @@ class Turn:
 
     async def run(self, prompt: InboxPrompt) -> TurnFinished:
         """Answer the prompt. Returns the last event published; cancellation ends the turn as interrupted."""
-        started = time.monotonic()
+        started, waited = time.monotonic(), self._toolbox.waited
         try:
             await self._run(prompt)
         except Exception as error:  # a fault of ours: it costs this turn, and the agent goes on
@@ -172,6 +172,7 @@ class Turn:
             error_kind=p.error_kind,
             hint=p.hint,
             duration=time.monotonic() - started,
+            waited=self._toolbox.waited - waited,
         )
         self._bus.publish(finished)
         return finished

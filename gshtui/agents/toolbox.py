@@ -34,7 +34,7 @@ from gshtui.commands.language import validate
 from gshtui.commands.line_values import LANGUAGE, Variables
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.tool_search import FIND_TOOL
-from gshtui.guard.approval import Call, Gate
+from gshtui.guard.approval import Call, Gate, Verdict
 from gshtui.media.mentions import missing
 from gshtui.python.python_blocks import TOOL, block_calls
 from gshtui.system.ids import new_id
@@ -112,6 +112,10 @@ class Toolbox:
         self._bus = bus
         self._registry = registry
         self._gate = gate
+        self.waited = 0.0
+        """Seconds so far in which calls waited for a person; those that waited together count once."""
+        self._reviews = 0
+        self._reviews_since = 0.0
         self._agent = agent
         self._dirs = dirs
         self._keep_output = keep_output
@@ -313,7 +317,8 @@ class Toolbox:
             self._announce(call, session, message, "")  # it gets a result like every call, so it has begun
             raise
         self._announce(call, session, message, assessment.subject)
-        verdict = await self._gate.review(Call(self._agent, session, call.id, call.name, call.arguments), assessment)
+        asked = Call(self._agent, session, call.id, call.name, call.arguments)
+        verdict = await self._verdict(self._gate.review(asked, assessment))
         if not verdict.allowed:
             return ToolResult(call.id, call.name, verdict.reason, status="denied")
         doing = f"{call.name} {assessment.subject}".strip()
@@ -321,8 +326,7 @@ class Toolbox:
         outcome, seconds = await self._run(command, parameters, invocation, doing)
         refused = outcome.sandbox if outcome.is_error and not outcome.timed_out else None
         if verdict.sandboxed and refused is not None and refused.refused:
-            asked = Call(self._agent, session, call.id, call.name, call.arguments)
-            wider = await self._gate.review_wider(asked, assessment, refused)
+            wider = await self._verdict(self._gate.review_wider(asked, assessment, refused))
             if wider.allowed:
                 invocation = replace(invocation, sandboxed=wider.sandboxed, hosts=refused.hosts)
                 outcome, seconds = await self._run(command, parameters, invocation, doing)
@@ -333,6 +337,18 @@ class Toolbox:
         status: ResultStatus = "timeout" if outcome.timed_out else "error" if outcome.is_error else "ok"
         result = await self._shortened(call, session, block, outcome, status, seconds)
         return await self._after_hooks(call, session, result, hooked)
+
+    async def _verdict(self, review: Awaitable[Verdict]) -> Verdict:
+        """What the gate decides, or a person whom it asks; the time that takes is not the agent's work."""
+        if not self._reviews:
+            self._reviews_since = time.monotonic()
+        self._reviews += 1
+        try:
+            return await review
+        finally:
+            self._reviews -= 1
+            if not self._reviews:
+                self.waited += time.monotonic() - self._reviews_since
 
     async def _after_hooks(self, call: ToolCall, session: str, result: ToolResult, before: HookVerdict) -> ToolResult:
         """The result with what hooks tell the agent about it."""

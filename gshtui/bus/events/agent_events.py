@@ -344,3 +344,11 @@ class TurnFinished(Event, frozen=True, kw_only=True):
     """`ProviderError.kind` if a provider failed."""
     hint: str = ""
     duration: float = 0.0
+    """Seconds from its prompt to its end."""
+    waited: float = 0.0
+    """Those of them in which a question about one of its calls waited."""
+
+    @property
+    def worked(self) -> float:
+        """Seconds that the agent worked."""
+        return max(0.0, self.duration - self.waited)

@@ -118,7 +118,8 @@ def _tool_ended(event: ToolFinished) -> list[CleanText]:
 def _turn_ended(event: TurnFinished) -> list[CleanText]:
     usage = event.usage
     cost = f" · ${event.cost:.4f}" if event.cost else ""
-    figures = f"{event.duration:.1f} s · {usage.context:,} tokens{cost}"
+    wait = f" and {event.waited:.1f} s waiting for you" if event.waited >= 1 else ""
+    figures = f"{event.worked:.1f} s{wait} · {usage.context:,} tokens{cost}"
     if event.stop == "end":
         return [styled(f"── done · {figures}", DIM)]
     why = one_line(f"{event.error or event.stop} {event.hint}".strip(), 500)

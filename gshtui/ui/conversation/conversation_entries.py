@@ -126,8 +126,12 @@ def stop_words(id: str, stop: str, hint: str = "") -> NoticeEntry:
     return NoticeEntry(id, "warning", text, hint or advice)
 
 
+_WAIT = 1.0
+"""Seconds; a shorter wait for an answer is not worth a word."""
+
+
 def turn_end(event: TurnFinished) -> NoticeEntry:
-    """The line at the end of a turn: the error, or its duration, tokens and cost."""
+    """The line at the end of a turn: the error, or how long it worked and waited for answers, its tokens and cost."""
     id = f"{event.turn}.end"
     if event.error:
         return NoticeEntry(id, "error", event.error, event.hint)
@@ -135,7 +139,9 @@ def turn_end(event: TurnFinished) -> NoticeEntry:
         return stop_words(id, event.stop, event.hint)
     usage = event.usage
     sent = usage.input + usage.cache_read + usage.cache_write
-    parts = [seconds(event.duration)]
+    parts = [seconds(event.worked)]
+    if event.waited >= _WAIT:
+        parts[0] += f" and {seconds(event.waited)} waiting for you"
     if sent or usage.output:
         parts += [f"{_short(sent)} tokens in", f"{_short(usage.output)} out"]
     if event.cost:
