@@ -35,7 +35,7 @@ from gshtui.bus.events.agent_events import (
     TurnFinished,
     TurnStarted,
 )
-from gshtui.bus.events.approval_events import AgentModeChanged, ApprovalRequested, ApprovalSettled
+from gshtui.bus.events.approval_events import AgentModeChanged, ApprovalAnswered, ApprovalRequested, ApprovalSettled
 from gshtui.bus.events.context_events import ContextCut, CutFailed, CutUndone
 from gshtui.bus.events.fleet_events import AgentKilled, AgentRestored
 from gshtui.bus.events.session_events import SessionChangeRequested
@@ -471,7 +471,10 @@ async def edited_prompt(here: Recorded) -> None:
     await here.press("ctrl+u")
 
 
-@told("window", "Only an answer changes anything, and `escape` leaves them;")
+@told(
+    "window",
+    "Only an answer changes anything, and `escape` leaves them; a prompt that you begin to type there goes on in",
+)
 async def first_questions(here: Recorded) -> None:
     assert here.app.hub is not None
     here.app.hub.answers["config show"] = Answer(ShownSettings(load(Path.cwd()), ""))
@@ -481,6 +484,12 @@ async def first_questions(here: Recorded) -> None:
     while isinstance(here.app.screen, Picker):
         await here.press("escape")
     assert not [call for call in here.ran[before:] if isinstance(call, SetSetting)]
+    here.app.part(SettingsFeature).ask_first()
+    await wait_until(here.pilot, lambda: isinstance(here.app.screen, Picker))
+    await here.type("what does this do")
+    assert here.input.text == "what does this do" and not isinstance(here.app.screen, Picker)
+    assert not [call for call in here.ran[before:] if isinstance(call, SetSetting)]
+    here.input.put("")
     del here.app.hub.answers["config show"]
 
 
@@ -1341,7 +1350,8 @@ async def modes(here: Real) -> None:
 @told(
     "window",
     "| `f5` | what has changed here since the last commit, new files too, or in a worktree since its base; `s` there "
-    'puts old and new side by side or below one another (`[ui] diff_columns = "one"`: everywhere) |',
+    "puts old and new side by side or below one another. Side by side is usual where a change has about 140 columns, "
+    'or where each of its lines fits into half of its place (`[ui] diff_columns = "one"`: nowhere) |',
 )
 async def changes_here(here: Recorded) -> None:
     await here.press("f5")
@@ -1658,6 +1668,44 @@ async def answered(here: Real) -> None:
     ]  # fmt: skip
 
 
+@told("hub", "while a turn runs, `ctrl+g` in an empty input opens no editor")
+async def early(here: Real) -> None:
+    turns = here.turns
+    await here.asked("sleep 100")
+    await here.press("ctrl+g")
+    await here.answer("1")
+    await here.until(lambda: here.area.status.state.status == "tool")
+    await here.press("ctrl+g")
+    said = [notice.message for notice in here.app._notifications]  # pyright: ignore[reportPrivateUsage]
+    assert "No question is waiting yet. alt+e opens the editor." in said
+    await here.press("escape")
+    finished = await here.turned(turns + 1)
+    assert 0 < finished.waited < finished.duration
+
+
+@told(
+    "hub",
+    "An answer counts only for the question that you went to: when another takes its place, `ctrl+g` goes to that",
+)
+async def its_own(here: Real) -> None:
+    turns = here.turns
+    first = await here.asked("touch gone")
+    bus = (await here.app.bridge.running()).bus
+    other = msgspec.structs.replace(first, approval="another", call="another")
+    bus.publish(other)
+    await here.press("ctrl+g")
+    bus.publish(InterruptRequested(agent=first.agent))
+    await here.turned(turns + 1)
+    await here.answer("1")
+    assert not here.count(ApprovalAnswered, approval="another")
+    await here.press("ctrl+g")
+    await here.answer("1")
+    await here.heard.wait_for(ApprovalAnswered, approval="another")
+    bus.publish(ApprovalSettled(approval="another", agent=first.agent, call="another", decision="once"))
+    await here.until(lambda: not here.area.approvals.display)
+    assert not (here.project / "gone").exists()
+
+
 @told("hub", "| `alt+q` | go to the queued prompts |")
 async def queued(here: Real) -> None:
     turns = here.turns
@@ -1699,7 +1747,7 @@ def terminal(home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gen
     child.close()
 
 
-@told("terminal", "| `alt+e`, or `ctrl+g` while no question waits | write in `$EDITOR` |")
+@told("terminal", "| `alt+e`, or `ctrl+g` while no question waits | write in `$EDITOR` (while")
 def edited(child: PtyChild) -> None:
     child.go()
     child.read_until(lambda: b"for anything" in child.output)
