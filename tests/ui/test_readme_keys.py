@@ -1671,16 +1671,13 @@ async def answered(here: Real) -> None:
 @told("hub", "while a turn runs, `ctrl+g` in an empty input opens no editor")
 async def early(here: Real) -> None:
     turns = here.turns
-    await here.asked("sleep 100")
-    await here.press("ctrl+g")
-    await here.answer("1")
+    await here.send("run sleep 100")
     await here.until(lambda: here.area.status.state.status == "tool")
     await here.press("ctrl+g")
     said = [notice.message for notice in here.app._notifications]  # pyright: ignore[reportPrivateUsage]
     assert "No question is waiting yet. alt+e opens the editor." in said
     await here.press("escape")
-    finished = await here.turned(turns + 1)
-    assert 0 < finished.waited < finished.duration
+    assert (await here.turned(turns + 1)).stop == "interrupted"
 
 
 @told(
@@ -1689,13 +1686,14 @@ async def early(here: Real) -> None:
 )
 async def its_own(here: Real) -> None:
     turns = here.turns
-    first = await here.asked("touch gone")
+    first = await here.asked("mkdir gone")
     bus = (await here.app.bridge.running()).bus
     other = msgspec.structs.replace(first, approval="another", call="another")
     bus.publish(other)
     await here.press("ctrl+g")
     bus.publish(InterruptRequested(agent=first.agent))
-    await here.turned(turns + 1)
+    finished = await here.turned(turns + 1)
+    assert 0 < finished.waited < finished.duration
     await here.answer("1")
     assert not here.count(ApprovalAnswered, approval="another")
     await here.press("ctrl+g")
