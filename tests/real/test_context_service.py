@@ -27,6 +27,7 @@ from tests.kit.providers import MODELS
 from tests.kit.scripted_provider import Recorder
 
 COVERS = (
+    "gshtui.bus.events.context_events",
     "gshtui.agents.context_assembly",
     "gshtui.context.context_editor",
     "gshtui.context.system_section",
