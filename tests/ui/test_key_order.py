@@ -8,19 +8,20 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual import events
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
-from gshtui.ui.kit.textual.key_order import LONGEST, KeyOrder, Typed
+from gshtui.ui.kit.textual.app_base import AppBase
+from gshtui.ui.kit.textual.key_order import KeyOrder
 
 
 class Form(Screen[None]):
-    """Opens with the focus in its field; `ctrl+x` closes it."""
+    """Opens with the focus in its field; `f5` closes it."""
 
-    BINDINGS = [("ctrl+x", "leave", "Leave")]
+    BINDINGS = [("f5", "leave", "Leave")]
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -33,7 +34,14 @@ class Form(Screen[None]):
 class Front(Screen[None]):
     """Two fields, deep in the tree, and keys that move between them."""
 
-    BINDINGS = [("alt+1", "to('one')", "One"), ("alt+2", "to('two')", "Two"), ("f1", "form", "Form")]
+    BINDINGS = [
+        ("alt+1", "to('one')", "One"),
+        ("alt+2", "to('two')", "Two"),
+        ("f1", "form", "Form"),
+        ("f2", "opened('one')", "One, late"),
+        ("f3", "opened('form')", "Form, late"),
+        ("f4", "opened('')", "Nothing, late"),
+    ]
 
     def compose(self) -> ComposeResult:
         with Vertical(), Vertical(), Vertical():
@@ -43,6 +51,20 @@ class Front(Screen[None]):
 
     def action_to(self, name: str) -> None:
         self.query_one(f"#{name}").focus()
+
+    def action_opened(self, what: str) -> None:
+        window = self.app
+        assert isinstance(window, Window)
+
+        async def open_it() -> bool:
+            await window.late.wait()
+            if what == "form":
+                self.action_form()
+            elif what:
+                self.action_to(what)
+            return bool(what)
+
+        window.bring(open_it(), group="open")
 
     def action_form(self) -> None:
         self.app.push_screen(Form())  # pyright: ignore[reportUnknownMemberType]
@@ -60,21 +82,23 @@ class Slow(Widget, can_focus=True):
         await self.let.wait()
 
 
-class Window(App[None]):
-    def __init__(self) -> None:
+class Window(AppBase):
+    """`late`: lets the work of F2 to F4 go on."""
+
+    def __init__(self, longest: float = 60.0) -> None:
         super().__init__()
-        self.order = KeyOrder(self, self.route)
+        self._key_order = KeyOrder(self, self.route_key, longest=longest)
+        self.late = asyncio.Event()
         self.typed: list[tuple[str, str]] = []
         self.changed = asyncio.Condition()
+        self.said: asyncio.Queue[str] = asyncio.Queue()
 
-    async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            await self.order.deliver(event)
-        else:
-            await super().on_event(event)
+    def notify(self, message: str, **options: Any) -> None:
+        self.said.put_nowait(message)
 
-    async def route(self, event: Typed) -> None:
-        await super().on_event(event)
+    async def told(self) -> str:
+        """The beginning of what the person is told next."""
+        return (await asyncio.wait_for(self.said.get(), 30)).partition(":")[0]
 
     async def on_input_changed(self, message: Input.Changed) -> None:
         async with self.changed:
@@ -101,23 +125,26 @@ def expected(keys: list[str]) -> list[tuple[str, str]]:
         match name:
             case "alt+1" | "alt+2":
                 below = below if form else {"alt+1": "one", "alt+2": "two"}[name]
-            case "f1":
+            case "f1" | "f3":
                 form = True
-            case "ctrl+x":
+            case "f2":
+                below = below if form else "one"
+            case "f5":
                 form = False
             case _:
                 found.append(("form" if form else below, name))
     return found
 
 
-@settings(max_examples=20, deadline=None)
-@given(st.lists(st.sampled_from(("alt+1", "alt+2", "f1", "ctrl+x", *"abcdef")), max_size=24))
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.sampled_from(("alt+1", "alt+2", "f1", "f5", "f2", "f3", *"abcdef")), max_size=24))
 def test_a_burst_of_keys_goes_where_each_would_go_alone(keys: list[str]) -> None:
     async def burst() -> None:
         app = Window()
         async with app.run_test() as pilot:
             app.screen.query_one("#two").focus()
             await pilot.pause()
+            asyncio.get_running_loop().call_later(0.01, app.late.set)
             for name in keys:
                 app.post_message(key(name))
             assert await app.until(len(expected(keys))) == expected(keys)
@@ -125,19 +152,39 @@ def test_a_burst_of_keys_goes_where_each_would_go_alone(keys: list[str]) -> None
     asyncio.run(burst())
 
 
-async def test_a_widget_that_is_busy_holds_keys_up_for_a_moment_only() -> None:
+async def test_keys_behind_one_that_hangs_are_dropped_and_those_after_it_work() -> None:
+    app = Window(longest=0.2)
+    async with app.run_test() as pilot:
+        slow = app.screen.query_one(Slow)
+        try:
+            # The work that a key began, and a widget that has the key.
+            for place, name, then in (("two", "f2", "z"), ("slow", "x", "w")):
+                app.screen.query_one(f"#{place}").focus()
+                await pilot.pause()
+                for typed in (name, "enter", "y"):
+                    app.post_message(key(typed))
+                assert await app.told() == "The 2 keys typed meanwhile went nowhere"
+                app.screen.set_focus(app.screen.query_one("#two"))
+                app.post_message(key(then))
+                assert await app.until(1) == [("two", then)]
+                app.typed.clear()
+        finally:
+            slow.let.set()
+            app.late.set()
+
+
+async def test_keys_for_what_could_not_be_opened_go_nowhere() -> None:
     app = Window()
     async with app.run_test() as pilot:
-        app.screen.query_one("#slow").focus()
-        await pilot.pause()
-        began = asyncio.get_running_loop().time()
-        app.post_message(key("x"))
-        app.post_message(key("y"))
         app.screen.query_one("#two").focus()
-        await asyncio.sleep(0)
-        assert await app.until(1) == [("two", "y")]
-        assert asyncio.get_running_loop().time() - began >= LONGEST * 0.9
-        app.screen.query_one(Slow).let.set()
+        await pilot.pause()
+        for name in ("a", "f4", "l", "enter"):
+            app.post_message(key(name))
+        assert await app.until(1) == [("two", "a")]
+        app.late.set()
+        assert await app.told() == "The 2 keys typed meanwhile went nowhere"
+        app.post_message(key("z"))
+        assert await app.until(2) == [("two", "a"), ("two", "z")]
 
 
 async def test_a_widget_that_goes_with_its_key_holds_nothing_up() -> None:

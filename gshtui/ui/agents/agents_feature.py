@@ -63,7 +63,7 @@ class AgentsFeature(Feature):
         if key == "agents.waiting":
             self._go_to_waiting()
             return
-        self.window.run_worker(self._ask_for_new(), exit_on_error=False, group="pick", exclusive=True)
+        self.window.bring(self._ask_for_new(), group="pick", exclusive=True)
 
     def _perform(self, message: AgentsPane.Wanted) -> None:
         key, agent = message.key, message.agent

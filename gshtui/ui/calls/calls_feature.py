@@ -53,15 +53,16 @@ class CallsFeature(Feature):
         )
 
     def press(self, key: str) -> None:
-        self.window.run_worker(self._pick(), exit_on_error=False, group="pick", exclusive=True)
+        self.window.bring(self._pick(), group="pick", exclusive=True)
 
-    async def _pick(self) -> None:
+    async def _pick(self) -> bool:
         from gshtui.calls.call_values import ListCalls
         from gshtui.ui.calls.call_picker import CallsScreen
 
         found: CallListing | None = await self.window.result_of(ListCalls())
         if found is not None:
             self.window.push_screen(CallsScreen(found), lambda chosen: self._join(chosen or ""))
+        return found is not None
 
     def _note_typing(self) -> None:
         async def note() -> None:

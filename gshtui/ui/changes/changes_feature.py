@@ -35,18 +35,13 @@ class ChangesFeature(Feature):
 
     def routes(self) -> Sequence[FeatureRoute[Any]]:
         return (
-            FeatureRoute(
-                OpenChanges,
-                lambda message: self.window.run_worker(
-                    self._open(message.worktree), exit_on_error=False, group="changes"
-                ),
-            ),
+            FeatureRoute(OpenChanges, lambda message: self.window.bring(self._open(message.worktree), group="changes")),
         )
 
     def press(self, key: str) -> None:
-        self.window.run_worker(self._choose(), exit_on_error=False, group="pick", exclusive=True)
+        self.window.bring(self._choose(), group="pick", exclusive=True)
 
-    async def _choose(self) -> None:
+    async def _choose(self) -> bool:
         from gshtui.commands.declaration import CommandError
         from gshtui.tools.git_worktree import ListWorktrees
         from gshtui.ui.changes.diff_pane import WorktreesScreen, worktree_choices
@@ -57,16 +52,17 @@ class ChangesFeature(Feature):
             outside = "not a git repository" in str(error)
             said = "This folder is not in a git repository, so there is nothing to compare it with."
             self.window.notify(said if outside else str(error), severity="warning", markup=False)
-            return
+            return False
         if len(found) == 1:
             await self._open(found[0].id)
-            return
+            return True
 
         def chosen(worktree: str | None) -> None:
             if worktree:
                 self.window.post_message(OpenChanges(worktree))
 
         self.window.push_screen(WorktreesScreen(found), chosen)
+        return True
 
     async def _open(self, worktree: str) -> None:
         """Show a worktree's changes against its base in a tab; an open tab is brought to the front."""
@@ -82,7 +78,7 @@ class ChangesFeature(Feature):
         made = DiffPane(worktree, fetch, self._perform)
         await self._tabs.open(worktree, title, lambda: made)
         if made.is_attached:
-            await self._load_comments(made)
+            self._work(self._load_comments(made))
 
     def _perform(self, pane: DiffPane, key: str) -> None:
         """Do what the key says: to the worktree, to the change under the cursor or to the comments."""

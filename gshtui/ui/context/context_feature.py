@@ -173,7 +173,7 @@ class ContextFeature(Feature):
 
     def inspect(self, agent: str, *, at: str = "", section: str = "") -> None:
         """Show what an agent's model is sent, in a tab."""
-        self._app.run_worker(self.open_inspector(agent, at, section), exit_on_error=False, group="inspectors")
+        self._app.bring(self.open_inspector(agent, at, section), group="inspectors")
 
     async def open_inspector(self, agent: str, at: str = "", section: str = "") -> None:
         """Bring an agent's inspector to the front, at this request and with this section."""

@@ -105,7 +105,7 @@ class ConversationFeature(Feature):
             return
         picks = {"app.models": self._pick_model, "app.rewind": self._pick_prompt}
         work = picks.get(key, self._pick_session)()
-        self.window.run_worker(work, exit_on_error=False, group="pick", exclusive=True)
+        self.window.bring(work, group="pick", exclusive=True)
 
     async def models(self) -> list[ListedModel]:
         """The models to choose from; empty if unavailable."""
@@ -174,7 +174,7 @@ class ConversationFeature(Feature):
     # Other agents
 
     def _open_soon(self, message: OpenConversation) -> None:
-        self.window.run_worker(self._open(message.row), exit_on_error=False, group="conversations")
+        self.window.bring(self._open(message.row), group="conversations")
 
     async def _open(self, row: AgentRow) -> None:
         """Bring the tab with an agent's conversation to the front, creating it if needed."""

@@ -98,6 +98,14 @@ class WorkbenchPort(Protocol):
         """End the zoom of a side pane, so that a tab can be seen."""
         ...
 
+    def bring(self, work: Coroutine[Any, Any, bool | None], *, group: str, exclusive: bool = False) -> None:
+        """Run what brings something to the front, in a worker: keys typed meanwhile wait, and go there.
+
+        It ends as soon as that is in front, and with False if nothing will be, when they are dropped; what it does
+        afterwards is another worker's.
+        """
+        ...
+
     # What Textual's app does
 
     def notify(

@@ -27,7 +27,7 @@ class ServersFeature(Feature):
         self.rows: RowActions[ServerRow] = RowActions(window, ("servers",), ())
 
     def press(self, key: str) -> None:
-        self.window.run_worker(self._open(), exit_on_error=False, group="servers")
+        self.window.bring(self._open(), group="servers")
 
     async def _open(self) -> None:
         from gshtui.ui.servers.servers_tab import ServersTab

@@ -46,7 +46,7 @@ class SettingsFeature(Feature):
         """File by name."""
 
     def press(self, key: str) -> None:
-        self._work(self._open())
+        self.window.bring(self._open(), group="settings")
 
     def watchers(self) -> Sequence[EventConsumer]:
         return (self,)
@@ -62,13 +62,14 @@ class SettingsFeature(Feature):
     def _warn(self, words: str) -> None:
         self.window.notify(words, severity="warning", markup=False)
 
-    async def _open(self) -> None:
+    async def _open(self) -> bool:
         from gshtui.ui.settings.settings_screen import SettingsScreen
 
         rows = await self._rows()
         if rows is not None:
             self._screen = SettingsScreen(rows, change=self._change, reset=self._reset, check=self._check)
             self.window.push_screen(self._screen)
+        return rows is not None
 
     def ask_first(self, *, unless: Callable[[], object] = bool) -> None:
         """Ask the questions of the very first start, once it is known which are to be asked.

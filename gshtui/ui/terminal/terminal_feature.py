@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import SuspendNotSupported
@@ -77,12 +77,7 @@ class TerminalFeature(Feature):
         self._tabs: PaneTabs[TerminalPane] = PaneTabs(window.deck, "terminal")
 
     def routes(self) -> Sequence[FeatureRoute[Any]]:
-        return (
-            FeatureRoute(
-                OpenTerminal,
-                lambda message: self.window.run_worker(self._show(message), exit_on_error=False, group="terminals"),
-            ),
-        )
+        return (FeatureRoute(OpenTerminal, lambda message: self.window.bring(self._show(message), group="terminals")),)
 
     def watchers(self) -> Sequence[EventConsumer]:
         return (UnmetTerminals(self.window),)
@@ -90,18 +85,28 @@ class TerminalFeature(Feature):
     def press(self, key: str) -> None:
         self.window.post_message(OpenTerminal(OpenTerminal.SHARED))
 
-    async def _show(self, message: OpenTerminal) -> None:
+    async def _show(self, message: OpenTerminal) -> bool:
         from gshtui.tmux.tmux_errors import TmuxError
 
         before = self.window.deck.front
         try:
-            pane = await self._open(message.agent, attach=message.attach)
+            pane = await self._open(message.agent)
         except (NotReady, TerminalError, TmuxError) as error:
             if message.command and message.enter:
-                await self._run_outside(message.command)
+                self._work(self._run_outside(message.command))
             else:
                 self.window.notify(str(error), severity="error", markup=False)
-            return
+            return False
+        self._work(self._go_on(message, pane, before))
+        return True
+
+    def _work(self, work: Coroutine[Any, Any, None]) -> None:
+        self.window.run_worker(work, exit_on_error=False, group="terminals")
+
+    async def _go_on(self, message: OpenTerminal, pane: TerminalPane, before: str) -> None:
+        """Do what was asked of a tab that is in front now."""
+        if message.attach:
+            await pane.visit()
         pane.filled = False
         if message.command and await self._type(message.command, enter=message.enter) and pane.view.has_focus:
             pane.view.action_type()
@@ -156,8 +161,8 @@ class TerminalFeature(Feature):
         if code:
             self.window.notify(f"{command} ended with exit code {code}.", severity="warning", markup=False)
 
-    async def _open(self, agent: str, *, attach: bool) -> TerminalPane:
-        """Bring an agent's tab to the front, creating it if needed; `attach`: then show it full screen."""
+    async def _open(self, agent: str) -> TerminalPane:
+        """Bring an agent's tab to the front, creating it if needed."""
         from gshtui.ui.kit.agent_line import tab_title  # neither is needed for the first screen
         from gshtui.ui.terminal.terminal_pane import TerminalPane
 
@@ -166,10 +171,7 @@ class TerminalFeature(Feature):
         if shared and (opened := self._tabs.find_tab(row.id)) is not None:
             opened.show_row(row)  # it may have been started anew
         title = tab_title(row) if not row.speaks_events else f"{tab_title(row)}'s terminal"
-        pane = await self._tabs.open(row.id, title, lambda: TerminalPane(self.terminals, row, self.window.clock))
-        if attach:
-            await pane.visit()
-        return pane
+        return await self._tabs.open(row.id, title, lambda: TerminalPane(self.terminals, row, self.window.clock))
 
     async def end(self) -> None:
         """Stop mirroring."""

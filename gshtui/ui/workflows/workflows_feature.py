@@ -33,7 +33,7 @@ class WorkflowsFeature(Feature):
         self.rows: RowActions[WorkflowRunRow] = RowActions(window, ("run",), ())
 
     def press(self, key: str) -> None:
-        self.window.run_worker(self._pick(), exit_on_error=False, group="pick", exclusive=True)
+        self.window.bring(self._pick(), group="pick", exclusive=True)
 
     async def _pick(self) -> None:
         from gshtui.ui.kit.dialogs import Picker
@@ -55,7 +55,7 @@ class WorkflowsFeature(Feature):
         if choice.startswith(_START):
             self.window.write(f"/workflow {choice.removeprefix(_START)} ")
         else:
-            self.window.run_worker(self._open(choice.removeprefix(_RUN)), exit_on_error=False, group="workflows")
+            self.window.bring(self._open(choice.removeprefix(_RUN)), group="workflows")
 
     async def _open(self, run: str) -> None:
         from gshtui.ui.workflows.run_tab import RunTab

@@ -7,6 +7,7 @@ Owns these corrections; refuses anything of the workbench. `Workbench` is built 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any, cast
 
 from rich.console import RenderableType
@@ -45,6 +46,30 @@ class AppBase(IsolatingApp):
     def keys_rested(self) -> bool:
         """Whether all keys that have come are done."""
         return self._key_order.rested
+
+    def bring(self, work: Coroutine[Any, Any, bool | None], *, group: str, exclusive: bool = False) -> None:
+        """Run this in a worker; the keys behind the one that asked for it wait until it has ended.
+
+        They are dropped if it fails or gives False: nothing came that they were meant for.
+        """
+
+        async def brought() -> None:
+            came = None
+            try:
+                came = await work
+            except Exception:
+                came = False
+                raise
+            finally:
+                if came is False:
+                    self._key_order.drop()
+
+        worker = self.run_worker(
+            brought(), name=work.__qualname__, group=group, exit_on_error=False, exclusive=exclusive
+        )
+        task = cast("asyncio.Task[None] | None", worker._task)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
+        if task is not None:
+            self._key_order.hold(task)
 
     async def route_key(self, event: Typed) -> None:
         """Hand a key to the widget that has the focus, once the keys before it are done."""

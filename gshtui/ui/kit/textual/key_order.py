@@ -1,9 +1,10 @@
 """Keys one after the other: what a key does to the focus counts for the key behind it.
 
 Textual routes a key to whatever has the focus when the app reads it, while the key before may still be on its way
-through the widgets; typed fast, or on a busy machine, a letter behind a key that moves the focus would be lost. Here a
-key waits until the one before, the focus that it moved and the screen that it opened are done, or `LONGEST` is over.
-Owns the keys that wait; refuses everything but keys and pastes.
+through the widgets; typed fast, or on a busy machine, a letter behind a key that moves the focus would be lost, or land
+in a prompt and be sent. Here a key waits until the one before, the focus that it moved, the screen that it opened and
+the work that it began to bring something to the front are done. What waits for `LONGEST` is dropped, and the person is
+told: it was meant for something that is not there. Owns the keys that wait; refuses everything but keys and pastes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from textual import events
@@ -18,8 +20,10 @@ from textual.app import App
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 
-LONGEST = 0.5
-"""Seconds that a key waits at most for the one before it, whose widget may be busy."""
+LONGEST = 3.0
+"""Seconds that a key waits at most for the one before it, whose widget may be busy, or which starts a program."""
+_LATE = 0.25
+"""Seconds behind its time after which a timer says that this program was busy itself, and not what it waited for."""
 _SCREENS = 3
 """Screens that one key may open, one out of the other, and that the next key waits for."""
 
@@ -30,9 +34,14 @@ Route = Callable[[Typed], Awaitable[None]]
 class KeyOrder:
     """The order of an app's keys. `route` hands one to the widget that has the focus."""
 
-    def __init__(self, app: App[Any], route: Route) -> None:
+    def __init__(self, app: App[Any], route: Route, *, longest: float = LONGEST) -> None:
         self._app = app
         self._route = route
+        self._longest = longest
+        self._held: set[asyncio.Future[Any]] = set()
+        """Work that brings something to the front."""
+        self._screen: Screen[Any] | None = None
+        """What was in front when the key under way came."""
         self._waiting: deque[Typed] = deque()
         self._turn = 0
         self._under_way = False
@@ -48,6 +57,27 @@ class KeyOrder:
         self._waiting.append(event)
         if not self._under_way:
             await self._next()
+
+    def hold(self, work: asyncio.Future[Any]) -> None:
+        """Have the keys behind the one under way, or those from now on, wait for this work, too."""
+        if not self._under_way:
+            self._start()
+        self._held.add(work)
+        work.add_done_callback(partial(self._let_go, self._turn))
+
+    def _let_go(self, turn: int, work: asyncio.Future[Any]) -> None:
+        if turn == self._turn:
+            self._held.discard(work)
+            if self._under_way and not self._held:
+                self._reach(turn, self._screen, _SCREENS)
+
+    def drop(self) -> None:
+        """Drop the keys that wait, and say so: what they were meant for does not come."""
+        if dropped := len(self._waiting):
+            self._waiting.clear()
+            keys = "The key" if dropped == 1 else f"The {dropped} keys"
+            words = f"{keys} typed meanwhile went nowhere: what was to be opened before has not come."
+            self._app.notify(words, severity="warning", markup=False, timeout=8)
 
     async def _next(self) -> None:
         """Route the keys that wait, up to one that another has to wait for."""
@@ -65,16 +95,23 @@ class KeyOrder:
             return False
         return focused.check_consume_key(event.key, event.character)
 
-    async def _begin(self, event: Typed) -> None:
+    def _start(self) -> None:
         self._turn += 1
         self._under_way = True
-        self._deadline = asyncio.get_running_loop().call_later(LONGEST, self._give_up, self._turn)
-        screen = self._app.screen if self._app.screen_stack else None
-        target = self._app.focused or screen
+        self._screen = self._app.screen if self._app.screen_stack else None
+        self._wait(self._turn)
+
+    def _wait(self, turn: int) -> None:
+        loop = asyncio.get_running_loop()
+        self._deadline = loop.call_later(self._longest, self._give_up, turn, loop.time() + self._longest)
+
+    async def _begin(self, event: Typed) -> None:
+        self._start()
+        target = self._app.focused or self._screen
         try:
             await self._route(event)
         finally:
-            self._follow(target or self._app, self._turn, screen, _SCREENS)
+            self._follow(target or self._app, self._turn, self._screen, _SCREENS)
 
     def _follow(self, node: MessagePump | None, turn: int, screen: Screen[Any] | None, screens: int) -> None:
         """Go the way of the key, from the widget that got it up to the app, behind it in each queue."""
@@ -85,12 +122,15 @@ class KeyOrder:
             if node.is_running and node.call_later(self._follow, above, turn, screen, screens):
                 return
             node = above
+        self._reach(turn, screen, screens)
+
+    def _reach(self, turn: int, screen: Screen[Any] | None, screens: int) -> None:
         # The app handles the key before this, and what that asks of the app, such as the focus, before the call in it.
         if not self._app.call_later(self._app.call_later, self._arrived, turn, screen, screens):
             self._end()
 
     async def _arrived(self, turn: int, screen: Screen[Any] | None, screens: int) -> None:
-        if turn != self._turn:
+        if turn != self._turn or self._held:
             return
         now = self._app.screen if self._app.screen_stack else None
         if now is not None and now is not screen and screens:
@@ -99,9 +139,16 @@ class KeyOrder:
         self._end()
         await self._next()
 
-    def _give_up(self, turn: int) -> None:
-        if turn == self._turn and self._under_way and not self._app.call_later(self._arrived, turn, None, 0):
-            self._end()
+    def _give_up(self, turn: int, due: float) -> None:
+        if turn != self._turn or not self._under_way:
+            return
+        if asyncio.get_running_loop().time() - due > _LATE:
+            self._wait(turn)
+            return
+        self._turn += 1  # whatever still comes of that key counts no more
+        self._held.clear()
+        self._end()
+        self.drop()
 
     def _end(self) -> None:
         self._under_way = False
