@@ -324,12 +324,16 @@ class _Calls:
             case "ls":
                 found = await service.all()
                 here = (await service.find("", who)).name
-                return Outcome([call_json(call, who.id) for call in found], _calls_table(found, who.id, here))
+                table = _calls_table(found, who.id, here)
+                data = [call_json(call, who.id) for call in found]
+                return Outcome(data, table, plain=markdown_table.bare_columns(table))
             case "show":
                 call = await service.find(parameters.call, who)
                 _refuse_outsider(invocation, call, who)
                 pins = await service.pins(call.name)
-                return Outcome(call_json(call) | {"pinned": [pin.name for pin in pins]}, _details(call, pins))
+                table = _details(call, pins)
+                data = call_json(call) | {"pinned": [pin.name for pin in pins]}
+                return Outcome(data, table, plain=markdown_table.bare_columns(table))
             case "search":
                 if not parameters.text.strip():
                     raise UsageError("Give the words to search for.", hint="For example: calls search lobby flaky test")
@@ -569,7 +573,8 @@ def _render_noted(_invocation: Invocation, call: str) -> Outcome:
 
 
 def _render_listing(_invocation: Invocation, found: CallListing) -> Outcome:
-    return Outcome([call_json(call) for call in found.calls], _calls_table(found.calls, PERSON, found.here))
+    table = _calls_table(found.calls, PERSON, found.here)
+    return Outcome([call_json(call) for call in found.calls], table, plain=markdown_table.bare_columns(table))
 
 
 def _render_page(_invocation: Invocation, page: CallPage) -> Outcome:

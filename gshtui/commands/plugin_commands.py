@@ -216,7 +216,7 @@ def _render_list(_invocation: Invocation, found: PluginListing) -> Outcome:
         text += "\n\nAll plugins are switched off; `plugins on` loads the approved ones again."
     elif any(one.state != "approved" for one in found.plugins):
         text += "\n\n`plugins approve NAME` shows what one brings and lets it be loaded."
-    return Outcome(data, text)
+    return Outcome(data, text, plain=markdown_table.bare_columns(text))
 
 
 def _render_change(_invocation: Invocation, changed: PluginChange) -> Outcome:

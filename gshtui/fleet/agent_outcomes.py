@@ -14,7 +14,7 @@ from gshtui.fleet import agent_calls as calls
 from gshtui.fleet import agent_tables
 from gshtui.fleet.fleet import Fleet
 from gshtui.fleet.ports import RecoveryPlan, RevivedAgent
-from gshtui.text.markdown_table import padded
+from gshtui.text.markdown_table import bare_columns
 from gshtui.text.sanitise import literal, one_line, visible
 from gshtui.text.verbatim import fenced
 
@@ -35,7 +35,7 @@ class AgentOutcomes:
         if not data:
             return Outcome([], "There are no agents here. `spawn` starts one.")
         table = agent_tables.agents_table(found.agents, self._fleet.attach_words)
-        return Outcome(data, table, plain=padded(table).replace("`", ""))
+        return Outcome(data, table, plain=bare_columns(table))
 
     def report(self, _invocation: Invocation, found: calls.AgentReport) -> Outcome:
         attach = self._fleet.attach_words(found.agent.row)

@@ -236,4 +236,4 @@ def _render_findings(_: Invocation, examined: ExaminedHost) -> Outcome:
 
 
 def _shown(data: object, table: str, *, is_error: bool = False) -> Outcome:
-    return Outcome(data, table, is_error, plain=markdown_table.padded(table.replace("`", "")))
+    return Outcome(data, table, is_error, plain=markdown_table.bare_columns(table))

@@ -178,7 +178,9 @@ def commands(
             context = await facts(parameters.agent or invocation.addressed)
             if context is None:
                 raise
-            return Outcome({"context": msgspec.to_builtins(context)}, markdown_table.facts(_fact_rows(context)))
+            table = markdown_table.facts(_fact_rows(context))
+            data = {"context": msgspec.to_builtins(context)}
+            return Outcome(data, table, plain=markdown_table.bare_columns(table))
         try:
             context = await facts(state.row.id)
         except CommandError:
@@ -186,9 +188,11 @@ def commands(
         words = attach(state.row)
         data = agent_tables.state_json(state, words)
         if context is None:
-            return Outcome(data, agent_tables.agent_details(state, words))
+            table = agent_tables.agent_details(state, words)
+            return Outcome(data, table, plain=markdown_table.bare_columns(table))
         details = agent_tables.agent_details(state, words, _fact_rows(context))
-        return Outcome(data | {"context": msgspec.to_builtins(context)}, details)
+        data |= {"context": msgspec.to_builtins(context)}
+        return Outcome(data, details, plain=markdown_table.bare_columns(details))
 
     async def clear(invocation: Invocation, parameters: AgentNameParameters) -> Outcome:
         await look()

@@ -202,7 +202,8 @@ def _render_list(_invocation: Invocation, known: PeopleFile) -> Outcome:
     rows = [(one.name, one.rights, one.key_type, f"`{one.fingerprint}`") for one in known.people]
     text = markdown_table.table(("name", "rights", "key", "fingerprint"), rows) if rows else ""
     text = text or "Nobody may enter over SSH. `people allow NAME KEY` lets somebody in."
-    return Outcome(data, "\n\n".join((text, *known.mistakes)))
+    text = "\n\n".join((text, *known.mistakes))
+    return Outcome(data, text, plain=markdown_table.bare_columns(text))
 
 
 def _render_changed(_invocation: Invocation, changed: ChangedPerson) -> Outcome:

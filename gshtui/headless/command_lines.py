@@ -17,7 +17,17 @@ from gshtui.headless import exits
 from gshtui.headless.command_hub import Denied, HubNeeds, on_hub
 from gshtui.headless.outcomes import outcome_code, write_outcome
 from gshtui.headless.runner import run_command, until_stopped
-from gshtui.headless.streams import STDERR, complain, own, piped_input, result, shown, write_all
+from gshtui.headless.streams import (
+    STDERR,
+    STDOUT,
+    complain,
+    is_terminal,
+    own,
+    piped_input,
+    result,
+    shown,
+    write_all,
+)
 from gshtui.text.sanitise import one_line
 
 if TYPE_CHECKING:
@@ -82,7 +92,7 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
             progress.clear()
             if isinstance(outcome.view, ProgramView):
                 raise UsageError("What needs a terminal can only be the last line.")
-            write_outcome(outcome, as_json=options.json)
+            _write(outcome, options)
         raise AssertionError("there is a line")
 
     needs = HubNeeds(
@@ -97,7 +107,12 @@ async def _run(options: LineOptions, views: list[ProgramView]) -> int:
     if isinstance(outcome.view, ProgramView) and not options.json:
         views.append(outcome.view)
         return exits.DONE
-    return write_outcome(outcome, as_json=options.json)
+    return _write(outcome, options)
+
+
+def _write(outcome: Outcome, options: LineOptions) -> int:
+    """Write an outcome as the command's own shell form does, on a terminal; piped, the text that agents get as well."""
+    return write_outcome(outcome, as_json=options.json, text=outcome.plain if is_terminal(STDOUT) else "")
 
 
 async def _talk(hub: Hub, view: TalkView) -> None:

@@ -30,7 +30,8 @@ def render_list(_invocation: Invocation, found: calls.ServerList) -> Outcome:
         )
         for row in found.rows
     ]
-    return Outcome(data, markdown_table.table(("name", "state", "tools", "from", "command or address"), rows))
+    table = markdown_table.table(("name", "state", "tools", "from", "command or address"), rows)
+    return Outcome(data, table, plain=markdown_table.bare_columns(table))
 
 
 def _row_data(row: calls.ServerRow) -> dict[str, Any]:

@@ -414,7 +414,8 @@ def _render_list(_invocation: Invocation, found: ModelList) -> Outcome:
         lines.append((f"{model.model}{also}", model.provider, window, price, state))
     models = markdown_table.table(("model", "provider", "window", "$ per million in / out", ""), lines, right=(2, 3))
     text = "\n".join([models, *(["", *found.problems] if found.problems else [])])
-    return Outcome(data={"models": [model.plain() for model in found.models], "problems": found.problems}, text=text)
+    data = {"models": [model.plain() for model in found.models], "problems": found.problems}
+    return Outcome(data, text, plain=markdown_table.bare_columns(text))
 
 
 def _completions(catalog: Catalog, able: list[Usable] | None, parameter: str, prefix: str) -> list[str]:

@@ -33,8 +33,15 @@ def padded(text: str) -> str:
     return "\n".join(lines[:-1])
 
 
+def bare_columns(text: str) -> str:
+    """The text as `padded`, without the marks of code and of bold: what a table's shell form prints."""
+    return padded(text).replace("`", "").replace("**", "")
+
+
 def _columns(block: list[list[str]]) -> list[str]:
     rows = [row for row in block if not all(cell and not cell.strip("-:") for cell in row)]
+    if rows and not any(rows[0]):
+        del rows[0]  # the heading of a table that has none
     many = max((len(row) for row in rows), default=0)
     widths = [max(cells.width(row[at]) if at < len(row) else 0 for row in rows) for at in range(many)]
     filled = [

@@ -457,7 +457,8 @@ def _servers_text(_: Invocation, found: CodeServers) -> Outcome:
         for row in found.rows
     ]  # fmt: skip
     text = markdown_table.table(("server", "state", "memory", "for", ""), rows, right={2})
-    return Outcome(data, f"{text}\n\n{found.refused}" if found.refused else text)
+    text = f"{text}\n\n{found.refused}" if found.refused else text
+    return Outcome(data, text, plain=markdown_table.bare_columns(text))
 
 
 def _cell(text: str) -> str:

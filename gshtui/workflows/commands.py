@@ -365,7 +365,8 @@ def _runs_text(_: Invocation, runs: WorkflowRuns) -> Outcome:
         )
         for row in runs.rows
     ]
-    return Outcome(data, markdown_table.table(("run", "workflow", "state", "exit", "begun", "why"), rows))
+    table = markdown_table.table(("run", "workflow", "state", "exit", "begun", "why"), rows)
+    return Outcome(data, table, plain=markdown_table.bare_columns(table))
 
 
 def _ago(row: WorkflowRunRow) -> str:

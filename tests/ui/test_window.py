@@ -307,6 +307,19 @@ async def test_the_offer_goes_when_a_prompt_is_sent() -> None:
         assert not app.bench.query_one(SessionOffer).display
 
 
+async def test_no_offer_comes_behind_a_prompt_that_was_sent_while_the_window_still_opened() -> None:
+    app = Window(answers={"session ls": conversations(*SESSIONS)})
+    async with app.run_test(size=SIZE) as pilot:
+        await settled(pilot)
+        offer = app.bench.query_one(SessionOffer)
+        app.feed(PromptSubmitted(prompt="p", agent="0001", text="theirs"))
+        assert offer.display
+        app.feed(PromptSubmitted(prompt="p", agent="main", text="go"))
+        assert not offer.display
+        await app.offer_last()
+        assert not offer.display and app.offered_session() == ""
+
+
 async def test_the_offer_stays_while_other_agents_work() -> None:
     app = Window(answers={"session ls": conversations(*SESSIONS)})
     async with app.run_test(size=SIZE) as pilot:

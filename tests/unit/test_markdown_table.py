@@ -34,3 +34,9 @@ def test_a_face_without_markdown_shows_columns() -> None:
     )
     assert markdown_table.padded(text) == "Agents:\nid    name\n1     löng-名\n0012\nThat is all."
     assert markdown_table.padded("no table | here") == "no table | here"
+
+
+def test_a_terminal_without_markdown_gets_columns_and_no_marks() -> None:
+    facts = markdown_table.facts([("name", "`a b`"), ("longer", "**c**")])
+    assert markdown_table.bare_columns(facts) == "name    a b\nlonger  c"
+    assert markdown_table.bare_columns(f"Before.\n\n{facts}\n\n`x` after.").endswith("longer  c\n\nx after.")

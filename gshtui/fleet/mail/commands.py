@@ -139,7 +139,8 @@ def mail_command(room: MailService) -> AnyCommand:
 async def _run(room: MailService, parameters: MailParameters) -> Outcome:
     if parameters.action == "ls":
         letters = await room.list_letters(all=parameters.all, recipient=parameters.message)
-        return Outcome([_mail_json(letter) for letter in letters], _mail_table(letters))
+        table = _mail_table(letters)
+        return Outcome([_mail_json(letter) for letter in letters], table, plain=markdown_table.bare_columns(table))
     if not parameters.message:
         raise UsageError(f"`mail {parameters.action}` needs the id of a message.", hint="`mail ls` lists them.")
     match parameters.action:

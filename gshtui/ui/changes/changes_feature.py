@@ -131,7 +131,9 @@ class ChangesFeature(Feature):
             if changed is not None and changed != text:
                 self.window.perform(EditHunk.at(place).model_copy(update={"text": changed}), pane.action_reload)
 
-        self.window.push_screen(InputScreen(f"Edit {place.file}", text=text, lines=True, exact=True), write)
+        self.window.push_screen(
+            InputScreen(f"Edit {place.file}", text=text, lines=True, exact=True, does="saves"), write
+        )
 
     # Comments
 
@@ -177,7 +179,9 @@ class ChangesFeature(Feature):
                 said = LineComment(fresh.path, fresh.rows, text)
                 self._store(pane, lambda kept: [*(one for one in kept if one != here), said])
 
-        self.window.push_screen(InputScreen(f"Comment on {fresh.place}", text=fresh.text, lines=True), write)
+        title = f"Comment on {fresh.place}"
+        later = f"{KEYS['diff.send'].keys} sends all comments later"
+        self.window.push_screen(InputScreen(title, text=fresh.text, hint=later, lines=True, does="keeps it"), write)
 
     async def _send(self, pane: DiffPane) -> None:
         """Send the comments to the agent whose changes these are; to one that is chosen, if several could be meant."""

@@ -165,12 +165,23 @@ class InputScreen(ModalScreen[str | None]):
         text: the initial text.
         lines: whether several lines are allowed.
         exact: the text is a file's: its blanks count, and nothing is an answer too (`None`: cancelled).
+        does: what the key that ends it does with several lines, as a verb.
     """
 
     BINDINGS = [bind("form.submit", "submit"), bind("form.close", "cancel")]
 
-    def __init__(self, title: str, *, text: str = "", hint: str = "", lines: bool = False, exact: bool = False) -> None:
+    def __init__(
+        self,
+        title: str,
+        *,
+        text: str = "",
+        hint: str = "",
+        lines: bool = False,
+        exact: bool = False,
+        does: str = "sends",
+    ) -> None:
         super().__init__()
+        self._does = does
         self._exact = exact
         self._title = title
         self._text = text
@@ -186,7 +197,7 @@ class InputScreen(ModalScreen[str | None]):
                 yield TextArea(self._text, id="words", compact=True, soft_wrap=True)
             else:
                 yield LineField(self._text, id="words")
-            sends = f"ctrl+s {'saves' if self._exact else 'sends'}" if self._lines else "enter confirms"
+            sends = f"ctrl+s {self._does}" if self._lines else "enter confirms"
             hint = " · ".join(filter(None, (sends, "escape cancels", self._hint)))
             yield Static(Content(hint), classes="dialog-hint")
 

@@ -21,7 +21,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from gshtui.bus.event import Event
-from gshtui.bus.events.agent_events import PromptEditRequested, TurnStarted
+from gshtui.bus.events.agent_events import PromptEditRequested, PromptSubmitted, TurnStarted
 from gshtui.bus.events.session_events import SessionOpened
 from gshtui.ui.approvals.approvals_pane import ApprovalsPane
 from gshtui.ui.kit.bound_keys import key_of
@@ -92,9 +92,9 @@ class MainArea(msgspec.Struct, frozen=True):
 
 
 class SessionOffer(Static):
-    """Hidden until there is something to offer. `agent`: the one in front; its turns withdraw the offer."""
+    """Hidden until there is something to offer. `agent`: the one in front; its first prompt ends the offer for good."""
 
-    CONSUMES: ClassVar[tuple[type[Event], ...]] = (SessionOpened, TurnStarted)
+    CONSUMES: ClassVar[tuple[type[Event], ...]] = (PromptSubmitted, SessionOpened, TurnStarted)
 
     class Taken(Message):
         """The person wants to continue the conversation."""
@@ -112,9 +112,13 @@ class SessionOffer(Static):
         self.display = False
         self.session = ""
         self._listing = (0, 0)
+        self._begun = False
+        """The person has sent a prompt, or continued a conversation."""
 
     def offer(self, session: str, title: str, detail: str) -> None:
-        """Offer this conversation."""
+        """Offer this conversation, unless the person has begun already: a prompt may be sent while it is looked up."""
+        if self._begun:
+            return
         self.session = session
         first = Content.assemble(("alt+c ", "bold $primary"), "continues ", (f"“{title}”", "bold"))
         about = Content.styled(f"{detail} · ", "$foreground-muted")
@@ -132,10 +136,11 @@ class SessionOffer(Static):
     def consume(self, events: Sequence[Event]) -> None:
         """A prompt to the agent in front, or another conversation, withdraws the offer."""
         if any(
-            event.agent == self._agent and (isinstance(event, TurnStarted) or event.resumed)
+            event.agent == self._agent and (event.resumed if isinstance(event, SessionOpened) else True)
             for event in events
-            if isinstance(event, (SessionOpened, TurnStarted))
+            if isinstance(event, (PromptSubmitted, SessionOpened, TurnStarted))
         ):
+            self._begun = True
             self.withdraw()
 
     def on_click(self, event: events.Click) -> None:
