@@ -192,18 +192,28 @@ def drive(folder: Path) -> bytes:
         child.write(keys)
         child.read_until(lambda: len(child.output) > before)
 
+    def rest(seconds: float) -> None:
+        end = time.monotonic() + seconds
+        child.read_until(lambda: time.monotonic() > end)
+
     try:
         child.go()
         child.read_until(shows("\x1b[?2004h"))
         child.write(b"\x1b[200~go " + TEXT.encode() + b"\x1b[201~\r")
         since = 0
-        for answer in (b"1", b"4"):  # the block of Python runs, the command does not
+        # The block of Python runs, the command does not.
+        for answer, outcome in ((b"1", "Now a question."), (b"4", "all said")):
             child.read_until(shows("to answer 1 question", since))
             since = len(child.output)
-            for key in (b"\x07", answer):
-                counts = time.monotonic() + READ + PAUSE
-                child.read_until(lambda counts=counts: time.monotonic() > counts)  # no key counts before
-                child.write(key)
+            while not shows(outcome, since)():
+                for key in (b"\x07", answer):
+                    rest(READ + PAUSE)  # no key counts before
+                    child.write(key)
+                rest(1.5)
+                after = len(child.output)
+                rest(1.5)
+                if not shows("to answer 1 question", after)():  # it is answered, or else this is said each second
+                    child.read_until(shows(outcome, since))
         child.read_until(shows("all said"))
         for command in COMMANDS:
             pressed(b"\x1b[200~" + command.encode() + b"\x1b[201~")

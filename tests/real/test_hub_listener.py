@@ -395,8 +395,9 @@ async def test_fifteen_hundred_connections(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8_192)), hard))
     try:
         async with relay_window(tmp_path) as hub, contextlib.AsyncExitStack() as stack:
-            callers = [await stack.enter_async_context(calling(hub.relay.socket)) for _ in range(1_500)]
-            for number, caller in enumerate(callers):
+            callers: list[Caller] = []
+            for number in range(1_500):
+                callers.append(caller := await stack.enter_async_context(calling(hub.relay.socket)))
                 prompt = wire.encode(PromptSubmitted(prompt=f"p{number}", agent="main", text=str(number)))
                 await caller.say({"hello": "face", "pid": os.getpid()}, prompt)
             for caller in callers:

@@ -35,6 +35,8 @@ class Pane:
     pane: str
     store: Store
     told: list[Event]
+    prompt: str
+    """The last line of its prompt."""
 
     async def ran(self, line: str) -> ShellRecord:
         """Type a command; its record once it is done."""
@@ -51,8 +53,14 @@ class Pane:
             events = [event.record for event in self.told[start:] if isinstance(event, ShellRecorded)]
             return [record for record in events if record.state == "done" and wanted(record)]
 
+        await eventually(self.is_at_prompt)  # what is typed before that, the terminal shows as if it were output
         await self.server.send_text(self.pane, line, enter=True)
         return (await eventually(look))[-1]
+
+    async def is_at_prompt(self) -> bool:
+        """Whether the last that stands in the pane is the prompt."""
+        rows = [row.strip() for row in await self.server.capture(self.pane, styled=False)]
+        return next((row for row in reversed(rows) if row), "") == self.prompt
 
 
 @contextlib.asynccontextmanager
@@ -68,17 +76,11 @@ async def terminal(home: Home, *, prompt: str = "here %% ", lines: int = 20) -> 
     try:
         async with private_server() as server:
             pane = await server.spawn("gsh-shell", [zsh(), "-i"], cwd=home.path, env=environ, width=80, height=24)
-            await eventually(lambda: _prompts(server, pane.pane, prompt))
-            yield Pane(server, pane.pane, store, told)
+            yield Pane(server, pane.pane, store, told, prompt.replace("%%", "%").split("\\n")[-1].strip())
     finally:
         await log.stop()
         await bus.close()
         await store.close()
-
-
-async def _prompts(server: TmuxServer, pane: str, prompt: str) -> bool:
-    last = prompt.replace("%%", "%").split("\\n")[-1].strip()
-    return any(line.startswith(last) for line in await server.capture(pane, styled=False))
 
 
 async def test_what_a_command_printed_is_kept_without_prompt_and_command(home: Home) -> None:

@@ -125,7 +125,7 @@ from tests.ui.test_pictures import MODELS, SESSIONS
 from tests.ui.test_shell_pane import commands, shown
 from tests.ui.test_timeline_pane import SENT
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(400)
 
 SIZE = (120, 40)
 CLAIMS: list[Claim] = []

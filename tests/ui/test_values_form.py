@@ -14,6 +14,7 @@ from gshtui.ui.approvals.values_form import ValuesForm
 from tests.kit.snapshots import Snap, screens, snap
 from tests.kit.terminal_agents import wait_until
 from tests.kit.window import Window
+from tests.ui.test_pictures import settled
 
 __all__ = ["snap"]
 FIELDS: dict[str, Any] = {
@@ -124,5 +125,5 @@ async def test_how_it_looks(snap: Snap, theme: str, size: tuple[int, int]) -> No
     async with app.run_test(size=size) as pilot:
         await opened(app, pilot, question())
         await pilot.press("ctrl+s")
-        await pilot.pause()
+        await settled(pilot)
         snap(app)
