@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import difflib
 import json
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -34,7 +35,7 @@ from gshtui.commands.language import validate
 from gshtui.commands.line_values import LANGUAGE, Variables
 from gshtui.commands.registry import AnyCommand, Registry, may_run
 from gshtui.commands.tool_search import FIND_TOOL
-from gshtui.guard.approval import Call, Gate, Verdict
+from gshtui.guard.approval import Call, Gate
 from gshtui.media.mentions import missing
 from gshtui.python.python_blocks import TOOL, block_calls
 from gshtui.system.ids import new_id
@@ -318,7 +319,8 @@ class Toolbox:
             raise
         self._announce(call, session, message, assessment.subject)
         asked = Call(self._agent, session, call.id, call.name, call.arguments)
-        verdict = await self._verdict(self._gate.review(asked, assessment))
+        with self._waiting():
+            verdict = await self._gate.review(asked, assessment)
         if not verdict.allowed:
             return ToolResult(call.id, call.name, verdict.reason, status="denied")
         doing = f"{call.name} {assessment.subject}".strip()
@@ -326,7 +328,8 @@ class Toolbox:
         outcome, seconds = await self._run(command, parameters, invocation, doing)
         refused = outcome.sandbox if outcome.is_error and not outcome.timed_out else None
         if verdict.sandboxed and refused is not None and refused.refused:
-            wider = await self._verdict(self._gate.review_wider(asked, assessment, refused))
+            with self._waiting():
+                wider = await self._gate.review_wider(asked, assessment, refused)
             if wider.allowed:
                 invocation = replace(invocation, sandboxed=wider.sandboxed, hosts=refused.hosts)
                 outcome, seconds = await self._run(command, parameters, invocation, doing)
@@ -338,13 +341,14 @@ class Toolbox:
         result = await self._shortened(call, session, block, outcome, status, seconds)
         return await self._after_hooks(call, session, result, hooked)
 
-    async def _verdict(self, review: Awaitable[Verdict]) -> Verdict:
-        """What the gate decides, or a person whom it asks; the time that takes is not the agent's work."""
+    @contextlib.contextmanager
+    def _waiting(self) -> Generator[None]:
+        """The gate decides, or a person whom it asks; the time that takes is not the agent's work."""
         if not self._reviews:
             self._reviews_since = time.monotonic()
         self._reviews += 1
         try:
-            return await review
+            yield
         finally:
             self._reviews -= 1
             if not self._reviews:
