@@ -469,8 +469,11 @@ async def test_an_agent_whose_restart_is_killed_half_way_is_found_lost(harness: 
         assert (await child.stdout.readline()).strip() == b"taken"
         await harness.server.kill_pane(row.pane)
         assert not (await window.refresh())[0].ended, "another process restarts it"
+        plans = asyncio.create_task(window.plan_recovery())  # what is about to end still has it
+        assert not (await asyncio.wait([plans], timeout=0.5))[0], "it waits for that"
         child.kill()
         await child.wait()
+        assert [plan.row.id for plan in await plans] == [row.id]
         await wait_for_status(window, row.id, "lost")
 
 
