@@ -135,8 +135,14 @@ async def test_a_machine_that_slept_goes_on(place: Place, tmp_path: Path) -> Non
     server = psutil.Process(row.pid).parent()
     assert server is not None
     asleep = [server, psutil.Process(keeper.pid), *psutil.Process(keeper.pid).children(), psutil.Process(row.pid)]
-    for process in asleep:
-        process.suspend()
+
+    async def asleep_now() -> list[str]:
+        for process in asleep:
+            process.suspend()
+        return [process.status() for process in asleep]
+
+    # tmux wakes a child whose stop it still sees.
+    await eventually(asleep_now, until=lambda found: set(found) == {psutil.STATUS_STOPPED})
     try:
         await post(place, "good morning")
         ran = await asyncio.to_thread(run_gsh, "hub", "status", "--json", cwd=place.project)
