@@ -46,7 +46,6 @@ from gshtui.fleet.waiting_line import WaitingLine
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
 from gshtui.system import process_tree
-from gshtui.system.process_identity import start_of
 from gshtui.system.tasks import end_all
 from gshtui.system.time_limit import time_limit
 from gshtui.text.sanitise import literal, one_line
@@ -83,16 +82,6 @@ KEPT_DAYS = 14.0
 _STALE = 1.0
 _COLLECTED_WITHIN, _COLLECTED_EVERY = 15.0, 0.02
 """Seconds that a caller who leaves waits for its message to be delivered, and between looks."""
-
-
-_NOTICED_WITHIN, _LOOK_EVERY = 10.0, 0.2
-"""Seconds within which another process notices that one of its agents has ended, and between two looks for that."""
-
-
-def _seems_gone(row: AgentRow) -> bool:
-    """Whether its process has ended, and the process that looks after it has yet to notice."""
-    other = row.owner not in (0, os.getpid()) and not row.host
-    return other and bool(row.pid) and not is_over(row) and row.status != "lost" and start_of(row.pid) is None
 
 
 class Fleet:
@@ -551,17 +540,11 @@ class Fleet:
         return await self._recoverer.plan([await self.find(id)] if id else lost)
 
     async def _lost(self) -> list[AgentRow]:
-        """The agents of this folder that are lost.
-
-        What ended them may be about to end the process that looks after them, too (they all live in one tmux server):
-        it has some time to say so, or to leave that to this one.
-        """
-        until = time.monotonic() + _NOTICED_WITHIN
-        while True:
-            gone = any(_seems_gone(row) for row in await self.refresh())
-            if not gone or time.monotonic() > until:
-                return [row for row in self.rows(everywhere=False) if is_recoverable(row)]
-            await asyncio.sleep(_LOOK_EVERY)
+        try:
+            self._reconciler.tell_lost(await self._reconciler.find_all_lost())
+        except StoreError as error:
+            raise from_store_error(error) from error
+        return [row for row in self.rows(everywhere=False) if is_recoverable(row)]
 
     async def remove(self, id: str) -> None:
         """Remove an ended agent from the roster, and close its terminal; its conversation is kept."""

@@ -23,6 +23,7 @@ from gshtui.fleet.fleet_context import FleetContext, is_away, is_over
 from gshtui.fleet.keeper import running_keeper
 from gshtui.store.store_errors import StoreError
 from gshtui.system.calm_look import until_calm_look
+from gshtui.system.process_identity import start_of
 from gshtui.system.process_watch import ProcessWatch
 from gshtui.system.tasks import attempt, cancel_and_wait, keep_on
 from gshtui.system.time_limit import time_limit
@@ -72,7 +73,15 @@ LOOK_EVERY = 2.0
 """Seconds between two looks while agents are at work."""
 IDLE_LOOK_EVERY = 5.0
 """Seconds between two looks at the record alone, while none is."""
+_NOTICED_WITHIN, _GONE_LOOK_EVERY = 10.0, 0.2
+"""Seconds within which another process notices that one of its agents has ended, and between two looks for that."""
 OnRow = Callable[[AgentRow], Awaitable[None]]
+
+
+def _seems_gone(row: AgentRow) -> bool:
+    """Whether its process has ended, and the process that looks after it has yet to notice."""
+    other = row.owner not in (0, os.getpid()) and not row.host
+    return other and bool(row.pid) and not is_over(row) and row.status != "lost" and start_of(row.pid) is None
 
 
 class Reconciler:
@@ -153,6 +162,19 @@ class Reconciler:
             elif self.on_look is not None:
                 await self.on_look([row for row in left if not row.killed and row.status != "lost"])
             return lost
+
+    async def find_all_lost(self) -> list[AgentRow]:
+        """As `find_lost`, also of agents that another process looks after.
+
+        What ended them may be about to end that process, too (they all live in one tmux server): it has some time to
+        write it down, or to leave that to this one. Raises `StoreError`.
+        """
+        until, lost = time.monotonic() + _NOTICED_WITHIN, list[AgentRow]()
+        while True:
+            lost += await self.find_lost()
+            if time.monotonic() > until or not any(map(_seems_gone, self._context.rows.all())):
+                return lost
+            await asyncio.sleep(_GONE_LOOK_EVERY)
 
     async def _adopt(self) -> None:
         """Take over the agents that nobody looks after; a window takes its folder's over from the keeper, too.
