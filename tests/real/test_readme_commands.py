@@ -1,4 +1,5 @@
-"""Every command that the README names is run as it stands there, in its order, by a shell; and every slash command."""
+"""Every command that the README and its guides name is run as it stands there, in its order, by a shell, and every
+slash command."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from gshtui.settings.loader import load
 from tests.kit.command import ROOT
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
+from tests.kit.manual import MANUAL
 from tests.kit.pdf import pdf
 from tests.kit.png import png
 from tests.kit.pty_child import PtyChild
@@ -30,15 +32,14 @@ __all__ = ["named_servers"]
 
 pytestmark = [pytest.mark.tmux, pytest.mark.timeout(300)]
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```sh\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
-PROSE = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
+BLOCKS = re.findall(r"^```sh\n(.*?)^```", MANUAL, re.DOTALL | re.MULTILINE)
+PROSE = re.sub(r"```.*?```", "", MANUAL, flags=re.DOTALL)
 PARTS = 4
 """The lines in the text start a process each: so many tests share them."""
 INLINE = sorted({line.strip() for line in re.findall(r"`((?:gsh-tui|gsh) [^`]+)`", PROSE)})
 EXAMPLES = {"/standup"}
 """Commands that a reader's own file would make."""
-SLASH = sorted(set(re.findall(r"`(/[a-z]+(?: [^`]*)?)`", README)) - EXAMPLES)
+SLASH = sorted(set(re.findall(r"`(/[a-z]+(?: [^`]*)?)`", MANUAL)) - EXAMPLES)
 SET_UP = {".ci/gsh-tui", ".ci/test"}
 """What sets the clone up: whoever runs these tests has run it."""
 

@@ -1,6 +1,7 @@
-"""Every key that the README names is pressed where the README says that it works, and what it says is seen.
+"""Every key that the manual (the README and its guides) names is pressed where it says that it works, and what it says
+is seen.
 
-A claim is a row or a clause of the README, word for word. A key without a claim fails, and so does a claim whose words
+A claim is a row or a clause of the manual, word for word. A key without a claim fails, and so does a claim whose words
 have gone: who changes a row changes what is pressed for it. The claims of one place share one window.
 """
 
@@ -107,10 +108,10 @@ from tests.kit.fake_terminal import FakeTerminal, FakeTerminals, FakeTerminalWin
 from tests.kit.home import Home
 from tests.kit.idle import wait_until_idle
 from tests.kit.keyboard import Keyboard
+from tests.kit.manual import Claim, keys_of, name_of, outdated, uncovered
 from tests.kit.native_agents import EventLog
 from tests.kit.png import png
 from tests.kit.pty_child import PtyChild
-from tests.kit.readme import Claim, keys_of, name_of, outdated, uncovered
 from tests.kit.recorded_contexts import AGENTS, COMPACTED, PROMPT, PRUNED, RecordedContexts
 from tests.kit.recorded_fleet import CLAUDE, DIFF, DONE, FEW, PERSONAS, PROFILES, SEARCH, changed
 from tests.kit.recorded_shell import EARLIER, FakeRecord, FakeShellLog
@@ -135,7 +136,7 @@ UNSAVED = ["Its worktree lexer holds 2 files not committed (src/lexer.py, tests/
 
 
 def told(place: str, said: str, *, keys: bool = True) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
-    """The function below shows that these words of the README are true, at a place. `keys`: its signs are keys."""
+    """The function below shows that these words of the manual are true, at a place. `keys`: its signs are keys."""
 
     def claimed(shown: Callable[[Any], Any]) -> Callable[[Any], Any]:
         CLAIMS.append(Claim(said, place, shown, keys))
@@ -366,7 +367,7 @@ def blamed(claim: Claim) -> Generator[None]:
     try:
         yield
     except BaseException as error:
-        error.add_note(f"README.md says: {claim.words}")
+        error.add_note(f"The manual says: {claim.words}")
         raise
 
 

@@ -1,6 +1,7 @@
-"""What the README says exists: its keys, commands and options, settings, variables, exit codes, files and folders.
+"""What the manual (the README and its guides) says exists: its keys, commands and options, settings, variables, exit
+codes, files and folders.
 
-The README is read for names of each kind, wherever they stand; a name that nothing here knows fails. What its keys do
+The manual is read for names of each kind, wherever they stand; a name that nothing here knows fails. What its keys do
 is pressed in `tests/ui/test_readme_keys.py`.
 """
 
@@ -41,7 +42,7 @@ from gshtui.ui.kit.key_table import KEYS
 from gshtui.workflows.workflow_library import read_library
 from tests.kit.configuration import made_project, project_file, user_file
 from tests.kit.home import Home
-from tests.kit.readme import README, name_of, words
+from tests.kit.manual import MANUAL, PAGES, name_of, words
 from tests.kit.source import ROOT
 
 CODES = sorted({code.strip() for code in re.findall(r"`([^`]+)`", words())})
@@ -50,13 +51,13 @@ CODES = sorted({code.strip() for code in re.findall(r"`([^`]+)`", words())})
 
 def blocks(language: str) -> list[str]:
     """The fenced blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+    return re.findall(rf"^```{language}\n(.*?)^```", MANUAL, re.DOTALL | re.MULTILINE)
 
 
 def commands() -> list[str]:
     """Every use of `gsh-tui` in blocks and in the text, without what is piped into it."""
     lines = [line for block in blocks("sh") for line in block.splitlines()]
-    lines += re.findall(r"`(gsh-tui [^`…]+?)…?`", re.sub(r"```.*?```", "", README, flags=re.DOTALL))
+    lines += re.findall(r"`(gsh-tui [^`…]+?)…?`", re.sub(r"```.*?```", "", MANUAL, flags=re.DOTALL))
     return sorted({line[line.index("gsh-tui ") :] for line in lines if re.search(r"(^|\| )gsh-tui ", line)})
 
 
@@ -76,7 +77,7 @@ def test_every_command_is_one(line: str) -> None:
 
 
 def test_every_key_is_in_the_table() -> None:
-    table = README[README.index("| key | does |") : README.index("Resize panes by")]
+    table = MANUAL[MANUAL.index("| key | does |") : MANUAL.index("Resize panes by")]
     cells = [row.split("|")[1] for row in table.splitlines()[2:] if row.startswith("|")]
     named = {key for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
     assert len(named) > 20
@@ -126,7 +127,7 @@ def test_every_dotted_setting_is_one(said: str) -> None:
     name, _, value = said.partition(" = ")
     table, key = split(name)
     default = default_of(table, key)
-    if value:  # the README calls it the default
+    if value:  # the manual calls it the default
         assert f"`{said}` (the default)" in words() and tomllib.loads(f"it = {value}")["it"] == default
 
 
@@ -156,7 +157,7 @@ async def test_every_name_and_parameter_is_known(tmp_path: Path) -> None:
     named = [code for code in CODES if re.fullmatch(r"[a-z]+(?:_[a-z]+)+", code)]
     assert [name for name in named if name not in settings | set(DEFAULT_KEYS) | set(commands)] == []
     tried = 0
-    for row in re.findall(r"^\| `/.*\|$", README, re.MULTILINE):
+    for row in re.findall(r"^\| `/.*\|$", MANUAL, re.MULTILINE):
         names, _, does = row.strip("| ").partition(" | ")
         for codes in (names, does):
             for parameter in re.findall(r"[` ]([a-z_]+)=", codes):
@@ -166,8 +167,8 @@ async def test_every_name_and_parameter_is_known(tmp_path: Path) -> None:
 
 
 def test_settings_by_variable_and_by_flag(home: Home) -> None:
-    ((variable, value),) = re.findall(r"`(GSH_[A-Z]+__[A-Z_]+)=(\d+)`", README)
-    ((key, again),) = re.findall(r"--set ([a-z._]+)=(\d+)", README)
+    ((variable, value),) = re.findall(r"`(GSH_[A-Z]+__[A-Z_]+)=(\d+)`", MANUAL)
+    ((key, again),) = re.findall(r"--set ([a-z._]+)=(\d+)", MANUAL)
     assert variable == loader.variable(split(key)) and value == again
     table, name = split(key)
     for loaded in (load(home.path, environ={variable: value}), load(home.path, flags={key: value})):
@@ -183,7 +184,7 @@ OTHERS = {"ZSH_CUSTOM"}
 def variables() -> list[str]:
     """The environment variables that are named, with a dollar, a value or alone."""
     named = {found for code in CODES for found in re.findall(r"\$?\b([A-Z][A-Z]+(?:_[A-Z]+)*)\b(?![.a-z])", code)}
-    return sorted(name for name in named if "_" in name or f"${name}" in README)
+    return sorted(name for name in named if "_" in name or f"${name}" in MANUAL)
 
 
 def test_every_variable_is_read() -> None:
@@ -195,7 +196,7 @@ def test_every_variable_is_read() -> None:
 
 
 def test_the_providers_are_found_by_these_variables(home: Home) -> None:
-    table = README[README.index("| provider | needs | also read |") :].partition("\n\n")[0]
+    table = MANUAL[MANUAL.index("| provider | needs | also read |") :].partition("\n\n")[0]
     rows = [[cell.strip() for cell in row.strip("| ").split("|")] for row in table.splitlines()[2:]]
     assert [row[0].lower() for row in rows] == list(candidates.APIS)
     settings = load(home.path).settings
@@ -216,7 +217,7 @@ def test_the_providers_are_found_by_these_variables(home: Home) -> None:
 
 
 def test_every_exit_code_is_there_and_means_what_it_says() -> None:
-    told = dict(re.findall(r"^\| (\d+) \| (.+) \|$", README, re.MULTILINE))
+    told = dict(re.findall(r"^\| (\d+) \| (.+) \|$", MANUAL, re.MULTILINE))
     values = {name: value for name, value in vars(exits).items() if isinstance(value, int)}
     assert {int(code) for code in told} == set(values.values())
     said = {
@@ -363,7 +364,7 @@ def kept(home: Home, project: Path) -> None:
     folders: dict[str, Callable[[], Path]] = {
         "XDG_CONFIG_HOME": paths.config_dir, "XDG_DATA_HOME": paths.data_dir, "XDG_STATE_HOME": paths.state_dir,
     }  # fmt: skip
-    for variable, usual in re.findall(r"`\$(XDG_[A-Z]+_HOME)/gsh[^`]*` \(`~/([^`]+)`\)", README):
+    for variable, usual in re.findall(r"`\$(XDG_[A-Z]+_HOME)/gsh[^`]*` \(`~/([^`]+)`\)", MANUAL):
         del os.environ[variable]
         assert folders[variable]() == home.path / usual
         os.environ[variable] = str(home.path / variable)
@@ -428,8 +429,22 @@ def test_files_and_folders_are_where_it_says(
     trial(home, made_project(tmp_path / "project"))
 
 
+LINKS = [
+    (page, target)
+    for page in PAGES
+    for target in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
+    if "://" not in target
+]
+"""Each page with what it links of this repository, from the page's own folder."""
+
+
 def test_every_file_that_is_linked_is_there() -> None:
-    linked = [target for target in re.findall(r"\]\(([^)]+)\)", README) if "://" not in target]
-    assert linked
-    missing = [target for target in linked if not Path(ROOT / target).exists()]
+    assert LINKS
+    missing = [(page.name, target) for page, target in LINKS if not (page.parent / target.partition("#")[0]).exists()]
     assert missing == []
+
+
+def test_the_readme_leads_to_every_guide() -> None:
+    readme, *guides = PAGES
+    assert guides
+    assert set(guides) <= {(page.parent / target).resolve() for page, target in LINKS if page == readme}

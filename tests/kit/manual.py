@@ -1,6 +1,7 @@
-"""The README as tests read it: its words without line ends and code blocks, and every key that they name.
+"""The manual as tests read it, which is the README and the guides that it links: its words without line ends and code
+blocks, and every key that they name.
 
-A `Claim` is words of the README with what shows that they are true; `uncovered` and `outdated` say which keys have no
+A `Claim` is words of the manual with what shows that they are true; `uncovered` and `outdated` say which keys have no
 claim and which claims have no words. Refuses to know what any key does.
 """
 
@@ -17,14 +18,15 @@ from textual.keys import (
 
 from tests.kit.source import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = (ROOT / "README.md", *sorted((ROOT / ".github" / "guides").glob("*.md")))
+MANUAL = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 _NAMED = "enter|escape|tab|space|delete|backspace|up|down|left|right|pageup|pagedown|home|end"
 _KEY = re.compile(rf"(?:(?:ctrl|alt|shift)\+)+\S+|[fF]\d{{1,2}}|{_NAMED}|[!-~]|(?:\^\S)+\S?")
 """One with a modifier, a function key, a named one, a character, or as zsh writes it."""
 _RANGE = re.compile(r"`alt\+(\d)` … `alt\+(\d)`")
 
 
-def words(text: str = README) -> str:
+def words(text: str = MANUAL) -> str:
     """The text without its code blocks, on one line for each row of a table, paragraph or item."""
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"[ \t]*\n(?![\n|#>-]|\d+\. |\*\*)[ \t]*", " ", prose)
@@ -54,7 +56,7 @@ def name_of(key: str) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """Words of the README, where they hold, and what shows that they do. `keys`: they name keys, and not signs."""
+    """Words of the manual, where they hold, and what shows that they do. `keys`: they name keys, and not signs."""
 
     words: str
     place: str
@@ -62,7 +64,7 @@ class Claim:
     keys: bool = True
 
 
-def uncovered(claims: Sequence[Claim], text: str = README) -> list[str]:
+def uncovered(claims: Sequence[Claim], text: str = MANUAL) -> list[str]:
     """Keys that no claim is about, each with the words around it."""
     found = words(text)
     spans = [(at.start(), at.end()) for claim in claims for at in re.finditer(re.escape(claim.words), found)]
@@ -73,7 +75,7 @@ def uncovered(claims: Sequence[Claim], text: str = README) -> list[str]:
     ]
 
 
-def outdated(claims: Sequence[Claim], text: str = README) -> list[str]:
-    """Claims whose words do not stand in the README, or stand there more than once."""
+def outdated(claims: Sequence[Claim], text: str = MANUAL) -> list[str]:
+    """Claims whose words do not stand in the manual, or stand there more than once."""
     found = words(text)
     return [claim.words for claim in claims if found.count(claim.words) != 1]
