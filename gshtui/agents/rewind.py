@@ -17,6 +17,9 @@ from gshtui.store.session_table import SessionInfo
 from gshtui.store.store import Store
 from gshtui.tools.shadow_repository import FileRestore, ShadowRepository
 
+_MOST_RESULTS = 200
+"""Messages with results of one message's calls that are looked for behind it."""
+
 
 @dataclass(frozen=True, slots=True)
 class EarlierPrompt:
@@ -135,6 +138,21 @@ class Rewinder:
         if not (before := await self._store.sessions.rewound_from(session)):
             raise CommandError("Nothing was rewound in this conversation.", hint="`rewind` goes back to a prompt.")
         return before
+
+    async def end_before(self, session: str, message: str) -> int:
+        """Position of the last message that a fork at a message takes over: of the one before a prompt, or else of the
+        message itself, with the results of its calls; 0: none. Raises `CommandError` and `StoreError`."""
+        at = await self._store.messages.position(session, message)
+        if not at:
+            raise CommandError("That message is not in this conversation yet.", hint="It is once it is whole.")
+        [found] = await self._store.messages.read(session, before=at + 1, limit=1)
+        if found.message.role == "user":
+            return at - 1
+        for later in await self._store.messages.read_after(session, at, _MOST_RESULTS):
+            if later.message.role != "tool":
+                break
+            at = later.seq
+        return at
 
     async def tree_before(self, session: str, seq: int) -> str:
         """The tree of the files before the first prompt after a message; empty: there is none."""

@@ -112,6 +112,11 @@ class ForkConversation(Parameters, Returns[ForkedSession]):
         description="The last message to take over: its number as `session show` has it, or -1, -2 … from the end;"
         " 0: all.",
     )
+    message: Annotated[str, ShellOption(metavar="ID")] = Field(
+        default="",
+        max_length=80,
+        description="The message by its own id in place of a number: before a prompt, or an answer with its calls.",
+    )
     session: Annotated[str, ShellOption(metavar="ID", kind="session")] = Field(
         default="", description="The conversation; empty: the current one, else this folder's latest."
     )
@@ -227,7 +232,9 @@ class _Family:
             session, rewinder = await self._opened(invocation, parameters.session)
             last = session.messages
             at = parameters.at if parameters.at > 0 else last + parameters.at
-            if not 0 < at <= last:
+            if parameters.message:
+                at = await rewinder.end_before(session.id, parameters.message)
+            elif not 0 < at <= last:
                 raise UsageError(
                     f"There is no message {parameters.at}: the conversation has {last}.",
                     hint="`session show all=true` (`--all`) shows them with their numbers.",
@@ -307,7 +314,8 @@ def _render_redone(invocation: Invocation, done: Rewound) -> Outcome:
 
 def _render_fork(invocation: Invocation, made: ForkedSession) -> Outcome:
     data = {"session": made.session.id, "at": made.at, "worktree": made.worktree, "files_as_then": made.as_then}
-    text = f"The conversation {made.session.id} goes on from message {made.at}."
+    where = f"goes on from message {made.at}" if made.at else "begins anew"
+    text = f"The conversation {made.session.id} {where}."
     if made.worktree:
         files = "as they were then" if made.as_then else "as they are now: there is no checkpoint of that moment"
         return Outcome(data, f"{text} Its worktree is {one_line(made.worktree, 300)}, with the files {files}.")

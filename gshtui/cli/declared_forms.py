@@ -183,6 +183,7 @@ COMMANDS = (
         help="Show what AGENT's model is sent: the next request or, with --iteration, a past one.\n\nAGENT is an agent's id or name; the default is `main`, this folder's latest conversation. For a program such as\nclaude or codex, the request is reconstructed from its transcript.\n\n\x08\nExamples:\n  gsh-tui context\n  gsh-tui context main --section history\n  gsh-tui context main --diff 3 7\n  gsh-tui context --json main", summary="Show what an agent's model is sent, section by section."),
     CommandForm('fork', 'gshtui.agents.rewind_commands', 'ForkConversation',
         FormValue('at', 'at', 'int', metavar='MESSAGE'),
+        FormValue('message', '--message', help='The message by its own id in place of a number: before a prompt, or an answer with its calls.', metavar='ID'),
         FormValue('session', '--session', 'session', help="The conversation; empty: the current one, else this folder's latest.", metavar='ID'),
         FormValue('worktree', '--worktree', help='Also make a git worktree on this new branch, with the files as they were at that message.', metavar='BRANCH'),
         help='Go on from any message of a conversation in a new one; the old one stays as it is.', summary='Go on from a message in a new conversation.'),

@@ -38,13 +38,8 @@ def append_message(connection: sqlite3.Connection, session: str, message: Messag
     Raises:
         StoreError: there is no such conversation (`unknown`).
     """
-    name = plain.clean_text(message.id)
-    for owner, upto in session_table.lineage(connection, session):
-        known = connection.execute(
-            "SELECT seq FROM messages WHERE session = ? AND message = ? AND seq <= ?", (owner, name, upto)
-        ).fetchone()
-        if known:
-            return int(known[0])
+    if known := position_of(connection, session, message.id):
+        return known
     data = plain.encode_message(message)
     message = plain.decode_message(data)
     title = session_table.title_of(message.text) if message.role == "user" else ""
@@ -56,6 +51,18 @@ def append_message(connection: sqlite3.Connection, session: str, message: Messag
     connection.execute("DELETE FROM partials WHERE session = ? AND message = ?", (session, message.id))
     use_media(connection, session, message)
     return seq
+
+
+def position_of(connection: sqlite3.Connection, session: str, message: str) -> int:
+    """Where a message is in the conversation's log, by its id; 0: it is not in it."""
+    name = plain.clean_text(message)
+    for owner, upto in session_table.lineage(connection, session):
+        known = connection.execute(
+            "SELECT seq FROM messages WHERE session = ? AND message = ? AND seq <= ?", (owner, name, upto)
+        ).fetchone()
+        if known:
+            return int(known[0])
+    return 0
 
 
 def use_media(connection: sqlite3.Connection, session: str, message: Message) -> None:
@@ -262,6 +269,10 @@ class MessageTable(Table):
     async def read_after(self, session: str, after: int, limit: int) -> list[StoredMessage]:
         """The oldest `limit` messages with positions above `after`: what another window has added."""
         return await self._read(partial(page_after, session=session, after=after, limit=limit))
+
+    async def position(self, session: str, message: str) -> int:
+        """Where a message is in the conversation's log, by its id; 0: it is not in it."""
+        return await self._read(partial(position_of, session=session, message=message))
 
     async def save_partial(self, session: str, message: Message) -> None:
         """Keep the answer so far; `append` with the same id removes it."""

@@ -231,9 +231,17 @@ def test_a_fork_can_have_a_worktree_with_the_files_of_that_moment(project: Path)
     for words in ("run echo two > a.txt", "run echo three > a.txt"):
         which = "new" if "two" in words else "latest"
         assert run_gsh("prompt", "--yes", "--session", which, words, cwd=project).code == 0
-    messages = run_gsh("session", "show", "--json", cwd=project).json["messages"]
+    shown = run_gsh("session", "show", "--json", cwd=project).json
+    messages, session = shown["messages"], shown["session"]["id"]
     second = next(n for n in range(2, len(messages) + 1) if messages[n - 1]["message"]["role"] == "user")
     made = run_gsh("fork", str(second - 1), "--worktree", "side", "--json", cwd=project).json
+    ids = [one["message"]["id"] for one in messages]
+    calls = next(n for n in range(second) if messages[n + 1]["message"]["role"] == "tool")
+    for at, ends in ((0, 0), (second - 1, second - 1), (calls, calls + 2), (second - 2, second - 1)):
+        forked = run_gsh("fork", "--message", ids[at], "--session", session, "--json", cwd=project)
+        assert forked.code == 0 and forked.json["at"] == ends, (at, forked.err)
+    unknown = run_gsh("fork", "--message", "nobody", "--session", session, cwd=project)
+    assert unknown.code == 1 and "not in this conversation" in unknown.err
     assert (Path(made["worktree"]) / "a.txt").read_text() == "two\n" and made["files_as_then"]
     assert (project / "a.txt").read_text() == "three\n"
     wrong = run_gsh("fork", "99", cwd=project)

@@ -23,7 +23,7 @@ from textual.widgets import Input, Static, TextArea
 
 from gshtui.agents.provider_command import CheckProvider
 from gshtui.agents.rewind import EarlierPrompt
-from gshtui.agents.rewind_commands import RewindConversation, RewindResult
+from gshtui.agents.rewind_commands import ForkConversation, RewindConversation, RewindResult
 from gshtui.bus.bus import Bus
 from gshtui.bus.call_data import CallInfo
 from gshtui.bus.event import Event
@@ -470,6 +470,30 @@ async def edited_prompt(here: Recorded) -> None:
     assert [call.message for call in here.ran if isinstance(call, RewindConversation)] == ["p1"]
     assert here.app.input_text == recorded.PROMPT
     await here.press("ctrl+u")
+
+
+@told(
+    "chat", "In the conversation, `f` goes on from the message under the cursor in a new one (of a prompt, before it:"
+)
+async def forked_message(here: Recorded) -> None:
+    assert here.app.hub is not None
+    here.app.hub.answers["fork"] = Answer(None)
+    await in_chat(here)
+    here.app.bench.query_one(Transcript).action_home()
+    for branch in ("", "side"):
+        await here.press("f")
+        assert isinstance(here.app.screen, InputScreen)
+        await here.type(branch)
+        await here.press("enter")
+        await here.settle()
+        assert (here.app.input_text == recorded.PROMPT) == (not branch)
+        await here.press("alt+1", "ctrl+u")
+        await in_chat(here)
+        here.app.bench.query_one(Transcript).action_home()
+    here.app.bench.query_one(Transcript).action_end()
+    await here.press("f", "enter")
+    forks = [(call.message, call.worktree) for call in here.ran if isinstance(call, ForkConversation)]
+    assert forks[:2] == [("p1", ""), ("p1", "side")] and forks[2][0] not in ("", "p1")
 
 
 @told(

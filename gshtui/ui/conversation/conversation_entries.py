@@ -5,6 +5,7 @@ Pure, and the same for a new message and one from the record, so that both look 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -48,6 +49,11 @@ def part_id(message: str, number: int, kind: str) -> str:
 def call_id(message: str, call: str) -> str:
     """The entry id of a tool call. Providers may use a call's id again, so the message is in it."""
     return f"{message}/{call}"
+
+
+def message_of(entry: Entry) -> str:
+    """The id of the message that an entry is of; ids of messages have neither of the signs that follow them here."""
+    return entry.id if isinstance(entry, PromptEntry) else re.split("[./]", entry.id, maxsplit=1)[0]
 
 
 def subject_of(arguments: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.ui.kit.bridge import EventConsumer, NotReady
 from gshtui.ui.kit.feature import Feature, FeatureRoute
 from gshtui.ui.kit.tabs import PaneTabs
-from gshtui.ui.kit.widget_messages import EditPrompt, OpenConversation, SendPrompt, ShowQuestion
+from gshtui.ui.kit.widget_messages import EditPrompt, ForkAt, OpenConversation, SendPrompt, ShowQuestion
 from gshtui.ui.kit.workbench_port import WorkbenchPort
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ class ConversationFeature(Feature):
             FeatureRoute(OpenConversation, self._open_soon),
             FeatureRoute(SendPrompt, self._send),
             FeatureRoute(EditPrompt, lambda message: self.edit_prompt(message.message, message.text)),
+            FeatureRoute(ForkAt, self._fork),
         )
 
     def press(self, key: str) -> None:
@@ -165,6 +166,25 @@ class ConversationFeature(Feature):
 
         back = RewindConversation(message=message, session=session or self.window.session)
         self.window.perform(back, lambda: self.window.write(text))
+
+    def _fork(self, message: ForkAt) -> None:
+        """Go on from a message in a new conversation, which may have a worktree of its own; ask about that first."""
+        from gshtui.agents.rewind_commands import ForkConversation
+        from gshtui.ui.kit.dialogs import InputScreen
+
+        def forked(branch: str) -> None:
+            if message.prompt and not branch:
+                self.window.write(message.prompt)
+
+        def answered(branch: str | None) -> None:
+            if branch is not None:
+                branch = branch.strip()
+                fork = ForkConversation(message=message.message, session=self.window.session, worktree=branch)
+                self.window.perform(fork, lambda: forked(branch))
+
+        where = "before this prompt, which is then in the input" if message.prompt else "from this message"
+        hint = "with the name of a new branch, in a git worktree, with the files as they were"
+        self.window.push_screen(InputScreen(f"Go on {where}, in a new conversation", hint=hint, exact=True), answered)
 
     def choose_session(self, chosen: str) -> None:
         """Continue a conversation (`new` starts one); the current one is kept."""

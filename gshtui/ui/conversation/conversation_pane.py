@@ -21,13 +21,14 @@ from gshtui.bus.events.session_events import SessionOpened
 from gshtui.bus.events.shell_events import InputCommandStarted
 from gshtui.bus.shell_data import Ran
 from gshtui.system.tasks import report_unexpected
+from gshtui.ui.conversation.conversation_entries import message_of
 from gshtui.ui.conversation.conversation_state import CONSUMES, ConversationState, older_operations
 from gshtui.ui.kit.hub_port import Stored
-from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry
+from gshtui.ui.kit.transcript.entries import NoticeEntry, OutcomeEntry, PromptEntry
 from gshtui.ui.kit.transcript.markdown_renderer import parser_loading
 from gshtui.ui.kit.transcript.searched_transcript import SearchedTranscript
 from gshtui.ui.kit.transcript.transcript import Transcript
-from gshtui.ui.kit.widget_messages import EditPrompt, ForContext
+from gshtui.ui.kit.widget_messages import EditPrompt, ForContext, ForkAt
 
 if TYPE_CHECKING:
     from gshtui.ui.kit.terminal_graphics import LoadOutput
@@ -176,6 +177,15 @@ class ConversationPane(Vertical):
             self.notify("Only prompts of the chat can be changed here.", timeout=4, markup=False)
         else:
             self.post_message(EditPrompt(message.prompt.id, message.prompt.text))
+
+    def on_transcript_forked(self, message: Transcript.Forked) -> None:
+        message.stop()
+        if self._elsewhere:
+            self.notify("Only the conversation of the chat can be forked here.", timeout=4, markup=False)
+        else:
+            entry = message.entry
+            text = entry.text if isinstance(entry, PromptEntry) else ""
+            self.post_message(ForkAt(message_of(entry), text))
 
     def _load(self) -> None:
         """Load the next page of older messages, one page at a time."""

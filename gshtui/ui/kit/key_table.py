@@ -379,6 +379,9 @@ KEYS: dict[str, Key] = {
     "transcript.edit": Key(
         "e", "Edit prompt", "Go back to before the prompt under the cursor, and change it", TRANSCRIPT
     ),
+    "transcript.fork": Key(
+        "f", "Fork", "Go on from the message under the cursor in a new conversation, or before the prompt", TRANSCRIPT
+    ),
     "transcript.receipt": Key("r", "Receipt", "Show what was cut here: of the context, or of an output", TRANSCRIPT),
     "transcript.search": Key("slash", "Search", "Search the conversation", TRANSCRIPT, show=True),
     "transcript.next": Key("n", "Next", "Next match, further back", TRANSCRIPT),

@@ -72,6 +72,20 @@ class EditPrompt(FeatureMessage):
         self.text = text
 
 
+class ForkAt(FeatureMessage):
+    """Go on from a message of the conversation in front in a new one.
+
+    Args:
+        message: its id.
+        prompt: its text if it is a prompt: the new conversation ends before it, and it is in the input.
+    """
+
+    def __init__(self, message: str, prompt: str = "") -> None:
+        super().__init__()
+        self.message = message
+        self.prompt = prompt
+
+
 class OpenConversation(FeatureMessage):
     """Show the conversation of one of our own agents in a tab, and go there."""
 

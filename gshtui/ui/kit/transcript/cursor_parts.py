@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gshtui.ui.kit.transcript.document import TranscriptDocument
-from gshtui.ui.kit.transcript.entries import FOLDING, AnswerEntry, PromptEntry
+from gshtui.ui.kit.transcript.entries import FOLDING, OF_MESSAGES, AnswerEntry, Entry, PromptEntry, ToolEntry
 from gshtui.ui.kit.transcript.sheet import Sheet
 from gshtui.ui.kit.transcript.viewport import BlockCursor
 
@@ -31,6 +31,18 @@ def prompt_of(document: TranscriptDocument, cursor: BlockCursor) -> PromptEntry 
         return None
     entry = document.sheets[turn_of(document, cursor.sheet)[0]].entry
     return entry if isinstance(entry, PromptEntry) else None
+
+
+def message_near(document: TranscriptDocument, cursor: BlockCursor) -> Entry | None:
+    """What was said or called under the cursor, else the nearest above it; `None`: there is nothing."""
+    if cursor.sheet is None:
+        return None
+    entries = (sheet.entry for sheet in reversed(document.sheets[: document.index(cursor.sheet) + 1]))
+    return next((one for one in entries if isinstance(one, OF_MESSAGES) and not _by_person(one)), None)
+
+
+def _by_person(entry: Entry) -> bool:
+    return isinstance(entry, ToolEntry) and entry.by_person
 
 
 def answer_near(document: TranscriptDocument, cursor: BlockCursor) -> Sheet | None:

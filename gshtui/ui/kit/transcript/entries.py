@@ -118,6 +118,8 @@ class CutEntry:
 Entry = PromptEntry | AnswerEntry | ThoughtEntry | ToolEntry | NoticeEntry | OutcomeEntry | CutEntry
 FOLDING = (ToolEntry, ThoughtEntry, OutcomeEntry)
 """The kinds that a person opens and folds."""
+OF_MESSAGES = (PromptEntry, AnswerEntry, ThoughtEntry, ToolEntry)
+"""The kinds that are of a message of the record, but for what the person ran."""
 
 
 @dataclass(frozen=True, slots=True)

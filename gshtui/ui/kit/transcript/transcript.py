@@ -22,9 +22,9 @@ from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.textual.colour_support import has_few_colours
 from gshtui.ui.kit.textual.kept_lines import KeptLines
 from gshtui.ui.kit.textual.typed_app import app_of, copy_text
-from gshtui.ui.kit.transcript.cursor_parts import answer_near, code_near, prompt_of
+from gshtui.ui.kit.transcript.cursor_parts import answer_near, code_near, message_near, prompt_of
 from gshtui.ui.kit.transcript.document import TranscriptDocument, selected_text
-from gshtui.ui.kit.transcript.entries import CutEntry, PromptEntry, ToolEntry
+from gshtui.ui.kit.transcript.entries import CutEntry, Entry, PromptEntry, ToolEntry
 from gshtui.ui.kit.transcript.transcript_feed import FramePacer, TranscriptFeed
 from gshtui.ui.kit.transcript.transcript_painter import TranscriptPage, TranscriptPainter, empty_page
 from gshtui.ui.kit.transcript.transcript_search import TranscriptFinder
@@ -56,6 +56,7 @@ class Transcript(KeptLines, can_focus=True):
         bind("transcript.copy_answer", "copy_answer"),
         bind("transcript.copy_code", "copy_code"),
         bind("transcript.edit", "edit_prompt"),
+        bind("transcript.fork", "fork"),
         bind("transcript.receipt", "receipt"),
         bind("transcript.search", "search"),
         bind("transcript.next", "found(1)"),
@@ -78,6 +79,13 @@ class Transcript(KeptLines, can_focus=True):
         def __init__(self, prompt: PromptEntry) -> None:
             super().__init__()
             self.prompt = prompt
+
+    class Forked(Message):
+        """The reader wants to go on from what is under the cursor in a new conversation."""
+
+        def __init__(self, entry: Entry) -> None:
+            super().__init__()
+            self.entry = entry
 
     class NearTop(Message):
         """The reader is close to the oldest loaded entry."""
@@ -183,6 +191,14 @@ class Transcript(KeptLines, can_focus=True):
             self.notify("There is no prompt here.", timeout=3, markup=False)
         else:
             self.post_message(self.PromptEdited(prompt))
+
+    def action_fork(self) -> None:
+        """Go on from the message under the cursor in a new conversation."""
+        entry = message_near(self.document, self.cursor) if self.cursor.ready() else None
+        if entry is None:
+            self.notify("There is no message here.", timeout=3, markup=False)
+        else:
+            self.post_message(self.Forked(entry))
 
     def action_receipt(self) -> None:
         """Show the receipt of the cut under the cursor, or of the output that was shortened there."""
