@@ -101,8 +101,8 @@ def test_textual_keeps_its_private_parts_to_one_folder() -> None:
 
 def test_imports_are_absolute_and_packages_export_nothing() -> None:
     for path in source.files():
-        for node in ast.walk(source.tree(path)):
-            assert not (isinstance(node, ast.ImportFrom) and node.level), f"{source.name(path)}: a relative import"
+        for node in source.nodes(path, ast.ImportFrom):
+            assert not node.level, f"{source.name(path)}: a relative import"
         if path.name == "__init__.py" and path.parent != source.PACKAGE:
             body = [node for node in source.tree(path).body if not isinstance(node, ast.Expr)]
             assert body == [], f"{source.name(path)} should hold a docstring at most"
@@ -113,14 +113,13 @@ def runs_of(program: str) -> Iterator[str]:
     for path in source.files():
         if path.is_relative_to(source.PACKAGE / program):
             continue
-        for node in ast.walk(source.tree(path)):
-            parts: list[ast.expr] = []
-            if not isinstance(node, ast.expr):
-                continue
-            if isinstance(node, ast.Call) and re.search(r"subprocess|Popen|spawn|exec", ast.unparse(node.func)):
-                parts = list(node.args)
-            elif isinstance(node, ast.List | ast.Tuple):
-                parts = node.elts
+        calls = [
+            (node, node.args)
+            for node in source.nodes(path, ast.Call)
+            if re.search(r"subprocess|Popen|spawn|exec", ast.unparse(node.func))
+        ]
+        lists = [(node, node.elts) for kind in (ast.List, ast.Tuple) for node in source.nodes(path, kind)]
+        for node, parts in (*calls, *lists):
             constants = [part.value for part in parts if isinstance(part, ast.Constant)]
             if constants[:1] == [program] and constants[1:2] != ["-V"] and len(parts) > 1 and starts(node, path):
                 yield f"{source.name(path)}:{node.lineno}"
@@ -142,12 +141,10 @@ def test_panes_are_typed_into_in_one_guarded_way_only() -> None:
         place = path.relative_to(source.PACKAGE)
         if place.parts[0] == "tmux" or place.as_posix() in WRITERS:
             continue
-        for node in ast.walk(source.tree(path)):
-            named = (
-                node.attr if isinstance(node, ast.Attribute) else node.value if isinstance(node, ast.Constant) else ""
-            )
-            if named in TYPING | {"send-keys", "paste-buffer"}:
-                found.append(f"{source.name(path)}:{getattr(node, 'lineno', 0)}: {named}")
+        named = [(node.attr, node.lineno) for node in source.nodes(path, ast.Attribute)]
+        named += [(node.value, node.lineno) for node in source.nodes(path, ast.Constant) if isinstance(node.value, str)]
+        typing = TYPING | {"send-keys", "paste-buffer"}
+        found += [f"{source.name(path)}:{line}: {name}" for name, line in named if name in typing]
     assert found == [], "text and keys go into a pane through `PaneWriter`, which looks first"
 
 
@@ -159,9 +156,7 @@ def test_what_is_sanitised_is_made_by_the_sanitiser_alone() -> None:
     """No call and no cast makes such a text elsewhere: then pyright proves it of every door that takes one."""
     found: list[str] = []
     for path in source.files():
-        for node in ast.walk(source.tree(path)):
-            if not isinstance(node, ast.Call):
-                continue
+        for node in source.nodes(path, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name == "cast" and node.args:
                 name = ast.unparse(node.args[0]).strip("'\"").rpartition(".")[2]
@@ -171,8 +166,7 @@ def test_what_is_sanitised_is_made_by_the_sanitiser_alone() -> None:
     taken = {
         f"{source.module(path).removeprefix('gshtui.')}.{node.name}": ast.unparse(node.args)
         for path in source.files()
-        for node in ast.walk(source.tree(path))
-        if isinstance(node, ast.FunctionDef)
+        for node in source.nodes(path, ast.FunctionDef)
     }
     assert {door: taken.get(door) for door in TERMINAL_DOORS} == TERMINAL_DOORS
 
@@ -205,9 +199,7 @@ TERMINAL_WRITERS = {
 def test_no_other_module_writes_to_a_terminal() -> None:
     found: set[str] = set()
     for path in source.files():
-        for node in ast.walk(source.tree(path)):
-            if not isinstance(node, ast.Call):
-                continue
+        for node in source.nodes(path, ast.Call):
             called = ast.unparse(node.func)
             standard = called == "os.write" and node.args and ast.unparse(node.args[0]) in ("1", "2")
             if called == "print" or standard or re.search(r"std(out|err)(\.buffer)?\.write(lines)?$", called):
@@ -224,9 +216,8 @@ def test_children_are_started_in_one_way_that_can_be_cancelled() -> None:
     found = {
         (source.name(path), node.attr)
         for path in source.files()
-        for node in ast.walk(source.tree(path))
-        if isinstance(node, ast.Attribute)
-        and node.attr in ("create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell")
+        for node in source.nodes(path, ast.Attribute)
+        if node.attr in ("create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell")
     }
     assert found == {
         ("gshtui/system/processes.py", "create_subprocess_exec"),
@@ -335,8 +326,8 @@ def test_sentences_have_one_space_between_words() -> None:
         f"{source.name(path)}:{node.lineno}: {node.value[:60]!r}"
         for path in source.files()
         if source.name(path) not in IN_COLUMNS
-        for node in ast.walk(source.tree(path))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and TWO_SPACES.search(node.value)
+        for node in source.nodes(path, ast.Constant)
+        if isinstance(node.value, str) and TWO_SPACES.search(node.value)
     ]
     assert found == []
 

@@ -75,8 +75,8 @@ def _operations() -> dict[str, set[str]]:
     """By the name of a constant, what is done with it anywhere."""
     done: dict[str, set[str]] = {}
     for path in source.files():
-        for node in ast.walk(source.tree(path)):
-            if isinstance(node, ast.Attribute) and node.attr in OPERATIONS:
+        for node in source.nodes(path, ast.Attribute):
+            if node.attr in OPERATIONS:
                 holder = node.value
                 name = holder.id if isinstance(holder, ast.Name) else getattr(holder, "attr", "")
                 if name.isupper():
@@ -107,10 +107,9 @@ def _within(value: Any) -> Iterator[Any]:
 
 def _calls(path: Path) -> Iterator[ast.Call]:
     """Calls of functions of `re` with a pattern."""
-    for node in ast.walk(source.tree(path)):
+    for node in source.nodes(path, ast.Call):
         if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
+            isinstance(node.func, ast.Attribute)
             and isinstance(node.func.value, ast.Name)
             and node.func.value.id == "re"
             and node.func.attr in OPERATIONS | {"compile"}

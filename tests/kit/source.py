@@ -10,6 +10,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar, cast
+
+Node = TypeVar("Node", bound=ast.AST)
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "gshtui"
@@ -31,13 +34,25 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@functools.cache
+def _by_kind(path: Path) -> dict[type[ast.AST], list[ast.AST]]:
+    """All nodes of a file: each of a dozen tests looks at some kinds of them in the whole package."""
+    found: dict[type[ast.AST], list[ast.AST]] = {}
+    for node in ast.walk(tree(path)):
+        found.setdefault(type(node), []).append(node)
+    return found
+
+
+def nodes(path: Path, kind: type[Node]) -> list[Node]:
+    """Every node of a kind that a file's syntax tree has, wherever in it."""
+    return cast("list[Node]", _by_kind(path).get(kind, []))
+
+
 def imported(path: Path) -> Iterator[str]:
     """Every module that the file imports, wherever in it."""
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+    for node in nodes(path, ast.Import):
+        yield from (alias.name for alias in node.names)
+    yield from (node.module for node in nodes(path, ast.ImportFrom) if node.module)
 
 
 def module(path: Path) -> str:
@@ -96,9 +111,15 @@ def uses(path: Path) -> frozenset[str]:
     return frozenset(found)
 
 
+@functools.cache
+def _places() -> dict[str, Path]:
+    """The files of all modules, by the names under which they are imported."""
+    return {module(file): file for folder in ("gshtui", "tests") for file in files(ROOT / folder)}
+
+
 def reached(path: Path) -> set[str]:
     """Every module of the package that a test file reaches, through whatever it imports."""
-    places = {module(file): file for folder in ("gshtui", "tests") for file in files(ROOT / folder)}
+    places = _places()
     seen, waiting = set[str](), [path]
     while waiting:
         for name in uses(waiting.pop()) & places.keys():

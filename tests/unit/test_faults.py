@@ -16,7 +16,7 @@ from gshtui.bus.loop_faults import LoopFaults
 from gshtui.store.log_records import Recorder
 from gshtui.system import faults, tasks
 from gshtui.system.faults import Breaker, FaultLog
-from tests.kit import scripted_provider
+from tests.kit import scripted_provider, source
 
 COVERS = ("gshtui.bus.loop_faults",)
 
@@ -300,9 +300,9 @@ def test_background_tasks_are_started_in_one_way() -> None:
     """A task that nobody waits for dies without a word; `system/tasks.py` starts those that do not."""
     starting = {
         str(file.relative_to(HOUSE))
-        for file in HOUSE.rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.Attribute) and node.attr == "create_task"
+        for file in source.files(HOUSE)
+        for node in source.nodes(file, ast.Attribute)
+        if node.attr == "create_task"
     }
     assert starting == STARTS_TASKS.keys()
 
@@ -311,10 +311,9 @@ def test_nobody_swallows_a_cancellation_that_may_be_its_own() -> None:
     """`suppress(CancelledError)` around an await loses the cancellation of whoever waits: see `cancel_and_wait`."""
     swallowed = [
         path.relative_to(HOUSE).as_posix()
-        for path in HOUSE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Call)
-        and "suppress" in ast.unparse(node.func)
+        for path in source.files(HOUSE)
+        for node in source.nodes(path, ast.Call)
+        if "suppress" in ast.unparse(node.func)
         and any("CancelledError" in ast.unparse(argument) for argument in node.args)
     ]
     assert swallowed == ["shell/hub_listener.py"], "which is cancelled by nobody but its own end"

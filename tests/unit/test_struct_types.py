@@ -51,8 +51,8 @@ def test_every_type_that_is_decoded_is_learned() -> None:
         f"{source.name(file)}:{node.lineno}"
         for file in source.files()
         if file.name != "struct_types.py"
-        for node in ast.walk(source.tree(file))
-        if isinstance(node, ast.Call) and _is_unlearned(node)
+        for node in source.nodes(file, ast.Call)
+        if _is_unlearned(node)
     ]
     assert calls == []
 
