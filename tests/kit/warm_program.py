@@ -14,19 +14,21 @@ import importlib
 import json
 import os
 import pkgutil
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.kit import warm_client
 from tests.kit.command import DEADLINE, ROOT, CommandResult, environment
 
 PROGRAM = "gshtui.cli.entry:main"
@@ -105,17 +107,62 @@ class WarmProgram:
         """
         output, errors, told = os.pipe(), os.pipe(), os.pipe()
         fields = {"call": call, "words": words, "cwd": str(cwd or Path.cwd()), "env": environment(env)}
-        request = json.dumps(fields).encode()
         given = os.open(os.devnull, os.O_RDONLY) if stdin == subprocess.DEVNULL else os.dup(stdin)
-        theirs = [given, output[1], errors[1], told[1]]
+        self._ask(fields, [given, output[1], errors[1], told[1]])
+        return WarmCommand(int(_line(told[0])), output[0], errors[0], told[0])
+
+    def _ask(self, fields: Mapping[str, Any], theirs: Sequence[int]) -> None:
+        """Have a fork made. `theirs`: its standard streams, and where is told how it ends; they are closed here."""
+        request = json.dumps(fields).encode()
         try:
             with self._one_at_a_time:
-                socket.send_fds(self._asked, [f"{len(request):{_LENGTH}}".encode()], theirs)
+                socket.send_fds(self._asked, [f"{len(request):{_LENGTH}}".encode()], list(theirs))
                 self._asked.sendall(request)
         finally:
             for descriptor in theirs:
                 os.close(descriptor)
-        return WarmCommand(int(_line(told[0])), output[0], errors[0], told[0])
+
+    @contextlib.contextmanager
+    def on_path(self, folder: Path, **names: Sequence[str]) -> Generator[None]:
+        """Programs in a folder that fork for each call, for lines that a shell runs.
+
+        Args:
+            names: of the programs, with the words that stand before those of a call; `_` is written as `-`.
+        """
+        place = folder / "warm.socket"
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(place))
+            listening.listen()
+            for name, words in names.items():
+                line = shlex.join([sys.executable, "-I", "-S", warm_client.__file__, str(place), *words])
+                file = folder / name.replace("_", "-")
+                file.write_text(f'#!/bin/sh\nexec {line} "$@"\n')
+                file.chmod(0o755)
+            answering = threading.Thread(target=self._answer, args=[listening], daemon=True)
+            answering.start()
+            try:
+                yield
+            finally:
+                listening.shutdown(socket.SHUT_RDWR)
+                answering.join(DEADLINE)
+
+    def _answer(self, listening: socket.socket) -> None:
+        while True:
+            try:
+                client, _ = listening.accept()
+            except OSError:
+                return  # it was shut down
+            threading.Thread(target=self._answer_one, args=[client], daemon=True).start()
+
+    def _answer_one(self, client: socket.socket) -> None:
+        with client, contextlib.suppress(ConnectionError):
+            length, streams, _, _ = socket.recv_fds(client, _LENGTH, 3)
+            told = os.pipe()
+            self._ask(
+                {"call": PROGRAM, **json.loads(client.recv(int(length), socket.MSG_WAITALL))}, [*streams, told[1]]
+            )
+            client.sendall(f"{int(_line(told[0])):{_LENGTH}}".encode())
+            client.sendall(f"{int(_read(told[0])):{_LENGTH}}".encode())
 
     def run(
         self,
@@ -150,11 +197,12 @@ def run_gsh(
     env: Mapping[str, str] | None = None,
 ) -> CommandResult:
     """As `tests.kit.command.run_gsh`, by a warm program that all tests of this process share."""
-    return _shared().run(*arguments, stdin=stdin, cwd=cwd, env=env)
+    return shared().run(*arguments, stdin=stdin, cwd=cwd, env=env)
 
 
 @cache
-def _shared() -> WarmProgram:
+def shared() -> WarmProgram:
+    """The warm program of all tests of this process."""
     made = WarmProgram()
     atexit.register(made.close)
     return made

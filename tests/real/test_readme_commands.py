@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
-import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from gshtui.commands.language import parse
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.settings.loader import load
+from tests.kit import warm_program
 from tests.kit.command import ROOT
 from tests.kit.configuration import made_project
 from tests.kit.home import Home
@@ -85,15 +85,12 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, home: Home, named_servers: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+def shop(tmp_path: Path, home: Home, named_servers: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     project = made_project(tmp_path / "project")
     (project / "README.md").write_text("A project about login.\n")
     (project / "main.py").write_text("def main():\n    pass\n")
     tools = tmp_path / "bin"
     tools.mkdir()
-    for name, words in (("gsh-tui", ""), ("gsh", "gsh ")):
-        (tools / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m gshtui {words}"$@"\n')
-        (tools / name).chmod(0o755)
     (tools / "claude").write_text("#!/bin/sh\nexec cat\n")
     (tools / "claude").chmod(0o755)
     environ = {"PATH": f"{tools}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "EDITOR": "true"}
@@ -104,7 +101,8 @@ def shop(tmp_path: Path, home: Home, named_servers: Path, monkeypatch: pytest.Mo
     subprocess.run(["git", "commit", "-qm", "all"], cwd=project, check=True)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    return Shop(project, environ)
+    with warm_program.shared().on_path(tools, gsh_tui=(), gsh=("gsh",)):
+        yield Shop(project, environ)
 
 
 def talked(shop: Shop) -> None:
