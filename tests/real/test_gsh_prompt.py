@@ -12,6 +12,7 @@ from tests.kit.command import command
 from tests.kit.configuration import made_project
 from tests.kit.intent_oracle import WORDS
 from tests.kit.pty_child import PtyChild
+from tests.kit.storms import seeds
 
 COVERS = ("gshtui.headless.approval_prompt", "gshtui.headless.prompt_turn", "gshtui.headless.reporter")
 
@@ -43,7 +44,7 @@ def test_a_key_answers_once_the_answers_are_shown(asked: PtyChild, project: Path
     assert b"allowed once" in asked.output and (project / "x").exists()
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", seeds(6))
 def test_what_was_typed_before_the_answers_were_shown_is_none(asked: PtyChild, project: Path, number: int) -> None:
     """Type-ahead, and words that are typed while the question comes up; then a reason in one burst."""
     chance = random.Random(number)

@@ -14,6 +14,7 @@ from gshtui.commands.registry import Registry
 from gshtui.tools.hunk_commands import DiscardHunk, EditHunk, ListHunks, ShowHunk, StageHunk, commands
 from gshtui.tools.hunks import Hunk
 from tests.kit.home import Home
+from tests.kit.storms import seeds
 from tests.real.test_git_worktree import WHO
 
 COVERS = ("gshtui.tools.hunk_commands",)
@@ -76,7 +77,7 @@ def changed_lines(diff: str) -> list[str]:
     return [line for line in diff.split("\n") if line[:1] in "+-" and not line.startswith(("+++", "---"))]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4))
 async def test_each_change_by_itself_and_all_of_them_together(project: Path, seed: int) -> None:
     dice = random.Random(seed)
     end, last = (b"\r\n", b"") if seed % 2 else (b"\n", b"\n")

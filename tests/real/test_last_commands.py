@@ -26,11 +26,12 @@ from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Fault, Say
 from tests.kit.loopback.server import Loopback
 from tests.kit.shells import Shell
+from tests.kit.storms import seeds
 from tests.kit.warm_program import WarmCommand, WarmProgram
 
 COMMANDS = 25
 """Typed in one storm, with a question after each."""
-SEEDS = range(1, 9)
+SEEDS = seeds(8)
 PROGRAMS = ("zsh", "zsh", "bash", "bash")
 TYPED = bool(os.environ.get("GSH_TEST_TYPED"))
 CHILD = "tests.kit.last_commands_child"

@@ -17,6 +17,7 @@ from gshtui.tools import worktree_fork
 from gshtui.tools.worktree import find_worktree
 from gshtui.tools.worktree_finish import How, finish_worktree, plan_finish
 from gshtui.tools.worktree_fork import fork_worktree, free_branch
+from tests.kit.storms import seeds
 from tests.real.test_worktree import commit, project, run_git, write_script
 
 COVERS = ("gshtui.tools.worktree_finish", "gshtui.tools.worktree_fork")
@@ -75,7 +76,7 @@ def disturb(folder: Path, dice: random.Random, times: int = 8) -> None:
                 pass
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 async def test_a_fork_equals_the_original_which_stays_untouched(project: Path, seed: int) -> None:
     dice = random.Random(seed)
     (project / ".gitignore").write_text("ignored\n")
@@ -155,7 +156,7 @@ def commits_of(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6))
 async def test_forks_are_finished_at_random_and_nothing_is_lost(project: Path, how: How, seed: int) -> None:
     """Two forks of a dirty tree work, commit or don't, and are finished; each refusal changes nothing at all."""
     dice = random.Random(seed)

@@ -10,8 +10,9 @@ from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalSettled
 from tests.kit.intent_oracle import IntentOracle, random_typing
 from tests.kit.keyboard import Keyboard
 from tests.kit.prompt_host import PromptHost, make_question
+from tests.kit.storms import seeds
 
-SITTINGS, STEPS = 24, 12
+STEPS = 12
 
 
 class Clock:
@@ -46,7 +47,7 @@ class Told(PromptHost):
         self.seen = len(answers)
 
 
-@pytest.mark.parametrize("number", range(SITTINGS))
+@pytest.mark.parametrize("number", seeds(24))
 async def test_nothing_runs_unasked_in_the_panel(number: int) -> None:
     chance, clock = random.Random(number), Clock()
     app, asked = Told(clock), 0

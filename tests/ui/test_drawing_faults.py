@@ -11,6 +11,7 @@ import pytest
 from textual._compositor import Compositor
 from textual.app import App
 from textual.geometry import Region
+from textual.pilot import Pilot
 from textual.widget import Widget
 
 import gshtui.ui
@@ -19,6 +20,7 @@ from tests.kit.home import Home
 from tests.kit.scenes import SCENES, open_scene
 from tests.kit.terminal_agents import wait_until
 from tests.kit.terminal_screen import TerminalDriver, draw_fresh, terminal_of, wait_until_idle
+from tests.kit.window import Window
 
 pytestmark = pytest.mark.faults
 
@@ -64,7 +66,6 @@ def ours() -> Iterator[tuple[type[Widget], str]]:
                 yield one, name
 
 
-WAYS = [pytest.param(one, name, id=f"{one.__name__}.{name}") for one, name in ours()]
 UNUSED = {("KeptLines", "row_strip"), ("KeptLines", "render_line"), ("QueuePane", "get_content_height")}
 """What no part on the screen goes by: others have their own, or sizes that were set."""
 
@@ -110,46 +111,57 @@ def test_every_class_that_draws_is_seen_somewhere() -> None:
     assert {one.__name__ for one, _ in ours()} == set(SHOWN_IN)
 
 
-@pytest.mark.parametrize(("one", "name"), WAYS)
-async def test_a_part_that_fails(home: Home, monkeypatch: pytest.MonkeyPatch, one: type[Widget], name: str) -> None:
-    async with open_scene(NAMED[SHOWN_IN[one.__name__]]) as (app, pilot):
-        widget, _ = part(app, one)
-        if name.startswith("get_content"):  # which are asked only then
-            widget.styles.width = widget.styles.height = "auto"
-        await wait_until_idle(pilot)
-        before = draw_fresh(app).rows
+@pytest.mark.parametrize("scene", sorted(set(SHOWN_IN.values())))
+async def test_a_part_that_fails(home: Home, monkeypatch: pytest.MonkeyPatch, scene: str) -> None:
+    """Each part that this scene shows, by each method in turn, in one window: it has to live through all of them."""
+    async with open_scene(NAMED[scene]) as (app, pilot):
+        for one, name in ours():
+            if SHOWN_IN[one.__name__] == scene:
+                await _fail(app, pilot, monkeypatch, one, name)
+                for path in paths.logs_dir().glob("crash-*.log"):
+                    path.unlink()
 
-        with monkeypatch.context() as patch:
-            raised = breaking(patch, one, name, 1)
+
+async def _fail(app: Window, pilot: Pilot[int], monkeypatch: pytest.MonkeyPatch, one: type[Widget], name: str) -> None:
+    widget, _ = part(app, one)
+    sizes = (widget.styles.width, widget.styles.height)
+    if name.startswith("get_content"):  # which are asked only then
+        widget.styles.width = widget.styles.height = "auto"
+    await wait_until_idle(pilot)
+    before = draw_fresh(app).rows
+
+    with monkeypatch.context() as patch:
+        raised = breaking(patch, one, name, 1)
+        widget.refresh(layout=name in LAYOUT)
+        await wait_until_idle(pilot)
+        await wait_until(pilot, lambda: not app.drawing.failing)
+        await wait_until_idle(pilot)
+        assert raised or (one.__name__, name) in UNUSED
+        assert app._exception is None
+        assert terminal_of(app).screenful.rows == draw_fresh(app).rows == before
+
+    with monkeypatch.context() as patch:
+        raised = breaking(patch, one, name, 1_000)
+        for _ in range(10):
             widget.refresh(layout=name in LAYOUT)
             await wait_until_idle(pilot)
-            await wait_until(pilot, lambda: not app.drawing.failing)
-            await wait_until_idle(pilot)
-            assert raised or (one.__name__, name) in UNUSED
-            assert app._exception is None
-            assert terminal_of(app).screenful.rows == draw_fresh(app).rows == before
-
-        with monkeypatch.context() as patch:
-            raised = breaking(patch, one, name, 1_000)
-            for _ in range(10):
-                widget.refresh(layout=name in LAYOUT)
-                await wait_until_idle(pilot)
-            await pilot.press("down")
-            await wait_until_idle(pilot)
-            assert app.is_running and app._exception is None
-            if raised:
-                _, region = part(app, one)
-                text = said(app, region)
-                assert "Broken" in text or region.width < 12, text
-                files = reports()
-                assert all("it is\nbroken" in file for file in files)
-                assert len({file.splitlines()[1] for file in files}) == len(files) <= 4, "one a part, not one a frame"
-
-        await wait_until(pilot, lambda: not app.drawing.failing)
-        widget.refresh(layout=True)
+        await pilot.press("down")
         await wait_until_idle(pilot)
-        assert "could not be" not in terminal_of(app).screenful.text
-        assert terminal_of(app).screenful.rows == draw_fresh(app).rows
+        assert app.is_running and app._exception is None
+        if raised:
+            _, region = part(app, one)
+            text = said(app, region)
+            assert "Broken" in text or region.width < 12, text
+            files = reports()
+            assert all("it is\nbroken" in file for file in files)
+            assert len({file.splitlines()[1] for file in files}) == len(files) <= 4, "one a part, not one a frame"
+
+    await wait_until(pilot, lambda: not app.drawing.failing)
+    widget.styles.width, widget.styles.height = sizes
+    widget.refresh(layout=True)
+    await wait_until_idle(pilot)
+    assert "could not be" not in terminal_of(app).screenful.text
+    assert terminal_of(app).screenful.rows == draw_fresh(app).rows
 
 
 async def test_a_frame_that_cannot_be_laid_out_is_lost_and_said_once(
