@@ -27,7 +27,7 @@ from tests.kit.tmux import eventually, tmux
 
 __all__ = ["tmux"]
 pytestmark = pytest.mark.tmux
-COVERS = ("gshtui.programs.choice_presser",)
+COVERS = ("gshtui.programs.choice_presser", "gshtui.programs.pane_writer")
 ANSWERS = 50
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gshtui.programs import profile as profiles
-from gshtui.programs.pane_writer import worded
+from gshtui.programs.text_wording import worded
 
 LOADED = profiles.load(Path("/nonexistent"))
 
