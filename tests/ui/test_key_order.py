@@ -41,6 +41,7 @@ class Front(Screen[None]):
         ("f2", "opened('one')", "One, late"),
         ("f3", "opened('form')", "Form, late"),
         ("f4", "opened('')", "Nothing, late"),
+        ("f6", "command", "A command"),
     ]
 
     def compose(self) -> ComposeResult:
@@ -65,6 +66,16 @@ class Front(Screen[None]):
             return bool(what)
 
         window.bring(open_it(), group="open")
+
+    def action_command(self) -> None:
+        window = self.app
+        assert isinstance(window, Window)
+
+        async def open_it() -> None:
+            await window.late.wait()
+            self.action_form()
+
+        window.attend(open_it(), group="commands")
 
     def action_form(self) -> None:
         self.app.push_screen(Form())  # pyright: ignore[reportUnknownMemberType]
@@ -125,7 +136,7 @@ def expected(keys: list[str]) -> list[tuple[str, str]]:
         match name:
             case "alt+1" | "alt+2":
                 below = below if form else {"alt+1": "one", "alt+2": "two"}[name]
-            case "f1" | "f3":
+            case "f1" | "f3" | "f6":
                 form = True
             case "f2":
                 below = below if form else "one"
@@ -137,7 +148,7 @@ def expected(keys: list[str]) -> list[tuple[str, str]]:
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.lists(st.sampled_from(("alt+1", "alt+2", "f1", "f5", "f2", "f3", *"abcdef")), max_size=24))
+@given(st.lists(st.sampled_from(("alt+1", "alt+2", "f1", "f5", "f2", "f3", "f6", *"abcdef")), max_size=24))
 def test_a_burst_of_keys_goes_where_each_would_go_alone(keys: list[str]) -> None:
     async def burst() -> None:
         app = Window()
@@ -171,6 +182,17 @@ async def test_keys_behind_one_that_hangs_are_dropped_and_those_after_it_work() 
         finally:
             slow.let.set()
             app.late.set()
+
+
+async def test_keys_behind_a_command_wait_for_it_a_moment_only() -> None:
+    app = Window()
+    async with app.run_test() as pilot:
+        app.screen.query_one("#two").focus()
+        await pilot.pause()
+        for name in ("f6", "y"):
+            app.post_message(key(name))
+        assert await app.until(1) == [("two", "y")], "it goes on, and the key was typed into what is there"
+        app.late.set()
 
 
 async def test_keys_for_what_could_not_be_opened_go_nowhere() -> None:

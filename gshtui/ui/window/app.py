@@ -364,11 +364,11 @@ class Workbench(ThemedApp[int], AppBase):
 
     def run_command(self, line: str) -> None:
         """Run a line of the command language in a worker: ask what it asks, and show its outcome."""
-        self.run_worker(self.runner.run_line(line), exit_on_error=False, group="commands")
+        self.attend(self.runner.run_line(line), group="commands")
 
     def perform(self, parameters: Returns[object], then: Callable[[], None] | None = None) -> None:
         """Run a command by its parameters in a worker: ask what it asks, and show its outcome."""
-        self.run_worker(self.runner.run_value(parameters, then=then), exit_on_error=False, group="commands")
+        self.attend(self.runner.run_value(parameters, then=then), group="commands")
 
     async def result_of(self, parameters: Returns[R]) -> R | None:
         """The result of a command that lists something; `None`: unavailable."""

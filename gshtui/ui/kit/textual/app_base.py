@@ -64,12 +64,19 @@ class AppBase(IsolatingApp):
                 if came is False:
                     self._key_order.drop()
 
-        worker = self.run_worker(
-            brought(), name=work.__qualname__, group=group, exit_on_error=False, exclusive=exclusive
-        )
-        task = cast("asyncio.Task[None] | None", worker._task)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
+        task = self._work(brought(), name=work.__qualname__, group=group, exclusive=exclusive)
         if task is not None:
             self._key_order.hold(task)
+
+    def attend(self, work: Coroutine[Any, Any, None], *, group: str) -> None:
+        """Run this in a worker; the keys behind the one that asked for it wait a moment for what it may open."""
+        task = self._work(work, name=work.__qualname__, group=group)
+        if task is not None:
+            self._key_order.hold_a_moment(task)
+
+    def _work(self, work: Coroutine[Any, Any, None], **options: Any) -> asyncio.Task[None] | None:
+        worker = self.run_worker(work, exit_on_error=False, **options)
+        return cast("asyncio.Task[None] | None", worker._task)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
 
     async def route_key(self, event: Typed) -> None:
         """Hand a key to the widget that has the focus, once the keys before it are done."""

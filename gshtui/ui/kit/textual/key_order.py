@@ -22,6 +22,8 @@ from textual.screen import Screen
 
 LONGEST = 3.0
 """Seconds that a key waits at most for the one before it, whose widget may be busy, or which starts a program."""
+MOMENT = 0.3
+"""Seconds that a key waits for a command, which opens something as a rule within that time, or nothing at all."""
 _LATE = 0.25
 """Seconds behind its time after which a timer says that this program was busy itself, and not what it waited for."""
 _SCREENS = 3
@@ -64,6 +66,20 @@ class KeyOrder:
             self._start()
         self._held.add(work)
         work.add_done_callback(partial(self._let_go, self._turn))
+
+    def hold_a_moment(self, work: asyncio.Future[Any]) -> None:
+        """As `hold`, but no longer than a moment: this work may bring something, and may do anything else."""
+        loop = asyncio.get_running_loop()
+        over: asyncio.Future[None] = loop.create_future()
+
+        def end(_: object = None) -> None:
+            if not over.done():
+                over.set_result(None)
+
+        timer = loop.call_later(MOMENT, end)
+        work.add_done_callback(end)
+        over.add_done_callback(lambda _: timer.cancel())
+        self.hold(over)
 
     def _let_go(self, turn: int, work: asyncio.Future[Any]) -> None:
         if turn == self._turn:
