@@ -337,8 +337,14 @@ class WorkbenchDriver(ReadingDriver):
         return True
 
     def write_ahead(self, data: str) -> bool:
-        """Write from the loop's thread, where nothing waits to be written or covers the input; else False."""
-        return self._line is None and not self._marked and self._writes_now(data)
+        """Write from the loop's thread, where nothing waits to be written or covers the input; else False.
+
+        Who shows it may wait for this processor, so that it gets its turn before the key is handled.
+        """
+        written = self._line is None and not self._marked and self._writes_now(data)
+        if written:
+            os.sched_yield()
+        return written
 
     def _with_line(self, data: str) -> str:
         """The painted line over what is written, so that what was typed does not vanish for a frame."""

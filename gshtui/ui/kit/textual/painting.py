@@ -5,8 +5,11 @@ Owns the reasons why Textual would wait, and refuses to paint what cannot be pai
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any, TypeVar, cast
 
+from textual import events
+from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import TextArea
@@ -33,7 +36,8 @@ def paint_now(screen: Screen[Any]) -> None:
 def echo_now(area: TextArea) -> bool:
     """Write the row with the cursor as it is now, where nothing moves; False: it waits for the screen's own frame.
 
-    That frame comes as ever: it draws this row once more, finds it written, and writes what else has changed.
+    That frame comes as ever: it draws this row once more, finds it written, and writes what else has changed. Of keys
+    that came in one burst only the last one writes.
     """
     screen, app = area.screen, app_of(area)
     compositor = screen._compositor  # pyright: ignore[reportPrivateUsage]
@@ -42,6 +46,8 @@ def echo_now(area: TextArea) -> bool:
         or not area._repaint_regions  # pyright: ignore[reportPrivateUsage]
         or app._batch_count  # pyright: ignore[reportPrivateUsage]
         or app.screen is not screen
+        or _keys_wait(app)
+        or _keys_wait(area)
         or _moves(area)
         or _moves(screen)
     ):
@@ -56,6 +62,12 @@ def echo_now(area: TextArea) -> bool:
     with writing_at_once(app):
         app._display(screen, update)  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
     return True
+
+
+def _keys_wait(pump: MessagePump) -> bool:
+    """Whether a key comes after this one already."""
+    waiting = pump._message_queue.values  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType, reportUnknownVariableType]
+    return any(isinstance(message, events.Key) for message in cast("Iterable[object]", waiting))
 
 
 def _moves(widget: Widget) -> bool:
