@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rich.color import Color as RichColor
@@ -76,7 +77,13 @@ def make_palette(variables: Mapping[str, str], background: Color, *, ansi: bool 
         background: the transcript's background.
         ansi: use the terminal's own colours; without shades, so dim stands for muted.
     """
-    return _Maker(variables, background, ansi).palette()
+    return _made(frozenset(variables.items()), background, ansi)
+
+
+@lru_cache(maxsize=16)
+def _made(variables: frozenset[tuple[str, str]], background: Color, ansi: bool) -> Palette:
+    """Parts of a window on the same background share a palette: there are few, and each takes milliseconds to make."""
+    return _Maker(dict(variables), background, ansi).palette()
 
 
 class ThemePalette:
@@ -107,8 +114,10 @@ class _Maker:
         self._behind = None if ansi else background.rich_color
 
     def _color(self, name: str, fallback: Color) -> Color:
+        if not (value := self._variables.get(name)):
+            return fallback  # parsing nothing is slow: it looks for a similar name
         try:
-            return Color.parse(self._variables.get(name, ""))
+            return Color.parse(value)
         except ColorParseError:
             return fallback
 
