@@ -17,6 +17,7 @@ from gshtui.tools.hunk_commands import EditHunk, HunkText, ShowHunk, StageHunk
 from gshtui.tools.hunks import hunks_of
 from gshtui.ui.changes.diff_document import make_document
 from gshtui.ui.changes.diff_pane import DiffPane
+from gshtui.ui.changes.diff_view import ChangesView
 from gshtui.ui.changes.line_comments import CommentFile, LineComment, message, rows_of
 from gshtui.ui.kit.widget_messages import OpenChanges
 from tests.kit.fake_hub import Answer
@@ -25,8 +26,14 @@ from tests.kit.window import Window
 from tests.ui.test_agents_pane import ran, settled
 from tests.ui.test_diff_pane import LINE, PATH
 
+COVERS = ("gshtui.ui.changes.diff_layout",)
 HERE = AgentRow(id="main", name="main", runtime="local", cwd="/src/aurora", status="idle")
 THERE = AgentRow(id="0002", name="lexer", cwd=PATH, worktree=PATH, status="thinking")
+
+
+def shown_lines(view: ChangesView) -> list[str]:
+    """What the lines of the screen say."""
+    return [view.render_line(y).text.rstrip() for y in range(view.size.height)]
 
 
 def agents(*rows: AgentRow) -> Answer:
@@ -58,6 +65,10 @@ async def test_comments_are_written_kept_and_sent_as_one_message() -> None:
         pane = app.bench.deck.query_one(DiffPane)
         assert len(pane.comments) == 2
         assert pane.view.commented
+        await settled(pilot)
+        shown = shown_lines(pane.view)
+        at = next(n for n, row in enumerate(shown) if row.endswith("┃ why"))
+        assert "return words" in shown[at - 1]  # below the last line that it is about
         await pilot.press("S")
         await settled(pilot)
         (sent,) = [call for call in ran(app) if isinstance(call, SendToAgent)]
@@ -76,6 +87,47 @@ async def test_comments_are_written_kept_and_sent_as_one_message() -> None:
         assert not CommentFile(PATH).read()
 
 
+async def test_a_comment_between_the_lines_is_gone_to_changed_there_and_removed() -> None:
+    """In one column and in two, as wide as the tab; and where its lines are gone, below the name of their file."""
+    app = Window(answers={LINE: Answer(DIFF), "agent ls": agents(HERE)})
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.post_message(OpenChanges(PATH))
+        await settled(pilot)
+        words = "why is this " * 12
+        await pilot.press("alt+z", "shift+down", "c", *words, "ctrl+s")
+        await settled(pilot)
+        pane = app.bench.deck.query_one(DiffPane)
+        view = pane.view
+        for wide in (False, True):
+            await pilot.resize_terminal(150 if wide else 120, 40)
+            await settled(pilot)
+            assert view.split == wide
+            shown = shown_lines(view)
+            marked = [at for at, row in enumerate(shown) if "┃" in row]
+            assert len(marked) >= 2 - wide and marked == list(range(marked[0], marked[-1] + 1))
+            assert " ".join(shown[at].partition("┃ ")[2].strip() for at in marked) == words.strip()
+        await pilot.resize_terminal(120, 40)
+        await settled(pilot)
+        await pilot.press("down", "down")  # from its first line to the comment
+        copied = view.copied
+        assert view.comment_here == 0 and view.marked == (0, -1) and "┃" not in copied and "why" not in copied
+        await pilot.press("c", *"so, ", "ctrl+s")
+        await settled(pilot)
+        assert [one.text for one in pane.comments] == [f"so, {words.strip()}"]
+        assert app.hub is not None
+        lost = replace(DIFF, files=(FilePatch("src/lexer.py", lines=["@@ -1,0 +1,1 @@", "+# head"]),))
+        app.hub.answers[LINE] = Answer(lost)
+        await pilot.press("r")
+        await settled(pilot)
+        shown = shown_lines(view)
+        at = next(n for n, row in enumerate(shown) if "┃" in row)
+        assert "src/lexer.py" in shown[at - 1] and "has changed since: so, why" in shown[at]
+        await pilot.press("g", "up", "delete")
+        await settled(pilot)
+        assert pane.comments == () and not any("┃" in row for row in shown_lines(view))
+
+
 async def test_the_agent_of_the_folder_gets_them_as_a_prompt_and_one_is_removed() -> None:
     row = AgentRow(id="main", name="main", runtime="local", cwd=PATH, status="idle")
     app = Window(Path(PATH), answers={LINE: Answer(DIFF), "agent ls": agents(row, replace_row(THERE))})
@@ -85,7 +137,7 @@ async def test_the_agent_of_the_folder_gets_them_as_a_prompt_and_one_is_removed(
         await settled(pilot)
         await pilot.press("c", *"one", "ctrl+s")
         await settled(pilot)
-        await pilot.press("down", "c", *"two", "ctrl+s")
+        await pilot.press("down", "down", "c", *"two", "ctrl+s")  # past the comment
         await settled(pilot)
         await pilot.press("delete", "S")
         await settled(pilot)

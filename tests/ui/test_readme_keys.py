@@ -1507,7 +1507,8 @@ async def changes(here: Recorded) -> None:
 
 @told(
     "sidebar",
-    "There `c` comments on a line (`shift+down` marks more), and `S` sends all comments to the agent as one message;",
+    "There `c` comments on a line (`shift+down` marks more), and `S` sends all comments to the agent as one message; "
+    "until then they stand between the lines, where `c` changes one and `delete` removes it",
 )
 async def comments(here: Recorded) -> None:
     await choose_claude(here)
@@ -1515,6 +1516,12 @@ async def comments(here: Recorded) -> None:
     pane = here.app.query_one(DiffPane)
     await here.settle()
     assert [len(comment.rows) for comment in pane.comments] == [2]
+    await here.press("down", "delete")
+    await here.settle()
+    assert not pane.comments
+    await here.press("c", *"why", "ctrl+s", "c", *"so, ", "ctrl+s")
+    await here.settle()
+    assert [comment.text for comment in pane.comments] == ["so, why"]
     assert here.app.hub is not None
     here.app.hub.answers["agent ls"] = Answer(AgentList([AgentState(CLAUDE)]))
     here.app.hub.answers[f"agent send {CLAUDE.id}"] = Answer(SentMessage(CLAUDE, "m", waits=False))

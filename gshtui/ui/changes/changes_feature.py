@@ -177,7 +177,8 @@ class ChangesFeature(Feature):
         def write(text: str | None) -> None:
             if text:
                 said = LineComment(fresh.path, fresh.rows, text)
-                self._store(pane, lambda kept: [*(one for one in kept if one != here), said])
+                changed = fresh if here is not None else None
+                self._store(pane, lambda kept: _with_comment(kept, changed, said))
 
         title = f"Comment on {fresh.place}"
         later = f"{KEYS['diff.send'].keys} sends all comments later"
@@ -243,3 +244,10 @@ class ChangesFeature(Feature):
         waits = "; it reads them when it is idle" if done.waits else ""
         self.window.notify(f"Sent {count} to {row.name} ({row.id}){waits}.", markup=False, timeout=4)
         self._store(pane, lambda kept: [one for one in kept if one not in sent])
+
+
+def _with_comment(kept: Sequence[LineComment], changed: LineComment | None, said: LineComment) -> Sequence[LineComment]:
+    """The comments with one more, or with one in the place of another."""
+    if changed is None or changed not in kept:
+        return [*kept, said]
+    return [said if one == changed else one for one in kept]

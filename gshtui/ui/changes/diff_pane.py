@@ -17,7 +17,6 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from gshtui.system.tasks import report_unexpected
-from gshtui.text.sanitise import literal
 from gshtui.tools.hunk_commands import HunkPlace
 from gshtui.ui.changes.diff_document import ChangedFile, DiffDocument, make_document
 from gshtui.ui.changes.diff_view import GUTTER, ChangesView
@@ -115,18 +114,22 @@ class DiffPane(TabPane):
     def show_comments(self, comments: Sequence[LineComment]) -> None:
         """Show the comments that have not been sent yet."""
         self.comments = tuple(comments)
-        rows = [at for one in self.comments for at in rows_of(self.document, one)]
-        self.view.show_comments(frozenset(rows))
+        self.view.show_comments([self._placed(one) for one in self.comments])
         self._remarks()
+
+    def _placed(self, comment: LineComment) -> tuple[Sequence[int], str]:
+        """The rows of a comment and what to show there: of one whose lines are gone, below the name of their file."""
+        found = self.document
+        if rows := rows_of(found, comment):
+            return rows, comment.text
+        heading = [file.row for file in found.files if file.path == comment.path]
+        return heading, f"{comment.place}, which has changed since: {comment.text}"
 
     @property
     def comment_here(self) -> LineComment | None:
-        """The comment on a line under the cursor."""
-        first, last = self.view.marked
-        for one in self.comments:
-            if any(first <= at <= last for at in rows_of(self.document, one)):
-                return one
-        return None
+        """The comment under the cursor, or on a line there."""
+        at = self.view.comment_here
+        return None if at is None else self.comments[at]
 
     @property
     def hunk_here(self) -> HunkPlace | None:
@@ -144,10 +147,10 @@ class DiffPane(TabPane):
         gone = sum(not rows_of(self.document, one) for one in self.comments)
         count = "1 comment" if len(self.comments) == 1 else f"{len(self.comments)} comments"
         lost = f", {gone} on lines that have changed since" if gone else ""
-        key = KEYS["diff.send"].keys
-        here = self.comment_here
-        parts = ((f"● {here.place}  ", "bold"), f"{literal(here.text)}\n") if here is not None else ()
-        self._said.update(Content.assemble(*parts, (f"{count}{lost}, not sent yet · {key} sends", "$foreground-muted")))
+        said = f"{count}{lost}, not sent yet · {KEYS['diff.send'].keys} sends"
+        if self.comment_here is not None:
+            said += f" · {KEYS['diff.comment'].keys} changes this one, {KEYS['diff.uncomment'].keys} removes it"
+        self._said.update(Content.styled(said, "$foreground-muted"))
 
     def on_mount(self) -> None:
         self._place()

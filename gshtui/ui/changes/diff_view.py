@@ -1,12 +1,12 @@
 """Draws a changes document line by line, in two columns where there is room: only visible lines cost anything.
 
 Owns scrolling, the line and the change under the cursor, the lines that are marked for a comment, and the selection.
-Does not wrap, so a row is a line: long lines scroll sideways. Used by the diff tab.
+Rows do not wrap: long ones scroll sideways. Comments do, below the rows that they are about. Used by the diff tab.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -18,21 +18,24 @@ from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
 
-from gshtui.text.diff_rows import SideBySide, side_by_side
+from gshtui.text.sanitise import literal
 from gshtui.ui.changes.diff_document import DiffDocument
+from gshtui.ui.changes.diff_layout import DiffLayout, ShownComment
 from gshtui.ui.kit.diff_lines import SIDE_BY_SIDE_WHOLE, DiffPainter, half_of, has_two_columns
 from gshtui.ui.kit.highlighter import Highlighter
 from gshtui.ui.kit.highlights import overlay_styles, selected_span
 from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.language_loader import LanguageLoader
 from gshtui.ui.kit.page import Page, ThemePalette, wants_columns
-from gshtui.ui.kit.styled_lines import StyledLine
+from gshtui.ui.kit.styled_lines import StyledLine, wrapped
 
 GUTTER = 2
 """Cells at the left reserved for the cursor."""
 WIDEST = 1_000
 """How many cells of a line can be scrolled to."""
 _SIDE = 8
+_COMMENT = "┃ "
+"""What stands before each line of a comment."""
 
 
 class ChangesView(ScrollView, inherit_bindings=False):
@@ -70,6 +73,8 @@ class ChangesView(ScrollView, inherit_bindings=False):
         """The cursor's line, as the screen counts them."""
         self._anchor: int | None = None
         """The other end of the lines that are marked."""
+        self._comments: tuple[tuple[Sequence[int], str], ...] = ()
+        """Of each comment, the rows of the document that it is about, and its words."""
         self.commented: frozenset[int] = frozenset()
         """Rows of the document with a comment."""
         self._theme = ThemePalette(self)
@@ -78,10 +83,9 @@ class ChangesView(ScrollView, inherit_bindings=False):
         self._lines: dict[int, StyledLine] = {}
         self._wanted: bool | None = None
         """Whether two columns are wanted in this tab; `None`: the settings say."""
-        self._pairs: list[SideBySide] = []
-        """The rows of two columns; empty: there is one."""
-        self._starts: list[int] = []
-        """The document's row where each of them begins."""
+        self._layout = DiffLayout()
+        self._arranged_for = 0
+        """The width in cells that comments are wrapped for."""
         self._painter = DiffPainter((), self._page, self._path_at)
 
     @property
@@ -91,48 +95,78 @@ class ChangesView(ScrollView, inherit_bindings=False):
     @property
     def file(self) -> int:
         """Index of the file under the cursor; -1: none."""
-        row = self.document.hunks[self.hunk] if self.hunk >= 0 else self._row_at(self.scroll_offset.y)
+        row = self.document.hunks[self.hunk] if self.hunk >= 0 else self._layout.row_at(self.scroll_offset.y)
         return self.document.file_at(row)
 
     @property
     def split(self) -> bool:
         """Whether what was and what is are side by side."""
-        return bool(self._pairs)
+        return self._layout.split
 
     @property
     def marked(self) -> tuple[int, int]:
-        """First and last row of the document that are under the cursor or marked."""
+        """First and last row of the document that are under the cursor or marked; (0, -1): none."""
         first, last = self._marked
-        if not self._pairs:
-            return first, last
-        rows = [at for pair in self._pairs[first : last + 1] for at in pair if at is not None]
-        if first == last and len(rows) > 1:  # a line that was changed: what is there now
-            rows = rows[-1:]
-        return (min(rows), max(rows)) if rows else (0, -1)
+        rows = self._layout.rows_between(first, last) if last < self._layout.count else []
+        return (rows[0], rows[-1]) if rows else (0, -1)
+
+    @property
+    def comment_here(self) -> int | None:
+        """The number of the comment that the cursor is on, or whose rows are marked; `None`: none."""
+        if (here := self._layout.comment_at(self._y)) is not None:
+            return here
+        first, last = self.marked
+        numbered = enumerate(rows for rows, _ in self._comments)
+        return next((at for at, rows in numbered if any(first <= row <= last for row in rows)), None)
 
     @property
     def _marked(self) -> tuple[int, int]:
         other = self._y if self._anchor is None else self._anchor
         return min(self._y, other), max(self._y, other)
 
-    def show_comments(self, rows: frozenset[int]) -> None:
-        """Mark the rows of the document that have a comment."""
-        self.commented = rows
+    def show_comments(self, comments: Sequence[tuple[Sequence[int], str]]) -> None:
+        """Show comments below the rows of the document that they are about.
+
+        Args:
+            comments: of each, its rows and its words; no rows: it is shown nowhere.
+        """
+        if tuple(comments) == self._comments:
+            return
+        new = len(comments) > len(self._comments)
+        row, top = self._layout.row_at(self._y), self._layout.row_at(self.scroll_offset.y)
+        self._comments = tuple(comments)
+        self.commented = frozenset(at for rows, _ in comments for at in rows)
+        self._arrange(self.split)
+        self._y, self._anchor = self._layout.y_of(row), None
+        self.virtual_size = Size(self.virtual_size.width, self._layout.count)
+        self.scroll_to(y=self._layout.y_of(top), animate=False)
+        last = self._y
+        while new and self._layout.comment_at(last + 1) is not None:
+            last += 1
+        self._reveal(last)
         self.refresh()
 
-    # Rows of the screen and of the document: the same in one column
-
-    def _row_at(self, y: int) -> int:
-        if not self._pairs:
-            return y
-        return self._starts[min(y, len(self._starts) - 1)]
-
-    def _y_of(self, row: int) -> int:
-        return bisect_left(self._starts, row) if self._pairs else row
+    def _arrange(self, columns: bool) -> None:
+        """Lay the lines out again: other rows, other comments, another width."""
+        room = max(8, self.size.width - GUTTER - self._lead - len(_COMMENT))
+        colours = self._page.palette
+        shown: list[ShownComment] = []
+        for number, (rows, text) in enumerate(self._comments):
+            lines = [
+                line.behind(Segment(" " * self._lead + _COMMENT, colours.accent))
+                for words in text.split("\n")
+                for line in wrapped([Segment(literal(words).expandtabs(4), colours.text)], room) or [StyledLine(())]
+            ]
+            if rows:
+                shown.append(ShownComment(number, max(rows), lines))
+        self._layout = DiffLayout(self.document.rows, shown, columns=columns)
+        self._arranged_for = self.size.width
+        self._lines = {}
 
     @property
-    def _count(self) -> int:
-        return len(self._pairs) or len(self.document.rows)
+    def _lead(self) -> int:
+        """Cells before the text of a line: its number, and the sign."""
+        return self.document.digits + 1
 
     def _path_at(self, row: int) -> str:
         at = self.document.file_at(row)
@@ -140,12 +174,14 @@ class ChangesView(ScrollView, inherit_bindings=False):
 
     def load(self, document: DiffDocument) -> None:
         """Show this document, at the previous one's position."""
+        self._y = self._layout.row_at(self._y)
         self.document = document
-        self._pairs = []
+        self._comments, self.commented = (), frozenset()
+        self._arrange(columns=False)
         self.hunk = min(max(0, self.hunk), len(document.hunks) - 1)
         self._anchor = None
         self._measure()
-        self._y = max(0, min(self._y, self._count - 1))
+        self._y = max(0, min(self._y, self._layout.count - 1))
         if not self._y and self.hunk == 0:
             self._y = self._first_line(0)
         self._renew()
@@ -175,12 +211,12 @@ class ChangesView(ScrollView, inherit_bindings=False):
 
     def _measure(self) -> None:
         room = self.size.width - GUTTER
-        row = self._row_at(self.scroll_offset.y)
+        row, here = self._layout.row_at(self.scroll_offset.y), self._layout.row_at(self._y)
         longest = min(WIDEST, self.document.longest + self.document.digits + 4)
         was, wide = self.split, self._has_columns(room, longest)
-        if wide != was:
-            self._pairs = side_by_side(self.document.rows) if wide else []
-            self._starts = [next(at for at in pair if at is not None) for pair in self._pairs]
+        if wide != was or (self._comments and self.size.width != self._arranged_for):
+            self._arrange(wide)
+            self._y = self._layout.y_of(here)
         # In two columns each scrolls sideways, by as much as its lines are longer than it.
         hidden = max(0, longest - (half_of(room) if self.split else room))
         width = max(room + hidden, 8)
@@ -188,9 +224,9 @@ class ChangesView(ScrollView, inherit_bindings=False):
             self._page = Page(width, self._page.palette, self._page.code)
             self._renew()
         self._restyle()
-        self.virtual_size = Size(width + GUTTER if hidden else self.size.width, self._count)
+        self.virtual_size = Size(width + GUTTER if hidden else self.size.width, self._layout.count)
         if self.split != was:
-            self.scroll_to(y=self._y_of(row), animate=False)
+            self.scroll_to(y=self._layout.y_of(row), animate=False)
             self._anchor = None
             if self.hunk >= 0:
                 self._y = self._first_line(self.hunk)
@@ -198,6 +234,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
     def _restyle(self) -> None:
         if self._theme.renew():
             self._page = Page(self._page.width, self._theme.palette, self._page.code)
+            self._arrange(self.split)
             self._renew()
 
     def _renew(self) -> None:
@@ -216,7 +253,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         row = y + self.scroll_offset.y
         colours = self._page.palette
-        if row >= self._count:
+        if row >= self._layout.count:
             return Strip.blank(self.size.width, colours.text)
         line = self._line(row)
         segments = [Segment(self._gutter(row), colours.cursor), *line.segments]
@@ -225,7 +262,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
             length = GUTTER + len(line.text)
             if (span := selected_span(selection, row, length)) is not None:
                 segments = overlay_styles(segments, [(*span, colours.selection)])
-        if self._pairs:
+        if self.split or self._layout.comment_line(row) is not None:
             return Strip(segments).adjust_cell_length(self.size.width, colours.text).apply_offsets(0, row)
         strip = Strip(segments).adjust_cell_length(self._page.width + GUTTER, colours.text)
         start = self.scroll_offset.x
@@ -233,7 +270,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
 
     def watch_scroll_x(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_x(old_value, new_value)
-        if self._pairs:
+        if self.split:
             self._lines = {}
 
     def _line(self, row: int) -> StyledLine:
@@ -245,9 +282,11 @@ class ChangesView(ScrollView, inherit_bindings=False):
         return line
 
     def _drawn(self, row: int) -> StyledLine:
-        if not self._pairs:
-            return self._painter.lines(row, self._page.width)[0]
-        pair, room = self._pairs[row], self.size.width - GUTTER
+        if (comment := self._layout.comment_line(row)) is not None:
+            return comment
+        pair, room = self._layout.sides(row), self.size.width - GUTTER
+        if not self.split and pair.left is not None:
+            return self._painter.lines(pair.left, self._page.width)[0]
         if pair.left == pair.right and pair.left is not None and self.document.rows[pair.left].kind != "same":
             return self._painter.lines(pair.left, self._page.width)[0]
         half, colours, start = half_of(room), self._page.palette, self.scroll_offset.x
@@ -262,11 +301,11 @@ class ChangesView(ScrollView, inherit_bindings=False):
     def _under_cursor(self, row: int) -> bool:
         if self.hunk < 0:
             return False
-        return self.document.hunks[self.hunk] <= self._row_at(row) < self.document.end_of(self.hunk)
+        return self.document.hunks[self.hunk] <= self._layout.row_at(row) < self.document.end_of(self.hunk)
 
     def _gutter(self, y: int) -> str:
         first, last = self._marked
-        rows = (y,) if not self._pairs else self._pairs[y]
+        rows = self._layout.sides(y)
         here = first <= y <= last and self.hunk >= 0
         sign = "●" if self.commented.intersection(rows) else "›" if here else " "
         return ("█" if here and sign == "●" else "▌" if self._under_cursor(y) else " ") + sign
@@ -275,19 +314,21 @@ class ChangesView(ScrollView, inherit_bindings=False):
 
     def action_line(self, step: int, marks: bool = False) -> None:
         """Move the cursor by lines, marking them on the way or not."""
-        if not self._count:
+        if not self._layout.count:
             return
         self._anchor = (self._y if self._anchor is None else self._anchor) if marks else None
-        self._y = max(0, min(self._count - 1, self._y + step))
+        self._y = max(0, min(self._layout.count - 1, self._y + step))
         self._reveal()
-        self._cursor(self.document.hunk_at(self._row_at(self._y)), stay=True)
+        self._cursor(self.document.hunk_at(self._layout.row_at(self._y)), stay=True)
 
-    def _reveal(self) -> None:
+    def _reveal(self, last: int = -1) -> None:
+        """Scroll to the line under the cursor, and to those below it up to `last`, as far as they fit."""
         top, height = self.scroll_offset.y, max(1, self.size.height)
+        last = min(max(self._y, last), self._y + height - 1)
         if self._y < top:
             self.scroll_to(y=self._y, animate=False)
-        elif self._y >= top + height:
-            self.scroll_to(y=self._y - height + 1, animate=False)
+        elif last >= top + height:
+            self.scroll_to(y=last - height + 1, animate=False)
 
     def action_scroll(self, step: int) -> None:
         before = self.scroll_offset.y
@@ -296,7 +337,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
 
     def action_page(self, step: int) -> None:
         size = step * max(1, self.size.height - 1)
-        self._y = max(0, min(self._count - 1, self._y + size))
+        self._y = max(0, min(self._layout.count - 1, self._y + size))
         self.action_scroll(size)
 
     def action_side(self, step: int) -> None:
@@ -319,7 +360,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
     def show_file(self, number: int) -> None:
         """Go to the first change of a file."""
         row = self.document.files[number].row
-        self.scroll_to(y=self._y_of(row), animate=False)
+        self.scroll_to(y=self._layout.y_of(row), animate=False)
         first = next((at for at, hunk in enumerate(self.document.hunks) if hunk > row), -1)
         inside = first >= 0 and self.document.file_at(self.document.hunks[first]) == number
         if inside:
@@ -329,16 +370,16 @@ class ChangesView(ScrollView, inherit_bindings=False):
         """Put the cursor on a change, showing its file's preceding lines if they fit."""
         row = self.document.hunks[hunk]
         file = self.document.files[self.document.file_at(row)].row
-        top, y = self.scroll_offset.y, self._y_of(row)
-        if not top <= y < self._y_of(self.document.end_of(hunk)) <= top + self.size.height:
-            self.scroll_to(y=self._y_of(file) if row == file + 1 else max(0, y - 1), animate=False)
+        top, y = self.scroll_offset.y, self._layout.y_of(row)
+        if not top <= y < self._layout.y_of(self.document.end_of(hunk)) <= top + self.size.height:
+            self.scroll_to(y=self._layout.y_of(file) if row == file + 1 else max(0, y - 1), animate=False)
         self._cursor(hunk)
 
     def _first_line(self, hunk: int) -> int:
         """The line where a change begins, behind its heading."""
         row, end = self.document.hunks[hunk], self.document.end_of(hunk)
         first = next((at for at in range(row, end) if self.document.rows[at].changed), min(row + 1, end - 1))
-        return self._y_of(first)
+        return self._layout.y_of(first)
 
     def _follow(self) -> None:
         """Keep the cursor on a visible line."""
@@ -346,8 +387,8 @@ class ChangesView(ScrollView, inherit_bindings=False):
             return
         top, bottom = self.scroll_offset.y, self.scroll_offset.y + max(1, self.size.height)
         self._anchor = None
-        self._y = max(top, min(self._y, bottom - 1, self._count - 1))
-        self._cursor(self.document.hunk_at(self._row_at(self._y)), stay=True)
+        self._y = max(top, min(self._y, bottom - 1, self._layout.count - 1))
+        self._cursor(self.document.hunk_at(self._layout.row_at(self._y)), stay=True)
 
     def _cursor(self, hunk: int, *, stay: bool = False) -> None:
         """`stay`: the line under the cursor remains; else it is the change's first."""
@@ -360,9 +401,9 @@ class ChangesView(ScrollView, inherit_bindings=False):
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the line."""
         y = event.y + self.scroll_offset.y
-        if event.chain == 1 and y < self._count:
+        if event.chain == 1 and y < self._layout.count:
             self._y, self._anchor = y, None
-            self._cursor(self.document.hunk_at(self._row_at(y)), stay=True)
+            self._cursor(self.document.hunk_at(self._layout.row_at(y)), stay=True)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         self._wheel(event, 3)
@@ -379,7 +420,7 @@ class ChangesView(ScrollView, inherit_bindings=False):
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         rows: list[str] = []
-        for row in range(self._count):
+        for row in range(self._layout.count):
             line = self._line(row)
             span = selected_span(selection, row, GUTTER + len(line.text))
             if span is not None:
