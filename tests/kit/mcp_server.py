@@ -231,16 +231,17 @@ async def _serve_legacy(server: MCPServer) -> None:
         await inner.run(cast("Any", Handshake()), write, inner.create_initialization_options())
 
 
-def main() -> None:
+def main(words: list[str]) -> int:
     """The command line."""
-    kind = sys.argv[1] if len(sys.argv) > 1 else "tools"
+    kind = words[0] if words else "tools"
     made = {"many": many, "named": named}.get(kind)
     server = made() if made is not None else ordinary(changed=Path("changed").exists())
     if kind == "legacy":
         asyncio.run(_serve_legacy(server))
-        return
-    server.run()
+    else:
+        server.run()
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main(sys.argv[1:]))

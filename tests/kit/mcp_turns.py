@@ -18,6 +18,7 @@ from gshtui.hub.hub_options import HubOptions
 from gshtui.settings import paths
 from gshtui.settings.loader import load
 from gshtui.system.ids import new_id
+from tests.kit import warm_program
 from tests.kit.command import ROOT
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Answer
@@ -29,14 +30,19 @@ WITHIN = 45.0
 PARTS = frozenset({"store", "guard", "providers", "agents"})
 
 
-def configure(*servers: str, **kinds: str) -> None:
-    """Write the person's configuration: a server of `tests.kit.mcp_server` for each name and kind, and more tables."""
+def configure(*servers: str, sandboxed: bool = False, **kinds: str) -> None:
+    """Write the person's configuration: a server of `tests.kit.mcp_server` for each name and kind, and more tables.
+
+    Each is a fork of a process that has loaded it; in the sandbox it is a process from its start.
+    """
     folder = paths.config_dir(create=True)
     lines = list(servers)
+    forked = warm_program.shared("tests.kit.mcp_server", rooms=()).argv("tests.kit.mcp_server:main")
+    command, *words = [sys.executable, "-m", "tests.kit.mcp_server"] if sandboxed else forked
     for name, kind in kinds.items():
         lines.append(
-            f"[mcp.servers.{name}]\ncommand = {sys.executable!r}\nargs = ['-m', 'tests.kit.mcp_server', '{kind}']\n"
-            f"env = {{PYTHONPATH = {str(ROOT)!r}}}\nsandbox = false\n"
+            f"[mcp.servers.{name}]\ncommand = {command!r}\nargs = {[*words, kind]!r}\n"
+            f"env = {{PYTHONPATH = {str(ROOT)!r}}}\nsandbox = {str(sandboxed).lower()}\n"
         )
     (folder / "config.toml").write_text("\n".join(lines), encoding="utf-8")
 

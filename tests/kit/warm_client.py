@@ -1,7 +1,7 @@
-"""A program on the PATH that has a warm program do what it is asked: `python -I -S warm_client.py SOCKET WORD…`.
+"""A program that has a warm program do what it is asked: `python -I -S warm_client.py SOCKET CALL WORD…`.
 
 It passes its folder, environment and standard streams on, sends the interrupts that it gets to who does the work, and
-ends as that does. On a terminal it becomes the program itself, which needs a session of its own there.
+ends as that does. On a terminal it becomes `gsh-tui` itself, which needs a session of its own there.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import socket
 import sys
 
 
-def main(place: str, words: list[str]) -> int:
+def main(place: str, call: str, words: list[str]) -> int:
     """Ask, and wait."""
     if os.isatty(0) or os.isatty(1):
         os.execv(sys.executable, [sys.executable, "-m", "gshtui", *words])
     here = os.getcwd()  # noqa: PTH109 - pathlib takes as long to load as all else here
-    fields = json.dumps({"words": words, "cwd": here, "env": dict(os.environ)}).encode()
+    fields = json.dumps({"call": call, "words": words, "cwd": here, "env": dict(os.environ)}).encode()
     with socket.socket(socket.AF_UNIX) as asked:
         asked.connect(place)
         socket.send_fds(asked, [f"{len(fields):8}".encode()], [0, 1, 2])
@@ -30,7 +30,7 @@ def main(place: str, words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    code = main(sys.argv[1], sys.argv[2:])
+    code = main(sys.argv[1], sys.argv[2], sys.argv[3:])
     if code < 0:
         signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)

@@ -14,17 +14,18 @@ import importlib
 import json
 import os
 import pkgutil
-import shlex
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -80,13 +81,15 @@ class WarmProgram:
 
     Args:
         more: further modules to load.
+        rooms: of the package that are loaded whole.
     """
 
-    def __init__(self, *more: str) -> None:
+    def __init__(self, *more: str, rooms: Sequence[str] = ROOMS) -> None:
+        self._ends = contextlib.ExitStack()
         self._asked, theirs = socket.socketpair()
         self._one_at_a_time = threading.Lock()
         with theirs:
-            argv = [sys.executable, "-m", "tests.kit.warm_program", str(theirs.fileno()), *more]
+            argv = [sys.executable, "-m", "tests.kit.warm_program", str(theirs.fileno()), ",".join(rooms), *more]
             self._process = subprocess.Popen(
                 argv, pass_fds=[theirs.fileno()], cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL
             )
@@ -122,29 +125,27 @@ class WarmProgram:
             for descriptor in theirs:
                 os.close(descriptor)
 
-    @contextlib.contextmanager
-    def on_path(self, folder: Path, **names: Sequence[str]) -> Generator[None]:
-        """Programs in a folder that fork for each call, for lines that a shell runs.
+    def argv(self, call: str = PROGRAM) -> list[str]:
+        """What starts a program that forks for each call: for what another program starts, or a shell finds.
 
         Args:
-            names: of the programs, with the words that stand before those of a call; `_` is written as `-`.
+            call: as of `start`.
         """
-        place = folder / "warm.socket"
-        with socket.socket(socket.AF_UNIX) as listening:
-            listening.bind(str(place))
-            listening.listen()
-            for name, words in names.items():
-                line = shlex.join([sys.executable, "-I", "-S", warm_client.__file__, str(place), *words])
-                file = folder / name.replace("_", "-")
-                file.write_text(f'#!/bin/sh\nexec {line} "$@"\n')
-                file.chmod(0o755)
-            answering = threading.Thread(target=self._answer, args=[listening], daemon=True)
-            answering.start()
-            try:
-                yield
-            finally:
-                listening.shutdown(socket.SHUT_RDWR)
-                answering.join(DEADLINE)
+        return [sys.executable, "-I", "-S", warm_client.__file__, str(self._place), call]
+
+    @cached_property
+    def _place(self) -> Path:
+        """The socket that such programs ask at."""
+        folder = Path(tempfile.mkdtemp(prefix="gsh-warm-"))
+        self._ends.callback(shutil.rmtree, folder, ignore_errors=True)
+        listening = self._ends.enter_context(socket.socket(socket.AF_UNIX))
+        listening.bind(str(folder / "socket"))
+        listening.listen()
+        answering = threading.Thread(target=self._answer, args=[listening], daemon=True)
+        answering.start()
+        self._ends.callback(answering.join, DEADLINE)
+        self._ends.callback(listening.shutdown, socket.SHUT_RDWR)
+        return folder / "socket"
 
     def _answer(self, listening: socket.socket) -> None:
         while True:
@@ -158,9 +159,8 @@ class WarmProgram:
         with client, contextlib.suppress(ConnectionError):
             length, streams, _, _ = socket.recv_fds(client, _LENGTH, 3)
             told = os.pipe()
-            self._ask(
-                {"call": PROGRAM, **json.loads(client.recv(int(length), socket.MSG_WAITALL))}, [*streams, told[1]]
-            )
+            fields = json.loads(client.recv(int(length), socket.MSG_WAITALL))
+            self._ask(fields, [*streams, told[1]])
             client.sendall(f"{int(_line(told[0])):{_LENGTH}}".encode())
             client.sendall(f"{int(_read(told[0])):{_LENGTH}}".encode())
 
@@ -185,6 +185,7 @@ class WarmProgram:
 
     def close(self) -> None:
         """End it; forks that still run go on."""
+        self._ends.close()
         self._asked.close()
         self._process.kill()
         self._process.wait(DEADLINE)
@@ -201,9 +202,9 @@ def run_gsh(
 
 
 @cache
-def shared() -> WarmProgram:
-    """The warm program of all tests of this process."""
-    made = WarmProgram()
+def shared(*more: str, rooms: Sequence[str] = ROOMS) -> WarmProgram:
+    """A warm program that has loaded this, for all tests of this process."""
+    made = WarmProgram(*more, rooms=rooms)
     atexit.register(made.close)
     return made
 
@@ -303,5 +304,5 @@ def load(rooms: Sequence[str], more: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    load(ROOMS, sys.argv[2:])
+    load(sys.argv[2].split(",") if sys.argv[2] else (), sys.argv[3:])
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -29,7 +29,8 @@ from acp.schema import (
 
 from gshtui.acp_server.acp_greeting import GREETING
 from gshtui.acp_server.acp_server import AcpServer
-from tests.kit.command import ROOT, environment
+from tests.kit import warm_program
+from tests.kit.command import ROOT, command, environment
 from tests.kit.loopback.apis import loopback, variables
 from tests.kit.loopback.script import Call, Say, Think
 
@@ -106,12 +107,15 @@ class Served:
 
 
 @contextlib.asynccontextmanager
-async def served(folder: Path, script: Any, *arguments: str, answer: str = "once") -> AsyncGenerator[Served]:
-    """The agent as a program, with these answers of its model."""
+async def served(
+    folder: Path, script: Any, *arguments: str, answer: str = "once", argv: Sequence[str] = ()
+) -> AsyncGenerator[Served]:
+    """The agent as a program, with these answers of its model. `argv`: in place of a fork of one that is loaded."""
+    argv = argv or warm_program.shared("acp", "gshtui.acp_server.acp_server", "gshtui.providers.anthropic").argv()
     async with loopback("anthropic", script, strict=False) as provider:
         env = environment() | variables("anthropic", provider.url)
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "gshtui", "acp", *arguments,
+            *argv, "acp", *arguments,
             stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
             cwd=folder, env=env, limit=1 << 26,
         )  # fmt: skip
@@ -125,7 +129,7 @@ async def served(folder: Path, script: Any, *arguments: str, answer: str = "once
             yield Served(connection, client, process, provider, raw)
         finally:
             with contextlib.suppress(ProcessLookupError):
-                process.kill()
+                process.terminate()
             await process.wait()
             await connection.close()
 
@@ -135,7 +139,7 @@ async def test_a_whole_turn_with_a_question_a_diff_and_thoughts(tmp_path: Path) 
         [Think("A file, then."), Say("I write it. "), Call("write", {"path": "made.txt", "content": "made\n"})],
         [Say("It is written.")],
     ]
-    async with served(tmp_path, script) as at:
+    async with served(tmp_path, script, argv=command([])) as at:
         session = await at.connection.new_session(str(tmp_path))
         assert session.modes.current_mode_id == "ask"
         chosen = {option.id: option.current_value for option in session.config_options}

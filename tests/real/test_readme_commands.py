@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,7 +85,7 @@ class Shop:
 
 
 @pytest.fixture
-def shop(tmp_path: Path, home: Home, named_servers: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+def shop(tmp_path: Path, home: Home, named_servers: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     project = made_project(tmp_path / "project")
     (project / "README.md").write_text("A project about login.\n")
     (project / "main.py").write_text("def main():\n    pass\n")
@@ -101,8 +101,11 @@ def shop(tmp_path: Path, home: Home, named_servers: Path, monkeypatch: pytest.Mo
     subprocess.run(["git", "commit", "-qm", "all"], cwd=project, check=True)
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    with warm_program.shared().on_path(tools, gsh_tui=(), gsh=("gsh",)):
-        yield Shop(project, environ)
+    for name, words in (("gsh-tui", []), ("gsh", ["gsh"])):
+        line = shlex.join([*warm_program.shared().argv(), *words])
+        (tools / name).write_text(f'#!/bin/sh\nexec {line} "$@"\n')
+        (tools / name).chmod(0o755)
+    return Shop(project, environ)
 
 
 def talked(shop: Shop) -> None:

@@ -234,9 +234,7 @@ async def test_plan_mode_refuses_what_does_not_say_that_it_reads(
 async def test_a_program_in_the_sandbox_reads_the_project_and_writes_only_to_its_own_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    configure(kit="tools")
-    file = paths.config_dir() / "config.toml"
-    file.write_text(file.read_text("utf-8").replace("sandbox = false", "sandbox = true"), "utf-8")
+    configure(kit="tools", sandboxed=True)
     monkeypatch.setenv("SOME_SECRET_TOKEN", "ghp_abcdefghijklmnopqrstuvwxyz0123456789")
     allow("kit__*")
     project = tmp_path / "project"
