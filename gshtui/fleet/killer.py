@@ -110,8 +110,9 @@ class Killer:
 
     async def end(self, row: AgentRow) -> AgentRow:
         """End all of the agent's processes permanently. Raises `FleetError` if one cannot be ended."""
-        await self.clear(row)
-        row = await self._context.rows.change(row.id, **ended_changes(row, None, time.time()), pane="")
+        async with self._context.rows.taken(row):  # its terminal is gone before all that it started has ended
+            await self.clear(row)
+            row = await self._context.rows.change(row.id, **ended_changes(row, None, time.time()), pane="")
         await self._on_ended(row)
         return row
 
