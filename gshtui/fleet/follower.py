@@ -133,7 +133,7 @@ class AgentFollower:
         if known.status == "idle" and known.sure:
             self._start_answer(self._bind(row), row)
             self._rested.add(key)
-        if known.status in WORKING:
+        if known.status in WORKING and (known.sure or known.source != "screen"):  # not only about to take up a text
             self._worked.setdefault(row.id, time.time() if key in self._rested else 0.0)
         elif known.status == "idle" and known.sure and row.id in self._worked:
             began = self._worked.pop(row.id)

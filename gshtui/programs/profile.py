@@ -84,6 +84,8 @@ class InputRules(_Table, frozen=True, kw_only=True):
     cursor: bool = False
     """The terminal's cursor stands in the input for as long as it takes text. Where it is elsewhere, something of the
     program's own is in front, and what looks like the input is none."""
+    late: bool = False
+    """What is entered leaves the input before it stands above it."""
     hints: tuple[str, ...] = ()
     """What an empty input shows, as patterns of group 1. Dimmed text never counts as input."""
     unfinished: str = ""

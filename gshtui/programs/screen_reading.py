@@ -72,6 +72,8 @@ def undimmed(lines: Sequence[str]) -> list[str]:
 _WIDEST = 1000
 _REMEMBERED = 8192
 """A cache of lines and patterns: most lines stay from one look at a screen to the next."""
+_FEW, _MARK = 2, 24
+"""Characters that are not gone by one press of a key, and by how many an entered text is known again."""
 _ASKED = 16
 """Most lines of the screen returned for a question."""
 _VOLATILE = re.compile(r"\b\d+ ?(?:s|m|h|ms|sec|min)\b|[^\w]+")
@@ -164,6 +166,23 @@ def conversation(profile: Profile, lines: Sequence[str]) -> list[str]:
     while text and (not text[-1] or (frame and place is not None and search(frame, text[-1]))):
         text.pop()
     return text
+
+
+def was_entered(profile: Profile, draft: str, before: Sequence[str], now: Sequence[str]) -> bool:
+    """Whether a draft that has left the input stands above it now: it was entered, and not only cleared. Where that
+    comes later (`input.late`), all of a text that is gone at once counts as entered.
+
+    Args:
+        before: the screen with the draft, as captured.
+        now: the screen without it. A command of the program's own is no text for its model.
+    """
+    words = draft.partition("\n")[0][:_MARK].strip()
+    if len(words) < _FEW or words.startswith(("/", "!")):
+        return False
+    if profile.input.late:
+        return True
+    earlier, later = ("\n".join(conversation(profile, lines)).count(words) for lines in (before, now))
+    return later > earlier
 
 
 def _input(profile: Profile, text: Sequence[str]) -> int | None:

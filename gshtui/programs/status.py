@@ -18,6 +18,8 @@ ANIMATED = "only an animation moves"
 """What an unknown program does whose screen moves without a word that is new; that it rests is a guess."""
 _ANIMATED, _ANIMATED_INPUT = 30.0, 6.0
 """Seconds of that until a program counts as idle: one of which nothing is known, and one whose input looks idle."""
+_TAKEN_UP = 1.0
+"""Seconds within which a program shows that it works on a text that was entered."""
 WORKING = frozenset({"thinking", "tool"})
 
 
@@ -58,6 +60,8 @@ class StatusFacts:
     """When the screen and the title last changed."""
     asked: float = 0.0
     """When the screen last showed a question."""
+    entered: float = 0.0
+    """When a text was seen to have been entered; 0: not since the screen last showed anything but rest."""
     ready: bool = False
     """It has been idle before."""
     front: Foreground | None = None
@@ -109,7 +113,8 @@ def decide(profile: Profile, hook: HookEvent | None, facts: StatusFacts, now: fl
         return known
     outside = _outside(profile, facts, now)
     if hook is None or not hook.status:
-        return outside or _by_activity(profile, facts, now)
+        rests = outside is None or outside.status == "idle"
+        return (_entered(facts, now) if rests else None) or outside or _by_activity(profile, facts, now)
     if outside is None:
         return _alone(profile, hook, facts, now)
     if _same(hook.status, outside.status):
@@ -186,6 +191,14 @@ def _outside(profile: Profile, facts: StatusFacts, now: float) -> KnownStatus | 
         # An input that looks idle above an answer that still grows.
         return KnownStatus("thinking", "activity", facts.moved, sure=False, again=moving)
     return KnownStatus("idle", "screen", facts.since, reading.doing)
+
+
+def _entered(facts: StatusFacts, now: float) -> KnownStatus | None:
+    """That it takes up a text that was entered, of which its screen shows nothing yet; `None`: there is none."""
+    left = _TAKEN_UP - (now - facts.entered)
+    if facts.reading.status != "idle" or left <= 0:
+        return None
+    return KnownStatus("thinking", "screen", facts.entered, sure=False, again=left)
 
 
 def _alone(profile: Profile, hook: HookEvent, facts: StatusFacts, now: float) -> KnownStatus:

@@ -15,7 +15,7 @@ from gshtui.programs.hook_reports import HookFeed
 from gshtui.programs.pane_view import unless_loading
 from gshtui.programs.profile import Profile, takes_code
 from gshtui.programs.screen_news import ScreenNews
-from gshtui.programs.screen_reading import read_screen
+from gshtui.programs.screen_reading import read_screen, was_entered
 from gshtui.programs.status import WORKING, HookEvent, KnownStatus, StatusFacts, decide
 from gshtui.programs.transcripts.conversation_loading import ConversationLoading
 from gshtui.system.tasks import cancel_and_wait, keep_on
@@ -54,6 +54,8 @@ _SHIFT, _GOLDEN = 0.25, 0.618
 """The greatest part of a wait that is added to it, and how that part goes from look to look: if all waits were equal, a
 spinner that turns once in each would seem to stand still."""
 _SOON = 0.05
+_AT_PROMPT = 0.1
+"""Seconds between two looks at a shell or an interpreter that prints at its prompt: what is typed, as a rule."""
 _SETTLED = 1.2
 _CLOSELY = 0.2
 """Seconds between two looks at a program that is about to do something else and that does not report by itself: tmux
@@ -141,7 +143,7 @@ class CliStatus:
         self._at_once = asyncio.Event()
         self._looked = float("-inf")
         self._drafted = float("-inf")
-        """When its input was last seen to hold a draft, by the monotonic clock."""
+        """When the draft in its input was last seen to change, by the monotonic clock."""
         self._looks = 0
         self._moving = False
         self._task: asyncio.Task[None] | None = None
@@ -242,8 +244,8 @@ class CliStatus:
             self._facts = dataclasses.replace(facts, moved=facts.moved + jump, titled=facts.titled + jump)
             self._news.shift(jump)
         elif jump < -_SET_BACK:
-            times = {name: min(getattr(facts, name), now) for name in ("started", "moved", "titled", "since", "asked")}
-            self._facts = dataclasses.replace(facts, **times)
+            told = ("started", "moved", "titled", "since", "asked", "entered")
+            self._facts = dataclasses.replace(facts, **{name: min(getattr(facts, name), now) for name in told})
             self._news.shift(jump)
             if self._hook is not None:
                 self._hook = dataclasses.replace(self._hook, at=min(self._hook.at, now))
@@ -277,7 +279,7 @@ class CliStatus:
         a look, so that nothing between the two is missed."""
         self._listening()
         over = self._facts.dead or self._facts.gone
-        quiet = self._told() or over or self._moving_without_a_word()
+        quiet = self._told() or over or (self._moving_without_a_word() and not self._is_entering())
         self._listening = _nothing if quiet else self._server.watcher.next_output(self._row.pane, self._stirred.set)
 
     def _told(self) -> bool:
@@ -313,7 +315,7 @@ class CliStatus:
         return early and known.source == "hook" and known.status in WORKING
 
     def _is_entering(self) -> bool:
-        """Whether its next output may be what an Enter leads to: its input, at rest, has just held a draft."""
+        """Whether its next output may be what an Enter leads to: at rest, the draft in its input has just changed."""
         reading = self._facts.reading
         if not self._profile.ai or self._told() or reading.status != "idle":
             return False
@@ -322,6 +324,8 @@ class CliStatus:
     def _apart(self) -> float:
         if self._is_ending() or self._is_entering():
             return _SOON
+        if not self._profile.ai and self.known.status == "idle":
+            return _AT_PROMPT
         self._looks += 1
         return uneven(_CLOSELY if self in self._pace.close else _LOOKS_APART, self._looks)
 
@@ -354,8 +358,11 @@ class CliStatus:
         # What a first look finds may have been so since the start: it is no news that came after a hook's.
         since = facts.since if stays or not self._lines else now
         asked = now if reading.status == "waiting" else facts.asked
-        if reading.status == "idle" and (reading.draft or facts.reading.draft):
+        if reading.status == "idle" and reading.draft != facts.reading.draft:
             self._drafted = time.monotonic()
+        entered = facts.entered if reading.status == "idle" else 0.0
+        if reading.status == "idle" and facts.reading.draft and not reading.draft and self._profile.ai:
+            entered = now if was_entered(self._profile, facts.reading.draft, self._lines, lines) else 0.0
         self._lines = lines
         self._facts = dataclasses.replace(
             facts,
@@ -364,6 +371,7 @@ class CliStatus:
             news=self._news.at,
             since=since,
             asked=asked,
+            entered=entered,
             ready=ready,
             front=here,
         )

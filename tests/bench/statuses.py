@@ -68,6 +68,11 @@ class Watched:
     lags: list[float] = field(default_factory=list[float])
     """Seconds from a change of the truth until the row said so."""
     worst: str = ""
+    unshown: float = 0.0
+    """Seconds of the wrong time in which nothing on the screen had followed the key yet: nobody could know better."""
+    drawing: asyncio.Task[None] | None = None
+    blank: bool = False
+    """Nothing has followed the last key yet."""
     _since: float = 0.0
     _right: bool = True
     _longest: float = 0.0
@@ -86,6 +91,7 @@ class Watched:
         right = _KINDS.get(status, status) == self.truth
         self.watched += elapsed
         self.wrong += 0.0 if right else elapsed
+        self.unshown += elapsed if self.blank and not right else 0.0
         if status != self._said:
             self._said = status
             if TRACE:
@@ -162,6 +168,25 @@ class Desk:
                 raise Stuck(f"{agent.name} does not show {text!r}\n{screen}")
             await asyncio.sleep(_GLANCE)
 
+    async def work(self, agent: Watched, key: str) -> None:
+        """Press a key by which it goes to work, and note when its screen first shows anything of that."""
+        server, pane = self.pane(agent)
+        before = await self._shown(agent)
+        agent.becomes("busy")
+        agent.blank = True
+        await server.send_keys(pane, key)
+        agent.drawing = asyncio.create_task(self._drawn(agent, before))
+
+    async def _drawn(self, agent: Watched, before: tuple[str, list[str]]) -> None:
+        while agent.blank:
+            await asyncio.sleep(_LOOK)
+            agent.blank = await self._shown(agent) == before
+
+    async def _shown(self, agent: Watched) -> tuple[str, list[str]]:
+        server, pane = self.pane(agent)
+        info, lines = await server.capture_screen(pane)
+        return info.title, list(lines)
+
     async def press(self, agent: Watched, key: str) -> None:
         """As its person."""
         server, pane = self.pane(agent)
@@ -173,8 +198,7 @@ class Desk:
         await server.type_bytes(pane, text.encode())
         await self.shows(agent, text)
         await asyncio.sleep(0.5)  # quicker than a person's, an Enter is a line of a pasted text to some
-        agent.becomes("busy")
-        await server.send_keys(pane, "Enter")
+        await self.work(agent, "Enter")
 
     async def pause(self, average: float) -> None:
         """Of a person; sometimes short, sometimes long."""
@@ -202,7 +226,9 @@ def run(report: Report, place: Place) -> None:
         for agent in agents:
             share = 100 * agent.wrong / max(agent.watched, 1e-9)
             lags = sorted(agent.lags)
-            note = f"{len(lags)} changes, median {median(lags or [0]):.2f} s; longest: {agent.worst}"
+            unshown = 100 * agent.unshown / max(agent.watched, 1e-9)
+            note = f"{unshown:.2f} % before its screen showed anything; "
+            note += f"{len(lags)} changes, median {median(lags or [0]):.2f} s; longest: {agent.worst}"
             report.add(f"{agent.name}, {how}: time with a wrong status", share, "%", limit=1.0, note=note)
 
 
@@ -288,8 +314,7 @@ async def _program_life(desk: Desk, agent: Watched, program: Program, server: Lo
             if agent.truth == "waiting":
                 await desk.until(agent, lambda: desk.status(agent) == "waiting", "does not wait")
                 await desk.pause(4)
-                agent.becomes("busy")
-                await desk.press(agent, "Enter")
+                await desk.work(agent, "Enter")
 
 
 def is_turn(asked: Asked) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from gshtui.programs import profile as profiles
 from gshtui.programs.hook_reports import parse_report
-from gshtui.programs.screen_reading import read_screen, undimmed, without_styles
+from gshtui.programs.screen_reading import read_screen, undimmed, was_entered, without_styles
 from gshtui.programs.status import WORKING, StatusFacts, decide
 
 SCREENS = Path(__file__).parents[1] / "fixtures" / "screens"
@@ -123,6 +123,17 @@ def test_words_about_interrupting_in_an_answer_are_no_work() -> None:
     rule = "─" * 60
     screen = ["● Press it:", "  esc to interrupt", "✻ Baked for 2s", "", rule, "❯ ", rule, "  ? for shortcuts"]
     assert read_screen(LOADED.get("claude"), screen).status == "idle"
+
+
+def test_a_draft_that_stands_above_the_input_was_entered_and_one_that_is_gone_was_cleared() -> None:
+    claude, opencode = LOADED.get("claude"), LOADED.get("opencode")
+    rule, said = "─" * 20, ["❯ good day", "", "● Hello"]
+    before, cleared = [*said, rule, "❯ good day"], [*said, rule, "❯ "]
+    assert was_entered(claude, "good day", before, ["❯ good day", *said, "", rule, "❯ "])
+    assert not was_entered(claude, "good day", before, cleared)
+    assert not was_entered(claude, "/good day", before, ["❯ /good day", *said, rule, "❯ "])
+    assert was_entered(opencode, "good day", before, cleared), "it shows it later"
+    assert not was_entered(opencode, "g", before, cleared), "one key takes that back"
 
 
 def test_a_draft_of_several_lines_is_seen_whole() -> None:

@@ -135,6 +135,16 @@ def test_an_input_above_which_an_answer_grows_is_unsure() -> None:
     assert (rests.status, rests.sure) == ("idle", True), "it says all the time that it works"
 
 
+def test_a_text_that_was_just_entered_is_taken_up_until_its_program_should_have_said_so() -> None:
+    entered = replace(facts("idle"), entered=NOW - 0.2)
+    known = decide(CLAUDE, None, entered, NOW)
+    assert (known.status, known.source, known.sure) == ("thinking", "screen", False)
+    assert decide(CLAUDE, None, entered, NOW + known.again).status == "idle"
+    assert decide(CLAUDE, hook("idle", 1), entered, NOW).status == "idle", "it reports by itself"
+    asks = replace(entered, title="[ ! ] Action Required | project")
+    assert decide(CODEX, None, asks, NOW).status == "waiting"
+
+
 def test_a_program_that_nothing_is_known_of_is_idle_when_still_for_long_enough() -> None:
     moving = decide(CLAUDE, None, facts("", moved=5), NOW)
     assert (moving.status, moving.sure, moving.again) == ("thinking", False, CLAUDE.timing.idle - 5)
