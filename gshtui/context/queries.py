@@ -152,7 +152,8 @@ class ContextQueries:
             agent=subject.agent, session=subject.session, model=terms.model, provider=terms.provider.name,
             window=terms.capabilities.window, tokens=assembly.tokens, trigger=terms.limits.trigger, blocks=blocks,
             note=standing.note, expected=standing.cutter.expected(terms, assembly.tokens),
-            error=standing.correction.error,
+            error=standing.correction.error, temperature=assembly.request.temperature,
+            effort=terms.settings.effort if terms.capabilities.effort else "",
         )  # fmt: skip
 
     async def text(self, hash: str) -> str:

@@ -46,6 +46,10 @@ class ContextView(msgspec.Struct, frozen=True, omit_defaults=True):
     """`tokens` corrected by the provider's counts in this conversation; the same without counts."""
     error: float | None = None
     """Mean error of the plain estimate so far, as a fraction of the provider's count; `None`: unknown."""
+    effort: str | None = None
+    """How hard its model is told to think; empty: it is told nothing; `None`: another program decides that."""
+    temperature: float | None = None
+    """`None`: none is sent, or another program decides that."""
 
 
 class RequestText(msgspec.Struct, frozen=True):

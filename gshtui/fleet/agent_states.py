@@ -35,8 +35,8 @@ class AgentState(msgspec.Struct, frozen=True):
 
     row: AgentRow
     label: str = ""
-    effort: EffortChoice = ""
     """The model's name for people; empty: its id."""
+    effort: EffortChoice = ""
     title: str = ""
     """Of its conversation."""
     usage: Usage = Usage()

@@ -35,6 +35,15 @@ async def test_what_is_not_known_is_left_out() -> None:
     shown = dict(rows(msgspec.structs.replace(known, model="", provider="", window=0, trigger=0, estimate_error=0.12)))
     assert shown["model"] == "none yet" and "compaction" not in shown
     assert shown["next request"] == "4,500 tokens, estimates are off by 12%"
+    assert not {"effort", "temperature"} & set(shown), "another program decides that"
+
+
+async def test_how_hard_its_model_thinks_and_how_freely_is_told_of_our_own_agents() -> None:
+    known = await read_facts(router_without_programs(FixedContexts()), "main")
+    plain = dict(rows(msgspec.structs.replace(known, effort="")))
+    assert plain["effort"] == plain["temperature"] == "the model's default"
+    tuned = dict(rows(msgspec.structs.replace(known, effort="high", temperature=0.2)))
+    assert (tuned["effort"], tuned["temperature"]) == ("high", "0.2")
 
 
 async def test_an_unknown_agent_is_an_error_with_a_hint() -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from gshtui.context.commands.context_router import ContextRouter
 
 
+_DEFAULT = "the model's default"
+
+
 class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about an agent's context; sizes in tokens, cost in US dollars."""
 
@@ -44,6 +47,10 @@ class AgentFacts(msgspec.Struct, frozen=True, kw_only=True):
     """`None`: a price is not known."""
     sections: dict[str, int]
     note: str
+    effort: str | None = None
+    """How hard its model is told to think; empty: it is told nothing; `None`: another program decides that."""
+    temperature: float | None = None
+    """`None`: none is sent, or another program decides that."""
 
 
 async def read_facts(contexts: ContextRouter, agent: str) -> AgentFacts:
@@ -75,7 +82,16 @@ async def read_facts(contexts: ContextRouter, agent: str) -> AgentFacts:
         cost=None if any(one.cost is None for one in asked) else round(sum(one.cost or 0.0 for one in asked), 6),
         sections={name: tokens for name, tokens in _sections(view.blocks) if tokens},
         note=view.note,
+        effort=view.effort,
+        temperature=view.temperature,
     )
+
+
+def _tuning(effort: str, temperature: float | None) -> list[tuple[str, str]]:
+    return [
+        ("effort", effort or _DEFAULT),
+        ("temperature", _DEFAULT if temperature is None else f"{temperature:g}"),
+    ]
 
 
 def _sections(blocks: Sequence[Block]) -> list[tuple[str, int]]:
@@ -93,6 +109,7 @@ def rows(of: AgentFacts) -> list[tuple[str, str]]:
     found = [
         ("conversation", str(of.session)),
         ("model", f"{of.model or 'none yet'}" + (f" via {of.provider}" if of.provider else "")),
+        *([] if of.effort is None else _tuning(of.effort, of.temperature)),
         ("next request", f"{size:,} tokens{share}{off}"),
         ("sections", " · ".join(f"{name} {tokens:,}" for name, tokens in of.sections.items())),
     ]
