@@ -187,6 +187,7 @@ TERMINAL_WRITERS = {
     "gshtui/headless/agent_pane/pane_screen.py": "a door",
     "gshtui/headless/agent_runner.py": "the wire, for the process that started it",
     "gshtui/headless/streams.py": "a door",
+    "gshtui/headless/tool_process.py": "the wire, for the process on another machine that started it and sanitises it",
     "gshtui/programs/report_hook.py": "JSON, for the program that started it",
     "gshtui/python/worker/block_functions.py": "the block's output, which the hub sanitises",
     "gshtui/ssh/person_terminal.py": "a door, and what the person's own program prints",

@@ -62,6 +62,8 @@ class AgentCharacter:
     max_steps: int = 0
     """Tool calls a turn; 0: as the settings say, which are the most in any case."""
     limit: TurnLimit = unlimited
+    instructions: Contribute | None = None
+    """Gives the files with instructions for agents; `None`: those of its folder on this machine."""
     checkpoints: Checkpoints | None = None
     """Keeps the files as they are before and after its turns; `None`: nothing does."""
 
@@ -106,6 +108,7 @@ def make_agent(around: AgentSurroundings, character: AgentCharacter) -> Agent:
         around.dirs.cwd,
         sections,
         attended=character.attended,
+        instructions=character.instructions,
         more=(*character.more, *([] if around.hooks is None else [told_by_hooks])),
     )
     agent = Agent(

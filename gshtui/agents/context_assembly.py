@@ -42,6 +42,7 @@ def make_engine(
     sections: Callable[[], tuple[str, ...]],
     *,
     attended: Callable[[], bool],
+    instructions: Contribute | None = None,
     more: Sequence[Contribute] = (),
 ) -> ContextEngine:
     """An agent's engine.
@@ -50,10 +51,11 @@ def make_engine(
         store: stores what is sent; `None`: in memory, while this process lives.
         sections: the texts of the system section, with the facts about the environment last.
         attended: whether a person at a window can answer.
+        instructions: gives AGENTS.md and the like; `None`: those of `cwd`.
         more: further sources of text, asked after the system texts and AGENTS.md.
     """
     settings = ContextSettings.from_table(table)
-    instructions = InstructionSection(
+    instructions = instructions or InstructionSection(
         cwd, lambda text, hint: bus.publish(Noticed(level="warning", text=text, hint=hint, about=agent))
     )
     review = SummaryReviewer(bus, agent, settings.review_seconds, attended) if settings.review else None

@@ -156,6 +156,8 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Its conversation in the store."""
     cwd: str = ""
     """Where it works; its worktree, when it has one."""
+    place: str = ""
+    """`HOST:FOLDER` where the tools of one of our own agents act, if that is another machine; its process is here."""
     home: str = ""
     """Folder of its window."""
     socket: str = ""
@@ -219,6 +221,11 @@ class AgentRow(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def host(self) -> str:
         """The machine of the configuration that it is on; empty: this one."""
         return self.socket.removeprefix(REMOTE).partition("/")[0] if self.socket.startswith(REMOTE) else ""
+
+    @property
+    def machine(self) -> str:
+        """The machine of the configuration that it works on, wherever its process is; empty: this one."""
+        return self.host or self.place.partition(":")[0]
 
     @property
     def speaks_events(self) -> bool:

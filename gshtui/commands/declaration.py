@@ -401,6 +401,10 @@ class Assessment:
     """The same run, judged for each thing that it touches, where there are several: what rules say of each counts."""
     line: str = ""
     """The shell line that it takes the place of: a rule that asks about or denies that one holds for it, too."""
+    machine: str = ""
+    """The other machine of the configuration that it acts on, where no rule for this one allows anything."""
+    root: str = ""
+    """The project's root there."""
     drops: bool = False
     """It drops something from what the calling agent itself is sent: free, but not where an agent only reads."""
 

@@ -72,8 +72,8 @@ class ReadFile:
         return not self.problem and self.used < self.size
 
 
-def find_instruction_files(cwd: Path) -> InstructionFiles:
-    """The existing files, by name only. Never raises."""
+def find_instruction_files(cwd: Path, trusted: Sequence[str] = ()) -> InstructionFiles:
+    """The existing files, by name only. Never raises. `trusted`: folders whose files apply whatever they say."""
     found = InstructionFiles()
     try:
         own = paths.config_dir() / NAMES[0]
@@ -85,8 +85,9 @@ def find_instruction_files(cwd: Path) -> InstructionFiles:
         return found
     theirs = [file for folder in _folders(found.root, here) if (file := _of_folder(folder, found.root)) is not None]
     base = trusted_base(found.root) if theirs else found.root
+    always = any(found.root.is_relative_to(os.path.realpath(folder)) for folder in trusted)
     for file in theirs:
-        state = trust.file_state(base, file.path, within=found.root)
+        state = "trusted" if always else trust.file_state(base, file.path, within=found.root)
         (found.files if state == "trusted" else found.ignored).append(file)
         found.state = state if found.state != "changed" else found.state
     return found
@@ -219,9 +220,14 @@ _TOLD_LINES = 1_000
 class InstructionSection:
     """The files for one folder, as contributions to an agent's context."""
 
-    def __init__(self, cwd: Path, tell: Tell) -> None:
-        """`tell` is called in the event loop, once per subject."""
+    def __init__(self, cwd: Path, tell: Tell, *, trusted: Sequence[str] = ()) -> None:
+        """
+        Args:
+            tell: called in the event loop, once per subject.
+            trusted: folders whose files apply without a look at what was trusted on this machine.
+        """
         self._cwd = cwd
+        self._trusted = trusted
         self._tell = tell
         self._signature: tuple[object, ...] | None = None
         self._contribution = Contribution()
@@ -241,7 +247,7 @@ class InstructionSection:
         return contribution
 
     def _look(self) -> tuple[Contribution, list[tuple[str, str]]]:
-        found = find_instruction_files(self._cwd)
+        found = find_instruction_files(self._cwd, self._trusted)
         words: list[tuple[str, str]] = []
         ignored = (found.state, *signature(found.ignored)) if found.ignored else ()
         if ignored != self._ignored:  # report each change of a trusted file

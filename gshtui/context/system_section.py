@@ -49,14 +49,18 @@ def mode_section(mode: GuardMode) -> str:
 
 
 def system_sections(
-    name: str, cwd: Path, branch: str, today: date, skills: str = "", mode: str = ""
+    name: str, cwd: Path, branch: str, today: date, skills: str = "", mode: str = "", system: str = ""
 ) -> tuple[str, ...]:
-    """Return the system blocks in order: the stable one, then skills and mode if there are any, then the facts."""
+    """Return the system blocks in order: the stable one, then skills and mode if there are any, then the facts.
+
+    Args:
+        system: the platform, and on which machine that is; empty: this one's.
+    """
     facts = [
         "Environment",
         f"- Working folder: {cwd}",
         f"- Git branch: {branch}" if branch else "- Not a git repository",
-        f"- Platform: {platform.system()} {platform.machine()}",
+        f"- Platform: {system or f'{platform.system()} {platform.machine()}'}",
         f"- Date: {today.isoformat()}",
     ]
     return (_CHARACTER.format(name=name), *(text for text in (skills, mode) if text), "\n".join(facts))

@@ -34,8 +34,8 @@ def row_json(row: AgentRow, attach: Sequence[str] = ()) -> dict[str, object]:
         "session_name": row.tmux_session,
         "pane": row.pane,
         "parent": row.parent,
-        "cwd": row.cwd,
-        "host": row.host,
+        "cwd": row.place.partition(":")[2] or row.cwd,
+        "host": row.machine,
         "provider": row.provider,
         "model": row.model,
         "session": row.session,
@@ -99,7 +99,7 @@ def agents_table(agents: Sequence[AgentState], attach: AttachWords) -> str:
 def _table_row(state: AgentState, attach: Sequence[str]) -> tuple[str, ...]:
     row = state.row
     kind = row.profile or row.persona or ("local" if state.is_local else row.kind)
-    kind = f"{kind} on {row.host}" if row.host else kind
+    kind = f"{kind} on {row.machine}" if row.machine else kind
     status = f"needs you · {status_words(row)}" if row.needs_you else status_words(row)
     where = f"`{shlex.join(attach)}`" if attach else one_line(state.held_by, 80)
     return (row.id, row.name, kind, status, state.label or row.model, f"{row.context:,}", cost_words(row), where)
@@ -126,8 +126,8 @@ def agent_details(state: AgentState, attach: Sequence[str] = (), in_context: Seq
         ("agent", f"{who}, {row.kind}, {row.runtime}{f', {made_of}' if made_of else ''}"),
         ("status", status_words(row)),
         ("program", one_line(shlex.join(row.argv), 120)),
-        ("host", row.host),
-        ("folder", row.cwd),
+        ("host", row.machine),
+        ("folder", row.place.partition(":")[2] or row.cwd),
         ("worktree", row.worktree),
         ("account", " · group ".join((row.account, row.group)) if row.group else row.account),
         ("parent", row.parent),

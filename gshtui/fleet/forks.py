@@ -39,6 +39,10 @@ class Forks:
                 f"{original.name} ({original.id}) was not started by you.",
                 hint="You can fork only agents that you started.",
             )
+        if original.place and not request.here:
+            host = original.machine
+            hint = f"`agent fork {original.id} --here` lets both work in the same folder there."
+            raise FleetError("invalid", f"The files on {host} cannot be copied for a fork.", hint=hint)
         made = await context.store.agents.request(original.id)
         name = request.name or f"{original.name}-fork"
         return msgspec.structs.replace(
@@ -49,7 +53,7 @@ class Forks:
             parent=request.parent,
             background=request.background,
             depth=request.depth,
-            cwd=original.cwd,
+            cwd=original.place.partition(":")[2] or original.cwd,
             budget_usd=min(filter(None, (made.budget_usd, request.budget_usd)), default=0.0),
             max_iterations=min(filter(None, (made.max_iterations, request.max_iterations)), default=0),
             anew=request.anew,

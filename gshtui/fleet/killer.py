@@ -59,8 +59,8 @@ class Killer:
         found: list[str] = []
         if row.status in ("thinking", "tool", "waiting"):
             found.append(f"It is working: {row.doing or row.status}.")
-        running = await asyncio.to_thread(process_tree.below, row.pid, row.pid_started)
-        found += [f"It is running a command: {line}" for line in running[:3]]
+        below = [] if row.place else await asyncio.to_thread(process_tree.below, row.pid, row.pid_started)
+        found += [f"It is running a command: {line}" for line in below[:3]]  # with tools elsewhere, all it has is ssh
         return found + await self._context.launcher.unsaved(row)
 
     async def kill(self, row: AgentRow, *, now: bool) -> AgentRow:

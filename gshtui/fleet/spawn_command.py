@@ -92,7 +92,7 @@ class SpawnAgent(SpawnParameters, Returns[AgentRow]):
     host: Annotated[
         str,
         ShellOption(metavar="HOST", help="Start it on this machine of [hosts] in the configuration."),
-    ] = Field(default="", description="Machine of [hosts] in the configuration to start `cli` on; empty: this one.")
+    ] = Field(default="", description="Machine of [hosts] in the configuration to start it on; empty: this one.")
 
 
 def spawn_command(fleet: Fleet) -> AnyCommand:

@@ -21,6 +21,7 @@ from gshtui.fleet.forks import Forks
 from gshtui.fleet.killer import Killer
 from gshtui.fleet.native.spec import MAX_DEPTH, TERMINAL
 from gshtui.fleet.ports import AgentStart, FailedRecovery, FleetError, RecoveredAgents, RecoveryPlan, RevivedAgent
+from gshtui.hosts.host_errors import HostError
 from gshtui.programs.acp.acp_commands import program_name
 from gshtui.settings.settings_tables import HostSettings
 from gshtui.store.store_errors import StoreError
@@ -74,14 +75,9 @@ def check_host(request: SpawnRequest, hosts: Mapping[str, HostSettings]) -> None
         names = similar_names(request.host, hosts) or sorted(hosts)[:8]
         hint = known_names("hosts", names) if names else "Add [hosts.NAME] to your configuration."
         raise FleetError("unknown", f"There is no host {request.host!r} in the configuration.", hint=hint)
-    if not (request.cli or request.profile):
-        what = "An agent over ACP" if request.acp else "One of our own agents"
-        raise FleetError(
-            "invalid",
-            f"{what} cannot run on {request.host}: nothing of ours is installed there.",
-            hint="Name a program there with `cli`, such as claude; our own agents reach the host with the tool `ssh`. "
-            "With gsh-tui installed there, `cli=gsh-tui` starts its window.",
-        )
+    if request.acp:
+        hint = "Name a program there with `cli`, such as claude."
+        raise FleetError("invalid", f"An agent over ACP cannot run on {request.host}.", hint=hint)
     if request.worktree:
         raise FleetError("invalid", f"A worktree cannot be made on {request.host}.", hint="Name its folder with `cwd`.")
     if request.account:
@@ -232,7 +228,7 @@ class Starter:
 
     async def _new_row(self, request: SpawnRequest, parent_session: str, limited: bool) -> AgentRow:
         options, rows = self._context.options, self._context.rows
-        socket, cwd = await self._place(request)
+        socket, cwd, place = await self._place(request)
         now = time.time()
         row = AgentRow(
             id="",
@@ -246,6 +242,7 @@ class Starter:
             parent_session=parent_session,
             depth=request.depth,
             cwd=str(cwd),
+            place=place,
             home=str(options.home),
             socket=socket,
             profile=request.profile or program_name(request.acp),
@@ -265,19 +262,33 @@ class Starter:
                 check_spawn(request, rows.all(), now)
             return await rows.add(row, request)
 
-    async def _place(self, request: SpawnRequest) -> tuple[str, Path]:
-        """The tmux server for a new agent, and the folder that it starts in. Raises `FleetError`, `TmuxError`."""
+    async def _place(self, request: SpawnRequest) -> tuple[str, Path, str]:
+        """The tmux server for a new agent, the folder that it starts in, and where its tools act, if elsewhere.
+
+        Raises:
+            FleetError: it cannot be there.
+            TmuxError: the machine cannot be used.
+        """
         options, terminals = self._context.options, self._context.terminals
         if not request.host:
             cwd = Path(request.cwd or options.home)
             if not await asyncio.to_thread(cwd.is_dir):
                 raise FleetError("invalid", f"The folder {cwd} does not exist.", hint="Choose another one to start in.")
-            return options.socket, cwd
+            return options.socket, cwd, ""
+        from gshtui.hosts.host_package import check_package  # few agents are on other machines
+
         check_host(request, terminals.hosts.settings)
         link = terminals.hosts.link(request.host)
         link.retry_now()
         socket = remote_socket(request.host, link.settings.socket_name)
-        return socket, Path(await terminals.server(socket).folder(request.cwd or link.settings.cwd))
+        folder = await terminals.server(socket).folder(request.cwd or link.settings.cwd)
+        if request.cli or request.profile:
+            return socket, Path(folder), ""
+        try:
+            await check_package(link)
+        except HostError as error:
+            raise FleetError("invalid", error.message, hint=error.hint) from error
+        return options.socket, options.home, f"{request.host}:{folder}"
 
     async def _first(self, row: AgentRow, request: SpawnRequest, setup: bool) -> AgentRow:
         context = self._context

@@ -123,6 +123,8 @@ class Gate:
         if refused := self._refused(call, assessment):
             return self._settle(self._request(call, assessment), "deny", refused, by="guard")
         book = self._rules()
+        if assessment.machine:
+            book = replace(book, machine=assessment.machine, project=Path(assessment.root))
         if assessment.only_person:  # allowed only by a rule that names this tool
             kept = (one for one in book.rules if one.do != "allow" or call.tool in one.tool)
             book = replace(book, rules=tuple(kept))
@@ -282,13 +284,14 @@ class Gate:
             return ""
         from gshtui.guard import rule_draft
 
-        project = self._rules().project
+        here = self._rules().project
+        project = Path(assessment.root) if assessment.machine else here
         for scope in dict.fromkeys(
             (assessment.scope, assessment.scope and RuleScope(exactly=assessment.scope.exactly))
         ):
-            text = rule_draft.draft(call.tool, project, assessment.pattern, scope)
-            rules = parse_rules(project, text).rules
-            if rules and (found := _rule(RuleBook(rules, project=project), call, assessment)) and found.do == "allow":
+            text = rule_draft.draft(call.tool, project, assessment.pattern, scope, assessment.machine)
+            book = RuleBook(parse_rules(project, text).rules, project=project, machine=assessment.machine)
+            if book.rules and (found := _rule(book, call, assessment)) and found.do == "allow":
                 return text
         return ""
 
@@ -368,7 +371,7 @@ def _explained(assessment: Assessment) -> list[str]:
     """What a question says above the call, which could be long or pretend to say it: why it asks, what the sandbox
     would do, each part with its verdict and, where there are several, its rule.
     """
-    lines: list[str] = []
+    lines = [f"It acts on {_line(assessment.machine)}, another machine."] if assessment.machine else []
     if assessment.why and assessment.why not in assessment.warnings:
         lines.append(f"It asks because {_line(assessment.why)}.")
     if assessment.sandbox:

@@ -31,8 +31,12 @@ class CheckedDraft:
     text: str
 
 
-def draft(tool: str, project: Path, pattern: str, scope: RuleScope | None) -> str:
-    """The rule as TOML: it allows what the scope names, or exactly the pattern, for one tool in one project."""
+def draft(tool: str, project: Path, pattern: str, scope: RuleScope | None, machine: str = "") -> str:
+    """The rule as TOML: it allows what the scope names, or exactly the pattern, for one tool in one project.
+
+    Args:
+        machine: the other machine that the project is on.
+    """
     scope = scope or RuleScope(exactly=pattern)
     lines: list[tuple[str, str | list[str]]] = [("do", "allow"), ("tool", tool)]
     if scope.program:
@@ -44,6 +48,8 @@ def draft(tool: str, project: Path, pattern: str, scope: RuleScope | None) -> st
         lines.append(("exactly", scope.exactly))
     if project.is_absolute():
         lines.append(("project", str(project)))
+    if machine:
+        lines.append(("machine", machine))
     return "\n".join(("[[rule]]", *(f"{name} = {_toml(value)}" for name, value in lines))) + "\n"
 
 
@@ -63,7 +69,10 @@ def check(text: str, request: ApprovalRequested) -> CheckedDraft:
     if rule.do != "allow":
         raise DraftError('line 2: `do` must be "allow" here; rules that ask or deny are written in the file itself.')
     matter = call_matter(request.tool, request.effect, request.subject, request.pattern, request.arguments)
-    if matter is not None and RuleBook((rule,), project=Path(rule.project or "/")).decide(matter) is None:
+    if (
+        matter is not None
+        and RuleBook((rule,), project=Path(rule.project or "/"), machine=rule.machine).decide(matter) is None
+    ):
         raise DraftError("the rule does not cover this call.")
     return CheckedDraft(rule, text.strip() + "\n")
 
@@ -102,7 +111,8 @@ def _covered(rule: GuardRule) -> Iterator[str]:
         yield f"{tools}: whatever it is called with."
     if rule.hosts:
         yield f"Only to {', '.join(rule.hosts)}."
-    yield f"Only in {rule.project}." if rule.project else "In every project."
+    where = f" on {rule.machine}" if rule.machine else ""
+    yield f"Only in {rule.project}{where}." if rule.project else f"In every project{where}."
 
 
 def _places(paths: Sequence[str]) -> Iterator[str]:

@@ -29,7 +29,7 @@ Decision = Literal["allow", "ask", "deny"]
 _STRICTEST: tuple[Decision, ...] = ("deny", "ask", "allow")
 _HEADING = re.compile(r"(?m)^[ \t]*\[\[[ \t]*rule[ \t]*\]\]")
 _LISTS = ("tool", "flags", "paths", "hosts", "examples", "not_examples")
-_SINGLE = ("program", "why", "exactly", "project")
+_SINGLE = ("program", "why", "exactly", "project", "machine")
 SERVER_TOOL = "__"
 """In the name of a tool of an MCP server, between the server and the tool; `SERVER__*` stands for all of a server."""
 _NETWORK = frozenset(("push", "pull", "fetch", "clone", "ls-remote", "remote", "submodule", "archive"))
@@ -71,6 +71,7 @@ class GuardRule:
     Attributes:
         exactly: a whole simple command, word for word; for tools that run no shell line, what they say that it covers.
         project: the root of the only project where it counts.
+        machine: the only other machine where it counts. Without one, it allows nothing on another machine.
     """
 
     do: Decision
@@ -83,6 +84,7 @@ class GuardRule:
     hosts: tuple[str, ...] = ()
     exactly: str = ""
     project: str = ""
+    machine: str = ""
     why: str = ""
 
     @property
@@ -95,7 +97,7 @@ class GuardRule:
         """The rule in one line."""
         criteria = {
             "tool": self.tool, "program": (" ".join(self.program),), "flags": self.flags, "paths": self.paths,
-            "hosts": self.hosts, "exactly": (self.exactly,), "only in": (self.project,),
+            "hosts": self.hosts, "exactly": (self.exactly,), "only in": (self.project,), "on": (self.machine,),
         }  # fmt: skip
         said = [f"{name} {', '.join(values)}" for name, values in criteria.items() if any(values)]
         return one_line(f"{self.do} {'; '.join(said) or 'everything'}", 300)
@@ -188,8 +190,10 @@ class GuardRule:
         """Whether it says which commands of a line it is about."""
         return bool(self.program or self.exactly)
 
-    def counts_in(self, project: Path) -> bool:
-        """Whether it counts in this project."""
+    def counts_in(self, project: Path, machine: str = "") -> bool:
+        """Whether it counts in this project. `machine`: another one that it is on."""
+        if self.machine != machine and (self.machine or self.do == "allow"):
+            return False
         return not self.project or os.path.realpath(self.project) == os.path.realpath(project)
 
     def _names(self, path: str) -> bool:
@@ -221,6 +225,8 @@ class RuleBook:
     mistakes: tuple[RuleMistake, ...] = ()
     project: Path = Path()
     """Its root: what relative paths are of."""
+    machine: str = ""
+    """The machine of the configuration that the project is on; empty: this one."""
 
     def decide(
         self, matter: RuleMatter, *, free: frozenset[int] = frozenset(), outside: frozenset[int] = frozenset()
@@ -233,7 +239,7 @@ class RuleBook:
             outside: numbers of those that touch something outside the project: only a rule that says so allows them.
         """
         matter = replace(matter, project=self.project)
-        here = [rule for rule in self.rules if rule.counts_in(self.project)]
+        here = [rule for rule in self.rules if rule.counts_in(self.project, self.machine)]
         found = [rule for rule in here if rule.do != "allow" and rule.matches(matter)]
         if found and (strictest := min(found, key=lambda rule: _STRICTEST.index(rule.do))).do == "deny":
             return strictest
@@ -379,12 +385,13 @@ def _rule(file: Path, line: int, table: dict[str, Any], *, tighten: bool) -> Gua
     do = table.pop("do", None)
     if do not in get_args(Decision):
         raise _MistakeError("`do` must be allow, ask or deny.")
-    program, why, exactly, project = (_text(name, table.pop(name, "")) for name in _SINGLE)
+    program, why, exactly, project, machine = (_text(name, table.pop(name, "")) for name in _SINGLE)
     if project and not Path(project).is_absolute():
         raise _MistakeError("`project` must be the whole path of a folder.")
     lists = {name: _texts(name, table.pop(name, [])) for name in _LISTS}
     examples, others = lists.pop("examples"), lists.pop("not_examples")
     made = GuardRule(do, file, line, program=tuple(program.split()), exactly=exactly, project=project)
+    made = replace(made, machine=machine)
     made = replace(made, why=one_line(why, 300), **lists)
     if table:
         raise _MistakeError(f"there is no `{one_line(str(next(iter(table))), 40)}` in a rule.")

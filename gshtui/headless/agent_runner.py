@@ -131,6 +131,13 @@ class AgentRunner:
         loaded = await asyncio.to_thread(load, Path(spec.cwd))
         native = self._native = NativeAgent(spec, lambda: bool(self._link.hub))
         hub = self._hub = build_hub(native_options(native, loaded), bus)
+        if spec.place and not spec.request.acp:
+            from gshtui.hub.remote_part import connect_tools
+
+            if failed := await self._connected(partial(connect_tools, hub, native), "tools"):
+                return self._give_up(failed)
+            if self._end.done():
+                return self._end.result()
         await hub.start()
         if failed := next(iter(hub.failed.values()), None):
             return self._give_up(failed)
@@ -153,8 +160,8 @@ class AgentRunner:
             )
         return end
 
-    async def _connected(self, connect: Callable[[], Awaitable[None]]) -> PartFailed | None:
-        """Connect the agent to its program, unless its end comes first; why that failed."""
+    async def _connected(self, connect: Callable[[], Awaitable[None]], part: str = "program") -> PartFailed | None:
+        """Connect the agent to its program, or its tools, unless its end comes first; why that failed."""
         connecting = asyncio.ensure_future(connect())
         await asyncio.wait((connecting, self._end), return_when=asyncio.FIRST_COMPLETED)
         if not connecting.done():
@@ -163,7 +170,7 @@ class AgentRunner:
         try:
             connecting.result()
         except ExpectedError as error:
-            return PartFailed(part="program", why=error.message, hint=error.hint)
+            return PartFailed(part=part, why=error.message, hint=error.hint)
         return None
 
     def _give_up(self, failed: PartFailed) -> AgentOutcome:

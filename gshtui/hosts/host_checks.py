@@ -10,8 +10,10 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
+from gshtui import __version__
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLink
+from gshtui.hosts.host_package import examine_package
 from gshtui.hosts.remote_shell import path_line
 from gshtui.text.sanitise import literal, one_line
 
@@ -74,7 +76,31 @@ async def examine_host(link: HostLink) -> list[HostFinding]:
         _temporary(told),
         _language(told),
         HostFinding("programs", "note", ", ".join(facts.get("program", [])) or "none that we know"),
+        await _package(link),
     ]
+
+
+async def _package(link: HostLink) -> HostFinding:
+    """Whether our own agents can work there."""
+    try:
+        found = await examine_package(link)
+    except HostError as error:
+        return HostFinding("gsh-tui", "note", error.message, error.hint)
+    install = f"`gsh-tui host install {link.name}`"
+    if found.same:
+        return HostFinding("gsh-tui", "ok", f"{__version__}, as here")
+    if found.installed:
+        there = ", ".join(found.installed)
+        detail = (
+            f"{there} there, and another {__version__} here"
+            if __version__ in found.installed
+            else (f"{there} there, and {__version__} here")
+        )
+        return HostFinding("gsh-tui", "note", detail, f"{install} brings this one there")
+    if not found.python:
+        detail = "no Python 3.11 or newer there: our own agents cannot work there"
+        return HostFinding("gsh-tui", "note", detail, "name one as `python` of this host in the configuration")
+    return HostFinding("gsh-tui", "note", "not there: our own agents cannot work there", f"{install} brings it")
 
 
 def _login_shell(shell: str, noise: bytes) -> HostFinding:

@@ -9,6 +9,7 @@ import asyncio
 import os
 from collections.abc import Callable, Sequence
 from datetime import date
+from pathlib import Path
 
 from gshtui.agents.agent import Agent, LocalRoster
 from gshtui.agents.agent_factory import AgentCharacter, AgentSurroundings, make_agent
@@ -102,6 +103,8 @@ def surroundings(
     """
     if hub.gate is None or hub.models is None:
         raise ProviderError("missing", "Agents need the guard and the providers.")
+    native = hub.options.native
+    there = None if native is None or native.tools_there is None else native.tools_there.facts
     return AgentSurroundings(
         hub.bus,
         hub.settings,
@@ -110,7 +113,7 @@ def surroundings(
         hub.models.choose,
         roster.record,
         None if hub.store is None else hub.store.contexts,
-        WorkDirs(hub.options.cwd, hub.project),
+        WorkDirs(hub.options.cwd, hub.project) if there is None else WorkDirs(Path(there.folder), Path(there.project)),
         hub.telemetry.redactor.redact_certain if hub.telemetry and hub.settings.context.redact_secrets else None,
         prepare=server_tools(hub, permits),
         read_mentions=server_mentions(hub),

@@ -172,6 +172,8 @@ class CommandOffers:
         self._settings = loaded.settings
         self._cwd = cwd
         self._without = without
+        self.acting: Callable[[AnyCommand], AnyCommand] | None = None
+        """Makes of a command one that acts on another machine, if it is such a one; `None`: all act on this one."""
         self._store: Store | None = None
         self.mcp_servers: Callable[[], ServerPool] | None = None
         """Gives the MCP servers of the hub; `None`: no hub runs here."""
@@ -663,5 +665,13 @@ class CommandOffers:
     def _offer(self, names: str, make: Callable[[], Iterable[AnyCommand]]) -> None:
         """`names`: names and aliases of one family, in the order in which `make` gives them."""
         family = names.split()
-        if family[0] not in self._without:
+        if family[0] in self._without:
+            return
+        if (acting := self.acting) is not None:
+            self._registry.offer(family, lambda: [acting(command) for command in make()])
+        else:
             self._registry.offer(family, make)
+
+    def leave_out(self, families: frozenset[str]) -> None:
+        """Offer none of these either, by the first names of the families."""
+        self._without |= families

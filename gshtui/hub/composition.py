@@ -90,12 +90,13 @@ async def start_guard(hub: Hub) -> None:
     for mistake in (await asyncio.to_thread(files.current)).mistakes:
         hub.bus.publish(Noticed(level="warning", text=str(mistake), about=hub.options.about or "guard"))
     await _notice_old_approvals(hub)
+    there = None if hub.options.native is None else hub.options.native.tools_there
     hub.gate = Gate(
         hub.bus,
         respondent=hub.options.respondent,
         auto_approve=automatic,
         modes=modes,
-        rules=files.current,
+        rules=files.current if there is None else lambda: there.rules(files.current()),
         save=lambda text: add_rule(own_file(), text),
     )
     hub.parts.stops_with("guard", hub.gate.close)
@@ -106,7 +107,7 @@ async def start_guard(hub: Hub) -> None:
 
     offer_modes(hub, hub.gate)
     offer_workflows(hub)
-    if mode == "auto" and hub.options.respondent != "policy":
+    if mode == "auto" and hub.options.respondent != "policy" and there is None:
         await prove_auto(hub, hub.gate)
 
 

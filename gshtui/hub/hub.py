@@ -377,8 +377,7 @@ class Hub:
         native = self.options.native
         spawner = Spawner() if native is None else native.spawner()
         self.offers.mcp_servers, self.offers.servers_elsewhere = self.mcp_servers, self.agent_states.servers
-        allowed = [] if native is None else [limit.paths for limit in native.spec.limits if limit.paths]
-        self.offers.offer_general(agents, spawner, self.files, allowed, self._make_language_servers)
+        self.offers.offer_general(agents, spawner, self.files, self.options.paths, self._make_language_servers)
         self.offers.offer_brief(self.small_model.ask)
         self.offers.offer_provider(self.small_model.check)
         self.parts.stops_with("small model", self.small_model.close)

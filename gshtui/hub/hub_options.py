@@ -56,6 +56,8 @@ class HubOptions:
     """Folder of the record; `None`: the settings' `general.session_dir`."""
     auto_approve: tuple[str, ...] | None = None
     """Tools outside this list need approval, whatever the settings say; `None`: the settings decide."""
+    paths: tuple[tuple[str, ...], ...] = ()
+    """Lists of the only paths that the file tools of its agents reach, each of which must allow a path."""
     about: str = ""
     """The subject of notices about settings and record; empty: the part itself."""
     native: NativeAgent | None = None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gshtui.fleet.native.permissions import SpendingBudget
 from gshtui.fleet.native.spec import Spec
 from gshtui.hub.command_offers import Spawner
+
+if TYPE_CHECKING:
+    from gshtui.tools.remote_tools import RemoteTools
 
 
 class RunningAgent(Protocol):
@@ -34,6 +37,8 @@ class NativeAgent:
     """The agent, once it runs."""
     connect: Callable[[], Awaitable[None]] | None = None
     """Connects it to its program, which may take a minute; raises `ExpectedError`. `None`: it has none."""
+    tools_there: RemoteTools | None = None
+    """Its tools on another machine; `None`: it works on this one."""
     budget: SpendingBudget = field(init=False)
 
     def __post_init__(self) -> None:

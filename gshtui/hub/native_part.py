@@ -36,11 +36,13 @@ from gshtui.hub.hook_part import watch_hooks
 from gshtui.hub.hub import Hub
 from gshtui.hub.hub_options import ACP_PARTS, NATIVE_PARTS, HubOptions
 from gshtui.hub.native_agent import NativeAgent
+from gshtui.hub.remote_part import instructions_from
 from gshtui.hub.virtual_files import mount_calls
 from gshtui.providers.port import ProviderError
 from gshtui.settings.loader import Loaded
 from gshtui.store.store import Store
 from gshtui.store.store_errors import StoreError
+from gshtui.tools.remote_tools import RemoteTools
 
 _TASK = """\
 You were started by {who} for one task, and work in a terminal of your own. Nobody watches while you work: your last \
@@ -66,6 +68,7 @@ def native_options(native: NativeAgent, loaded: Loaded) -> HubOptions:
         where=f"agent {spec.name or spec.agent}",
         record=Path(spec.data),
         auto_approve=spec.auto_approve,
+        paths=tuple(limit.paths for limit in spec.limits if limit.paths),
         about=spec.agent,
         native=native,
     )
@@ -85,7 +88,7 @@ async def start_native(hub: Hub, build: BuildHub) -> None:
             await asyncio.to_thread(with_mode, Path(native.spec.data), native.spec.agent, "ask")
     hub.bus.subscribe(native.budget.note, UsageReported, ContextCut, name="budget")
     _offer_tools(hub, native.spec, store, build)
-    skills = await read_skills_section(hub)
+    skills = await read_skills_section(hub) if native.tools_there is None else ""
     roster = open_roster(hub)
     agent = _make_agent(hub, native, store, roster, skills)
     try:
@@ -110,9 +113,11 @@ async def start_native(hub: Hub, build: BuildHub) -> None:
     hub.parts.stops_with("inbox", inbox.stop)
 
 
-def system_texts(spec: Spec, cwd: Path, branch: str, skills: str, mode: GuardMode = "ask") -> tuple[str, ...]:
-    """The texts in their order, the facts of the environment last."""
-    character, facts = system_sections(spec.name or spec.agent, cwd, branch, date.today())
+def system_texts(
+    spec: Spec, cwd: Path, branch: str, skills: str, mode: GuardMode = "ask", system: str = ""
+) -> tuple[str, ...]:
+    """The texts in their order, the facts of the environment last. `system`: of another machine where it works."""
+    character, facts = system_sections(spec.name or spec.agent, cwd, branch, date.today(), system=system)
     who = "another agent" if spec.request.parent else "a person"
     task = _TASK.format(who=who) if spec.request.background or spec.request.parent else ""
     words = spec.persona.words.strip() if spec.persona else ""
@@ -162,15 +167,26 @@ def _make_agent(hub: Hub, native: NativeAgent, store: Store, roster: LocalRoster
     async def in_call(_new: bool) -> Contribution:
         return await hub.call_section(spec.agent)
 
+    there = native.tools_there
+
+    def texts() -> tuple[str, ...]:
+        return system_texts(spec, hub.options.cwd, hub.branch.name, skills, around.gate.modes.mode_of(spec.agent))
+
+    def texts_there(tools: RemoteTools) -> tuple[str, ...]:
+        facts, mode = tools.facts, around.gate.modes.mode_of(spec.agent)
+        system = f"{facts.system} on {tools.link.name}, another machine: file tools and commands act there"
+        return system_texts(spec, Path(facts.folder), facts.branch, facts.skills, mode, system)
+
     character = AgentCharacter(
         spec.agent,
-        lambda: system_texts(spec, hub.options.cwd, hub.branch.name, skills, around.gate.modes.mode_of(spec.agent)),
+        texts if there is None else lambda: texts_there(there),
         attended=lambda: native.linked() and spec.respondent == "person",
         more=(in_call, *memory_of(hub, spec.agent), *shells),
         max_iterations=hub.options.max_iterations,
         max_steps=spec.max_steps,
         limit=spending_limit(native.budget, budgets, lambda: hub.session_of(spec.agent), around.gate),
-        checkpoints=checkpoints_of(hub, spec.agent),
+        instructions=None if there is None else instructions_from(there),
+        checkpoints=None if there is not None else checkpoints_of(hub, spec.agent),
     )
     return make_agent(around, character)
 

@@ -576,6 +576,14 @@ class HostSettings(SettingsTable):
     cwd: str = Field(default="", description="Folder there in which agents start; empty: the home folder.")
     path: list[str] = Field(default=[], description="Folders there to look for programs in, before the usual ones.")
     connect_seconds: int = Field(default=8, ge=1, le=120, description="Seconds that connecting may take.")
+    python: PlainWord = Field(
+        default="",
+        description="The Python there for our own agents' tools: a name, or its full path; empty: the first that fits.",
+    )
+    trusted: list[str] = Field(
+        default=[],
+        description="Full paths of folders there whose AGENTS.md our own agents follow, with all that is below them.",
+    )
     rules: Literal["ask", "read", "deny"] = Field(
         default="ask",
         description="What agents may do there with the `ssh` tool. ask: they ask before every call; read: they read "

@@ -95,7 +95,7 @@ async def test_an_agent_there_is_lost_while_its_machine_is_out_of_reach_and_then
     async with harness.start_hub() as fleet:
         with pytest.raises(FleetError, match="There is no host 'fat'"):
             await fleet.spawn(SpawnRequest(cli=("sh",), host="fat"), by_person=True)
-        with pytest.raises(FleetError, match="nothing of ours is installed there"):
+        with pytest.raises(FleetError, match="is not installed on far"):
             await fleet.spawn(SpawnRequest(prompt="hi", host="far"), by_person=True)
         row = await fleet.spawn(
             SpawnRequest(cli=("bash", "--norc"), host="far", prompt="echo got:$((40+2))"), by_person=True
@@ -280,6 +280,7 @@ async def test_a_host_is_listed_shown_and_examined(host: SshHost, tmp_path: Path
     assert {name: status for name, (status, _) in found.items() if status != "ok"} == {
         "login shell": "note",
         "programs": "note",
+        "gsh-tui": "note",
     }
     assert "NOISE" in found["login shell"][1]
     assert not {"\x1b", "\x07"} & set(examined.text + examined.plain)

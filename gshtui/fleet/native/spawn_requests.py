@@ -100,8 +100,16 @@ class SpawnRequests:
 
 def held_to_rights(spec: Spec, request: SpawnRequest) -> SpawnRequest:
     """The request within the rights of this spec's agent; its identity and limits come from the spec."""
+    host, _, folder = spec.place.partition(":")  # one that works on another machine starts others only there
     return msgspec.structs.replace(
-        request, parent=spec.agent, depth=spec.depth + 1, cwd=spec.cwd, name=request.name[:80], profile="", mode=""
+        request,
+        parent=spec.agent,
+        depth=spec.depth + 1,
+        host=host,
+        cwd=folder or spec.cwd,
+        name=request.name[:80],
+        profile="",
+        mode="",
     )
 
 

@@ -89,6 +89,8 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     home: str = ""
     """Folder of the window that it belongs to; the next window of it takes over."""
     cwd: str = ""
+    place: str = ""
+    """`HOST:FOLDER` where its tools act, if that is another machine; then `cwd` is its window's folder."""
     data: str = ""
     """Folder of the record."""
     tmux_socket: str = ""
@@ -140,6 +142,7 @@ def make_spec(
         runtime=str(terms.runtime),
         home=row.home,
         cwd=row.worktree or row.cwd or row.home,
+        place=row.place,
         data=str(data),
         tmux_socket=row.socket,
         respondent=respondent,

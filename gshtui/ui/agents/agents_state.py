@@ -117,7 +117,7 @@ class AgentView(msgspec.Struct, frozen=True):
         made = row.profile or row.persona
         if row.kind == "cli" and row.profile in ("", "repl") and row.argv:
             made = row.argv[0].rpartition("/")[2]
-        return f"{made} on {row.host}" if row.host else made
+        return f"{made} on {row.machine}" if row.machine else made
 
     @property
     def cost_known(self) -> bool:

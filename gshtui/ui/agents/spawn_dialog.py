@@ -112,8 +112,6 @@ def spawn_options(
 
 def form_problem(wish: SpawnForm, offers: SpawnOptions) -> tuple[str, str]:
     """The field that is wrong and why; both empty if the form is valid."""
-    if wish.host and wish.kind == NATIVE:
-        return "kind", f"Nothing of ours is installed on {wish.host}. Choose a program there, such as Claude Code."
     if wish.host and wish.worktree.strip():
         return "worktree", f"A worktree cannot be made on {wish.host}."
     if wish.host and wish.acp:
