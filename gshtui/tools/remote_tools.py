@@ -34,6 +34,7 @@ from gshtui.tools.remote_calls import (
     MOST_LINE,
     PROTOCOL,
     Answer,
+    Bye,
     CallDone,
     CallOutput,
     Cancel,
@@ -72,7 +73,10 @@ _LOOK_WITHIN = 3.0
 """Seconds that a turn waits for how it looks there; then the last look counts."""
 _IDLE = 110.0
 """Seconds without a call after which the connection is given back."""
-_BYE_WITHIN = 4.0
+_BYE_WITHIN = 2.0
+"""Seconds within which a connection must end after goodbye."""
+_END_WITHIN = 5.0
+"""Seconds that ending the process there without a connection may take; what stays ends by itself."""
 
 
 @dataclass(slots=True, eq=False)
@@ -134,6 +138,7 @@ class RemoteTools:
         """Something was given up while there was no connection: it must still be ended there."""
         self._resting: asyncio.TimerHandle | None = None
         self._was_there = False
+        self._closing = False
         self._away = False
         self._task: asyncio.Task[None] | None = None
         self._fresh: _Line | None = None
@@ -152,14 +157,21 @@ class RemoteTools:
 
     async def close(self) -> None:
         """End what runs there, if it can be reached now; else it ends by itself later. Raises nothing."""
+        self._closing, ended = True, False
         if self._resting is not None:
             self._resting.cancel()
+        if (line := self._line or self._fresh) is not None:
+            self._write(line, Bye())
+            with contextlib.suppress(TimeoutError):
+                async with time_limit(_BYE_WITHIN):
+                    await line.process.wait()
+                    ended = True
         await cancel_and_wait(self._task)
         if self._fresh is not None:
             await self._fresh.end()
-        if self._was_there and not self._away:
+        if self._was_there and not ended and not self._away:
             with contextlib.suppress(HostError):
-                await self.link.run(call_script(self.link), "end", self._name, deadline=_BYE_WITHIN)
+                await self.link.run(call_script(self.link), "end", self._name, deadline=_END_WITHIN)
 
     async def read_facts(self) -> Facts:
         """How it looks there now, or did the last time that it could be seen."""
@@ -263,7 +275,7 @@ class RemoteTools:
     async def _keep(self) -> None:
         """Stay connected as long as there is something to do."""
         pause = _FIRST
-        while True:
+        while not self._closing:
             try:
                 line, self._fresh = self._fresh, None
                 if line is None:

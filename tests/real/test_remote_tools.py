@@ -185,8 +185,6 @@ async def test_our_package_is_brought_examined_and_removed(monkeypatch: pytest.M
         invocation = Invocation(Caller(), Path("/"), Path("/"))
         question = await install.asks(invocation, InstallPackage(name="far"))
         assert question is not None and "no key is sent" in question.text
-        await install.run(invocation, InstallPackage(name="far"))
-        assert await install.asks(invocation, InstallPackage(name="far")) is None, "there is nothing to do"
         remove = family.action(UninstallPackage(name="far"))
         assert (await remove.run(invocation, UninstallPackage(name="far"))).changed
         assert not base.exists()
@@ -269,6 +267,7 @@ async def test_tools_act_there_and_no_call_is_lost_or_done_twice(tmp_path: Path)
         await later.remote.connect()
         await eventually(lambda: asyncio.to_thread(runs, host, "4715"), until=lambda left: not left)
         running.cancel()
+        await tools.remote.close()
 
         # Another version is refused in a sentence.
         later.remote._hello = msgspec.structs.replace(later.remote._hello, version="0.0.1")  # pyright: ignore[reportPrivateUsage]
@@ -276,7 +275,6 @@ async def test_tools_act_there_and_no_call_is_lost_or_done_twice(tmp_path: Path)
             await later.remote.connect()
         assert "host install far" in refused.value.hint
         await later.remote.close()
-        await tools.remote.close()
         await eventually(lambda: asyncio.to_thread(servers, host), until=lambda left: not left)
 
 
