@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -271,6 +272,9 @@ class Programs:
         return self._loaded
 
 
+_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
 def from_session_error(error: SessionError) -> FleetError:
     """The fleet's error for one of a conversation's."""
     from gshtui.programs.pane_view import PASSES
@@ -285,5 +289,8 @@ def find_program(program: str, cwd: Path) -> str:
     path = shutil.which(candidate, path=os.environ.get("PATH"))
     if path is None:
         where = "there is no such program" if "/" in program else "it is not on the PATH"
-        raise FleetError("invalid", f"Cannot start {program}: {where}.", hint="Install it, or give its full path.")
+        hint = "Install it, or give its full path."
+        if _ASSIGNMENT.match(program):
+            hint = f"Variables stand apart from the command: --env {program}, or in a window env={program}."
+        raise FleetError("invalid", f"Cannot start {program}: {where}.", hint=hint)
     return str(Path(path).absolute())

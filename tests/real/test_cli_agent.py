@@ -209,6 +209,7 @@ def test_what_is_wrong_is_one_sentence(project: Path) -> None:
     for words, code, said in (
         (("show", "9"), 1, "no agent '9'"),
         (("spawn", "--cli", "no-such-program"), 1, "not on the PATH"),
+        (("spawn", "--cli", "FOO=1 echo"), 1, "--env FOO=1"),
         (("spawn", "--cli", "echo 'open"), 2, "not a valid command line"),
         (("spawn", "--profile", "nope"), 1, "no profile 'nope'"),
         (("spawn", "--persona", "nope", "x"), 1, "no persona 'nope'"),
