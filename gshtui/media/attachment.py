@@ -114,6 +114,21 @@ def small_png(key: str) -> bytes:
             return b""
 
 
+def pixels(png: bytes, width: int, height: int) -> bytes:
+    """A picture that was read before as pixels of few colours: 256 colours of three bytes each, then a byte a pixel.
+
+    Empty: it cannot be read. Blocks.
+    """
+    with tempfile.TemporaryDirectory(prefix="gsh-media-") as folder:
+        source = Path(folder, "source")
+        try:
+            source.write_bytes(png)
+            _read(f"{media_process.FOR_PIXELS}{width}x{height}", source, Path(folder), "the picture")
+            return Path(folder, "picture").read_bytes()
+        except (AttachmentError, OSError):
+            return b""
+
+
 def _size(path: Path, name: str) -> int:
     try:
         found = path.stat()

@@ -29,6 +29,9 @@ COLUMNS, ROWS = 48, 16
 """Cells of a small copy at most."""
 FOR_TERMINAL = "terminal"
 """In place of a type: the picture as a PNG that a terminal is given."""
+FOR_PIXELS = "pixels:"
+"""In place of a type, before WIDTHxHEIGHT: the picture as so many pixels of few colours."""
+_COLOURS = 96
 _TERMINAL_EDGE = 600
 """Pixels of its longer side."""
 MOST_TEXT = 4_000_000
@@ -142,6 +145,23 @@ def read_for_terminal(source: Path, folder: Path) -> dict[str, Any]:
     return {}
 
 
+def read_for_pixels(source: Path, folder: Path, width: int, height: int) -> dict[str, Any]:
+    """Write a picture that was read before as `picture`: 256 colours of three bytes, then a byte for each pixel."""
+    from PIL import Image
+
+    try:
+        with Image.open(source, formats=("PNG", "JPEG")) as found:
+            picture = found.convert("RGBA").resize((width, height), Image.Resampling.LANCZOS)  # pyright: ignore[reportUnknownMemberType]
+            ground = Image.new("RGBA", picture.size, (128, 128, 128, 255))
+            ground.alpha_composite(picture)
+            few = ground.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+            colours = bytes(few.getpalette() or ())
+    except (OSError, SyntaxError, ValueError):
+        raise Refused("is a damaged picture") from None
+    (folder / "picture").write_bytes(colours[:768].ljust(768, b"\0") + few.tobytes())
+    return {}
+
+
 def read_pdf(source: Path, folder: Path) -> dict[str, Any]:
     """Count the pages, and write their text as `text`."""
     from pypdf import PdfReader
@@ -200,6 +220,9 @@ def main(kind: str, file: str, into: str) -> int:
     try:
         if kind == FOR_TERMINAL:
             told = read_for_terminal(source, folder)
+        elif kind.startswith(FOR_PIXELS):
+            width, _, height = kind.removeprefix(FOR_PIXELS).partition("x")
+            told = read_for_pixels(source, folder, int(width), int(height))
         elif kind.startswith("image/"):
             told = read_picture(source, folder)
         elif kind.startswith("audio/"):

@@ -79,6 +79,9 @@ def test_a_terminal_is_given_a_small_png_of_any_picture(tmp_path: Path) -> None:
     shown = read_png(small_png(block.key))  # what a terminal may be given
     assert (shown.width, shown.height) == (600, 300)
     assert small_png("0" * 32) == b"" == small_png("../gsh.db")
+    made = attachment.pixels(png(40, 30), 16, 20)  # what is drawn by sixel, as large as its cells
+    assert len(made) == 768 + 16 * 20 and max(made[768:]) < 96
+    assert attachment.pixels(b"no picture", 16, 20) == b""
 
 
 def test_of_an_animation_the_first_picture_is_sent_and_other_kinds_become_png(tmp_path: Path) -> None:

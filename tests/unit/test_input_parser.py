@@ -11,7 +11,7 @@ from textual.message import Message
 
 from gshtui.ui.kit.textual import input_parser
 from gshtui.ui.kit.textual.driver import free_alt_digits
-from gshtui.ui.kit.textual.input_parser import InputParser
+from gshtui.ui.kit.textual.input_parser import DrawsSixel, InputParser
 
 COVERS = ("gshtui.text.terminal_sequences",)
 
@@ -134,3 +134,10 @@ def test_a_terminal_that_speaks_the_kitty_protocol_is_known_by_its_answer_or_its
     assert answers.extended
     (typed,) = [message for message in types.feed("\x1b[13;2u") if isinstance(message, events.Key)]
     assert typed.key == "shift+enter" and types.extended
+
+
+def test_what_the_terminal_says_that_it_draws_is_no_key() -> None:
+    for answer, draws in (("\x1b[?62;1;4;22c", True), ("\x1b[?4;22c", False), ("\x1b[?64;14;42c", False)):
+        parser = InputParser()
+        said = [*parser.feed(answer[:5]), *parser.feed(answer[5:])]
+        assert [type(one) for one in said] == [DrawsSixel] * draws and parser.sixel is draws

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-import os
 import zlib
 
 from rich.color import Color
@@ -20,7 +19,7 @@ from gshtui.bus.messages import Image, Picture
 from gshtui.media import media_files
 from gshtui.text.sanitise import literal, one_line
 from gshtui.ui.kit.page import Page
-from gshtui.ui.kit.terminal_graphics import ATTACHED, WIDEST, TerminalGraphics, draws_pictures, placeholder_row
+from gshtui.ui.kit.terminal_graphics import ATTACHED, WIDEST, TerminalGraphics, placeholder_row
 from gshtui.ui.kit.textual.colour_support import has_few_colours
 from gshtui.ui.kit.textual.typed_app import app_of
 
@@ -59,7 +58,7 @@ def picture_rows(
         graphics: gives the terminal the picture, if it draws pictures.
         colours: the terminal has the colours for half blocks.
     """
-    if graphics is not None and picture.key and picture.width and picture.height:
+    if picture.key and picture.width and picture.height and graphics is not None and graphics.can_draw():
         columns, rows = _fitted(picture, min(width, WIDEST))
         number = graphics.place(picture, columns, rows)
         return [[placeholder_row(number, row, columns)] for row in range(rows)]
@@ -82,11 +81,11 @@ class Thumbnails:
 
     def __init__(self, widget: Widget) -> None:
         app = app_of(widget)
-        drawn = not app.is_headless and draws_pictures(os.environ)
+        graphics = None if app.is_headless else TerminalGraphics(widget)
         self._widget = widget
-        self._graphics = TerminalGraphics(widget) if drawn else None
+        self._graphics = graphics if graphics is not None and graphics.can_draw() else None
         self._rows: tuple[str, list[list[Segment]]] = ("", [])
-        self.can_show = drawn or not has_few_colours(app)
+        self.can_show = self._graphics is not None or not has_few_colours(app)
         """Whether the terminal draws pictures or has the colours for half blocks."""
 
     def row(self, image: Image, row: int) -> list[Segment]:

@@ -1,11 +1,10 @@
-"""Pictures by the kitty graphics protocol, for terminals that draw them in place of characters: kitty and Ghostty.
+"""Pictures for terminals that draw them: by the kitty graphics protocol (kitty and Ghostty), or by sixel.
 
 A picture's place is text: placeholder characters whose colour names the picture. So it is clipped, scrolled and
-covered as text is, and nothing here moves a cursor. Which terminal it is, its variables say: no question is sent that
-it would have to answer, so nothing delays the first frame. tmux and screen pass no pictures on unless told to.
-
-Sixel and iTerm2's protocol draw at the cursor over whatever stands there, and what is drawn next cuts into them; such
-terminals get half blocks.
+covered as text is, and nothing here moves a cursor. kitty draws the picture in their place; for sixel, the pixels of
+the cells that are written are put there (`sixel.py`). Which terminal is kitty, its variables say; one that draws sixel
+says so itself, some time after the first frame, which waits for no answer. tmux and screen pass no pictures of kitty's
+on unless told to.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import os
 from collections.abc import Awaitable, Callable, Mapping
 
 from rich.color import Color
@@ -24,13 +24,13 @@ from gshtui.bus.messages import PNG_TEXT, Picture
 from gshtui.system.tasks import report_unexpected
 from gshtui.text.png_picture import PictureError, read_png
 from gshtui.text.sanitise import CleanText, clean_text, plain
-from gshtui.ui.kit.textual.driver import write_sequence
+from gshtui.ui.kit.sixel import PLACEHOLDER, PixelPicture, SixelWriter
+from gshtui.ui.kit.textual.driver import drawn_by, sixel_cell, write_sequence
 from gshtui.ui.kit.textual.typed_app import app_of
 
 LoadOutput = Callable[[str], Awaitable[str]]
 """(key) → the text that the store has under it. Raises what reading the store raises."""
 
-_PLACEHOLDER = "\U0010eeee"
 _MARKS = "".join(
     chr(code)
     for first, last in (
@@ -52,8 +52,8 @@ _CHUNK = 4_096
 """Characters of one message to the terminal, as the protocol has it."""
 
 
-def draws_pictures(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal of these variables draws pictures in place of characters."""
+def draws_placeholders(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal of these variables is one that draws pictures in place of characters itself."""
     if "TMUX" in environ or "STY" in environ or environ.get("TERM", "").startswith(("tmux", "screen")):
         return False
     return environ.get("TERM") in ("xterm-kitty", "xterm-ghostty") or "KITTY_WINDOW_ID" in environ
@@ -67,7 +67,7 @@ def picture_number(key: str, columns: int, rows: int) -> int:
 def placeholder_row(number: int, row: int, columns: int) -> Segment:
     """One row of a picture's place."""
     colour = Color.from_rgb(number >> 16, number >> 8 & 255, number & 255)
-    return Segment("".join(f"{_PLACEHOLDER}{_MARKS[row]}{mark}" for mark in _MARKS[:columns]), Style(color=colour))
+    return Segment("".join(f"{PLACEHOLDER}{_MARKS[row]}{mark}" for mark in _MARKS[:columns]), Style(color=colour))
 
 
 def transmission(png: bytes, number: int, columns: int, rows: int) -> CleanText:
@@ -83,6 +83,10 @@ def transmission(png: bytes, number: int, columns: int, rows: int) -> CleanText:
     return clean_text(*sent, place)
 
 
+_COLOURS = 768
+"""Bytes of the colours before the pixels of a picture."""
+
+
 class TerminalGraphics:
     """Gives the terminal of a widget the pictures that are drawn on its page.
 
@@ -95,6 +99,23 @@ class TerminalGraphics:
         self._load = load
         self._wanted: list[tuple[str, int, int]] = []
         self._sent: set[tuple[str, int, int]] = set()
+        self._by_itself = draws_placeholders(os.environ)
+        self._cell = (0, 0)
+
+    def can_draw(self) -> bool:
+        """Whether the terminal draws pictures, as far as it has said."""
+        if self._by_itself:
+            return True
+        app = app_of(self._widget)
+        if app.console.color_system != "truecolor":
+            return False  # a colour names the picture
+        if (cell := sixel_cell(app)) != self._cell:  # another font: the pixels do not fit any more
+            self._cell = cell
+            self._sent.clear()
+        if not all(cell):
+            return False
+        drawn_by(app, _sixel_writer)  # until a picture's pixels are there, its place is blank
+        return True
 
     def place(self, picture: Picture, columns: int, rows: int) -> int:
         """The number under which the terminal draws a picture at this size, once `send_wanted` has given it."""
@@ -122,6 +143,9 @@ class TerminalGraphics:
     async def _send(self, key: str, columns: int, rows: int) -> None:
         try:
             picture = read_png(await self._read(key))
+            if not self._by_itself:
+                await self._give_pixels(picture.data, picture_number(key, columns, rows), columns, rows)
+                return
         except PictureError:
             return  # its place stays empty; the line above says what it is
         except Exception as error:  # whatever is wrong with the record, the conversation goes on
@@ -130,3 +154,19 @@ class TerminalGraphics:
         write_sequence(
             app_of(self._widget), transmission(picture.data, picture_number(key, columns, rows), columns, rows)
         )
+
+    async def _give_pixels(self, png: bytes, number: int, columns: int, rows: int) -> None:
+        """Have a picture drawn by sixel from now on, where it stands already, too."""
+        from gshtui.media.attachment import pixels  # few terminals need it
+
+        width, height = self._cell
+        made = await asyncio.to_thread(pixels, png, columns * width, rows * height)
+        if len(made) != _COLOURS + columns * width * rows * height:
+            return
+        picture = PixelPicture(columns, rows, width, height, made[:_COLOURS], made[_COLOURS:])
+        drawn_by(app_of(self._widget), _sixel_writer).add(number, picture)
+        self._widget.refresh()
+
+
+def _sixel_writer() -> SixelWriter:
+    return SixelWriter({mark: at for at, mark in enumerate(_MARKS)})

@@ -34,10 +34,12 @@ from gshtui.ui.kit.key_table import bind
 from gshtui.ui.kit.tabs import Deck
 from gshtui.ui.kit.textual.app_base import AppBase
 from gshtui.ui.kit.textual.driver import WorkbenchDriver, free_alt_digits, release_input
+from gshtui.ui.kit.textual.input_parser import DrawsSixel
 from gshtui.ui.kit.textual.key_order import Typed
 from gshtui.ui.kit.textual.letter_echo import LetterEcho
 from gshtui.ui.kit.textual.typed_app import takes_every_key
 from gshtui.ui.kit.themes import ThemedApp
+from gshtui.ui.kit.transcript.transcript import Transcript
 from gshtui.ui.kit.widget_messages import CommandCall, CommandLine, FeatureMessage, Intent
 from gshtui.ui.settings.settings_feature import SettingsFeature
 from gshtui.ui.window import lazy_imports
@@ -311,6 +313,11 @@ class Workbench(ThemedApp[int], AppBase):
     @on(SessionOffer.Listed)
     def _listed(self) -> None:
         self.action_press("app.sessions")
+
+    @on(DrawsSixel)
+    def _draw_pictures(self) -> None:
+        for view in (view for screen in self.screen_stack for view in screen.query(Transcript)):
+            view.draw_again()
 
     @on(events.AppFocus)
     def _looks_again(self) -> None:

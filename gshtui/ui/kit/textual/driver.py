@@ -14,8 +14,11 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import Context
+from fcntl import ioctl
+from struct import unpack
+from termios import TIOCGWINSZ
 from threading import Lock, Thread, current_thread
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO, TypeVar
 
 from textual import events
 from textual._ansi_sequences import ANSI_SEQUENCES_KEYS, SYNC_END, SYNC_START
@@ -33,8 +36,11 @@ if TYPE_CHECKING:
 
     from gshtui.text.sanitise import CleanText
 
+W = TypeVar("W", bound="Callable[[str], str]")
 _ASK_FOR_KEYS = "\x1b[?u"
 """Asks whether the terminal speaks the kitty protocol; one that does not says nothing."""
+_ASK_WHAT_IT_IS = "\x1b[c"
+"""Asks what the terminal can do: one that draws sixel says so (DA1)."""
 _READ = 1 << 16
 _AT_ONCE = 4_096
 """Characters at most that the loop's thread writes itself: an echo, not a screen."""
@@ -235,6 +241,8 @@ class WorkbenchDriver(ReadingDriver):
         self._painted = False
         self.at_once = False
         """Write from the loop's thread where nothing waits to be written before."""
+        self.drawn: Callable[[str], str] | None = None
+        """What is written in place of a text, where the terminal draws pictures by sixel."""
         self.foresee: Callable[[events.Key], object] | None = None
         """Shows what a key will do, before it is handled."""
 
@@ -296,6 +304,7 @@ class WorkbenchDriver(ReadingDriver):
         super().start_application_mode()
         self._painted = False
         self.write(_ASK_FOR_KEYS)
+        self.write(_ASK_WHAT_IT_IS)
         if frame is not None:
             # The driver found the terminal as the first frame had set it; what it puts back at the end is what was
             # there before.
@@ -319,6 +328,8 @@ class WorkbenchDriver(ReadingDriver):
 
     def _hand_on(self, data: str) -> None:
         """Write, or have it written: waking a thread takes longer than a few letters do."""
+        if self.drawn is not None:
+            data = self.drawn(data)
         if self.at_once and self._held is None and self._writes_now(data):
             return
         self._given += 1
@@ -402,6 +413,30 @@ def sends_every_key(app: App[Any]) -> bool:
     """Whether the terminal sends every key as itself, as far as is known; without a terminal, it does."""
     driver = app._driver  # pyright: ignore[reportPrivateUsage]
     return driver.parser is None or driver.parser.extended if isinstance(driver, ReadingDriver) else True
+
+
+def sixel_cell(app: App[Any]) -> tuple[int, int]:
+    """Width and height in pixels of a cell of a terminal that draws sixel; (0, 0): it does not, or does not say."""
+    driver = app._driver  # pyright: ignore[reportPrivateUsage]
+    if not isinstance(driver, WorkbenchDriver) or driver.parser is None or not driver.parser.sixel:
+        return 0, 0
+    try:
+        rows, columns, width, height = unpack("HHHH", ioctl(driver.fileno, TIOCGWINSZ, b"\0" * 8))
+    except OSError:
+        return 0, 0
+    return (width // columns, height // rows) if columns and rows else (0, 0)
+
+
+def drawn_by(app: App[Any], make: Callable[[], W]) -> W:
+    """What decides what is written in place of each text; made when it is first wanted."""
+    driver = app._driver  # pyright: ignore[reportPrivateUsage]
+    found: Any = driver.drawn if isinstance(driver, WorkbenchDriver) else None
+    if found is not None:
+        return found
+    made = make()
+    if isinstance(driver, WorkbenchDriver):
+        driver.drawn = made
+    return made
 
 
 def write_sequence(app: App[Any], sequence: CleanText) -> None:

@@ -26,6 +26,10 @@ _LONGEST_ANSWER = 1_000_000
 """Characters of an answer about the clipboard: terminals send it in pieces of a few thousand."""
 
 
+class DrawsSixel(Message):
+    """The terminal has said that it draws sixel."""
+
+
 class InputParser(XTermParser):
     """Reads what comes. Feed it any pieces: everything may be cut anywhere."""
 
@@ -41,6 +45,8 @@ class InputParser(XTermParser):
         self._held = ""
         """The end of what came, where it may be the beginning of something."""
         self._held_at = 0.0
+        self.sixel = False
+        """The terminal has said that it draws sixel."""
         self.extended = False
         """The terminal has said that it sends every key as itself, or has sent one so."""
 
@@ -143,6 +149,11 @@ class InputParser(XTermParser):
         """What a whole sequence means; nothing, if it means nothing here."""
         if sequence.startswith("\x1b[") and sequence.endswith("u"):
             self.extended = True
+        elif sequence.startswith("\x1b[?") and sequence.endswith("c"):
+            if "4" in sequence[3:-1].split(";")[1:] and not self.sixel:
+                self.sixel = True
+                yield DrawsSixel()
+            return
         if len(sequence) > _LONGEST:
             return
         yield from super().feed(sequence)

@@ -7,7 +7,6 @@ conversation of any length costs only what is visible. Holds no conversation sta
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -111,9 +110,9 @@ class Transcript(KeptLines, can_focus=True):
         app = app_of(self)
         graphics = None
         if self._load_picture is not None and not app.is_headless:
-            from gshtui.ui.kit.terminal_graphics import TerminalGraphics, draws_pictures  # after the first frame
+            from gshtui.ui.kit.terminal_graphics import TerminalGraphics  # after the first frame
 
-            graphics = TerminalGraphics(self, self._load_picture) if draws_pictures(os.environ) else None
+            graphics = TerminalGraphics(self, self._load_picture)
         self._page.show_pictures(graphics, colours=not has_few_colours(app))
 
     def show_empty(self, text: str) -> None:
@@ -121,6 +120,10 @@ class Transcript(KeptLines, can_focus=True):
         if text != self._painter.empty:
             self._painter.empty = text
             self._redraw()
+
+    def draw_again(self) -> None:
+        """Draw all blocks again: the terminal has said that it draws pictures."""
+        self._page.renew()
 
     @property
     def allow_select(self) -> bool:

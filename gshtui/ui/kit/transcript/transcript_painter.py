@@ -160,6 +160,10 @@ class TranscriptPage:
         """How the terminal shows pictures: by `graphics`, or else in half blocks if it has the colours."""
         self._document.page = replace(self._document.page, graphics=graphics, colours=colours)
 
+    def renew(self) -> None:
+        """Draw all blocks again: the terminal can do more than was known."""
+        self._loaded()
+
     def load_wanted(self) -> None:
         """Load the lexers of new languages in a thread, then redraw their code; give the terminal new pictures."""
         self._languages.load_wanted()
