@@ -13,6 +13,7 @@ from gshtui.commands.language import usage, usage_words
 from gshtui.commands.registry import AnyCommand, Registry, words_of
 from gshtui.commands.schema import tool_schema
 from gshtui.commands.shell_form import ShellForm
+from gshtui.text.markdown_table import bare_columns
 from gshtui.text.similar_names import similar_names
 
 
@@ -84,8 +85,9 @@ def _describe_word(command: AnyCommand, word: str) -> Outcome:
     whole = describe(command)
     schema = whole["parameters"]
     kept = {name: one for name, one in schema.get("properties", {}).items() if name in names}
-    plain = {"name": named, "summary": summary, "description": said, "access": access, "effect": effect}
-    return Outcome({**whole, **plain, "parameters": {**schema, "properties": kept}}, "\n".join(lines))
+    own = {"name": named, "summary": summary, "description": said, "access": access, "effect": effect}
+    text = "\n".join(lines)
+    return Outcome({**whole, **own, "parameters": {**schema, "properties": kept}}, text, plain=bare_columns(text))
 
 
 def _belongs(command: AnyCommand, name: str, action: AnyAction | None) -> bool:
@@ -107,16 +109,27 @@ def _said(action: AnyAction) -> tuple[str, str]:
     return " ".join(summary.split()), rest.replace("\b\n", "").strip()
 
 
-def _overview(commands: list[AnyCommand]) -> str:
+def _by_family(commands: list[AnyCommand]) -> list[tuple[str, list[AnyCommand]]]:
     families: dict[str, list[AnyCommand]] = {}
-    for command in commands:
+    for command in sorted(commands, key=lambda command: command.name):
         families.setdefault(command.family or "general", []).append(command)
+    return sorted(families.items())
+
+
+def _overview(commands: list[AnyCommand]) -> str:
     lines: list[str] = []
-    for family in sorted(families):
-        lines += [f"**{family}**", ""]
-        lines += [f"- `/{c.name}` — {c.summary}" for c in sorted(families[family], key=lambda c: c.name)]
-        lines.append("")
+    for family, members in _by_family(commands):
+        lines += [f"**{family}**", "", *(f"- `/{command.name}` — {command.summary}" for command in members), ""]
     return "\n".join([*lines, "`help <command>` explains a command."])
+
+
+def _plain_overview(commands: list[AnyCommand]) -> str:
+    """The overview for a terminal, with the names as they are typed after `gsh-tui run`."""
+    width = max((len(command.name) for command in commands), default=0)
+    lines: list[str] = []
+    for family, members in _by_family(commands):
+        lines += [family, *(f"  {command.name:{width}}  {command.summary}" for command in members), ""]
+    return "\n".join([*lines, "help <command> explains a command."])
 
 
 def commands(registry: Registry) -> list[AnyCommand]:
@@ -130,9 +143,11 @@ def commands(registry: Registry) -> list[AnyCommand]:
                 command, words = registry.get(other), words[1:]
             if words:
                 return _describe_word(command, " ".join(words))
-            return Outcome(describe(command), explain(command))
+            text = explain(command)
+            return Outcome(describe(command), text, plain=bare_columns(text))
         visible = registry.visible(invocation.caller)
-        return Outcome([describe(command) for command in visible], _overview(visible))
+        data = [describe(command) for command in visible]
+        return Outcome(data, _overview(visible), plain=_plain_overview(visible))
 
     async def names(_invocation: Invocation, _parameter: str, prefix: str) -> list[str]:
         return [name for name in registry.names() if name.startswith(prefix)]

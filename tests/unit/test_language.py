@@ -218,7 +218,9 @@ def test_what_models_are_told_leaves_out_what_says_nothing(registry: Registry) -
 
 
 async def test_help_reads_the_declarations(registry: Registry, here: Invocation) -> None:
-    listed = (await run_line(registry, "help", here)).data
+    overview = await run_line(registry, "help", here)
+    listed = overview.data
+    assert "  boom  " in overview.plain and "`" not in overview.plain, "a terminal shows no Markdown"
     assert [c["name"] for c in listed] == ["read", "bash", "item", "boom", "help"]
     assert "start_line" in (await run_line(registry, "help command=read", here)).text
 
