@@ -380,7 +380,7 @@ class _Family:
             text = f"Ask {to.name} in its tab, or here with `talk to={to.name} message=…`."
             return Outcome({"agent": to.id, "name": to.name}, text, view=TalkView(to.id, to.name))
         until = time.monotonic() + parameters.timeout_s
-        letter = await self._asked_in_call(invocation, to, parameters.message)
+        letter, unknown = await self._asked_in_call(invocation, to, parameters.message)
         if letter is None and invocation.caller.is_guest:
             raise CommandError(f"{to.name} is not in your call.", hint="`who` lists who is.")
         if letter is None:
@@ -388,7 +388,8 @@ class _Family:
         async with contextlib.nullcontext(self._room) if self._courier is None else self._courier() as mail:
             if mail is not None:
                 await mail.deliver(letter, within=parameters.timeout_s)
-            return await wait_for_answer(self._store, letter, max(0.0, until - time.monotonic()))
+            answered = await wait_for_answer(self._store, letter, max(0.0, until - time.monotonic()))
+        return replace(answered, text=f"{answered.text}\n\n{unknown}") if unknown else answered
 
     def _service(self) -> CallService:
         if self._calls is None:
@@ -399,23 +400,26 @@ class _Family:
         call = await service.find(name, who)
         return tuple(one.member for one in call.members if one.is_agent and one.member != who.id)
 
-    async def _asked_in_call(self, invocation: Invocation, to: Address, text: str) -> Letter | None:
-        """The question, said in the call that both are in; `None`: they are in none but the lobby."""
+    async def _asked_in_call(self, invocation: Invocation, to: Address, text: str) -> tuple[Letter | None, str]:
+        """The question, said in the call that both are in, and what is wrong with the names in it.
+
+        Without a letter, they are in none but the lobby.
+        """
         if self._calls is None:
-            return None
+            return None, ""
         service = self._calls()
         who = await service.principal(invocation.caller)
         call = await service.find("", who)
         if call.name == LOBBY and not invocation.caller.is_guest:
-            return None
+            return None, ""
         if call.member(to.id) is None or (call.name != LOBBY and call.member(who.id) is None):
-            return None
+            return None, ""
         said = await service.post_message(who, call.name, text, to=(to.id,))
         ask = next((one for one in said.asks if one.member == to.id), None)
         if ask is None or ask.refused:
             raise CommandError(ask.refused if ask is not None else f"{to.name} was not asked.")
         try:
-            return await self._store.mail.find(ask.letter)
+            return await self._store.mail.find(ask.letter), unknown_words(said)
         except StoreError as error:
             raise command_error(error) from error
 
