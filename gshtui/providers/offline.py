@@ -21,12 +21,12 @@ MODEL = "offline"
 LABEL = "offline (no model)"
 
 GRAMMAR = """\
-say | and it |
+| Command | What it does |
 | --- | --- |
 | `run <command>` or `$ <command>` | runs it in bash |
 | `read <file> [from-to]` | reads a file, or lines of it |
 | `find <text> [in <path>]` | searches the project's files |
-| `files <pattern>` | lists files, e.g. `files **/*.py` |
+| `list the files` or `files <pattern>` | lists files, e.g. `files **/*.py` |
 | `write <file>: <text>` | writes a file |
 | `edit <file>: <old> => <new>` | replaces text in a file |
 | `python <code>` | runs it in a Python that keeps its variables |
@@ -78,6 +78,10 @@ def _glob(match: RegexMatch) -> dict[str, Any]:
     return {"pattern": _unquoted(match["rest"])}
 
 
+def _all_files(match: RegexMatch) -> dict[str, Any]:
+    return {"pattern": "**/*"}
+
+
 def _write(match: RegexMatch) -> dict[str, Any]:
     return {"path": _unquoted(match["path"]), "content": match["text"].replace("\\n", "\n") + "\n"}
 
@@ -116,6 +120,7 @@ _RULES: tuple[tuple[str, str, Callable[[RegexMatch], dict[str, Any]]], ...] = (
         _read,
     ),
     (r"find\s+(?P<text>'[^']+'|\"[^\"]+\"|.+?)(?:\s+in\s+(?P<path>\S+))?", "grep", _grep),
+    (r"(?:list|show)\s+(?:(?:me|all|the)\s+){0,3}files\s*[.?]?", "glob", _all_files),
     (r"(?:files|list)\s+(?P<rest>\S.*)", "glob", _glob),
     (r"write\s+(?P<path>\S+):\s?(?P<text>.*)", "write", _write),
     (r"edit\s+(?P<path>\S+):\s?(?P<old>.+?)\s=>\s(?P<new>.*)", "edit", _edit),

@@ -27,6 +27,8 @@ def answered(text: str, offered: tuple[str, ...] = OFFERED) -> Any:
         ("read 'a b.py' 3-9", "read", {"path": "a b.py", "start_line": 3, "end_line": 9}),
         ("find x+y in src", "grep", {"pattern": r"x\+y", "path": "src"}),
         ("files **/*.py", "glob", {"pattern": "**/*.py"}),
+        ("list the files", "glob", {"pattern": "**/*"}),
+        ("Show me all files.", "glob", {"pattern": "**/*"}),
         ("write n.txt: one", "write", {"path": "n.txt", "content": "one\n"}),
         ("edit n.txt: one => two", "edit", {"path": "n.txt", "old_text": "one", "new_text": "two"}),
         ("spawn look around", "spawn_agent", {"prompt": "look around"}),
