@@ -44,6 +44,8 @@ _ASK_WHAT_IT_IS = "\x1b[c"
 _READ = 1 << 16
 _AT_ONCE = 4_096
 """Characters at most that the loop's thread writes itself: an echo, not a screen."""
+_SHOWN = 0.001
+"""Seconds that a key waits once its letter is written, so that the letter is shown before its key is handled."""
 _LOOK = 0.1
 """Seconds between two looks at whether the driver has to stop."""
 
@@ -243,8 +245,10 @@ class WorkbenchDriver(ReadingDriver):
         """Write from the loop's thread where nothing waits to be written before."""
         self.drawn: Callable[[str], str] | None = None
         """What is written in place of a text, where the terminal draws pictures by sixel."""
-        self.foresee: Callable[[events.Key], object] | None = None
-        """Shows what a key will do, before it is handled."""
+        self.foresee: Callable[[events.Key], bool] | None = None
+        """Shows what a key will do, before it is handled; whether it did."""
+        self._behind: list[Message] = []
+        """A key that is shown already, and what came behind it, in the loop."""
 
     def process_message(self, message: Message) -> None:
         with self._lock:  # this is the thread that reads; `release` is called in the loop's
@@ -254,9 +258,25 @@ class WorkbenchDriver(ReadingDriver):
                 return
             if isinstance(message, events.Resize) and message.size != self._line_size:
                 self._line = None  # it is elsewhere now
-        if self._in_loop and isinstance(message, events.Key):
-            self._foresee(message)
-        super().process_message(message)
+        if self._behind:
+            self._behind.append(message)
+        elif self._in_loop and isinstance(message, events.Key) and self._foresee(message):
+            # The system gives whoever shows the letter this processor only once this process has used up its turn or
+            # sleeps.
+            self._behind.append(message)
+            self._loop.call_later(_SHOWN, self._pass_behind)
+        else:
+            super().process_message(message)
+
+    def _pass_behind(self) -> None:
+        """Pass on what waited for a letter to be shown."""
+        behind, self._behind = self._behind, []
+        for message in behind:
+            super().process_message(message)
+
+    def _leave_loop(self) -> None:
+        super()._leave_loop()
+        self._pass_behind()
 
     def send_message(self, message: Message) -> None:
         # Textual makes a task of each: a key would wait for one more round of the loop.
@@ -265,14 +285,16 @@ class WorkbenchDriver(ReadingDriver):
         else:
             self._loop.call_soon_threadsafe(self._app.post_message, message)
 
-    def _foresee(self, key: events.Key) -> None:
+    def _foresee(self, key: events.Key) -> bool:
+        """Show what the key will do, before it is handled; whether that was possible."""
         if self.foresee is None:
-            return
+            return False
         try:
-            self.foresee(key)
+            return self.foresee(key)
         except Exception as error:  # the key itself goes its way
             self.foresee = None
             self._loop.call_exception_handler({"message": "a key's echo failed", "exception": error})
+            return False
 
     def _echo(self, message: events.Key | events.Paste) -> None:
         """Show a key in the painted line, unless the first frame has done that."""
@@ -348,14 +370,8 @@ class WorkbenchDriver(ReadingDriver):
         return True
 
     def write_ahead(self, data: str) -> bool:
-        """Write from the loop's thread, where nothing waits to be written or covers the input; else False.
-
-        Who shows it may wait for this processor, so that it gets its turn before the key is handled.
-        """
-        written = self._line is None and not self._marked and self._writes_now(data)
-        if written:
-            os.sched_yield()
-        return written
+        """Write from the loop's thread, where nothing waits to be written or covers the input; else False."""
+        return self._line is None and not self._marked and self._writes_now(data)
 
     def _with_line(self, data: str) -> str:
         """The painted line over what is written, so that what was typed does not vanish for a frame."""
@@ -371,7 +387,7 @@ class WorkbenchDriver(ReadingDriver):
         self._line = None
 
 
-def release_input(app: App[Any], area: Widget, foresee: Callable[[events.Key], object] | None = None) -> None:
+def release_input(app: App[Any], area: Widget, foresee: Callable[[events.Key], bool] | None = None) -> None:
     """The app's input has the focus: hand it what was typed before, where its driver has held that back.
 
     `foresee` shows what a key will do, before it is handled.
