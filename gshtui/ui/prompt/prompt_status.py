@@ -195,6 +195,8 @@ class PromptStatus(Static):
         self.searching = False
         self._clock = clock
         self._frame = 0
+        self._ticked = clock()
+        """When it was drawn last, or last had no need to be."""
         self._timer: Timer | None = None
         self._named: tuple[tuple[str, str], ...] = ()
         """The keys that the line names now, as mapped."""
@@ -220,6 +222,9 @@ class PromptStatus(Static):
                 self._state_of(event.agent)
             self._states = {agent: reduce_status(state, event) for agent, state in self._states.items()}
         self._show(self._states[before.agent], before)
+        if self._timer is not None and self.state.busy and self._clock() - self._ticked >= TICK:
+            self._timer.reset()
+            self._tick()  # in the frame that these events make anyway
 
     def turn_to(self, agent: str) -> None:
         """Show this agent's turns from now on."""
@@ -245,6 +250,7 @@ class PromptStatus(Static):
     def _tick(self) -> None:
         # Without animations the spinner stands still, and only the seconds count up.
         self._frame += 1
+        self._ticked = self._clock()
         if app_of(self).animation_level != "none" or self._frame % 8 == 0:
             self.draw()
 
@@ -253,6 +259,7 @@ class PromptStatus(Static):
         width = self.size.width
         if not self.is_mounted or width <= 0:
             return
+        self._ticked = self._clock()
         writing = self.editing or self.searching
         if writing or not (self.state.busy or self.state.running):
             line = self._idle(width)
