@@ -1,6 +1,7 @@
 """The floors: the least that a Textual app can be, started as `python -m tests.bench.bare KIND`.
 
 `input` and `textarea`: a log and a line to type in. `libraries`: the same, beside what our window needs of others.
+`code`: the same, beside the modules that `BENCH_MODULES` names, of which nothing is called.
 `echo`: a loop that writes back what it reads, which is less than any app can do. `log`: an answer into a `Log` once
 enter is pressed, with the variables of `tests.bench.synthetic`.
 Kept as plain as Textual's own examples: what ours is compared with is Textual, not our skill with it.
@@ -82,6 +83,14 @@ class WithLibraries(WithTextArea):
             import_module(name)
 
 
+class WithCode(WithTextArea):
+    """Imports, once it is drawn, all that a window at rest has imported."""
+
+    def on_ready(self) -> None:
+        for name in os.environ["BENCH_MODULES"].split():
+            import_module(name)
+
+
 async def write_back() -> None:
     """Write each byte at the place of a cursor, as long as there is a terminal."""
     tty.setraw(0)
@@ -94,6 +103,7 @@ KINDS: dict[str, type[App[None]]] = {
     "input": WithInput,
     "textarea": WithTextArea,
     "libraries": WithLibraries,
+    "code": WithCode,
     "log": Streaming,
 }
 

@@ -46,12 +46,10 @@ def bare(kind: str) -> list[str]:
     return [sys.executable, "-m", "tests.bench.bare", kind]
 
 
-def libraries() -> list[str]:
-    """The command of the floor of memory, which puts off what our window puts off."""
+def without_a_hub(kind: str) -> list[str]:
+    """The command of a floor of memory, which puts off what our window puts off."""
     late = "from gshtui.system import late_modules; late_modules.put_off_tls(); late_modules.look_for_no_plugins()"
-    start = (
-        "import runpy, sys; sys.argv = ['bare', 'libraries']; runpy.run_module('tests.bench.bare', None, '__main__')"
-    )
+    start = f"import runpy, sys; sys.argv = ['bare', '{kind}']; runpy.run_module('tests.bench.bare', None, '__main__')"
     return [sys.executable, "-c", f"{late}; {start}"]
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 from tests.bench.figures import Report, median
-from tests.bench.place import Place, bare, libraries, ours
+from tests.bench.place import Place, bare, ours, without_a_hub
 from tests.bench.pty_probe import Probe
 
 ROUNDS = 5
@@ -45,8 +48,20 @@ def run(report: Report, place: Place) -> None:
     note = f"a letter every 20 ms from the first frame on; bare loses {median(lost['bare']):g}"
     report.add("  letters typed before that are lost", median(lost["ours"]), "letters", limit=0, note=note)
     report.add("resident memory at rest", median(memory["ours"]), "MB", floor=median(memory["bare"]), limit=2.0)
-    with Probe(libraries(), environ=place.environ, cwd=place.project) as probe:
-        probe.first_frame()
-        probe.rest(4.0)
-        report.add("  of that, bare Textual with the libraries that it needs", probe.memory(), "MB")
+    for what, kind in (("with the libraries that it needs", "libraries"), ("and all of our code, not run", "code")):
+        environ = place.also(BENCH_MODULES=" ".join(loaded_at_rest(place)) if kind == "code" else "")
+        with Probe(without_a_hub(kind), environ=environ, cwd=place.project) as probe:
+            probe.first_frame()
+            probe.rest(4.0)
+            report.add(f"  of that, bare Textual {what}", probe.memory(), "MB", floor=median(memory["bare"]))
     report.add("idle, of one core", median(idle["ours"]), "%", note=f"bare {median(idle['bare']):.2f} %")
+
+
+def loaded_at_rest(place: Place) -> list[str]:
+    """The modules of ours that a window has imported once it is at rest."""
+    command = [sys.executable, "-X", "importtime", *ours()[1:]]
+    with Probe(command, environ=place.environ, cwd=place.project) as probe:
+        probe.first_frame()
+        probe.rest(6.0)
+        found = re.findall(rb"\| +(gshtui\.[a-z_.]+)", bytes(probe.output))
+    return sorted({name.decode() for name in found} - {"gshtui.__main__"})
