@@ -413,7 +413,9 @@ def _render_reset(done: calls.ResetValue) -> Outcome:
     return Outcome(data, f"{done.key} is no longer in {done.file}; its default {_applies(done.key)}.")
 
 
-_AT_ONCE = ("keybindings", "notify", "ui.diff_columns", "ui.fps", "ui.notifications", "ui.result_lines", "ui.theme")
+_AT_ONCE = (
+    "keybindings", "notify", "ui.diff_columns", "ui.fps", "ui.keys", "ui.notifications", "ui.result_lines", "ui.theme",
+)  # fmt: skip
 """Settings and tables of settings that an open window takes from `SettingChanged`."""
 
 

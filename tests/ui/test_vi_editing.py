@@ -33,6 +33,9 @@ async def test_the_modes_are_named_and_keys_edit_in_normal_mode() -> None:
         assert area.text == "one "
         await pilot.press("u", "ctrl+r", "ctrl+r")
         assert area.text == "six one "
+        area.use_vi(False)
+        await pilot.press("Z")
+        assert "Z" in area.text and not area.border_subtitle
 
 
 async def test_an_insertion_is_one_step_of_undo_with_what_its_command_deleted() -> None:
@@ -97,7 +100,9 @@ async def test_a_second_escape_interrupts_and_the_setting_chooses_the_keys() -> 
     async with app.run_test(size=(120, 35)) as pilot:
         await pilot.pause()
         await app.workers.wait_for_complete()
-        app.bench.query_one("#prompt").use_vi()  # type: ignore[attr-defined]
+        settings = app.bridge.settings
+        assert settings is not None
+        app.apply_settings(settings.model_copy(update={"ui": settings.ui.model_copy(update={"keys": "vi"})}))
         hub = app.hub
         assert hub is not None
         app.feed(STARTED)

@@ -289,12 +289,15 @@ class PromptInput(FoldingArea):
         else:
             self.notify(why, timeout=4, markup=False)
 
-    def use_vi(self) -> None:
-        """Edit with the keys of vi from now on."""
-        from gshtui.ui.prompt.vi_editing import ViEditing  # few people want them
+    def use_vi(self, wanted: bool = True) -> None:
+        """Edit with the keys of vi from now on, or not with them."""
+        if wanted and self._vi is None:
+            from gshtui.ui.prompt.vi_editing import ViEditing  # few people want them
 
-        if self._vi is None:
             self._vi = ViEditing(self, self._completion.close)
+        elif not wanted and self._vi is not None:
+            self._vi = None
+            self.border_subtitle = ""
 
     def _vi_takes(self, event: events.Key) -> bool:
         """Whether vi's keys are in use, and this is one; what escape leaves first keeps it."""

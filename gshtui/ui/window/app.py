@@ -458,6 +458,10 @@ class Workbench(ThemedApp[int], AppBase):
         self.upkeep.apply(settings, self.bridge, self._watchers)
         if (chat := self._conversation) is not None:
             chat.transcript.result_lines = settings.ui.result_lines
+        from gshtui.ui.prompt.prompt_input import PromptInput
+
+        if isinstance(area := self.bench.input, PromptInput):
+            area.use_vi(settings.ui.keys == "vi")
 
     @property
     def textual(self) -> App[Any]:
