@@ -26,7 +26,7 @@ import msgspec
 import gshtui
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLink
-from gshtui.hosts.remote_shell import path_line
+from gshtui.hosts.remote_shell import LOGIN_PATH, path_line
 from gshtui.system.struct_types import learned
 from gshtui.text.sanitise import literal, one_line
 
@@ -101,10 +101,6 @@ done
 rm -rf "$base"
 """
 )
-_LOGIN = r"""
-login=$("${SHELL:-/bin/sh}" -l -c env </dev/null 2>/dev/null | sed -n 's/^PATH=//p' | tail -n 1)
-case "$login" in /*) PATH="$login:$PATH" ;; esac
-"""
 _CALL = (
     PLACE
     + r"""
@@ -153,7 +149,7 @@ async def examine_package(link: HostLink) -> HostPackage:
     """What there is; changes nothing. Raises `HostError`."""
     named = link.settings.python
     pythons = named or "python3 python3.14 python3.13 python3.12 python3.11"
-    head = f"{path_line(link.settings.path)}{_LOGIN}pythons={shlex.quote(pythons)}\nprobe={shlex.quote(_PROBE)}\n"
+    head = f"{path_line(link.settings.path)}{LOGIN_PATH}pythons={shlex.quote(pythons)}\nprobe={shlex.quote(_PROBE)}\n"
     reply = await link.run(head + _EXAMINE, deadline=30.0)
     installed: dict[str, str] = {}
     python, facts = "", None
@@ -195,7 +191,7 @@ _HINT = "Nothing was changed there. Without a network, name a Python that has th
 async def _install(link: HostLink, found: HostPackage, source: str) -> str:
     """Why it failed; empty: it did not. Raises `HostError` without an answer."""
     wanted = [f"{name}=={version}" for name, version in _versions().items()] if source == "pip" else []
-    script = path_line(link.settings.path) + _LOGIN + _INSTALL
+    script = path_line(link.settings.path) + LOGIN_PATH + _INSTALL
     archive = await asyncio.to_thread(_archive, source == "here", found.compiled)
     within = _FETCH_WITHIN if wanted else _COPY_WITHIN
     words = (gshtui.__version__, found.python, *wanted)
@@ -217,7 +213,7 @@ async def remove_package(link: HostLink) -> bool:
 
 def call_script(link: HostLink) -> str:
     """The script that calls this version there, with its words as arguments; `MISSING` is its status without one."""
-    return f'{path_line(link.settings.path)}{_LOGIN}set -- {shlex.quote(gshtui.__version__)} "$@"\n{_CALL}'
+    return f'{path_line(link.settings.path)}{LOGIN_PATH}set -- {shlex.quote(gshtui.__version__)} "$@"\n{_CALL}'
 
 
 async def check_package(link: HostLink) -> None:

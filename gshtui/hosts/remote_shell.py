@@ -56,6 +56,13 @@ def path_line(folders: Sequence[str]) -> str:
     return f'PATH={first}"$PATH:$HOME/.local/bin:/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin"; export PATH\n'
 
 
+LOGIN_PATH = r"""
+login=$("${SHELL:-/bin/sh}" -l -c env </dev/null 2>/dev/null | sed -n 's/^PATH=//p' | tail -n 1)
+case "$login" in /*) PATH="$login:$PATH" ;; esac
+"""
+"""Lines of a script that put the login shell's PATH first: it is the one that a person's programs are found by."""
+
+
 class MarkedOutput:
     """What a command prints, without what the login shell printed before it.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gshtui.hosts.host_errors import HostError
 from gshtui.hosts.host_link import HostLink, HostReply
-from gshtui.hosts.remote_shell import path_line
+from gshtui.hosts.remote_shell import LOGIN_PATH, path_line
 from gshtui.text.sanitise import one_line
 from gshtui.tmux.panes import PaneInfo
 from gshtui.tmux.tmux_errors import TmuxError, from_host, from_reply, no_such_pane
@@ -29,13 +29,14 @@ esac 2>/dev/null || exit 66
 pwd
 """
 
-# The login shell's PATH is the one that a person's programs are found by. A server that speaks no UTF-8 would draw
-# every program in ASCII.
-_START = r"""
+# A server that speaks no UTF-8 would draw every program in ASCII.
+_START = (
+    r"""
 config=$(cat)
 if tmux_ show-options -s exit-empty >/dev/null 2>&1; then exit 0; fi
-login=$("${SHELL:-/bin/sh}" -l -c env </dev/null 2>/dev/null | sed -n 's/^PATH=//p' | tail -n 1)
-case "$login" in /*) PATH="$login:$PATH" ;; esac
+"""
+    + LOGIN_PATH
+    + r"""
 case "${LC_ALL:-${LC_CTYPE:-$LANG}}" in
 *[Uu][Tt][Ff]*) ;;
 *) unset LC_ALL; LC_CTYPE=C.UTF-8; export LC_CTYPE ;;
@@ -43,6 +44,7 @@ esac
 unset SSH_CONNECTION SSH_CLIENT SSH_TTY SSH_ORIGINAL_COMMAND SHLVL PWD OLDPWD
 cd / && printf '%s\n' "$config" | tmux_ -f /dev/null start-server ';' set-option -s exit-empty off ';' source-file -
 """
+)
 
 # Every process: its pid, its parent's, its group's (or session's) and its state.
 _PROCESSES = r"""

@@ -23,6 +23,7 @@ from gshtui.commands.declaration import (
     SandboxUse,
 )
 from gshtui.system.struct_types import learned
+from gshtui.text.png_picture import PictureError, read_png
 from gshtui.text.sanitise import literal
 from gshtui.text.truncation import Gap
 
@@ -209,7 +210,8 @@ def read_answer(line: bytes) -> FromTools:
             return msgspec.structs.replace(said, assessment=_safe(assessment))
         case CallDone():
             shown = {name: literal(getattr(said, name)) for name in ("text", "full", "notes", "diff")}
-            return msgspec.structs.replace(said, **shown)
+            drawings = tuple(one for one in said.drawings if _is_picture(one.png))
+            return msgspec.structs.replace(said, drawings=drawings, **shown)
         case CallOutput():
             return CallOutput(said.id, literal(said.text))
         case Failed():
@@ -218,6 +220,15 @@ def read_answer(line: bytes) -> FromTools:
             return ToolsRefused(literal(said.why), literal(said.hint))
         case _:
             return said
+
+
+def _is_picture(data: bytes) -> bool:
+    """Whether it is one that can be shown and kept."""
+    try:
+        read_png(data)
+    except PictureError:
+        return False
+    return True
 
 
 def _safe(found: Assessment) -> Assessment:

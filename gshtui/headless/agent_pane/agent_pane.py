@@ -118,7 +118,9 @@ class AgentPane:
         self._layout = AnswerLayout(lambda: self._screen.size[0] - 1) if self._screen.is_terminal else None
         self._words = AnswerLines(self._layout)
         self._loading: asyncio.Task[None] | None = None
-        self._lines: list[CleanText] = [styled(f"{spec.name or 'agent'} · {spec.agent} · {spec.cwd}", BOLD)]
+        self._lines: list[CleanText] = [
+            styled(f"{spec.name or 'agent'} · {spec.agent} · {spec.place or spec.cwd}", BOLD)
+        ]
         self._shown_output: dict[str, int] = {}
         self._asked: dict[str, ApprovalRequested] = {}
         self._row = AgentRow(id=spec.agent, name=spec.name or spec.agent, profile=program_name(spec.request.acp))
