@@ -2,10 +2,12 @@
 
 Single files fit every provider when they are attached; what is limited here is what one request holds. Published are
 Anthropic's 32 MB, 100 pictures and pages, 600 for windows above 200,000 tokens
-(platform.claude.com/docs/en/build-with-claude/vision and …/pdf-support), and Gemini's 100 MB in base64, 50 MB for a PDF
-(ai.google.dev/gemini-api/docs/file-input-methods) and 3,600 pictures (…/image-understanding); OpenAI's sounds
-(developers.openai.com/api/docs/models/gpt-audio-1.5). OpenAI's numbers of pictures and bytes and Gemini's of pages are
-estimates: what a provider takes less of, it refuses with an error of its own.
+(platform.claude.com/docs/en/build-with-claude/vision and …/pdf-support), Gemini's 100 MB in base64, 50 MB for a PDF
+(ai.google.dev/gemini-api/docs/file-input-methods), 3,600 pictures (…/image-understanding) and 1,000 pages of a PDF
+(…/document-processing; here of all), and OpenAI's 50 MB and 500 pictures
+(developers.openai.com/api/docs/guides/images-vision, which later versions raise) and sounds
+(…/models/gpt-audio-1.5). For OpenAI's PDFs only bytes are counted. What a provider takes less of, it refuses with an
+error of its own.
 """
 
 from __future__ import annotations
