@@ -594,14 +594,22 @@ async def test_through_time(tmp_path: Path) -> None:
         await made.view(who, "nosuch")
 
 
-async def test_what_was_written_since_is_seen(tmp_path: Path) -> None:
+async def test_what_was_written_since_is_seen_whole_and_where_it_was_moved_to(tmp_path: Path) -> None:
     made, who = transcripts(tmp_path), row(external_id=CLAUDE_ID)
+    kept = tmp_path / ".claude/projects/-home-ada-shop" / f"{CLAUDE_ID}.jsonl"
     before = await made.view(who)
     more = {"type": "user", "uuid": "u6", "parentUuid": "a6", "message": {"role": "user", "content": "More"}}
-    with (tmp_path / ".claude/projects/-home-ada-shop" / f"{CLAUDE_ID}.jsonl").open("a") as file:
-        file.write(json.dumps(more) + "\n")
+    line = json.dumps(more) + "\n"
+    for piece in (line[:40], line[40:]):
+        assert not differences(before.blocks, (await made.view(who)).blocks)
+        with kept.open("a") as file:
+            file.write(piece)
     after = await made.view(who)
     assert [made.text(d.hash_after) for d in differences(before.blocks, after.blocks)] == ["More"]
+    moved = tmp_path / ".claude/projects/-home-ada-elsewhere"
+    moved.mkdir()
+    kept.rename(moved / kept.name)
+    assert not differences(after.blocks, (await made.view(who)).blocks)
 
 
 async def test_agents_without_a_transcript(tmp_path: Path) -> None:
