@@ -107,6 +107,8 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
             streams.result(event.agent)
 
     async def work() -> int:
+        from gshtui.commands.known_tools import NO_TOOLS
+
         if form.parts:
             needs = HubNeeds(
                 form.parts,
@@ -128,7 +130,8 @@ def run_call(call: DeclaredCall, open_session: Callable[[str], int] | None = Non
             return exits.DONE
         if form.prints_agents:
             return outcome_code(ran.outcome)
-        return write_outcome(ran.outcome, as_json=False, text=ran.outcome.plain)
+        ours = call.name.partition(" ")[0] in NO_TOOLS  # what tools tell is often somebody else's text
+        return write_outcome(ran.outcome, as_json=False, text=ran.outcome.plain, named=ours)
 
     code = run_command(lambda stop: until_stopped(work(), stop))
     if not shown:

@@ -10,16 +10,17 @@ if TYPE_CHECKING:
     from gshtui.commands.declaration import Outcome
 
 
-def write_outcome(outcome: Outcome, *, as_json: bool, text: str = "", lines: bool = False) -> int:
+def write_outcome(outcome: Outcome, *, as_json: bool, text: str = "", lines: bool = False, named: bool = False) -> int:
     """Write the outcome; returns the exit code.
 
     Args:
         as_json: write its data, not its text.
         text: replaces the outcome's own text.
         lines: write each item of the data as a line.
+        named: commands that the outcome's own text names are written as they are typed at a shell.
     """
     from gshtui.text.truncation import shorten
-    from gshtui.text.verbatim import bare
+    from gshtui.text.verbatim import bare, outside_fences
 
     if as_json and lines:
         for each in outcome.data:
@@ -35,7 +36,8 @@ def write_outcome(outcome: Outcome, *, as_json: bool, text: str = "", lines: boo
     elif outcome.aside:
         streams.complain(outcome.aside)
     else:
-        streams.result(bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text))
+        said = bare(shorten(outcome.full, 0, notes=outcome.notes) if outcome.cut else outcome.text)
+        streams.result(outside_fences(streams.as_typed_here, said) if named and said == outcome.text else said)
     return outcome_code(outcome)
 
 

@@ -147,6 +147,8 @@ def as_typed_here(text: str) -> str:
         has_form = first in SHELL_FORMS or " ".join((first, *others[:1])) in SHELL_FORMS
         if has_form and "=" not in words:
             return f"`gsh-tui {words}`"
+        if f"agent {first}" in SHELL_FORMS and first in NO_TOOLS and "=" not in words:
+            return f"`gsh-tui agent {words}`"
         if has_form or first in NO_TOOLS:
             return f"`gsh-tui run {shlex.quote(words)}`"
         return found[0]  # a tool, which a model uses, or no command

@@ -6,7 +6,9 @@ Pure. For commands that print a table or a log, and for faces that print them wi
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+_FENCED = re.compile(r"^(`{3,})[^`\n]*\n(?:.*\n)*?\1$", re.MULTILINE)
 _FENCE = re.compile(r"(`{3,})\n(.*)\n\1", re.DOTALL)
 
 
@@ -15,6 +17,16 @@ def fenced(text: str) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{text}\n{fence}"
+
+
+def outside_fences(change: Callable[[str], str], text: str) -> str:
+    """The text with what stands outside of its fenced blocks changed."""
+    parts: list[str] = []
+    end = 0
+    for found in _FENCED.finditer(text):
+        parts += [change(text[end : found.start()]), found[0]]
+        end = found.end()
+    return "".join((*parts, change(text[end:])))
 
 
 def bare(text: str) -> str:

@@ -32,6 +32,7 @@ def test_a_hint_names_commands_as_the_shell_has_them() -> None:
         "`gsh-tui agent ls`, `gsh-tui run 'agent undo 12'`, `gsh-tui run 'session ls all=true'`, `gsh-tui run agents`,"
         " `gsh-tui mcp add NAME …`; `read` and `x y` are none"
     )
+    assert streams.as_typed_here("`spawn` or `fork 12`") == "`gsh-tui agent spawn` or `gsh-tui fork 12`"
     assert streams.as_typed_here("`gsh-tui doctor` and an odd `") == "`gsh-tui doctor` and an odd `"
 
 
