@@ -30,6 +30,7 @@ from gshtui.context import context_mount, instruction_files
 from gshtui.context.context_mount import ASSEMBLY
 from gshtui.guard.rules import RuleFiles
 from gshtui.headless import exits
+from gshtui.hosts import host_package
 from gshtui.hub.composition import build_hub
 from gshtui.hub.hub_options import HubOptions
 from gshtui.providers import candidates
@@ -359,6 +360,14 @@ def included(home: Home, project: Path) -> None:
     assert asyncio.run(worktree_create.included_names(project)) == [".env"]
 
 
+def brought_there(home: Home, folder: Path) -> None:
+    """As a shell on another machine finds it."""
+    del folder
+    words = ["sh", "-c", f'{host_package.PLACE}printf "%s" "$base"']
+    found = subprocess.run(words, env={"HOME": str(home.path)}, capture_output=True, text=True, check=True).stdout
+    assert found == str(home.path / ".local" / "share" / "gsh" / "tools")
+
+
 def kept(home: Home, project: Path) -> None:
     """By XDG's variables where they are set, else in the folders that the table has in parentheses."""
     folders: dict[str, Callable[[], Path]] = {
@@ -401,7 +410,7 @@ FILES: dict[str, Callable[[Home, Path], None]] = {
     "CLAUDE.md": project_instructions, "GEMINI.md": project_instructions, ".gsh/config.toml": project_configuration,
     ".worktreeinclude": included, "$XDG_CONFIG_HOME/gsh/config.toml": kept, "~/.config/gsh": kept,
     "$XDG_DATA_HOME/gsh/gsh.db": kept, "~/.local/share/gsh": kept, "$XDG_STATE_HOME/gsh": kept,
-    "~/.local/state/gsh": kept,
+    "~/.local/state/gsh": kept, "~/.local/share/gsh/tools": brought_there,
     "~/.config/gsh/prompts/": own_prompt, "standup.md": own_prompt,
     "~/.claude/commands/": claude_prompt, "~/.codex/prompts/": codex_prompt, ".gsh/prompts/": project_prompt,
     "~/.config/gsh/workflows/*.yml": own_workflow, ".gsh/workflows/*.yml": project_workflow, "logs/*.jsonl": kept,
