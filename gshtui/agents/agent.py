@@ -86,6 +86,9 @@ class Agent:
         """Where it has a conversation in each call; `None`: it answers everything in the one that is open."""
         self._expects_prompt = False
         self._inbox = PromptInbox(bus, name)
+        self._answering = False
+        self._changes = 0
+        """Conversations that are being opened for it."""
         self._turn_id = ""
         self._life: asyncio.Task[None] | None = None
         self._subscription = bus.subscribe(
@@ -122,6 +125,11 @@ class Agent:
         return self._inbox.turn is not None
 
     @property
+    def answering(self) -> bool:
+        """Whether a prompt was taken and is not done: from before its turn begins until after it ended."""
+        return self._answering
+
+    @property
     def waiting(self) -> int:
         """Prompts in the queue."""
         return len(self._inbox)
@@ -148,6 +156,16 @@ class Agent:
         self._turn_to(conversation)
         self._publish_status("starting" if self._expects_prompt else "idle")
         self._inbox.wake.set()
+
+    @contextlib.contextmanager
+    def changing(self) -> Generator[None]:
+        """Keep prompts waiting while a conversation is opened, so that they are answered in that one."""
+        self._changes += 1
+        try:
+            yield
+        finally:
+            self._changes -= 1
+            self._inbox.wake.set()
 
     @contextlib.contextmanager
     def beside(self, conversation: Conversation) -> Generator[Conversation]:
@@ -245,9 +263,9 @@ class Agent:
 
     async def _run(self) -> None:
         while True:
-            while self._inbox and self._conversation is not None:
+            while self._inbox and self._conversation is not None and not self._changes:
                 await self._answer(self._inbox.pop())
-            if self._inbox:
+            if self._inbox and not self._changes:
                 why = "This conversation is open for reading only, so the prompt was not sent."
                 self._inbox.refuse(why, "`/clear` starts a new conversation.")
             await self._cut()
@@ -305,6 +323,7 @@ class Agent:
     async def _answer(self, prompt: InboxPrompt) -> None:
         """Answer one prompt. Whatever happens, the agent can take the next one."""
         session, finished = self.session, None
+        self._answering = True
         try:
             async with self._conversation_of(prompt) as conversation:
                 session = conversation.session
@@ -322,7 +341,7 @@ class Agent:
         finally:
             self._toolbox.limit_mode("")
             self._inbox.turn, self._turn_id = None, ""
-            self._expects_prompt = False
+            self._answering = self._expects_prompt = False
         if finished is None and self.status == "starting":
             self._publish_status("idle")
         elif finished is not None:
@@ -487,11 +506,12 @@ class LocalRoster:
                 await self._change(agent, event.session)
 
     async def _change(self, agent: Agent, session: str) -> None:
-        if agent.working:
+        if agent.answering:
             hint = "Interrupt it with `escape`, then try again."
             self._bus.publish(Noticed(level="warning", text=f"{agent.name} is busy.", hint=hint, about=agent.name))
             return
         try:
-            await self.open(agent, session)
+            with agent.changing():
+                await self.open(agent, session)
         except StoreError as error:
             self._bus.publish(Noticed(level="error", text=error.message, hint=error.hint, about=agent.name))

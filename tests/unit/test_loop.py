@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from gshtui.agents.agent import LocalRoster
 from gshtui.agents.conversation import MemoryRecord
+from gshtui.agents.sessions import OpenedSession, OpenSessions
 from gshtui.bus.events.agent_events import (
     AgentStatusChanged,
     ContextAssembled,
@@ -27,6 +29,8 @@ from gshtui.bus.events.agent_events import (
     UsageReported,
 )
 from gshtui.bus.events.approval_events import ApprovalAnswered, ApprovalRequested, ApprovalSettled, Decision
+from gshtui.bus.events.hub_events import Noticed
+from gshtui.bus.events.session_events import SessionChangeRequested
 from gshtui.bus.messages import Message, Text
 from gshtui.providers.port import ProviderError
 from gshtui.store.store_errors import StoreError
@@ -198,6 +202,41 @@ async def test_a_second_prompt_waits_and_can_be_edited_or_withdrawn(harness: Ope
     assert [e.text for e in here.recorder.of(PromptEdited)] == ["second, better"]
     assert here.provider.requests[1].messages[-1].text == "second, better"
     assert len(here.provider.requests) == 2
+
+
+async def test_a_prompt_sent_while_a_conversation_is_opened_is_answered_in_that_one(
+    harness: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening, opened = asyncio.Event(), asyncio.Event()
+
+    class Slow(OpenSessions):
+        async def open(
+            self, wanted: str, *, agent: str, cwd: str, provider: str = "", model: str = ""
+        ) -> OpenedSession:
+            opening.set()
+            await opened.wait()
+            return await super().open(wanted, agent=agent, cwd=cwd, provider=provider, model=model)
+
+    hang = Hang()
+    here = await harness(ScriptedProvider(["one", hang], ["two"]))
+    monkeypatch.setattr(here.agent, "start", lambda: None)  # it works already
+    opened.set()
+    first = (await LocalRoster(here.bus, Slow(here.bus, None, "here"), "/").add(here.agent, "new")).info.id
+    opening.clear()
+    opened.clear()
+    here.bus.publish(SessionChangeRequested(agent="main", session="new"))
+    await opening.wait()
+    await here.send_prompt("sent meanwhile")
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert (here.agent.waiting, here.provider.requests, here.agent.session) == (1, [], first)
+    opened.set()
+    await hang.reached.wait()
+    assert here.agent.session == here.recorder.of(TurnStarted)[-1].session != first
+    refused = asyncio.create_task(here.bus.wait_for(Noticed, lambda e: "busy" in e.text, timeout=5))
+    await asyncio.sleep(0)
+    here.bus.publish(SessionChangeRequested(agent="main", session="new"))
+    assert (await refused).level == "warning"
 
 
 async def test_a_record_that_fails_stops_the_turn_before_the_model(harness: Open) -> None:
