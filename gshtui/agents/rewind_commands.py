@@ -27,6 +27,7 @@ from gshtui.commands.declaration import (
     Parameters,
     Question,
     Returns,
+    ToastView,
     UsageError,
 )
 from gshtui.commands.registry import AnyCommand
@@ -41,6 +42,8 @@ _PARTS = frozenset({"store"})
 _NAMED = 12
 """Files that a question or an answer names."""
 _LISTED = 30
+_TOAST = 8.0
+"""Seconds for which a window says what became of the files: the conversation that it opens does not tell."""
 IsWorking = Callable[[str], bool]
 """Whether a turn of an agent of this process runs."""
 ForkWorktree = Callable[[Path, str], Awaitable[Path]]
@@ -296,7 +299,8 @@ def _render_rewind(invocation: Invocation, result: RewindResult) -> Outcome:
     if result.done is not None:
         done = result.done
         text = f"Back before “{one_line(done.prompt, 80)}”, in the conversation {done.session.id}. {_files(done)}"
-        return Outcome(_data(done), text, intent=_change(invocation, done.session))
+        said = ToastView(f"{_files(done)} /redo goes back to where you were.", _TOAST)
+        return Outcome(_data(done), text, view=said, intent=_change(invocation, done.session))
     rows: list[dict[str, Any]] = [
         {"number": one.number, "message": one.seq, "at": one.at, "text": one.text} for one in result.prompts
     ]
@@ -309,7 +313,7 @@ def _render_rewind(invocation: Invocation, result: RewindResult) -> Outcome:
 
 def _render_redone(invocation: Invocation, done: Rewound) -> Outcome:
     text = f"Back in the conversation {done.session.id}. {_files(done)}"
-    return Outcome(_data(done), text, intent=_change(invocation, done.session))
+    return Outcome(_data(done), text, view=ToastView(_files(done), _TOAST), intent=_change(invocation, done.session))
 
 
 def _render_fork(invocation: Invocation, made: ForkedSession) -> Outcome:

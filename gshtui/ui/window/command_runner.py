@@ -217,6 +217,8 @@ class CommandRunner:
                 self._app.post_message(SendPrompt(intent))
             else:
                 self._app.publish(intent)
+            if isinstance(outcome.view, ToastView):
+                self._app.notify(outcome.view.text, markup=False, timeout=outcome.view.seconds)
             return
         text = outcome.text.strip()
         if not outcome.full and text.count("\n") < _OWN_LINES:
