@@ -84,14 +84,14 @@ def headline(view: ContextView, forecast: Forecast | None = None, number: int = 
 
 
 def due(forecast: Forecast | None, trigger: int) -> str:
-    """When the next compaction comes."""
+    """Where the next compaction comes, and when, if that is near enough to be foreseen."""
     said = f"A compaction starts at {trigger:,} tokens"
-    if forecast is None or forecast.turns is None:
+    if forecast is None:
         return said
     if forecast.turns == 0:
         return f"{said}: before the next request"
-    turns = "the next turn" if forecast.turns == 1 else f"about {forecast.turns:,} turns"
-    return f"{said}, in {turns} ({forecast.per_turn:+,} tokens a turn)"
+    ahead = units.turns_ahead(forecast.turns)
+    return f"{said}, {ahead} ({forecast.per_turn:+,} tokens a turn)" if ahead else said
 
 
 def overview(view: ContextView, forecast: Forecast | None = None, number: int = 0) -> str:
