@@ -10,12 +10,14 @@ import pytest
 
 from gshtui.bus.agent_data import AgentRow, GuardMode, SpawnRequest
 from gshtui.bus.bus import Bus
+from gshtui.bus.events.agent_events import AgentStatusChanged, ModelChanged, UsageReported
 from gshtui.bus.events.approval_events import (
     AgentModeChanged,
     ApprovalRequested,
     ApprovalSettled,
     ModeChangeRequested,
 )
+from gshtui.bus.messages import Usage
 from gshtui.commands.declaration import Assessment, Caller, CommandError, Effect, Invocation, Unconfirmed, UsageError
 from gshtui.commands.evaluation import run_line
 from gshtui.commands.registry import Registry, may_run
@@ -272,6 +274,22 @@ def test_the_header_names_it_at_80_columns(mode: GuardMode) -> None:
     assert f" {mode} " in draw_header(state, 80).plain
     assert isinstance(state.agent, AgentView) and state.agent.mode == mode
     assert f" {mode} " in draw_header(state, 50).plain
+
+
+def test_the_header_says_cost_and_effort_shorter_before_it_leaves_the_model_out() -> None:
+    state = reduce(HeaderState("proj", "master", hub="ready"), AgentModeChanged(agent="main", mode="ask"))
+    state = reduce(state, AgentStatusChanged(agent="main", status="idle"))
+    change = ModelChanged(
+        agent="main", provider="p", model="m", window=1_000_000, label="Claude Sonnet 5.5", effort="low"
+    )
+    state = reduce(state, change)
+    usage = UsageReported(
+        agent="main", session="s", turn="t", iteration=1, provider="p", model="m", usage=Usage(input=10), cost=0.0057
+    )
+    state = reduce(state, usage)
+    assert "Claude Sonnet 5.5 low" in draw_header(state, 120).plain and "$0.0057" in draw_header(state, 120).plain
+    narrow = draw_header(state, 80).plain
+    assert len(narrow) == 80 and "Claude Sonnet 5.5 " in narrow and " low" not in narrow and "<$0.01" in narrow
 
 
 def test_the_model_is_told_of_plan_mode_alone() -> None:

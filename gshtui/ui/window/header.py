@@ -162,8 +162,11 @@ def draw_header(state: HeaderState, width: int) -> Content:
     if state.branch:
         left.append(Content.styled(f"  {state.branch}", "$foreground-muted"))
     right = _right(state)
-    # What is dropped first without room: model, agent, branch, cost, meter, hub, mode; who waits and the project stay.
-    for name in ("", "model", "agent", "branch", "cost", "meter", "hub", "mode", "waits"):
+    # Without room a cost below a cent and the model without its effort are said shorter; then are dropped, in this
+    # order: model, agent, branch, cost, meter, hub, mode; who waits and the project stay.
+    for name in ("", "shorter", "model", "agent", "branch", "cost", "meter", "hub", "mode", "waits"):
+        if name == "shorter":
+            right |= _shorter(state.agent)
         right.pop(name, None)
         if name == "branch" and len(left) > 2:
             left.pop()
@@ -195,6 +198,16 @@ def _right(state: HeaderState) -> dict[str, Content]:
     word, colour = _HUB[state.hub]
     if word:
         parts["hub"] = Content.styled(word, colour)
+    return parts
+
+
+def _shorter(agent: AgentView | None) -> dict[str, Content]:
+    """Those of its parts that have a shorter form."""
+    parts: dict[str, Content] = {}
+    if agent is not None and agent.model and agent.effort:
+        parts["model"] = Content.styled(figures.short(agent.model, 36), "$foreground-muted")
+    if agent is not None and 0 < agent.known_cost < 0.01:
+        parts["cost"] = Content("<$0.01" if agent.cost_known else "<$0.01+")
     return parts
 
 
